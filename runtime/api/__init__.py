@@ -1,0 +1,1 @@
+"""What plugin authors import: records, tasks, connectors, converters, configuration definitions, errors."""

@@ -1,0 +1,42 @@
+"""Converters between Connect's data and the bytes in Kafka."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from runtime.api.config import ConfigDef
+from runtime.api.schema import Schema
+
+
+class Converter(ABC):
+    """Turns keys or values into bytes and back (Connect: Converter)."""
+
+    config_def: ClassVar[ConfigDef] = ConfigDef()
+
+    def configure(self, config: Mapping[str, str], is_key: bool) -> None:  # noqa: B027 - optional hook
+        """Called once, with the keys behind `key.converter.` or `value.converter.`."""
+
+    @abstractmethod
+    def from_connect(self, topic: str, schema: Schema | None, value: Any) -> bytes | None:
+        """Bytes for Kafka; DataError when the value cannot be converted."""
+
+    @abstractmethod
+    def to_connect(self, topic: str, data: bytes | None) -> tuple[Schema | None, Any]:
+        """Schema and value of bytes from Kafka; DataError when they are malformed."""
+
+
+class HeaderConverter(ABC):
+    """Turns header values into bytes and back (Connect: HeaderConverter)."""
+
+    config_def: ClassVar[ConfigDef] = ConfigDef()
+
+    def configure(self, config: Mapping[str, str]) -> None:  # noqa: B027 - optional hook
+        """Called once, with the keys behind `header.converter.`."""
+
+    @abstractmethod
+    def from_connect_header(self, topic: str, key: str, schema: Schema | None, value: Any) -> bytes | None: ...
+
+    @abstractmethod
+    def to_connect_header(self, topic: str, key: str, data: bytes | None) -> tuple[Schema | None, Any]: ...

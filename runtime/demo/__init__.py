@@ -1,0 +1,1 @@
+"""The demo pipeline of the embedded cluster."""

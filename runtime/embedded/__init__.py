@@ -1,0 +1,1 @@
+"""The embedded cluster: a real broker and a worker on this machine."""

@@ -1,0 +1,1 @@
+"""Slots on Spark and the channel between them and the worker."""

@@ -1,0 +1,88 @@
+"""What a slot is told about a task, and what the worker hears back: plain data that travels as JSON."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from runtime.vocabulary import State, TaskId
+
+
+@dataclass(frozen=True, slots=True)
+class ConverterSpec:
+    """A converter by class name or alias, with its own keys (prefix removed)."""
+
+    cls: str
+    config: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class SourceOffset:
+    """A committed source offset. `raw_key` is the key as it stands in the offsets topic (UTF-8 text):
+    new offsets of the partition are written with the same bytes, or compaction would keep both."""
+
+    partition: dict[str, Any]
+    offset: dict[str, Any]
+    raw_key: str
+
+
+@dataclass(frozen=True, slots=True)
+class TaskSpec:
+    """Everything a slot needs to run a task. Complete: the slot asks nobody anything more."""
+
+    connector: str
+    task: int
+    epoch: int  # rises with every assignment; reports carry it, so that late ones are told apart
+    type: str  # "source" | "sink"
+    task_class: str  # "package.module:Class"
+    config: dict[str, str]  # the task's config
+    key_converter: ConverterSpec
+    value_converter: ConverterSpec
+    header_converter: ConverterSpec
+    paused: bool = False
+    producer: dict[str, Any] = field(default_factory=dict)  # librdkafka settings (sources)
+    producer_shared: bool = True  # False: overrides make it the task's own
+    consumer: dict[str, Any] = field(default_factory=dict)  # librdkafka settings (sinks), group.id among them
+    topics: list[str] = field(default_factory=list)  # of a sink
+    topics_regex: str = ""  # of a sink; a Java regular expression, matched by us
+    offsets_topic: str = ""  # where a source's offsets are written
+    offsets: list[SourceOffset] = field(default_factory=list)  # of a source, as committed now
+    flush_interval: float = 60.0  # seconds, offset.flush.interval.ms
+    flush_timeout: float = 5.0  # seconds, offset.flush.timeout.ms
+    max_poll_records: int = 500  # of a sink: upper bound of a put() where the connector asks for it
+    track_topics: bool = True
+    plugin_path: list[str] = field(default_factory=list)  # folders of Python plugins, for sys.path
+
+    @property
+    def id(self) -> TaskId:
+        return TaskId(self.connector, self.task)
+
+
+@dataclass(frozen=True, slots=True)
+class SlotInfo:
+    """One slot as the worker sees it."""
+
+    slot: int
+    attempt: int
+    pid: int
+    tasks: tuple[TaskId, ...]
+
+
+class EngineListener(Protocol):
+    """What the herder hears from the engine; always called on the worker's event loop."""
+
+    def task_state(self, task: TaskId, epoch: int, state: State, trace: str | None) -> None:
+        """RUNNING, PAUSED or FAILED (with trace), as it happens in the slot."""
+
+    def task_topic(self, task: TaskId, epoch: int, topic: str) -> None:
+        """The first record of this task for a topic (topic tracking)."""
+
+    def task_lost(self, task: TaskId, epoch: int, member_id: str | None, reason: str) -> None:
+        """The task's slot died. The task is forgotten by the engine: hand it out again with fresh offsets.
+        `member_id` is its consumer's, to be evicted from its group."""
+
+    def slots_changed(self) -> None:
+        """A slot came or went."""
+
+    def log(self, level: str, logger: str, message: str, context: str) -> None:
+        """A line from a slot or the driver; `context` like `[name|task-0]` or empty."""

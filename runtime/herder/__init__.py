@@ -1,0 +1,1 @@
+"""The control plane: what should run, what runs, and the steps between."""

@@ -1,0 +1,1 @@
+"""The plugin host: connector instances in a process of their own."""

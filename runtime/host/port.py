@@ -1,0 +1,77 @@
+"""The plugin host as the herder sees it: third-party code runs there, never in the herder."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+
+class HostError(Exception):
+    """A plugin raised. `kind` is config, data, unsupported, connect or other; `trace` is its stack trace."""
+
+    def __init__(self, kind: str, message: str, trace: str) -> None:
+        super().__init__(message)
+        self.kind, self.message, self.trace = kind, message, trace
+
+
+class UnknownPluginError(Exception):
+    """No plugin has that class name or alias; the message lists what there is (Connect's own wording)."""
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectorInfo:
+    """What the herder must know of a connector class to run it."""
+
+    cls: str  # Java or Python class name, in full
+    type: str  # "source" | "sink"
+    version: str
+    task_class: str  # as named in task configs' `task.class`
+    task_python_class: str  # "package.module:Class", for slots
+
+
+class HostListener(Protocol):
+    """What connectors ask of the runtime; called on the worker's event loop."""
+
+    def reconfigure(self, connector: str) -> None:
+        """The connector asked for new task configs."""
+
+    def connector_failed(self, connector: str, trace: str) -> None:
+        """The connector raised an error through its context, or its host died."""
+
+
+class PluginHost(Protocol):
+    """Every call raises HostError when the plugin does, and TimeoutError when it does not answer."""
+
+    async def start(self) -> None: ...
+
+    async def close(self) -> None: ...
+
+    async def plugins(self, connectors_only: bool) -> list[dict[str, str]]:
+        """`{"class","type","version"}` in Connect's order."""
+
+    async def resolve(self, connector_class: str) -> ConnectorInfo:
+        """UnknownPluginError when there is none of that name."""
+
+    async def describe(self, plugin: str) -> list[dict[str, Any]]:
+        """Definitions of a plugin's keys, as GET /connector-plugins/{plugin}/config shows them."""
+
+    async def validate(self, config: Mapping[str, str | None]) -> dict[str, Any]:
+        """The body of PUT /connector-plugins/{plugin}/config/validate."""
+
+    async def start_connector(self, name: str, config: Mapping[str, str]) -> None:
+        """Make an instance and start it; one of the same name is stopped first."""
+
+    async def stop_connector(self, name: str) -> None: ...
+
+    async def task_configs(self, name: str, max_tasks: int) -> list[dict[str, str]]:
+        """Of a started connector."""
+
+    async def alter_source_offsets(
+        self, config: Mapping[str, str], offsets: Sequence[tuple[dict[str, Any] | None, dict[str, Any] | None]]
+    ) -> bool:
+        """Asks the connector's hook (KIP-875); True for definite, False for possible success."""
+
+    async def alter_sink_offsets(
+        self, config: Mapping[str, str], offsets: Sequence[tuple[str, int, int | None]]
+    ) -> bool: ...

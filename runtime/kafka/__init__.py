@@ -1,0 +1,1 @@
+"""Kafka clients: configurations, topics, groups, membership."""

@@ -1,0 +1,1 @@
+"""The way of a record inside a slot."""

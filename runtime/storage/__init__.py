@@ -1,0 +1,1 @@
+"""The config, offset and status topics of Connect."""

@@ -1,0 +1,1 @@
+"""Themes of the console, one TOML file each; data only."""

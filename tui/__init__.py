@@ -1,0 +1,1 @@
+"""The terminal console: screen and script over one set of commands."""
