@@ -1,0 +1,195 @@
+"""The worker's configuration: Apache Connect's property names, and a few of ours under `headrace.`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from runtime import properties
+from runtime.api.config import ConfigDef, ConfigKey, Importance, Type
+from runtime.api.errors import ConfigError
+
+_H, _M, _L = Importance.HIGH, Importance.MEDIUM, Importance.LOW
+_JSON = "org.apache.kafka.connect.json.JsonConverter"
+_HEADERS = "org.apache.kafka.connect.storage.SimpleHeaderConverter"
+
+DISTRIBUTED = ConfigDef(
+    ConfigKey("bootstrap.servers", Type.LIST, "localhost:9092", _H, "Brokers to ask first for the rest of the cluster."),
+    ConfigKey("group.id", Type.STRING, importance=_H, doc="Name of the Connect cluster this worker belongs to."),
+    ConfigKey("key.converter", Type.STRING, importance=_H, doc="Converter of record keys."),
+    ConfigKey("value.converter", Type.STRING, importance=_H, doc="Converter of record values."),
+    ConfigKey("header.converter", Type.STRING, _HEADERS, _L, "Converter of record headers."),
+    ConfigKey("config.storage.topic", Type.STRING, importance=_H, doc="Topic of connector configurations."),
+    ConfigKey("config.storage.replication.factor", Type.SHORT, 3, _L, "Replicas of that topic when it is created."),
+    ConfigKey("offset.storage.topic", Type.STRING, importance=_H, doc="Topic of source offsets."),
+    ConfigKey("offset.storage.partitions", Type.INT, 25, _L, "Partitions of that topic when it is created."),
+    ConfigKey("offset.storage.replication.factor", Type.SHORT, 3, _L, "Replicas of that topic when it is created."),
+    ConfigKey("status.storage.topic", Type.STRING, importance=_H, doc="Topic of connector and task states."),
+    ConfigKey("status.storage.partitions", Type.INT, 5, _L, "Partitions of that topic when it is created."),
+    ConfigKey("status.storage.replication.factor", Type.SHORT, 3, _L, "Replicas of that topic when it is created."),
+    ConfigKey("offset.flush.interval.ms", Type.LONG, 60_000, _L, "How often offsets are committed."),
+    ConfigKey("offset.flush.timeout.ms", Type.LONG, 5_000, _L, "How long a commit of offsets may take."),
+    ConfigKey("task.shutdown.graceful.timeout.ms", Type.LONG, 5_000, _L, "How long tasks may take to stop."),
+    ConfigKey("listeners", Type.LIST, "http://127.0.0.1:8083", _L, "Where the REST API listens."),
+    ConfigKey("rest.advertised.host.name", Type.STRING, None, _L, "Host by which others reach the REST API."),
+    ConfigKey("rest.advertised.port", Type.INT, None, _L, "Port by which others reach the REST API."),
+    ConfigKey("plugin.path", Type.LIST, "", _L, "Folders with Python plugins."),
+    ConfigKey("session.timeout.ms", Type.INT, 10_000, _H, "Silence after which a worker counts as dead."),
+    ConfigKey("heartbeat.interval.ms", Type.INT, 3_000, _H, "How often a worker says that it lives."),
+    ConfigKey("rebalance.timeout.ms", Type.INT, 60_000, _H, "How long workers may take to join again."),
+    ConfigKey("topic.tracking.enable", Type.BOOLEAN, True, _L, "Whether topics used by connectors are remembered."),
+    ConfigKey("topic.tracking.allow.reset", Type.BOOLEAN, True, _L, "Whether remembered topics may be forgotten."),
+    ConfigKey("exactly.once.source.support", Type.STRING, "disabled", _H, "Exactly-once sources: only `disabled` yet."),
+    ConfigKey("headrace.slots", Type.INT, 0, _M, "Spark slots that run tasks; 0 means one for each core."),
+    ConfigKey("headrace.lease.ms", Type.INT, 6_000, _M, "How long slots go on without word from the worker."),
+)
+"""Every key of a distributed worker that is acted on."""
+
+_PASSED_ON = (
+    "producer.", "consumer.", "admin.", "spark.", "key.converter.", "value.converter.", "header.converter.", "ssl.",
+    "sasl.", "security.", "headrace.", "client.", "retry.", "reconnect.", "request.", "socket.", "metadata.",
+    "connections.",
+)  # fmt: skip
+_IGNORED = {
+    "scheduled.rebalance.max.delay.ms": "groups of workers come in a later version",
+    "connect.protocol": "this worker speaks its own group protocol",
+    "inter.worker.key.generation.algorithm": "workers do not forward requests to each other yet",
+    "inter.worker.key.size": "workers do not forward requests to each other yet",
+    "inter.worker.key.ttl.ms": "workers do not forward requests to each other yet",
+    "inter.worker.signature.algorithm": "workers do not forward requests to each other yet",
+    "inter.worker.verification.algorithms": "workers do not forward requests to each other yet",
+    "plugin.discovery": "Python plugins are found by importing them",
+    "metric.reporters": "Java reporters cannot run here",
+    "worker.sync.timeout.ms": "there is one worker in a group yet",
+    "worker.unsync.backoff.ms": "there is one worker in a group yet",
+}
+
+
+class WorkerConfigError(ConfigError):
+    """The worker's file is wrong; the message names file, key and remedy."""
+
+
+@dataclass(frozen=True, slots=True)
+class Storage:
+    """One of the three topics of a Connect cluster."""
+
+    topic: str
+    partitions: int
+    replication_factor: int
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerConfig:
+    """A distributed worker's configuration, checked. Times are in seconds."""
+
+    originals: Mapping[str, str]
+    bootstrap_servers: str
+    group_id: str
+    configs: Storage
+    offsets: Storage
+    statuses: Storage
+    flush_interval: float
+    flush_timeout: float
+    graceful: float
+    host: str
+    port: int
+    advertised_host: str
+    advertised_port: int | None
+    session_timeout: float
+    heartbeat: float
+    rebalance_timeout: float
+    plugin_path: tuple[str, ...]
+    topic_tracking: bool
+    topic_tracking_reset: bool
+    slots: int
+    lease: float
+    warnings: tuple[str, ...] = field(default=())
+
+    def converter(self, which: str) -> tuple[str, dict[str, str]]:
+        """Class and keys (prefix removed) of the worker's `key`, `value` or `header` converter."""
+        prefix = f"{which}.converter."
+        cls = self.originals.get(f"{which}.converter") or (_HEADERS if which == "header" else _JSON)
+        return cls, {k[len(prefix) :]: v for k, v in self.originals.items() if k.startswith(prefix)}
+
+    def spark(self) -> dict[str, str]:
+        """Properties meant for Spark."""
+        return {k: v for k, v in self.originals.items() if k.startswith("spark.")}
+
+
+def load_distributed(path: Path) -> WorkerConfig:
+    """The configuration of a distributed worker's properties file; WorkerConfigError names what is wrong with it."""
+    try:
+        return distributed(properties.load(path))
+    except properties.PropertiesError as e:
+        raise WorkerConfigError(str(e)) from None
+    except WorkerConfigError:
+        raise
+    except ConfigError as e:
+        raise WorkerConfigError(f"{path}: {e}") from None
+
+
+def distributed(props: Mapping[str, str]) -> WorkerConfig:
+    """As load_distributed, for properties already read."""
+    v = DISTRIBUTED.parse(props)
+    _refuse_unsupported(v["exactly.once.source.support"])
+    host, port = _listener(v["listeners"])
+    return WorkerConfig(
+        originals=dict(props),
+        bootstrap_servers=",".join(v["bootstrap.servers"]),
+        group_id=v["group.id"],
+        configs=Storage(v["config.storage.topic"], 1, v["config.storage.replication.factor"]),
+        offsets=Storage(v["offset.storage.topic"], v["offset.storage.partitions"], v["offset.storage.replication.factor"]),
+        statuses=Storage(v["status.storage.topic"], v["status.storage.partitions"], v["status.storage.replication.factor"]),
+        flush_interval=v["offset.flush.interval.ms"] / 1000,
+        flush_timeout=v["offset.flush.timeout.ms"] / 1000,
+        graceful=v["task.shutdown.graceful.timeout.ms"] / 1000,
+        host=host,
+        port=port,
+        advertised_host=v["rest.advertised.host.name"] or (host if host not in ("", "0.0.0.0", "::") else "127.0.0.1"),
+        advertised_port=v["rest.advertised.port"],
+        session_timeout=v["session.timeout.ms"] / 1000,
+        heartbeat=v["heartbeat.interval.ms"] / 1000,
+        rebalance_timeout=v["rebalance.timeout.ms"] / 1000,
+        plugin_path=tuple(p.strip() for p in v["plugin.path"] if p.strip()),
+        topic_tracking=v["topic.tracking.enable"],
+        topic_tracking_reset=v["topic.tracking.allow.reset"],
+        slots=v["headrace.slots"] or min(os.cpu_count() or 1, 8),
+        lease=v["headrace.lease.ms"] / 1000,
+        warnings=tuple(_warnings(props)),
+    )  # fmt: skip
+
+
+def _refuse_unsupported(exactly_once: str) -> None:
+    if exactly_once.lower() != "disabled":
+        raise WorkerConfigError(
+            f"exactly.once.source.support={exactly_once}: this version of Headrace has no exactly-once sources yet; "
+            "set it to disabled, or keep this cluster on Apache's workers until then"
+        )
+
+
+def _listener(listeners: list[str]) -> tuple[str, int]:
+    """Host and port of the one plain-text listener."""
+    if len(listeners) != 1:
+        raise WorkerConfigError(f"listeners={','.join(listeners)}: this version serves exactly one listener")
+    try:
+        url = urlsplit(listeners[0])
+        port = url.port
+    except ValueError:
+        raise WorkerConfigError(f"listeners={listeners[0]}: the port is not a number") from None
+    if url.scheme.lower() != "http" or port is None:
+        raise WorkerConfigError(f"listeners={listeners[0]}: expected http://HOST:PORT (https comes in a later version)")
+    return url.hostname or "", port
+
+
+def _warnings(props: Mapping[str, str]) -> list[str]:
+    """What the file says that this worker does not act on."""
+    found = []
+    for key in props:
+        if key in _IGNORED:
+            found.append(f"{key} has no effect: {_IGNORED[key]}")
+        elif key not in DISTRIBUTED.keys and not key.startswith(_PASSED_ON):
+            found.append(f"{key} is not a property that this worker knows; it has no effect")
+    return found

@@ -1,0 +1,89 @@
+"""Java's .properties format, as worker and connector files are written in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+_ESCAPES = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
+_BLANK = " \t\f"
+
+
+class PropertiesError(Exception):
+    """A properties file cannot be read; the message names file, line and remedy."""
+
+
+def load(path: Path) -> dict[str, str]:
+    """Keys and values of a file, in order; a later key wins. PropertiesError names what is wrong."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise PropertiesError(f"{path}: no such file") from None
+    except (OSError, UnicodeDecodeError) as e:
+        raise PropertiesError(f"{path}: cannot be read: {e}") from None
+    return parse(text, str(path))
+
+
+def parse(text: str, origin: str = "properties") -> dict[str, str]:
+    """Keys and values of properties text."""
+    result = {}
+    for number, line in _logical_lines(text):
+        key, value = _split(line)
+        try:
+            result[_unescape(key)] = _unescape(value)
+        except ValueError:
+            raise PropertiesError(f"{origin}:{number}: malformed \\uXXXX escape; write a backslash as \\\\") from None
+    return result
+
+
+def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
+    """Lines with continuations joined, without comments and blank ones; numbered from 1."""
+    start, parts = 0, ""
+    for number, raw in enumerate(text.splitlines(), 1):
+        line = raw.lstrip(_BLANK)
+        if not parts and (not line or line[0] in "#!"):
+            continue
+        start = start if parts else number
+        if _ends_in_continuation(line):
+            parts += line[:-1]
+            continue
+        yield start, parts + line
+        parts = ""
+    if parts:
+        yield start, parts
+
+
+def _ends_in_continuation(line: str) -> bool:
+    return (len(line) - len(line.rstrip("\\"))) % 2 == 1
+
+
+def _split(line: str) -> tuple[str, str]:
+    """Key and value: parted by the first unescaped =, : or blank."""
+    i = 0
+    while i < len(line) and line[i] not in "=:" + _BLANK:
+        i += 2 if line[i] == "\\" else 1
+    rest = line[i:].lstrip(_BLANK)
+    if rest[:1] in ("=", ":"):
+        rest = rest[1:].lstrip(_BLANK)
+    return line[:i], rest
+
+
+def _unescape(text: str) -> str:
+    if "\\" not in text:
+        return text
+    out, i = [], 0
+    while i < len(text):
+        c = text[i]
+        if c != "\\" or i + 1 == len(text):
+            out.append(c if c != "\\" else "")
+            i += 1
+        elif text[i + 1] == "u":
+            digits = text[i + 2 : i + 6]
+            if len(digits) < 4:
+                raise ValueError(digits)
+            out.append(chr(int(digits, 16)))
+            i += 6
+        else:
+            out.append(_ESCAPES.get(text[i + 1], text[i + 1]))
+            i += 2
+    return "".join(out).encode("utf-16", "surrogatepass").decode("utf-16", "replace")

@@ -1,0 +1,143 @@
+"""Request bodies: JSON read strictly, and the shapes that endpoints expect.
+
+A client's mistake is a 400 that says what is wrong and where; Apache's workers answer 500 (docs/differences.md).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+from starlette.requests import Request
+
+from runtime.herder.errors import BadRequest
+from runtime.rest.answers import RouterError
+from runtime.vocabulary import TargetState
+
+LIMIT = 64 * 1024 * 1024
+"""Largest body that is read, in bytes."""
+
+_INITIAL_STATES = {"STOPPED": TargetState.STOPPED, "PAUSED": TargetState.PAUSED, "RUNNING": TargetState.STARTED}
+
+
+@dataclass(frozen=True, slots=True)
+class CreateRequest:
+    """Body of POST /connectors. A null in `config` is kept: validation reports it."""
+
+    name: str
+    config: dict[str, str | None]
+    initial_state: TargetState | None
+
+
+class _Number(str):
+    """A number as it was spelled; config values keep their spelling."""
+
+
+async def read(request: Request) -> bytes:
+    """The whole body, within LIMIT."""
+    body = bytearray()
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > LIMIT:
+            raise RouterError(413)
+    return bytes(body)
+
+
+def parse(body: bytes, exact_numbers: bool = False) -> Any:
+    """JSON, with numbers as they are spelled when `exact_numbers`; BadRequest says where it is malformed."""
+    if not body.strip():
+        raise BadRequest("The request has no body; expected JSON")
+    number = {"parse_float": _Number, "parse_int": _Number} if exact_numbers else {}
+    try:
+        return json.loads(body, parse_constant=_refuse_constant, **number)
+    except UnicodeDecodeError as e:
+        raise BadRequest(f"The request body is not UTF-8: {e.reason} at byte {e.start}") from None
+    except json.JSONDecodeError as e:
+        raise BadRequest(f"Malformed JSON in the request body: {e.msg} at line {e.lineno}, column {e.colno}") from None
+    except RecursionError:
+        raise BadRequest("The request body is nested too deeply") from None
+
+
+def create_request(body: bytes) -> CreateRequest:
+    """The body of POST /connectors."""
+    d = _object(parse(body, exact_numbers=True), "The request body", ("name", "config", "initial_state"))
+    name = d.get("name")
+    if isinstance(name, dict | list):
+        raise BadRequest("'name' must be a string")
+    if d.get("config") is None:
+        raise BadRequest("The request has no 'config'; expected an object with the connector's configuration")
+    return CreateRequest(_java_trim(_text(name) or ""), config_map(d["config"], "'config'"), _initial(d))
+
+
+def config(body: bytes) -> dict[str, str | None]:
+    """The body of PUT and PATCH of a config."""
+    return config_map(parse(body, exact_numbers=True), "The request body")
+
+
+def config_map(value: Any, what: str) -> dict[str, str | None]:
+    """A connector configuration: numbers and booleans become strings, as Connect has it."""
+    for k, v in _object(value, what).items():
+        if isinstance(v, dict | list):
+            raise BadRequest(f"The value of '{k}' in {what[0].lower() + what[1:]} must be a string, not {_kind(v)}")
+    return {k: _text(v) for k, v in value.items()}
+
+
+def offsets(body: bytes) -> list[tuple[dict[str, Any] | None, dict[str, Any] | None]]:
+    """The body of PATCH offsets (KIP-875): partitions with their offsets; a missing one is None."""
+    entries = _object(parse(body), "The request body", ("offsets",)).get("offsets")
+    if entries is None or entries == []:
+        raise BadRequest("Partitions / offsets need to be provided for an alter offsets request")
+    if not isinstance(entries, list):
+        raise BadRequest(f"'offsets' must be an array, not {_kind(entries)}")
+    return [_entry(i, e) for i, e in enumerate(entries)]
+
+
+def _entry(i: int, value: Any) -> tuple[dict[str, Any] | None, dict[str, Any] | None]:
+    d = _object(value, f"offsets[{i}]", ("partition", "offset"))
+    for key in ("partition", "offset"):
+        if not isinstance(d.get(key), dict | None):
+            raise BadRequest(f"offsets[{i}].{key} must be an object or null, not {_kind(d[key])}")
+    return d.get("partition"), d.get("offset")
+
+
+def _initial(d: dict[str, Any]) -> TargetState | None:
+    value = d.get("initial_state")
+    if value is None:
+        return None
+    state = _INITIAL_STATES.get(value.upper()) if isinstance(value, str) else None
+    if state is None:
+        raise BadRequest(f"'initial_state' is {_text(value)!r}; expected RUNNING, PAUSED or STOPPED")
+    return state
+
+
+def _object(value: Any, what: str, known: Collection[str] | None = None) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise BadRequest(f"{what} must be a JSON object, not {_kind(value)}")
+    for key in value if known is not None else ():
+        if key not in (known or ()):
+            raise BadRequest(f"{what} has the unknown field {key!r}; known fields are {', '.join(known or ())}")
+    return value
+
+
+def _text(value: Any) -> str | None:
+    if value is None:
+        return None
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _kind(value: Any) -> str:
+    if value is None:
+        return "null"
+    names: dict[type, str] = {dict: "an object", list: "an array", bool: "a boolean", str: "a string"}
+    return names.get(type(value), "a number")
+
+
+def _java_trim(name: str) -> str:
+    """As Java's trim(): everything up to U+0020 goes, control characters too."""
+    return name.strip("".join(map(chr, range(0x21))))
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise BadRequest(f"Malformed JSON in the request body: {name} is not a JSON number")
