@@ -1,0 +1,72 @@
+"""Finds Java and checks that it is new enough."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+from runtime.embedded.errors import JavaError
+
+MINIMUM = 17
+ADVICE = (
+    f"install Java {MINIMUM} or newer (Debian, Ubuntu: apt install openjdk-17-jre-headless; "
+    "Fedora, RHEL: dnf install java-17-openjdk-headless; macOS: brew install openjdk@17) or set JAVA_HOME to one"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Java:
+    """A Java runtime that can run the broker."""
+
+    program: Path
+    major: int
+    version: str
+
+
+def find_java() -> Java:
+    """The Java of JAVA_HOME, else of PATH. JavaError, with what to install, when it is missing or too old."""
+    program = _program()
+    version = _version(program)
+    major = major_version(version)
+    if major < MINIMUM:
+        raise JavaError(f"Java {version} ({program}) is too old: {ADVICE}")
+    return Java(program, major, version)
+
+
+def major_version(version: str) -> int:
+    """17 for "17.0.15", 8 for "1.8.0_412" as Java named itself before 9."""
+    first, _, rest = version.partition(".")
+    if first == "1" and rest:
+        first = rest.partition(".")[0]
+    digits = re.match(r"\d+", first)
+    return int(digits.group()) if digits else 0
+
+
+def _program() -> Path:
+    home = os.environ.get("JAVA_HOME")
+    if home:
+        program = Path(home) / "bin" / "java"
+        if not os.access(program, os.X_OK):
+            raise JavaError(f"JAVA_HOME is {home}, but there is no {program}: {ADVICE}")
+        return program
+    found = shutil.which("java")
+    if not found:
+        raise JavaError(f"Java was not found: {ADVICE}")
+    return Path(found)
+
+
+def _version(program: Path) -> str:
+    try:
+        answer = subprocess.run([program, "-version"], capture_output=True, text=True, timeout=20, check=True)
+    except (OSError, subprocess.SubprocessError) as error:
+        # macOS has a /usr/bin/java that only tells where to get one.
+        raise JavaError(f"{program} does not run ({error}): {ADVICE}") from error
+    said = answer.stderr + answer.stdout
+    found = re.search(r'version "([^"]+)"', said)
+    if not found:
+        raise JavaError(f"{program} -version did not say a version: {ADVICE}")
+    return found.group(1)

@@ -1,0 +1,36 @@
+"""Locks between processes that the kernel releases when their holder dies."""
+
+from __future__ import annotations
+
+import fcntl
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+
+@contextmanager
+def exclusive(file: Path) -> Iterator[None]:
+    """Holds the lock of this file, waiting for whoever has it."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    with file.open("a") as handle:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+
+
+class HeldLock:
+    """A lock that is taken or not, without waiting, and kept for as long as the process lives."""
+
+    def __init__(self, file: Path) -> None:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        self._handle = file.open("a")
+
+    def take(self) -> bool:
+        """False when another process has it."""
+        try:
+            fcntl.flock(self._handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        return True
+
+    def release(self) -> None:
+        self._handle.close()

@@ -1,0 +1,36 @@
+"""Free ports on the loopback interface."""
+
+from __future__ import annotations
+
+import socket
+
+HOST = "127.0.0.1"
+
+
+def choose(preferred: int | None = None) -> int:
+    """`preferred` when nobody listens there, else any free port."""
+    if preferred is not None and _free(preferred):
+        return preferred
+    with socket.socket() as probe:
+        probe.bind((HOST, 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def answers(port: int) -> bool:
+    """Whether somebody accepts connections there."""
+    with socket.socket() as probe:
+        probe.settimeout(0.5)
+        return probe.connect_ex((HOST, port)) == 0
+
+
+def _free(port: int) -> bool:
+    with socket.socket() as probe:
+        # As servers do: the remains of closed connections are no hindrance.
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((HOST, port))
+        except OSError:
+            return False
+    # A listener on all interfaces may let us bind the loopback one.
+    return not answers(port)

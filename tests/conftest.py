@@ -1,0 +1,87 @@
+"""The real parts that tests run against, started when the first test asks for them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.support.broker import EmbeddedBroker, KafkaBroker
+from tests.support.workers import WorkerProcess, java_worker, our_worker
+
+
+@pytest.fixture(scope="session", autouse=True)
+def xdg_folders(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Folders of the tests' own for settings and state; the cache is kept, for its jars."""
+    home = tmp_path_factory.mktemp("xdg")
+    with pytest.MonkeyPatch.context() as patch:
+        for kind in ("CONFIG", "STATE", "DATA"):
+            patch.setenv(f"XDG_{kind}_HOME", str(home / kind.lower()))
+        yield home
+
+
+@pytest.fixture(scope="session")
+def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaBroker]:
+    """One real broker for the whole run. Not to be killed: take `own_broker` for that."""
+    bootstrap = os.environ.get("HEADRACE_TEST_BOOTSTRAP")
+    if bootstrap:
+        yield KafkaBroker(bootstrap)
+        return
+    with _started(EmbeddedBroker(tmp_path_factory.mktemp("broker"))) as started:
+        yield started
+
+
+@pytest.fixture
+def own_broker(tmp_path: Path) -> Iterator[EmbeddedBroker]:
+    """A broker of this test's own, that may be killed and restarted."""
+    with _started(EmbeddedBroker(tmp_path / "broker")) as started:
+        yield started
+
+
+@pytest.fixture
+def worker(broker: KafkaBroker, tmp_path: Path) -> Iterator[Callable[..., WorkerProcess]]:
+    """Starts our worker: `worker()`, `worker({"key": "value"})`, `worker(start=False)`, `worker(bootstrap=…)`."""
+    started: list[WorkerProcess] = []
+
+    def start(
+        properties: dict[str, str] | None = None, *, bootstrap: str | None = None, start: bool = True
+    ) -> WorkerProcess:
+        process = our_worker(tmp_path, bootstrap or broker.bootstrap, properties or {})
+        started.append(process)
+        if start:
+            process.start()
+        return process
+
+    yield start
+    for process in started:
+        if process.running():
+            process.stop()
+
+
+@pytest.fixture(scope="session")
+def java_connect(broker: KafkaBroker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[WorkerProcess]:
+    """Apache Kafka Connect 4.3 itself, the referee; HEADRACE_TEST_JAVA_CONNECT is not honoured: it costs 3 s."""
+    process = java_worker(tmp_path_factory.mktemp("java-connect"), broker.bootstrap, {})
+    process.start()
+    yield process
+    process.stop()
+
+
+class _started:
+    """Starts a broker and stops it at the end, also when it did not come up."""
+
+    def __init__(self, broker: EmbeddedBroker) -> None:
+        self._broker = broker
+
+    def __enter__(self) -> EmbeddedBroker:
+        try:
+            self._broker.start()
+        except BaseException:
+            self._broker.stop()
+            raise
+        return self._broker
+
+    def __exit__(self, *error: object) -> None:
+        self._broker.stop()

@@ -1,0 +1,1 @@
+"""What the tests share: the real parts they run against."""

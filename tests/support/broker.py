@@ -1,0 +1,74 @@
+"""The tests' broker: the embedded one in a folder of its own, or one that HEADRACE_TEST_BOOTSTRAP names."""
+
+from __future__ import annotations
+
+import uuid
+from pathlib import Path
+
+from runtime.embedded import ports
+from runtime.embedded.broker import Broker, BrokerConfig
+from runtime.embedded.java import find_java
+
+
+class KafkaBroker:
+    """What tests ask of any broker: where it is, and topics on it."""
+
+    def __init__(self, bootstrap: str) -> None:
+        self.bootstrap = bootstrap
+
+    def create_topic(self, name: str | None = None, partitions: int = 1, **config: str) -> str:
+        """Makes a topic, of a name that nobody else has when none is given; config keys with `_` for dots."""
+        from confluent_kafka.admin import AdminClient, NewTopic
+
+        topic = name or unique("topic")
+        settings = {key.replace("_", "."): value for key, value in config.items()}
+        admin = AdminClient({"bootstrap.servers": self.bootstrap})
+        for future in admin.create_topics([NewTopic(topic, partitions, 1, config=settings)]).values():
+            future.result(20)
+        return topic
+
+    def delete_topics(self, *names: str) -> None:
+        from confluent_kafka.admin import AdminClient
+
+        admin = AdminClient({"bootstrap.servers": self.bootstrap})
+        for future in admin.delete_topics(list(names)).values():
+            future.result(20)
+
+
+class EmbeddedBroker(KafkaBroker):
+    """A broker of the test's own, that may be killed and started again on the same port."""
+
+    def __init__(self, folder: Path) -> None:
+        config = BrokerConfig(folder, ports.choose(), ports.choose())
+        self._broker = Broker(config, find_java())
+        super().__init__(config.bootstrap)
+
+    @property
+    def pid(self) -> int:
+        pid = self._broker.pid
+        assert pid is not None
+        return pid
+
+    @property
+    def log(self) -> Path:
+        return self._broker.config.log
+
+    def start(self, timeout: float = 60.0) -> None:
+        self._broker.start()
+        self._broker.wait_ready(timeout)
+
+    def kill(self) -> None:
+        """SIGKILL."""
+        self._broker.kill()
+
+    def stop(self) -> None:
+        self._broker.stop()
+
+    def restart(self) -> None:
+        self._broker.stop()
+        self.start()
+
+
+def unique(prefix: str) -> str:
+    """A name that no other test has."""
+    return f"{prefix}-{uuid.uuid4().hex[:8]}"
