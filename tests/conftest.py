@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -62,26 +63,17 @@ def worker(broker: KafkaBroker, tmp_path: Path) -> Iterator[Callable[..., Worker
 
 @pytest.fixture(scope="session")
 def java_connect(broker: KafkaBroker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[WorkerProcess]:
-    """Apache Kafka Connect 4.3 itself, the referee; HEADRACE_TEST_JAVA_CONNECT is not honoured: it costs 3 s."""
+    """Apache Kafka Connect 4.3 itself, the referee of what a worker answers."""
     process = java_worker(tmp_path_factory.mktemp("java-connect"), broker.bootstrap, {})
     process.start()
     yield process
     process.stop()
 
 
-class _started:
-    """Starts a broker and stops it at the end, also when it did not come up."""
-
-    def __init__(self, broker: EmbeddedBroker) -> None:
-        self._broker = broker
-
-    def __enter__(self) -> EmbeddedBroker:
-        try:
-            self._broker.start()
-        except BaseException:
-            self._broker.stop()
-            raise
-        return self._broker
-
-    def __exit__(self, *error: object) -> None:
-        self._broker.stop()
+@contextmanager
+def _started(broker: EmbeddedBroker) -> Iterator[EmbeddedBroker]:
+    try:
+        broker.start()
+        yield broker
+    finally:
+        broker.stop()

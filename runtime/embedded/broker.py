@@ -8,12 +8,16 @@ import time
 import uuid
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from runtime.embedded import coordinates, jars, ports
 from runtime.embedded.errors import StartError
 from runtime.embedded.java import Java
 from runtime.embedded.logs import last_words, rotate
 from runtime.embedded.process import spawn
+
+if TYPE_CHECKING:
+    from confluent_kafka.admin import AdminClient
 
 # Small and quick to start: a serial collector and the first compiler tier are plenty for one node.
 _JVM = ("-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto", "-Djava.awt.headless=true")
@@ -117,10 +121,8 @@ class Broker:
         command += ["--cluster-id", cluster_id, "--config", str(self.config.properties)]
         answer = subprocess.run(command, capture_output=True, text=True, check=False)
         if answer.returncode:
-            said = (answer.stderr or answer.stdout).strip().splitlines()
-            raise StartError(
-                f"the broker's storage {self.config.data} could not be formatted: {said[-1] if said else ''}"
-            )
+            said = (answer.stderr or answer.stdout or "it said nothing").strip().splitlines()
+            raise StartError(f"the broker's storage {self.config.data} could not be formatted: {said[-1]}")
 
 
 def server_properties(config: BrokerConfig) -> str:
@@ -151,16 +153,16 @@ def server_properties(config: BrokerConfig) -> str:
     return "".join(f"{key}={value}\n" for key, value in settings.items())
 
 
-def _admin(bootstrap: str) -> object:
+def _admin(bootstrap: str) -> AdminClient:
     from confluent_kafka.admin import AdminClient
 
     return AdminClient({"bootstrap.servers": bootstrap, "log_level": 0, "socket.timeout.ms": 2000})
 
 
-def _knows_itself(admin: object) -> bool:
+def _knows_itself(admin: AdminClient) -> bool:
     from confluent_kafka import KafkaException
 
     try:
-        return bool(admin.list_topics(timeout=1.0).brokers)  # type: ignore[attr-defined]
+        return bool(admin.list_topics(timeout=1.0).brokers)
     except KafkaException:
         return False

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
-import os
 import re
 import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TextIO
 
@@ -86,11 +85,11 @@ def _run_ivy(work: Path, target: Path, name: str, total: int, java: Java, progre
         raise JarsError(f"the {name}'s jars could not be fetched, is the network there? Ivy said: {_reason(said)}")
 
 
-def _follow(lines: object, name: str, total: int, progress: TextIO) -> list[str]:
+def _follow(lines: Iterable[str], name: str, total: int, progress: TextIO) -> list[str]:
     said: list[str] = []
     done = 0
     terminal = progress.isatty()
-    for line in lines:  # type: ignore[attr-defined]
+    for line in lines:
         said.append(line.strip())
         if "[SUCCESSFUL ]" not in line:
             continue
@@ -132,6 +131,4 @@ def ivy_jar() -> Path:
     for place in (spec.submodule_search_locations or ()) if spec else ():
         for jar in sorted(Path(place, "jars").glob("ivy-*.jar")):
             return jar
-    raise JarsError(
-        f"PySpark's Ivy jar was not found: {os.path.basename(sys.executable)} -m pip install 'headrace[runtime]'"
-    )
+    raise JarsError("PySpark's Ivy jar was not found: pip install 'headrace[runtime]'")
