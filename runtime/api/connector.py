@@ -7,11 +7,19 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from enum import Enum
 from typing import ClassVar, Protocol
 
 from runtime.api.config import ConfigDef, ConfigValue
 from runtime.api.record import TopicPartition
 from runtime.api.task import Offset, Partition, SinkTask, SourceTask, Task
+
+
+class ExactlyOnceSupport(Enum):
+    """Whether a source can deliver exactly once (KIP-618)."""
+
+    SUPPORTED = "SUPPORTED"
+    UNSUPPORTED = "UNSUPPORTED"
 
 
 class ConnectorContext(Protocol):
@@ -58,6 +66,14 @@ class SourceConnector(Connector):
     """A connector whose tasks read from another system."""
 
     task_class: ClassVar[type[SourceTask]]
+
+    def exactly_once_support(self, config: Mapping[str, str]) -> ExactlyOnceSupport | None:
+        """Whether the connector delivers exactly once with this config; None: it does not say. Asked before start()."""
+        return None
+
+    def can_define_transaction_boundaries(self, config: Mapping[str, str]) -> bool:
+        """Whether its tasks can say where transactions end (`transaction.boundary=connector`). Asked before start()."""
+        return False
 
     def alter_offsets(
         self, config: Mapping[str, str], offsets: Sequence[tuple[Partition | None, Offset | None]]
