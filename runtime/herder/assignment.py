@@ -1,0 +1,84 @@
+"""From a task's config to the complete order that a slot gets."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from runtime.config import WorkerConfig
+from runtime.engine.spec import ConverterSpec, SourceOffset, TaskSpec
+from runtime.host.port import ConnectorInfo
+from runtime.kafka.clients import client_config
+
+_epochs = itertools.count(1)
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """A task to run: which, of what class, with which configs."""
+
+    connector: str
+    task: int
+    info: ConnectorInfo
+    connector_config: Mapping[str, str]
+    task_config: Mapping[str, str]
+
+
+def group_id(name: str, config: Mapping[str, str]) -> str:
+    """The consumer group of a sink connector."""
+    return config.get("consumer.override.group.id") or f"connect-{name}"
+
+
+def client_id(kind: str, name: str, task: int) -> str:
+    """Apache's client ids: `connector-producer-NAME-TASK`."""
+    return f"connector-{kind}-{name}-{task}"
+
+
+def spec(worker: WorkerConfig, order: Order, offsets: Sequence[SourceOffset], paused: bool) -> TaskSpec:
+    """Everything the slot needs to run this task, with an epoch of its own."""
+    config = order.connector_config
+    return TaskSpec(
+        connector=order.connector,
+        task=order.task,
+        epoch=next(_epochs),
+        type=order.info.type,
+        task_class=order.info.task_python_class,
+        config=dict(order.task_config),
+        key_converter=_converter(worker, config, "key"),
+        value_converter=_converter(worker, config, "value"),
+        header_converter=_converter(worker, config, "header"),
+        paused=paused,
+        producer=_client(worker, order, "producer"),
+        producer_shared=not any(k.startswith("producer.override.") for k in config),
+        consumer=_consumer(worker, order) if order.info.type == "sink" else {},
+        topics=[t.strip() for t in config.get("topics", "").split(",") if t.strip()],
+        topics_regex=config.get("topics.regex", ""),
+        offsets_topic=worker.offsets.topic,
+        offsets=list(offsets),
+        flush_interval=worker.flush_interval,
+        flush_timeout=worker.flush_timeout,
+        track_topics=worker.topic_tracking,
+        plugin_path=list(worker.plugin_path),
+    )
+
+
+def _client(worker: WorkerConfig, order: Order, kind: str) -> dict[str, object]:
+    """librdkafka's settings. A producer without overrides is shared by its slot, so it carries no task's name."""
+    overridden = any(k.startswith(f"{kind}.override.") for k in order.connector_config)
+    shared = kind == "producer" and not overridden
+    name = "connector-producer" if shared else client_id(kind, order.connector, order.task)
+    return client_config(worker.originals, kind, order.connector_config, client_id=name).settings
+
+
+def _consumer(worker: WorkerConfig, order: Order) -> dict[str, object]:
+    return {**_client(worker, order, "consumer"), "group.id": group_id(order.connector, order.connector_config)}
+
+
+def _converter(worker: WorkerConfig, config: Mapping[str, str], which: str) -> ConverterSpec:
+    """The connector's own converter with its own keys, or the worker's with the worker's keys: never a mixture."""
+    key = f"{which}.converter"
+    if key not in config:
+        return ConverterSpec(*worker.converter(which))
+    keys = {k[len(key) + 1 :]: v for k, v in config.items() if k.startswith(f"{key}.")}
+    return ConverterSpec(config[key], keys)

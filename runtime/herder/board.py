@@ -1,0 +1,72 @@
+"""The states of connectors and tasks: written to the status topic, told to whoever follows the events."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+
+from runtime.herder.events import EventLog
+from runtime.storage.statuses import Status, StatusStore
+from runtime.vocabulary import State, TaskId
+
+log = logging.getLogger(__name__)
+
+Entry = Callable[[str], "dict[str, object] | None"]
+"""Makes the `{"name","status","info"}` of a connector; None when it is gone."""
+
+
+class Board:
+    """Where states are put up. Event loop only."""
+
+    def __init__(self, statuses: StatusStore, events: EventLog, worker_id: str, entry: Entry) -> None:
+        self._statuses, self._events, self._worker_id, self._entry = statuses, events, worker_id, entry
+        self.generation = 0
+
+    def connector(self, name: str, state: State, version: str | None, trace: str | None = None) -> None:
+        """Put up a connector's state."""
+        old = self._statuses.connector_status(name)
+        new = self._status(state, version, trace)
+        if old != new:
+            self._statuses.put_connector(name, new)
+            self._announce(name, state, None, trace)
+
+    def task(self, task: TaskId, state: State, version: str | None, trace: str | None = None) -> None:
+        """Put up a task's state."""
+        old = self._statuses.task_statuses(task.connector).get(task.task)
+        new = self._status(state, version, trace)
+        if old != new:
+            self._statuses.put_task(task, new)
+            self._announce(task.connector, state, task.task, trace)
+
+    def remove_task(self, task: TaskId) -> None:
+        self._statuses.remove_task(task)
+        self.changed(task.connector)
+
+    def remove_connector(self, name: str) -> None:
+        """Take down everything about a connector that has been deleted."""
+        for task in self._statuses.task_statuses(name):
+            self._statuses.remove_task(TaskId(name, task))
+        self._statuses.reset_topics(name)
+        self._statuses.remove_connector(name)
+        self._events.publish("removed", {"name": name})
+
+    def topic(self, task: TaskId, topic: str) -> None:
+        """A task has used a topic for the first time."""
+        if topic not in self._statuses.topics(task.connector):
+            self._statuses.put_topic(task, topic)
+
+    def changed(self, name: str) -> None:
+        """Tell followers how a connector stands now."""
+        entry = self._entry(name)
+        if entry is not None:
+            self._events.publish("connector", entry)
+
+    def _announce(self, name: str, state: State, task: int | None, trace: str | None) -> None:
+        what = name if task is None else TaskId(name, task)
+        log.info("%s is %s", what, state)
+        if trace is not None:
+            self._events.notice("ERROR", f"{what} is {state}: {trace.splitlines()[0]}", name, task)
+        self.changed(name)
+
+    def _status(self, state: State, version: str | None, trace: str | None) -> Status:
+        return Status(state, trace, self._worker_id, self.generation, version)

@@ -1,0 +1,99 @@
+"""All connectors of the worker, a control loop each, and what host and engine report about them."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+
+from runtime.herder.board import Board
+from runtime.herder.loop import ConnectorLoop
+from runtime.herder.tasks import Parts, Tasks
+from runtime.host.port import PluginHost
+from runtime.storage.configs import ConfigStore
+from runtime.storage.statuses import StatusStore
+from runtime.vocabulary import State, TaskId
+
+log = logging.getLogger(__name__)
+
+
+class Fleet:
+    """Starts a loop for every stored connector. Hears the plugin host and the engine (HostListener, EngineListener)."""
+
+    def __init__(self, configs: ConfigStore, statuses: StatusStore, host: PluginHost, board: Board) -> None:
+        self._configs, self._statuses, self._host, self._board = configs, statuses, host, board
+        self._parts: Parts | None = None
+        self._loops: dict[str, ConnectorLoop] = {}
+
+    def start(self, parts: Parts) -> None:
+        """Take over: a loop for everything stored, and no status of what is stored no more."""
+        self._parts = parts
+        for name in self._statuses.connectors():
+            if self._configs.connector(name) is None:
+                self._board.remove_connector(name)
+        for name in self._configs.names():
+            self.look(name)
+
+    def look(self, name: str) -> None:
+        """The config topic says something new about this connector."""
+        if self._parts is None:
+            return
+        loop = self._loops.get(name)
+        if loop is None or loop.gone:
+            if self._configs.connector(name) is None:
+                return
+            loop = ConnectorLoop(name, self._configs, self._host, self._board, Tasks(name, self._parts))
+            self._loops[name] = loop
+        loop.wake()
+
+    def restart(self, name: str, connector: bool, tasks: set[int]) -> None:
+        loop = self._loops.get(name)
+        if loop is not None:
+            loop.restart(connector, tasks)
+
+    async def settled(self, name: str, timeout: float) -> bool:
+        """Whether a connector has reached its target state, within `timeout` seconds."""
+        loop = self._loops.get(name)
+        return loop is None or await loop.settled(timeout)
+
+    async def close(self) -> None:
+        """Stop all loops; what they ran belongs to nobody."""
+        loops, self._loops = list(self._loops.values()), {}
+        await asyncio.gather(*(loop.close() for loop in loops))
+        for loop in loops:
+            loop.unassign()
+
+    # HostListener
+
+    def reconfigure(self, connector: str) -> None:
+        self._with(connector, lambda loop: loop.reconfigure())
+
+    def connector_failed(self, connector: str, trace: str) -> None:
+        self._with(connector, lambda loop: loop.failed(trace))
+
+    # EngineListener
+
+    def task_state(self, task: TaskId, epoch: int, state: State, trace: str | None) -> None:
+        self._with(task.connector, lambda loop: loop.tasks.state(task.task, epoch, state, trace))
+
+    def task_topic(self, task: TaskId, epoch: int, topic: str) -> None:
+        self._board.topic(task, topic)
+
+    def task_lost(self, task: TaskId, epoch: int, member_id: str | None, reason: str) -> None:
+        log.warning("%s lost its slot (%s); handing it out again", task, reason)
+        loop = self._loops.get(task.connector)
+        if loop is not None and loop.tasks.lost(task.task, epoch, member_id):
+            loop.wake()
+
+    def slots_changed(self) -> None:
+        """Nothing to do: tasks that wait for a slot are the engine's."""
+
+    def log(self, level: str, logger: str, message: str, context: str) -> None:
+        """A line from a slot goes where the worker's own lines go."""
+        number = logging.getLevelNamesMapping().get(level, logging.INFO)
+        logging.getLogger(logger).log(number, "%s%s", f"{context} " if context else "", message)
+
+    def _with(self, connector: str, act: Callable[[ConnectorLoop], None]) -> None:
+        loop = self._loops.get(connector)
+        if loop is not None:
+            act(loop)

@@ -1,0 +1,280 @@
+"""What a client can ask of the worker: every request of the REST API as one method."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any, AsyncIterator
+
+from runtime.definitions import invalid_message
+from runtime.herder import views
+from runtime.herder.errors import BadRequest, Conflict, Forbidden, NotFound, Unavailable
+from runtime.herder.fleet import Fleet
+from runtime.host.port import HostError, PluginHost, UnknownPluginError
+from runtime.storage.configs import ConfigStore, StoredConnector
+from runtime.storage.statuses import StatusStore
+from runtime.vocabulary import State, TargetState
+
+Answer = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class TopicTracking:
+    """`topic.tracking.enable` and `topic.tracking.allow.reset`."""
+
+    enabled: bool
+    reset: bool
+
+
+class Herder:
+    """The control plane as clients see it. Event loop only; requests for one connector go one after another."""
+
+    def __init__(
+        self, configs: ConfigStore, statuses: StatusStore, host: PluginHost, fleet: Fleet, tracking: TopicTracking
+    ) -> None:
+        self._configs, self._statuses, self._host, self._fleet = configs, statuses, host, fleet
+        self._tracking = tracking
+        self._locks: dict[str, asyncio.Lock] = {}
+
+    # reading
+
+    def connectors(self) -> list[str]:
+        return self._configs.names()
+
+    async def expanded(self, expansions: set[str]) -> dict[str, Answer]:
+        """GET /connectors?expand=…: only `status` and `info` bring something (FACTS 3)."""
+        return {name: await self._expand(name, expansions) for name in self._configs.names()}
+
+    async def info(self, name: str) -> Answer:
+        stored = self._stored(name)
+        return views.info(name, stored.config, len(stored.tasks), await self._type(stored.config))
+
+    def config(self, name: str) -> Mapping[str, str]:
+        return self._stored(name).config
+
+    def tasks(self, name: str) -> list[Answer]:
+        return views.tasks(name, self._stored(name).tasks)
+
+    async def status(self, name: str) -> Answer:
+        connector = self._statuses.connector_status(name)
+        if connector is None or connector.state is State.DESTROYED:
+            raise NotFound(f"No status found for connector {name}")
+        stored = self._configs.connector(name)
+        kind = await self._type(stored.config) if stored else "unknown"
+        return views.status(name, connector, self._statuses.task_statuses(name), kind)
+
+    def task_status(self, name: str, task: int) -> Answer:
+        status = self._statuses.task_statuses(name).get(task)
+        if status is None:
+            raise NotFound(f"No status found for task {name}-{task}")
+        return views.task_status(task, status)
+
+    def topics(self, name: str) -> Answer:
+        if not self._tracking.enabled:
+            raise Forbidden("Topic tracking is disabled.")
+        return {name: {"topics": sorted(self._statuses.topics(name))}}
+
+    def reset_topics(self, name: str) -> None:
+        if not self._tracking.enabled:
+            raise Forbidden("Topic tracking is disabled.")
+        if not self._tracking.reset:
+            raise Forbidden("Topic tracking reset is disabled.")
+        self._statuses.reset_topics(name)
+
+    # creating and configuring
+
+    async def create(self, name: str, config: Mapping[str, str | None], initial: TargetState | None) -> Answer:
+        """POST /connectors; the target state is written before the config, so that it holds from the start."""
+        async with self._alone(name):
+            checked = await self._validated(name, config)
+            if self._configs.connector(name) is not None:
+                raise Conflict(f"Connector {name} already exists")
+            await self._configs.put_connector(name, checked, initial)
+            return views.info(name, checked, 0, await self._type(checked))
+
+    async def put_config(self, name: str, config: Mapping[str, str | None]) -> tuple[bool, Answer]:
+        """PUT config: whether the connector is new, and its info with the tasks it had before."""
+        async with self._alone(name):
+            checked = await self._validated(name, config)
+            before = self._configs.connector(name)
+            if before is None or before.config != checked:
+                await self._configs.put_connector(name, checked)
+            tasks = len(before.tasks) if before else 0
+            return before is None, views.info(name, checked, tasks, await self._type(checked))
+
+    async def patch_config(self, name: str, patch: Mapping[str, str | None]) -> Answer:
+        """PATCH config (KIP-477): null removes; the result is validated as a whole."""
+        async with self._alone(name):
+            stored = self._stored(name)
+            merged = {k: v for k, v in {**stored.config, **patch}.items() if v is not None}
+            await self._validate(merged)
+            await self._configs.put_connector(name, merged)
+            return views.info(name, merged, len(stored.tasks), await self._type(merged))
+
+    async def delete(self, name: str) -> None:
+        async with self._alone(name):
+            self._stored(name)
+            await self._configs.remove_connector(name)
+
+    # states
+
+    async def pause(self, name: str) -> None:
+        await self._set_target(name, TargetState.PAUSED)
+
+    async def resume(self, name: str) -> None:
+        await self._set_target(name, TargetState.STARTED)
+
+    async def stop(self, name: str) -> None:
+        """PUT stop: the task configs go first, then the target state is written (FACTS 4)."""
+        async with self._alone(name):
+            self._known(name)
+            await self._configs.put_tasks(name, [])
+            await self._configs.put_target_state(name, TargetState.STOPPED)
+
+    async def restart(self, name: str, include_tasks: bool, only_failed: bool) -> Answer | None:
+        """POST restart: None for the plain form (204), else the status with what is RESTARTING (202)."""
+        async with self._alone(name):
+            stored = self._configs.connector(name)
+            if stored is None:
+                raise NotFound(f"Unknown connector: {name}")
+            if not include_tasks and not only_failed:
+                self._fleet.restart(name, connector=True, tasks=set())
+                return None
+            await self._configs.put_restart(name, include_tasks, only_failed)
+            return await self._restart(name, include_tasks, only_failed)
+
+    async def restart_task(self, name: str, task: int) -> None:
+        async with self._alone(name):
+            stored = self._configs.connector(name)
+            if stored is None:
+                raise NotFound(f"Unknown connector: {name}")
+            if not 0 <= task < len(stored.tasks):
+                raise NotFound(f"Unknown task: {name}-{task}")
+            self._fleet.restart(name, connector=False, tasks={task})
+
+    async def _restart(self, name: str, include_tasks: bool, only_failed: bool) -> Answer:
+        status = await self.status(name)
+        chosen = _to_restart(status, include_tasks, only_failed)
+        self._fleet.restart(name, *chosen)
+        return _marked_restarting(status, *chosen)
+
+    async def _set_target(self, name: str, target: TargetState) -> None:
+        async with self._alone(name):
+            self._known(name)
+            await self._configs.put_target_state(name, target)
+
+    # plugins
+
+    async def plugins(self, connectors_only: bool) -> list[dict[str, str]]:
+        return await self._host.plugins(connectors_only)
+
+    async def plugin_config(self, plugin: str) -> list[Answer]:
+        try:
+            return await self._host.describe(plugin)
+        except UnknownPluginError:
+            raise NotFound(f"Unknown plugin {plugin}.") from None
+
+    async def validate(self, plugin: str, config: Mapping[str, str | None]) -> Answer:
+        """PUT /connector-plugins/{plugin}/config/validate: the class in the body has to be the one in the path."""
+        cls = config.get("connector.class")
+        if cls and not _same_plugin(cls, plugin):
+            raise BadRequest(f"Included connector type {cls} does not match request type {plugin}")
+        return await self._host_validate(config)
+
+    # shared
+
+    def stored(self, name: str) -> StoredConnector:
+        """What the config topic says of a connector; NotFound as the offsets endpoints word it."""
+        return self._stored(name)
+
+    @asynccontextmanager
+    async def alone(self, name: str) -> AsyncIterator[None]:
+        """Nobody else changes this connector meanwhile."""
+        async with self._alone(name):
+            yield
+
+    @asynccontextmanager
+    async def _alone(self, name: str) -> AsyncIterator[None]:
+        lock = self._locks.setdefault(name, asyncio.Lock())
+        try:
+            async with lock:
+                yield
+        finally:
+            if not lock.locked() and self._configs.connector(name) is None:
+                self._locks.pop(name, None)
+
+    async def _expand(self, name: str, expansions: set[str]) -> Answer:
+        entry: Answer = {}
+        try:
+            if "status" in expansions:
+                entry["status"] = await self.status(name)
+            if "info" in expansions:
+                entry["info"] = await self.info(name)
+        except NotFound:
+            pass  # just created or just deleted: what is known is shown
+        return entry
+
+    def _stored(self, name: str) -> StoredConnector:
+        stored = self._configs.connector(name)
+        if stored is None:
+            raise NotFound(f"Connector {name} not found")
+        return stored
+
+    def _known(self, name: str) -> None:
+        if self._configs.connector(name) is None:
+            raise NotFound(f"Unknown connector {name}")
+
+    async def _validated(self, name: str, config: Mapping[str, str | None]) -> dict[str, str]:
+        """The config with its name, or BadRequest with every error."""
+        given = config.get("name")
+        if given is not None and given != name:
+            raise BadRequest(
+                f"Connector name configuration ({given}) doesn't match connector name in the URL ({name})"
+            )
+        full = {**config, "name": name}
+        await self._validate(full)
+        return {k: v for k, v in full.items() if v is not None}
+
+    async def _validate(self, config: Mapping[str, str | None]) -> None:
+        message = invalid_message(await self._host_validate(config))
+        if message is not None:
+            raise BadRequest(message)
+
+    async def _host_validate(self, config: Mapping[str, str | None]) -> Answer:
+        try:
+            return await self._host.validate(config)
+        except (UnknownPluginError, HostError) as e:
+            raise BadRequest(str(e)) from None
+        except TimeoutError:
+            raise Unavailable("The connector did not answer while its configuration was validated") from None
+
+    async def _type(self, config: Mapping[str, str]) -> str:
+        try:
+            return (await self._host.resolve(config.get("connector.class", ""))).type
+        except UnknownPluginError:
+            return "unknown"
+
+
+def _to_restart(status: Answer, include_tasks: bool, only_failed: bool) -> tuple[bool, set[int]]:
+    """Which of connector and tasks a restart request means (KIP-745)."""
+    failed = State.FAILED.value
+    stopped = status["connector"]["state"] == State.STOPPED.value
+    connector = not stopped and (not only_failed or status["connector"]["state"] == failed)
+    tasks = {t["id"] for t in status["tasks"] if include_tasks and (not only_failed or t["state"] == failed)}
+    return connector, tasks
+
+
+def _marked_restarting(status: Answer, connector: bool, tasks: set[int]) -> Answer:
+    if connector:
+        status["connector"]["state"] = State.RESTARTING.value
+    for task in status["tasks"]:
+        if task["id"] in tasks:
+            task["state"] = State.RESTARTING.value
+    return status
+
+
+def _same_plugin(cls: str, plugin: str) -> bool:
+    """The class ends with the plugin's name, whatever the suffix `Connector` (FACTS 5)."""
+    return cls.removesuffix("Connector").endswith(plugin.removesuffix("Connector"))

@@ -1,0 +1,150 @@
+"""The tasks of one connector on the engine: started, paused, replaced, stopped, and handed out again when lost."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from runtime.config import WorkerConfig
+from runtime.engine.port import Engine
+from runtime.engine.spec import SourceOffset
+from runtime.herder import assignment
+from runtime.herder.assignment import Order
+from runtime.herder.board import Board
+from runtime.host.port import ConnectorInfo
+from runtime.kafka.groups import Groups
+from runtime.storage.configs import StoredConnector
+from runtime.storage.offsets import OffsetStore
+from runtime.storage.statuses import StatusStore
+from runtime.vocabulary import State, TaskId
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What tasks are run with; one set for the worker."""
+
+    worker: WorkerConfig
+    engine: Engine
+    offsets: OffsetStore
+    statuses: StatusStore
+    groups: Groups
+    board: Board
+
+
+@dataclass(slots=True)
+class Running:
+    """A task that was handed to the engine. A FAILED one stays here until it is restarted or its config changes."""
+
+    epoch: int
+    config: Mapping[str, str]
+    connector_config: Mapping[str, str]
+    paused: bool
+    failed: bool = False
+
+
+class Tasks:
+    """The tasks of one connector. Event loop only; its connector's loop is the only caller of run and stop_all."""
+
+    def __init__(self, name: str, parts: Parts) -> None:
+        self._name, self._parts = name, parts
+        self._running: dict[int, Running] = {}
+        self._stale_members: set[str] = set()
+        self._group_checked = False
+        self.version: str | None = None
+
+    async def run(self, info: ConnectorInfo, stored: StoredConnector, paused: bool, restart: set[int]) -> None:
+        """Make exactly the stored tasks run; those that run with old configs, and those of `restart`, start anew."""
+        wanted = dict(enumerate(stored.tasks))
+        await self._stop({i for i in self._running if i not in wanted})
+        self._forget_statuses_except(set(wanted))
+        await self._stop({i for i, c in wanted.items() if self._is_outdated(i, c, stored) or i in restart})
+        for i, running in self._running.items():
+            if running.paused != paused and not running.failed:
+                running.paused = paused
+                self._parts.engine.pause_task(TaskId(self._name, i), paused)
+        missing = [Order(self._name, i, info, stored.config, c) for i, c in wanted.items() if i not in self._running]
+        if missing:
+            await self._start(missing, paused)
+
+    async def stop_all(self) -> None:
+        """Stop every task, offsets committed first."""
+        await self._stop(set(self._running))
+
+    def forget_statuses(self) -> None:
+        """Take down all task entries."""
+        self._forget_statuses_except(set())
+
+    def state(self, task: int, epoch: int, state: State, trace: str | None) -> None:
+        """A task's report; one of an older assignment is not heard."""
+        running = self._running.get(task)
+        if running is None or running.epoch != epoch:
+            return
+        running.failed = state is State.FAILED
+        self._parts.board.task(TaskId(self._name, task), state, self.version, trace)
+
+    def lost(self, task: int, epoch: int, member_id: str | None) -> bool:
+        """The task's slot died. True when the task has to be handed out again."""
+        running = self._running.get(task)
+        if running is None or running.epoch != epoch:
+            return False
+        if member_id:
+            self._stale_members.add(member_id)
+        if running.failed:
+            return False
+        del self._running[task]
+        self._parts.board.task(TaskId(self._name, task), State.UNASSIGNED, self.version)
+        return True
+
+    def unassign(self) -> None:
+        """The worker ends: its tasks belong to nobody."""
+        for i in self._running:
+            self._parts.board.task(TaskId(self._name, i), State.UNASSIGNED, self.version)
+
+    def _is_outdated(self, task: int, config: Mapping[str, str], stored: StoredConnector) -> bool:
+        running = self._running.get(task)
+        return running is not None and (running.config != config or running.connector_config != stored.config)
+
+    async def _start(self, orders: list[Order], paused: bool) -> None:
+        source = orders[0].info.type == "source"
+        offsets = await self._offsets() if source else []
+        if not source:
+            await self._evict(orders[0])
+        for order in orders:
+            spec = assignment.spec(self._parts.worker, order, offsets, paused)
+            self._running[order.task] = Running(spec.epoch, order.task_config, order.connector_config, paused)
+            if not self._parts.engine.slots:
+                self._parts.board.task(spec.id, State.UNASSIGNED, self.version)
+            self._parts.engine.start_task(spec)
+
+    async def _offsets(self) -> list[SourceOffset]:
+        """What has been committed up to now, whoever wrote it."""
+        await self._parts.offsets.read_to_end()
+        return self._parts.offsets.offsets(self._name)
+
+    async def _evict(self, order: Order) -> None:
+        """Members that died without leaving would hold their partitions for a session: send them away first."""
+        group = assignment.group_id(self._name, order.connector_config)
+        members, self._stale_members = self._stale_members, set()
+        if not self._group_checked:
+            prefix = f"connector-consumer-{self._name}-"
+            members |= {m.member_id for m in await self._parts.groups.members(group) if m.client_id.startswith(prefix)}
+            self._group_checked = True
+        if members:
+            log.info("%s: evicting %d dead member(s) from group %s", self._name, len(members), group)
+            await self._parts.groups.evict(group, members)
+
+    async def _stop(self, tasks: set[int]) -> None:
+        graceful = self._parts.worker.graceful
+        ended = await asyncio.gather(*(self._parts.engine.stop_task(TaskId(self._name, i), graceful) for i in tasks))
+        for i, graceful_end in zip(tasks, ended, strict=True):
+            self._running.pop(i, None)
+            if not graceful_end:
+                log.warning("%s-%d did not stop within %.1f s and was revoked", self._name, i, graceful)
+
+    def _forget_statuses_except(self, kept: set[int]) -> None:
+        for i in [i for i in self._parts.statuses.task_statuses(self._name) if i not in kept]:
+            self._parts.board.remove_task(TaskId(self._name, i))

@@ -1,0 +1,39 @@
+"""The JSON objects of the REST API, field by field in Connect's order."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from runtime.storage.statuses import Status
+
+
+def info(name: str, config: Mapping[str, str], tasks: int, kind: str) -> dict[str, Any]:
+    """GET /connectors/{name}."""
+    ids = [{"connector": name, "task": i} for i in range(tasks)]
+    return {"name": name, "config": dict(config), "tasks": ids, "type": kind}
+
+
+def tasks(name: str, configs: Sequence[Mapping[str, str]]) -> list[dict[str, Any]]:
+    """GET /connectors/{name}/tasks."""
+    return [{"id": {"connector": name, "task": i}, "config": dict(c)} for i, c in enumerate(configs)]
+
+
+def status(name: str, connector: Status, tasks: Mapping[int, Status], kind: str) -> dict[str, Any]:
+    """GET /connectors/{name}/status."""
+    return {
+        "name": name,
+        "connector": _state(connector),
+        "tasks": [task_status(i, tasks[i]) for i in sorted(tasks)],
+        "type": kind,
+    }
+
+
+def task_status(task: int, status: Status) -> dict[str, Any]:
+    """GET /connectors/{name}/tasks/{task}/status."""
+    return {"id": task, **_state(status)}
+
+
+def _state(status: Status) -> dict[str, Any]:
+    state = {"state": status.state.value, "worker_id": status.worker_id, "version": status.version}
+    return {**state, "trace": status.trace} if status.trace is not None else state

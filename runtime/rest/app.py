@@ -1,0 +1,55 @@
+"""The REST application: routes, and which exception becomes which answer."""
+
+from __future__ import annotations
+
+import logging
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.types import ASGIApp
+
+from runtime.herder.errors import HerderError
+from runtime.kafka.errors import BrokerUnavailable
+from runtime.rest.answers import RouterError, error, on_router_error
+from runtime.rest.resource import RawPaths
+from runtime.rest.routes import Services, routes
+
+log = logging.getLogger(__name__)
+
+
+def application(services: Services) -> ASGIApp:
+    """The whole API as one ASGI application."""
+    app = Starlette(
+        routes=routes(services),
+        exception_handlers={
+            RouterError: on_router_error,
+            HTTPException: _on_starlette,
+            HerderError: _on_herder,
+            BrokerUnavailable: _on_kafka,
+            Exception: _on_surprise,
+        },
+    )
+    app.router.redirect_slashes = False
+    return RawPaths(app)
+
+
+async def _on_starlette(request: Request, e: Exception) -> Response:
+    """Starlette's own router knows no such path."""
+    assert isinstance(e, HTTPException)
+    return await on_router_error(request, RouterError(e.status_code if e.status_code in RouterError.PHRASES else 404))
+
+
+async def _on_herder(_: Request, e: Exception) -> Response:
+    assert isinstance(e, HerderError)
+    return error(e.status, str(e))
+
+
+async def _on_kafka(_: Request, e: Exception) -> Response:
+    return error(503, str(e))
+
+
+async def _on_surprise(request: Request, e: Exception) -> Response:
+    log.exception("%s %s failed", request.method, request.url.path, exc_info=e)
+    return error(500, f"{type(e).__name__}: {e}")

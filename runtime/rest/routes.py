@@ -1,0 +1,199 @@
+"""Every path of the REST API and what answers it, readable from top to bottom."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+from urllib.parse import quote
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from runtime.herder.errors import Unavailable
+from runtime.herder.herder import Herder
+from runtime.herder.offsets import OffsetsDesk
+from runtime.rest import bodies
+from runtime.rest.answers import RouterError, empty, json_answer
+from runtime.rest.events import EventStream
+from runtime.rest.resource import Handler, Resource, path_name
+
+
+class Health(Protocol):
+    """How the worker is: read by GET / and GET /health."""
+
+    @property
+    def ready(self) -> bool:
+        """Whether the storage topics have been read and requests can be served."""
+
+    @property
+    def trouble(self) -> str | None:
+        """What keeps the worker from being ready or healthy; None when nothing does."""
+
+    @property
+    def root(self) -> dict[str, str | None]:
+        """Version, commit and cluster id."""
+
+
+@dataclass(frozen=True, slots=True)
+class Services:
+    """What requests are carried out by."""
+
+    herder: Herder
+    offsets: OffsetsDesk
+    health: Health
+    events: EventStream
+
+
+def routes(s: Services) -> Sequence[Route]:
+    """The table. Handlers below `ready` answer 503 until the stores have been read."""
+    h, o = s.herder, s.offsets
+
+    def ready(handler: Handler) -> Handler:
+        async def guarded(request: Request) -> Response:
+            if not s.health.ready:
+                raise Unavailable(f"Worker is still starting up: {s.health.trouble or 'reading its storage topics'}")
+            return await handler(request)
+
+        return guarded
+
+    async def root(_: Request) -> Response:
+        return json_answer(s.health.root)
+
+    async def health(_: Request) -> Response:
+        return _health(s.health)
+
+    async def list_connectors(r: Request) -> Response:
+        expansions = r.query_params.getlist("expand")
+        return json_answer(await h.expanded(set(expansions)) if expansions else h.connectors())
+
+    async def create(r: Request) -> Response:
+        q = bodies.create_request(await bodies.read(r))
+        return _created(r, q.name, await h.create(q.name, q.config, q.initial_state))
+
+    async def info(r: Request) -> Response:
+        return json_answer(await h.info(path_name(r)))
+
+    async def delete(r: Request) -> Response:
+        await h.delete(path_name(r))
+        return empty(204)
+
+    async def config(r: Request) -> Response:
+        return json_answer(h.config(path_name(r)))
+
+    async def put_config(r: Request) -> Response:
+        new, info = await h.put_config(path_name(r), bodies.config(await bodies.read(r)))
+        return _created(r, path_name(r), info) if new else json_answer(info)
+
+    async def patch_config(r: Request) -> Response:
+        return json_answer(await h.patch_config(path_name(r), bodies.config(await bodies.read(r))))
+
+    async def status(r: Request) -> Response:
+        return json_answer(await h.status(path_name(r)))
+
+    async def tasks(r: Request) -> Response:
+        return json_answer(h.tasks(path_name(r)))
+
+    async def task_status(r: Request) -> Response:
+        return json_answer(h.task_status(path_name(r), _task(r)))
+
+    async def restart_task(r: Request) -> Response:
+        await h.restart_task(path_name(r), _task(r))
+        return empty(204)
+
+    async def pause(r: Request) -> Response:
+        await h.pause(path_name(r))
+        return empty(202)
+
+    async def resume(r: Request) -> Response:
+        await h.resume(path_name(r))
+        return empty(202)
+
+    async def stop(r: Request) -> Response:
+        await h.stop(path_name(r))
+        return empty(204)
+
+    async def restart(r: Request) -> Response:
+        status = await h.restart(path_name(r), _flag(r, "includeTasks", False), _flag(r, "onlyFailed", False))
+        return empty(204) if status is None else json_answer(status, 202)
+
+    async def topics(r: Request) -> Response:
+        return json_answer(h.topics(path_name(r)))
+
+    async def reset_topics(r: Request) -> Response:
+        h.reset_topics(path_name(r))
+        return empty(202)
+
+    async def offsets(r: Request) -> Response:
+        return json_answer(await o.read(path_name(r)))
+
+    async def patch_offsets(r: Request) -> Response:
+        return json_answer(await o.alter(path_name(r), bodies.offsets(await bodies.read(r))))
+
+    async def delete_offsets(r: Request) -> Response:
+        return json_answer(await o.reset(path_name(r)))
+
+    async def plugins(r: Request) -> Response:
+        return json_answer(await h.plugins(_flag(r, "connectorsOnly", True)))
+
+    async def plugin_config(r: Request) -> Response:
+        return json_answer(await h.plugin_config(path_name(r)))
+
+    async def validate(r: Request) -> Response:
+        return json_answer(await h.validate(path_name(r), bodies.config(await bodies.read(r))))
+
+    return [
+        Route("/", Resource(get=root)),
+        Route("/health", Resource(get=health)),
+        Route("/events", Resource("text/event-stream", get=ready(s.events.answer))),
+        Route("/connectors", Resource(get=ready(list_connectors), post=ready(create))),
+        Route("/connectors/{name}", Resource(get=ready(info), delete=ready(delete))),
+        Route("/connectors/{name}/config", Resource(get=ready(config), put=ready(put_config), patch=ready(patch_config))),
+        Route("/connectors/{name}/status", Resource(get=ready(status))),
+        Route("/connectors/{name}/tasks", Resource(get=ready(tasks))),
+        Route("/connectors/{name}/tasks/{task}/status", Resource(get=ready(task_status))),
+        Route("/connectors/{name}/tasks/{task}/restart", Resource(post=ready(restart_task))),
+        Route("/connectors/{name}/pause", Resource(put=ready(pause))),
+        Route("/connectors/{name}/resume", Resource(put=ready(resume))),
+        Route("/connectors/{name}/stop", Resource(put=ready(stop))),
+        Route("/connectors/{name}/restart", Resource(post=ready(restart))),
+        Route("/connectors/{name}/topics", Resource(get=ready(topics))),
+        Route("/connectors/{name}/topics/reset", Resource(put=ready(reset_topics))),
+        Route(
+            "/connectors/{name}/offsets",
+            Resource(get=ready(offsets), patch=ready(patch_offsets), delete=ready(delete_offsets)),
+        ),
+        Route("/connector-plugins", Resource(get=plugins)),
+        Route("/connector-plugins/{name}/config", Resource(get=plugin_config)),
+        Route("/connector-plugins/{name}/config/validate", Resource(put=validate)),
+    ]
+
+
+def _health(health: Health) -> Response:
+    if not health.ready:
+        message = f"Worker is still starting up: {health.trouble or 'reading its storage topics'}."
+        return json_answer({"status": "starting", "message": message}, 503)
+    if health.trouble is not None:
+        return json_answer({"status": "unhealthy", "message": health.trouble}, 500)
+    message = "Worker has completed startup and is ready to handle requests."
+    return json_answer({"status": "healthy", "message": message})
+
+
+def _created(request: Request, name: str, info: dict[str, object]) -> Response:
+    location = f"{request.url.scheme}://{request.url.netloc}/connectors/{quote(name, safe='')}"
+    return json_answer(info, 201, {"Location": location})
+
+
+def _task(request: Request) -> int:
+    """The task's number; what is no number is an unknown path (FACTS 3)."""
+    try:
+        return int(request.path_params["task"])
+    except ValueError:
+        raise RouterError(404) from None
+
+
+def _flag(request: Request, name: str, default: bool) -> bool:
+    """A query parameter; what is not `true` is false, as in Java."""
+    value = request.query_params.get(name)
+    return default if value is None else value.lower() == "true"
