@@ -17,7 +17,9 @@ _JSON = "org.apache.kafka.connect.json.JsonConverter"
 _HEADERS = "org.apache.kafka.connect.storage.SimpleHeaderConverter"
 
 DISTRIBUTED = ConfigDef(
-    ConfigKey("bootstrap.servers", Type.LIST, "localhost:9092", _H, "Brokers to ask first for the rest of the cluster."),
+    ConfigKey(
+        "bootstrap.servers", Type.LIST, "localhost:9092", _H, "Brokers to ask first for the rest of the cluster."
+    ),
     ConfigKey("group.id", Type.STRING, importance=_H, doc="Name of the Connect cluster this worker belongs to."),
     ConfigKey("key.converter", Type.STRING, importance=_H, doc="Converter of record keys."),
     ConfigKey("value.converter", Type.STRING, importance=_H, doc="Converter of record values."),

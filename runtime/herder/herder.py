@@ -230,9 +230,7 @@ class Herder:
         """The config with its name, or BadRequest with every error."""
         given = config.get("name")
         if given is not None and given != name:
-            raise BadRequest(
-                f"Connector name configuration ({given}) doesn't match connector name in the URL ({name})"
-            )
+            raise BadRequest(f"Connector name configuration ({given}) doesn't match connector name in the URL ({name})")
         full = {**config, "name": name}
         await self._validate(full)
         return {k: v for k, v in full.items() if v is not None}

@@ -50,7 +50,11 @@ def _integer(value: Any, what: str, title: str) -> int:
             raise ValueError(value)
         return int(value)
     except (ValueError, TypeError):
-        shown = {None: "null", True: "true", False: "false"}.get(value, value) if not isinstance(value, dict | list) else value
+        shown = (
+            {None: "null", True: "true", False: "false"}.get(value, value)
+            if not isinstance(value, dict | list)
+            else value
+        )
         raise BadRequest(
             f"Failed to parse the following Kafka {what} value in the provided offsets: '{shown}'. "
             f"{title} values for sink connectors need to be integers."

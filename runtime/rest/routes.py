@@ -149,7 +149,9 @@ def routes(s: Services) -> Sequence[Route]:
         Route("/events", Resource("text/event-stream", get=ready(s.events.answer))),
         Route("/connectors", Resource(get=ready(list_connectors), post=ready(create))),
         Route("/connectors/{name}", Resource(get=ready(info), delete=ready(delete))),
-        Route("/connectors/{name}/config", Resource(get=ready(config), put=ready(put_config), patch=ready(patch_config))),
+        Route(
+            "/connectors/{name}/config", Resource(get=ready(config), put=ready(put_config), patch=ready(patch_config))
+        ),
         Route("/connectors/{name}/status", Resource(get=ready(status))),
         Route("/connectors/{name}/tasks", Resource(get=ready(tasks))),
         Route("/connectors/{name}/tasks/{task}/status", Resource(get=ready(task_status))),

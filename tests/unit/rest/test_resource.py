@@ -1,0 +1,56 @@
+"""Routing, methods and media types, as FACTS 1 has them; the application is the real one's frame."""
+
+import httpx
+import pytest
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from runtime.rest.answers import RouterError, json_answer, on_router_error
+from runtime.rest.resource import RawPaths, Resource, path_name
+
+
+async def echo(request: Request) -> Response:
+    return json_answer({"name": path_name(request), "body": (await request.body()).decode()})
+
+
+@pytest.fixture
+def client() -> httpx.AsyncClient:
+    app = Starlette(
+        routes=[Route("/c/{name}", Resource(get=echo, put=echo))], exception_handlers={RouterError: on_router_error}
+    )
+    return httpx.AsyncClient(transport=httpx.ASGITransport(RawPaths(app)), base_url="http://x")
+
+
+@pytest.mark.parametrize(
+    ("escaped", "name"), [("a%2Fb", "a/b"), ("a%25b", "a%b"), ("a+b", "a+b"), ("gr%C3%BCn", "grün")]
+)
+async def test_names_are_one_segment_whatever_they_hold(client: httpx.AsyncClient, escaped: str, name: str) -> None:
+    assert (await client.get(f"/c/{escaped}")).json()["name"] == name
+
+
+async def test_a_trailing_slash_is_nothing(client: httpx.AsyncClient) -> None:
+    assert (await client.get("/c/x/")).status_code == 200
+
+
+async def test_wrong_method_and_media_types(client: httpx.AsyncClient) -> None:
+    wrong = await client.post("/c/x")
+    assert (wrong.status_code, wrong.json()) == (405, {"error_code": 405, "message": "HTTP 405 Method Not Allowed"})
+    assert "content-type" not in wrong.headers
+    assert (await client.get("/c/x", headers={"Accept": "text/plain"})).status_code == 406
+    assert (await client.get("/c/x", headers={"Accept": "text/html, */*;q=0.8"})).status_code == 200
+    assert (await client.put("/c/x", content="a", headers={"Content-Type": "text/plain"})).status_code == 415
+    assert (await client.put("/c/x", headers={"Content-Type": "application/json"})).status_code == 200
+    assert (
+        await client.put("/c/x", content="{}", headers={"Content-Type": "application/json; charset=utf-8"})
+    ).status_code == 200
+
+
+async def test_head_and_options(client: httpx.AsyncClient) -> None:
+    head = await client.head("/c/x")
+    assert (head.status_code, head.headers["content-type"]) == (200, "application/json")
+    options = await client.options("/c/x", headers={"Accept": "application/json"})
+    assert (options.status_code, options.headers["allow"]) == (200, "GET,HEAD,OPTIONS,PUT")
+    assert options.headers["content-type"] == "application/json"
+    assert (await client.options("/c/x")).headers["content-type"].startswith("text/plain")

@@ -1,0 +1,57 @@
+"""The worker's properties: defaults, and errors that name key and remedy."""
+
+from pathlib import Path
+
+import pytest
+
+from runtime.config import WorkerConfig, WorkerConfigError, distributed, load_distributed
+
+GOOD = {
+    "bootstrap.servers": "a:1,b:2",
+    "group.id": "g",
+    "key.converter": "org.apache.kafka.connect.json.JsonConverter",
+    "value.converter": "org.apache.kafka.connect.json.JsonConverter",
+    "value.converter.schemas.enable": "false",
+    "config.storage.topic": "c",
+    "offset.storage.topic": "o",
+    "status.storage.topic": "s",
+}
+
+
+def load(tmp_path: Path, **changes: str | None) -> WorkerConfig:
+    props = {k: v for k, v in {**GOOD, **{k.replace("_", "."): v for k, v in changes.items()}}.items() if v is not None}
+    file = tmp_path / "worker.properties"
+    file.write_text("".join(f"{k}={v}\n" for k, v in props.items()))
+    return load_distributed(file)
+
+
+def test_defaults_are_those_of_connect(tmp_path: Path) -> None:
+    c = load(tmp_path)
+    assert c.bootstrap_servers == "a:1,b:2"
+    assert (c.configs.partitions, c.offsets.partitions, c.statuses.partitions) == (1, 25, 5)
+    assert c.offsets.replication_factor == 3
+    assert (c.flush_interval, c.graceful, c.session_timeout) == (60.0, 5.0, 10.0)
+    assert (c.host, c.port) == ("127.0.0.1", 8083)
+    assert c.converter("value") == ("org.apache.kafka.connect.json.JsonConverter", {"schemas.enable": "false"})
+    assert c.warnings == ()
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"group_id": None}, "group.id"),
+        ({"offset_flush_interval_ms": "soon"}, "Invalid value soon for configuration offset.flush.interval.ms"),
+        ({"listeners": "http://127.0.0.1:x"}, "listeners=http://127.0.0.1:x: the port is not a number"),
+        ({"listeners": "ftp://127.0.0.1:1"}, "expected http://HOST:PORT"),
+        ({"exactly_once_source_support": "enabled"}, "no exactly-once sources yet"),
+    ],
+)
+def test_bad_properties_are_named(tmp_path: Path, changes: dict[str, str | None], message: str) -> None:
+    with pytest.raises(WorkerConfigError) as e:
+        load(tmp_path, **changes)
+    assert message in str(e.value)
+
+
+def test_what_has_no_effect_is_said() -> None:
+    c = distributed({**GOOD, "grup.id": "x", "plugin.discovery": "only_scan", "producer.linger.ms": "5"})
+    assert [w.split()[0] for w in c.warnings] == ["grup.id", "plugin.discovery"]

@@ -1,0 +1,39 @@
+"""Java's .properties format."""
+
+from pathlib import Path
+
+import pytest
+
+from runtime import properties
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a=b", {"a": "b"}),
+        ("a = b ", {"a": "b "}),
+        ("a:b", {"a": "b"}),
+        ("a b", {"a": "b"}),
+        ("a", {"a": ""}),
+        ("# no\n! no\n\n  a=1", {"a": "1"}),
+        ("a=1\\\n   2\\\n3", {"a": "123"}),
+        ("path=C\\\\:x\\ty", {"path": "C\\:x\ty"}),
+        ("a\\=b=c", {"a=b": "c"}),
+        ("u=gr\\u00fcn", {"u": "grün"}),
+        ("e=\\ud83d\\ude00", {"e": "😀"}),
+        ("a=1\na=2", {"a": "2"}),
+        ("a=x#y", {"a": "x#y"}),
+    ],
+)
+def test_parse(text: str, expected: dict[str, str]) -> None:
+    assert properties.parse(text) == expected
+
+
+def test_a_malformed_escape_names_file_and_line() -> None:
+    with pytest.raises(properties.PropertiesError, match="w.properties:2: malformed"):
+        properties.parse("a=1\nb=\\u12", "w.properties")
+
+
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(properties.PropertiesError, match="nope.properties: no such file"):
+        properties.load(tmp_path / "nope.properties")
