@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 from runtime import properties
@@ -52,7 +53,8 @@ DISTRIBUTED = ConfigDef(
 
 _PASSED_ON = (
     "producer.", "consumer.", "admin.", "spark.", "key.converter.", "value.converter.", "header.converter.", "ssl.",
-    "sasl.", "security.", "headrace.", "client.", "retry.", "reconnect.", "request.", "socket.", "metadata.",
+    "sasl.", "security.", "headrace.", "client.", "config.storage.", "offset.storage.", "status.storage.",
+    "retry.", "reconnect.", "request.", "socket.", "metadata.",
     "connections.",
 )  # fmt: skip
 _IGNORED = {
@@ -81,6 +83,8 @@ class Storage:
     topic: str
     partitions: int
     replication_factor: int
+    settings: Mapping[str, str] = field(default_factory=dict)
+    """Further settings of the topic when it is created (KIP-605)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,9 +146,9 @@ def distributed(props: Mapping[str, str]) -> WorkerConfig:
         originals=dict(props),
         bootstrap_servers=",".join(v["bootstrap.servers"]),
         group_id=v["group.id"],
-        configs=Storage(v["config.storage.topic"], 1, v["config.storage.replication.factor"]),
-        offsets=Storage(v["offset.storage.topic"], v["offset.storage.partitions"], v["offset.storage.replication.factor"]),
-        statuses=Storage(v["status.storage.topic"], v["status.storage.partitions"], v["status.storage.replication.factor"]),
+        configs=_storage("config", v, props),
+        offsets=_storage("offset", v, props),
+        statuses=_storage("status", v, props),
         flush_interval=v["offset.flush.interval.ms"] / 1000,
         flush_timeout=v["offset.flush.timeout.ms"] / 1000,
         graceful=v["task.shutdown.graceful.timeout.ms"] / 1000,
@@ -170,6 +174,18 @@ def _refuse_unsupported(exactly_once: str) -> None:
             f"exactly.once.source.support={exactly_once}: this version of Headrace has no exactly-once sources yet; "
             "set it to disabled, or keep this cluster on Apache's workers until then"
         )
+
+
+def _storage(which: str, values: Mapping[str, Any], props: Mapping[str, str]) -> Storage:
+    prefix = f"{which}.storage."
+    own = {f"{prefix}{k}" for k in ("topic", "partitions", "replication.factor")}
+    settings = {k[len(prefix) :]: v for k, v in props.items() if k.startswith(prefix) and k not in own}
+    return Storage(
+        values[f"{prefix}topic"],
+        values.get(f"{prefix}partitions", 1),
+        values[f"{prefix}replication.factor"],
+        settings,
+    )
 
 
 def _listener(listeners: list[str]) -> tuple[str, int]:
