@@ -1,0 +1,50 @@
+"""The bytes Connect keeps in its storage topics: compact JSON, and keys of source offsets."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+
+def compact(value: object) -> bytes:
+    """Compact UTF-8 JSON, as Connect's own converter writes it."""
+    try:
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
+    except UnicodeEncodeError:  # half a surrogate pair: only an escape can carry it
+        return json.dumps(value, separators=(",", ":")).encode()
+
+
+def offset_key(connector: str, partition: Mapping[str, Any] | None) -> bytes:
+    """The key under which the offset of a partition is stored when nobody has stored one yet."""
+    return compact([connector, java_ordered(partition)])
+
+
+def canonical(value: object) -> str:
+    """A text that is equal for equal partitions, whatever the order of their keys (but 1, 1.0 and true differ)."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"))
+
+
+def java_ordered(value: Any) -> Any:
+    """The value with every map in the order in which Java's HashMap iterates it.
+
+    Java workers put user-given partitions into such maps before they write them, and look offsets up by the exact
+    bytes: in any other order an offset written here would be invisible to them after the cluster is handed back."""
+    if isinstance(value, Mapping):
+        size = 16
+        while len(value) > size * 3 // 4:
+            size *= 2
+        keys = sorted(value, key=lambda k: _spread(k) & (size - 1))  # stable: a bucket keeps insertion order
+        return {k: java_ordered(value[k]) for k in keys}
+    if isinstance(value, list):
+        return [java_ordered(item) for item in value]
+    return value
+
+
+def _spread(key: str) -> int:
+    """Java's String.hashCode() with the high bits folded in."""
+    units = key.encode("utf-16-be", "surrogatepass")
+    h = 0
+    for i in range(0, len(units), 2):
+        h = (31 * h + (units[i] << 8 | units[i + 1])) & 0xFFFFFFFF
+    return h ^ (h >> 16)

@@ -1,0 +1,211 @@
+"""Compacted topics as shared memory: the log under the config, status and offset stores."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from runtime.kafka.errors import BrokerUnavailable, KafkaProblem
+from runtime.kafka.reader import LogRecord, Position, Read, Reader, ReaderEvents
+from runtime.kafka.topics import TopicSpec
+from runtime.kafka.writer import Writer
+
+_log = logging.getLogger(__name__)
+_TIMEOUT = 30.0  # seconds for a write to be read back, as in Connect
+_FLUSH = 5.0  # seconds for the last records at close
+
+Apply = Callable[[Sequence[LogRecord]], None]
+Written = tuple[int, int]  # partition, offset
+
+__all__ = ["LogRecord", "TopicLog", "TopicLogs", "TopicSpec"]
+
+
+class TopicLogs:
+    """The storage topics of one worker: one reader thread, one producer. Event loop only.
+
+    `settings` are librdkafka settings that reach the cluster (`bootstrap.servers`, security)."""
+
+    def __init__(self, settings: Mapping[str, Any], timeout: float = _TIMEOUT) -> None:
+        self._settings = dict(settings)
+        self._timeout = timeout
+        self._logs: dict[str, TopicLog] = {}
+        self._positions: dict[Position, int] = {}
+        self._waiters: list[tuple[dict[Position, int], asyncio.Future[None]]] = []
+        self._writer = Writer(self._settings, self._suspect)
+        self._reader: Reader | None = None
+        self._admin: Any = None
+        self._loop: asyncio.AbstractEventLoop
+        self._loaded: asyncio.Future[None]
+        self.cluster_id = ""
+        self.error = ""  # why Kafka cannot be reached; empty while it can
+
+    @property
+    def available(self) -> bool:
+        """Whether Kafka could be reached when it was last needed."""
+        return self._reader is not None and not self.error
+
+    def open(self, spec: TopicSpec, apply: Apply) -> TopicLog:
+        """A log on the topic; before start(). `apply` gets its records in order, on the event loop."""
+        log = self._logs[spec.topic] = TopicLog(self, spec, apply)
+        return log
+
+    async def start(self) -> None:
+        """Wait for Kafka as long as it takes, create or check the topics, read all that is in them.
+
+        StorageTopicError when a topic cannot be used."""
+        self._loop = asyncio.get_running_loop()
+        self._loaded = self._loop.create_future()
+        events = ReaderEvents(
+            read=partial(self._post, self._apply),
+            loaded=partial(self._post, self._on_loaded),
+            failed=partial(self._post, self._on_failed),
+            broker=partial(self._post, setattr, self, "error"),
+        )
+        self._reader = Reader(self._settings, [log.spec for log in self._logs.values()], events)
+        self._writer.start()
+        self._reader.start()
+        await self._loaded
+
+    async def close(self) -> None:
+        """Write what is under way, end both threads. Waiting calls get BrokerUnavailable."""
+        for _, waiter in self._waiters:
+            if not waiter.done():
+                waiter.set_exception(BrokerUnavailable("the worker is shutting down"))
+        await asyncio.to_thread(self._writer.close, _FLUSH)
+        if self._reader is not None:
+            await asyncio.to_thread(self._reader.close)
+            self._loaded.cancel()
+
+    async def _read_to_end(self, topic: str) -> None:
+        from confluent_kafka import IsolationLevel, KafkaException, TopicPartition
+        from confluent_kafka.admin._listoffsets import OffsetSpec
+
+        latest = OffsetSpec.latest()  # type: ignore[no-untyped-call]
+        asked = {TopicPartition(t, p): latest for t, p in self._positions if t == topic}
+        try:
+            async with asyncio.timeout(self._timeout):
+                futures = self._admin_client().list_offsets(
+                    asked, isolation_level=IsolationLevel.READ_COMMITTED, request_timeout=self._timeout
+                )
+                ends = {(tp.topic, tp.partition): (await asyncio.wrap_future(f)).offset for tp, f in futures.items()}
+                await self._reached(ends)
+        except (TimeoutError, KafkaException) as e:
+            raise self._unavailable(f"topic {topic} could not be read to its end", e) from None
+
+    def _admin_client(self) -> Any:
+        from confluent_kafka.admin import AdminClient
+
+        if self._admin is None:
+            self._admin = AdminClient(self._settings, logger=_log)
+        return self._admin
+
+    def _send(self, topic: str, key: bytes, value: bytes | None) -> asyncio.Future[Written]:
+        future: asyncio.Future[Written] = self._loop.create_future()
+        future.add_done_callback(_note_failure)
+        try:
+            self._writer.send(topic, key, value, lambda *report: self._post(_resolve, future, *report))
+        except KafkaProblem as e:
+            future.set_exception(e)
+        return future
+
+    async def _write(self, topic: str, records: Sequence[tuple[bytes, bytes | None]]) -> None:
+        sent = [self._send(topic, key, value) for key, value in records]
+        try:
+            async with asyncio.timeout(self._timeout):
+                ends: dict[Position, int] = {}
+                for future in sent:
+                    partition, offset = await asyncio.shield(future)
+                    ends[topic, partition] = max(offset + 1, ends.get((topic, partition), 0))
+                await self._reached(ends)
+        except TimeoutError as e:
+            raise self._unavailable(f"a change was not written to topic {topic}", e) from None
+
+    async def _reached(self, ends: Mapping[Position, int]) -> None:
+        left = {at: end for at, end in ends.items() if self._positions.get(at, 0) < end}
+        if left:
+            waiter: asyncio.Future[None] = self._loop.create_future()
+            self._waiters.append((left, waiter))
+            try:
+                await waiter
+            finally:
+                self._waiters = [w for w in self._waiters if w[1] is not waiter]
+
+    def _unavailable(self, what: str, cause: BaseException) -> BrokerUnavailable:
+        self._suspect()
+        why = self.error or (str(cause) if str(cause) else f"no answer within {self._timeout:g} seconds")
+        return BrokerUnavailable(f"{what}: Kafka at {self._settings['bootstrap.servers']} does not answer ({why})")
+
+    def _suspect(self) -> None:
+        if self._reader is not None:
+            self._reader.suspect()
+
+    def _post(self, call: Callable[..., object], *args: object) -> None:
+        with contextlib.suppress(RuntimeError):  # the loop is closed: nobody is interested any more
+            self._loop.call_soon_threadsafe(call, *args)
+
+    def _apply(self, read: Read) -> None:
+        for topic, records in read.records.items():
+            self._logs[topic].apply(records)
+        self._positions.update(read.positions)
+        if self._reader is not None:
+            self._reader.taken()
+        for left, waiter in self._waiters:
+            if not waiter.done() and all(self._positions.get(at, 0) >= end for at, end in left.items()):
+                waiter.set_result(None)
+
+    def _on_loaded(self, cluster_id: str) -> None:
+        self.cluster_id = cluster_id
+        if not self._loaded.done():
+            self._loaded.set_result(None)
+
+    def _on_failed(self, error: Exception) -> None:
+        self.error = str(error)
+        if not self._loaded.done():
+            self._loaded.set_exception(error)
+
+
+class TopicLog:
+    """One storage topic. Event loop only."""
+
+    def __init__(self, logs: TopicLogs, spec: TopicSpec, apply: Apply) -> None:
+        self._logs, self.spec, self._apply = logs, spec, apply
+
+    async def write(self, key: bytes, value: bytes | None) -> None:
+        """Write a record and wait until it is applied; BrokerUnavailable after 30 seconds (it may still be written)."""
+        await self.write_all([(key, value)])
+
+    async def write_all(self, records: Sequence[tuple[bytes, bytes | None]]) -> None:
+        """As write(), several records in this order."""
+        await self._logs._write(self.spec.topic, records)
+
+    def send(self, key: bytes, value: bytes | None) -> asyncio.Future[Written]:
+        """Write a record without waiting; the result (partition, offset) may be ignored, failures are logged."""
+        return self._logs._send(self.spec.topic, key, value)
+
+    async def read_to_end(self) -> None:
+        """Everything that was in the topic at the call is applied; BrokerUnavailable when Kafka does not answer."""
+        await self._logs._read_to_end(self.spec.topic)
+
+    def apply(self, records: Sequence[LogRecord]) -> None:
+        try:
+            self._apply(records)
+        except Exception:
+            _log.exception("Records of topic %s could not be applied", self.spec.topic)
+
+
+def _resolve(future: asyncio.Future[Written], error: KafkaProblem | None, partition: int, offset: int) -> None:
+    if future.done():
+        return
+    if error is not None:
+        future.set_exception(error)
+    else:
+        future.set_result((partition, offset))
+
+
+def _note_failure(future: asyncio.Future[Written]) -> None:
+    if not future.cancelled() and (error := future.exception()) is not None:
+        _log.error("A record was not written: %s", error)

@@ -1,0 +1,110 @@
+"""Storage topics: created compacted, or checked to be so."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from typing import Any
+
+from runtime.kafka.errors import BrokerUnavailable, StorageTopicError
+
+_log = logging.getLogger(__name__)
+_TIMEOUT = 15.0  # seconds for one admin request
+
+
+@dataclass(frozen=True, slots=True)
+class TopicSpec:
+    """A storage topic as the worker's file describes it."""
+
+    topic: str
+    partitions: int  # -1: the broker's default
+    replication_factor: int  # -1: the broker's default
+    prefix: str  # of the properties that describe it: `config.storage`, `offset.storage` or `status.storage`
+    single: bool = False  # its records have one order, so it may have but one partition
+    settings: Mapping[str, str] = field(default_factory=dict)  # further topic settings (KIP-605)
+
+
+def ensure_topics(admin: Any, specs: Sequence[TopicSpec], existing: Mapping[str, int]) -> bool:
+    """Create the topics that are missing and check the others (`existing`: partition counts by name).
+
+    True when some were created. StorageTopicError when one cannot be used, BrokerUnavailable when Kafka gave no
+    answer. Blocks: for the reader's thread."""
+    missing = [s for s in specs if s.topic not in existing]
+    present = [s for s in specs if s.topic in existing]
+    for spec in present:
+        if spec.single and existing[spec.topic] != 1:
+            raise StorageTopicError(
+                f"topic {spec.topic} ({spec.prefix}.topic) has {existing[spec.topic]} partitions, but configurations "
+                f"keep their order only in one: name a topic with a single partition in {spec.prefix}.topic"
+            )
+    if present:
+        _check_policies(admin, present)
+    if missing:
+        _create(admin, missing)
+    return bool(missing)
+
+
+def _create(admin: Any, specs: Sequence[TopicSpec]) -> None:
+    from confluent_kafka import KafkaError, KafkaException
+    from confluent_kafka.cimpl import NewTopic
+
+    new = [
+        NewTopic(
+            s.topic,
+            num_partitions=s.partitions,
+            replication_factor=s.replication_factor,
+            config={**s.settings, "cleanup.policy": "compact"},
+        )
+        for s in specs
+    ]
+    futures: dict[str, Future[None]] = admin.create_topics(new, request_timeout=_TIMEOUT)
+    for spec in specs:
+        try:
+            futures[spec.topic].result()
+            _log.info("Created topic %s (%s.topic)", spec.topic, spec.prefix)
+        except KafkaException as e:
+            error: KafkaError = e.args[0]
+            if error.code() != KafkaError.TOPIC_ALREADY_EXISTS:
+                raise _creation_error(spec, error) from None
+
+
+def _creation_error(spec: TopicSpec, error: Any) -> Exception:
+    from confluent_kafka import KafkaError
+
+    if error.retriable() or error.code() in (
+        KafkaError._TIMED_OUT,
+        KafkaError._TRANSPORT,
+        KafkaError._ALL_BROKERS_DOWN,
+    ):
+        return BrokerUnavailable(f"topic {spec.topic} could not be created yet: {error.str()}")
+    remedy = f"create it by hand (compacted), or name another one in {spec.prefix}.topic"
+    if error.code() == KafkaError.INVALID_REPLICATION_FACTOR:
+        remedy = f"set {spec.prefix}.replication.factor to at most the number of brokers (or -1 for their default)"
+    return StorageTopicError(f"topic {spec.topic} ({spec.prefix}.topic) could not be created: {error.str()}; {remedy}")
+
+
+def _check_policies(admin: Any, specs: Sequence[TopicSpec]) -> None:
+    from confluent_kafka import KafkaError, KafkaException
+    from confluent_kafka.admin._config import ConfigResource
+    from confluent_kafka.admin._resource import ResourceType
+
+    by_resource = {ConfigResource(ResourceType.TOPIC, s.topic): s for s in specs}
+    for resource, future in admin.describe_configs(list(by_resource), request_timeout=_TIMEOUT).items():
+        spec = by_resource[resource]
+        try:
+            policy = future.result()["cleanup.policy"].value
+        except KafkaException as e:
+            if e.args[0].code() not in (KafkaError.TOPIC_AUTHORIZATION_FAILED, KafkaError.CLUSTER_AUTHORIZATION_FAILED):
+                raise BrokerUnavailable(
+                    f"settings of topic {spec.topic} could not be read: {e.args[0].str()}"
+                ) from None
+            _log.warning("Not allowed to check that topic %s is compacted; make sure that it is", spec.topic)
+            continue
+        if policy != "compact":
+            raise StorageTopicError(
+                f"topic {spec.topic} ({spec.prefix}.topic) has cleanup.policy={policy}, so Kafka would delete what "
+                "this cluster must remember: set cleanup.policy=compact on it, "
+                f"or name another topic in {spec.prefix}.topic"
+            )

@@ -1,0 +1,85 @@
+"""One idempotent producer for all storage topics; its thread reports deliveries."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from runtime.kafka.errors import BrokerUnavailable, KafkaProblem
+
+_log = logging.getLogger(__name__)
+
+Delivered = Callable[[KafkaProblem | None, int, int], None]  # error, partition, offset
+
+
+class Writer:
+    """Writes records in the order of the calls; never gives up on one while Kafka is away."""
+
+    def __init__(self, settings: Mapping[str, Any], on_trouble: Callable[[], None]) -> None:
+        self._settings = {
+            **settings,
+            "enable.idempotence": True,
+            "acks": "all",
+            "linger.ms": 0,
+            "message.timeout.ms": 0,
+            "partitioner": "murmur2_random",
+            "error_cb": self._on_error,
+        }
+        self._on_trouble = on_trouble
+        self._lock = threading.Lock()
+        self._producer: Any = None
+        self._broken = False
+        self._closing = threading.Event()
+        self._thread = threading.Thread(target=self._poll, name="storage-writer", daemon=True)
+
+    def start(self) -> None:
+        """Make the producer; it fetches its id from the cluster, which may take it half a second."""
+        self._current()
+
+    def send(self, topic: str, key: bytes, value: bytes | None, delivered: Delivered) -> None:
+        """Hand a record to the producer; `delivered` is called on the writer's thread."""
+
+        def report(error: Any, message: Any) -> None:
+            if error is not None:
+                delivered(KafkaProblem(f"a record for topic {topic} was refused: {error.str()}"), -1, -1)
+            else:
+                delivered(None, message.partition(), message.offset())
+
+        try:
+            self._current().produce(topic, value=value, key=key, on_delivery=report)
+        except BufferError:
+            raise BrokerUnavailable(f"too many records wait for Kafka already (topic {topic})") from None
+
+    def close(self, timeout: float) -> None:
+        """Wait for what is under way, at most `timeout` seconds; blocks."""
+        if self._producer is not None:
+            left = self._producer.flush(timeout)
+            if left:
+                _log.warning("%d records for the storage topics were not written before the end", left)
+                self._producer.purge()
+        self._closing.set()
+        if self._thread.ident is not None:
+            self._thread.join(timeout=5)
+
+    def _current(self) -> Any:
+        from confluent_kafka import Producer
+
+        with self._lock:
+            if self._producer is None or self._broken:
+                self._broken = False
+                self._producer = Producer(self._settings, logger=_log)
+                if self._thread.ident is None:
+                    self._thread.start()
+            return self._producer
+
+    def _poll(self) -> None:
+        while not self._closing.is_set():
+            self._producer.poll(0.1)
+
+    def _on_error(self, error: Any) -> None:
+        if error.fatal():  # an idempotent producer that lost its sequence stays dead: the next record gets a new one
+            _log.error("The storage topics' producer is replaced: %s", error.str())
+            self._broken = True
+        self._on_trouble()
