@@ -56,6 +56,8 @@ class BrokerConfig:
 class Broker:
     """The broker's process."""
 
+    name = "broker"
+
     def __init__(self, config: BrokerConfig, java: Java) -> None:
         self.config = config
         self._java = java
@@ -64,6 +66,15 @@ class Broker:
     @property
     def pid(self) -> int | None:
         return self._process.pid if self._process else None
+
+    @property
+    def address(self) -> str:
+        return self.config.bootstrap
+
+    def cluster_id(self) -> str:
+        """As its storage was formatted with."""
+        lines = (self.config.data / "meta.properties").read_text().splitlines()
+        return next((line.partition("=")[2] for line in lines if line.startswith("cluster.id=")), "")
 
     def running(self) -> bool:
         return self._process is not None and self._process.poll() is None

@@ -1,0 +1,48 @@
+"""Creates the demo's topic and connectors over the worker's REST API, once."""
+
+from __future__ import annotations
+
+import http.client
+import json
+
+from runtime.demo.connectors import TOPIC, DemoFiles, configs
+
+
+def create_once(files: DemoFiles, url: str, bootstrap: str) -> None:
+    """Does nothing when they were created before. OSError or HTTPException when the worker does not answer."""
+    if files.created.exists():
+        return
+    files.folder.mkdir(parents=True, exist_ok=True)
+    files.source.touch()
+    _create_topic(bootstrap)
+    for name, config in configs(files).items():
+        _create_connector(url, name, config)
+    files.created.touch()
+
+
+def _create_topic(bootstrap: str) -> None:
+    from confluent_kafka import KafkaError, KafkaException
+    from confluent_kafka.admin import AdminClient
+    from confluent_kafka.cimpl import NewTopic
+
+    # One partition: the lines of the output are then in the order of the input.
+    admin = AdminClient({"bootstrap.servers": bootstrap})
+    for future in admin.create_topics([NewTopic(TOPIC, 1, 1)]).values():
+        try:
+            future.result(30)
+        except KafkaException as error:
+            if error.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:
+                raise
+
+
+def _create_connector(url: str, name: str, config: dict[str, str]) -> None:
+    connection = http.client.HTTPConnection(url.removeprefix("http://"), timeout=60.0)
+    try:
+        body = json.dumps({"name": name, "config": config})
+        connection.request("POST", "/connectors", body, {"Content-Type": "application/json"})
+        answer = connection.getresponse()
+        said = answer.read().decode(errors="replace")
+    finally:
+        connection.close()
+    if answer.status not in (201, 409):  # 409: it was created by a start that did not get to its end
+        raise http.client.HTTPException(f"{name} was refused with {answer.status}: {said}")

@@ -1,0 +1,145 @@
+"""`headrace embedded up|down|status|run`, and how other programs use it.
+
+The console never imports this package; it runs `python -m runtime embedded …`:
+
+    up --json --attach PID    starts the cluster unless it runs, waits until it is ready, notes that PID uses it.
+                              Last line on standard output: {"url", "bootstrap", "cluster_id", "started"}; progress and
+                              errors are lines on standard error. SIGINT or SIGTERM to it cancels a start of its own.
+    detach --pid PID          PID is done: the cluster ends unless others are attached or `up` without --attach was
+                              called for it. A process that dies without detaching is noticed within a second.
+    status --json             standard output: {"phase", "url", "bootstrap", "cluster_id", "supervisor", "parts",
+                              "attached", "kept"}
+
+Exit codes: 0 done, 1 failed, 2 usage, 4 running already (`run`), 5 not running (`status`), 130 cancelled.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import signal
+import sys
+from collections.abc import Sequence
+
+from runtime.embedded.cluster import Cluster, fetch_jars
+from runtime.embedded.errors import EmbeddedError
+from runtime.embedded.paths import state_folder
+from runtime.embedded.state import ClusterState, Phase, StateFolder
+
+
+def main(argv: Sequence[str]) -> int:
+    """Runs the command; returns the exit code."""
+    arguments = _parser().parse_args(argv)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        code: int = arguments.command(arguments)
+    except EmbeddedError as error:
+        _say(f"headrace: {error}")
+        return error.exit_code
+    except KeyboardInterrupt:
+        _say("cancelled")
+        return 130
+    return code
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="headrace embedded", description="A real Kafka broker and a Connect worker on this machine."
+    )
+    verbs = parser.add_subparsers(metavar="up|down|status|run", required=True)
+    up = verbs.add_parser("up", help="start it, wait until it is ready, leave it running")
+    up.add_argument("--json", action="store_true", help="say where it is as one line of JSON")
+    up.add_argument("--attach", type=int, metavar="PID", help="let it end with this process (and others attached)")
+    up.set_defaults(command=_up)
+    down = verbs.add_parser("down", help="end it; its data stays")
+    down.set_defaults(command=_down)
+    status = verbs.add_parser("status", help="its parts and their addresses")
+    status.add_argument("--json", action="store_true", help="as JSON")
+    status.set_defaults(command=_status)
+    run = verbs.add_parser("run", help="run it in the foreground until ^C")
+    run.add_argument("--detached", action="store_true", help=argparse.SUPPRESS)
+    run.set_defaults(command=_run)
+    detach = verbs.add_parser("detach", help="a process does not use it any more")
+    detach.add_argument("--pid", type=int, required=True, help="the process that was attached with `up --attach`")
+    detach.set_defaults(command=_detach)
+    return parser
+
+
+def _up(arguments: argparse.Namespace) -> int:
+    try:
+        up = _cluster().up(arguments.attach)
+    except ProcessLookupError:
+        _say(f"headrace: --attach {arguments.attach}: there is no such process")
+        return 2
+    if arguments.json:
+        where = {"url": up.state.url, "bootstrap": up.state.bootstrap, "cluster_id": up.state.cluster_id}
+        print(json.dumps({**where, "started": up.started}), flush=True)
+    elif not up.started:
+        _say(f"running: Connect {up.state.url}, Kafka {up.state.bootstrap}")
+    return 0
+
+
+def _down(arguments: argparse.Namespace) -> int:
+    _say("ended" if _cluster().down() else "the embedded cluster was not running")
+    return 0
+
+
+def _detach(arguments: argparse.Namespace) -> int:
+    if _cluster().detach(arguments.pid):
+        _say("the embedded cluster has ended")
+    return 0
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    from runtime.embedded.supervisor import Supervisor
+
+    if not arguments.detached:
+        fetch_jars()
+    Supervisor(state_folder(), _say, stays=not arguments.detached).run()
+    return 0
+
+
+def _status(arguments: argparse.Namespace) -> int:
+    state = _cluster().status()
+    print(_as_json(state) if arguments.json else _as_table(state))
+    return 0 if state.phase is Phase.READY and all(part.process.alive() for part in state.parts.values()) else 1
+
+
+def _as_table(state: ClusterState) -> str:
+    rows = [("PART", "STATE", "PID", "ADDRESS")]
+    rows.append(("supervisor", state.phase.value, str(state.supervisor.pid), ""))
+    for name, part in state.parts.items():
+        word = "running" if part.process.alive() else "dead"
+        rows.append((name, word, str(part.process.pid), part.address))
+    widths = [max(len(row[column]) for row in rows) for column in range(4)]
+    return "\n".join(
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
+    )
+
+
+def _as_json(state: ClusterState) -> str:
+    folder = StateFolder(state_folder())
+    parts = {
+        name: {"pid": part.process.pid, "alive": part.process.alive(), "address": part.address}
+        for name, part in state.parts.items()
+    }
+    return json.dumps(
+        {
+            "phase": state.phase.value,
+            "url": state.url,
+            "bootstrap": state.bootstrap,
+            "cluster_id": state.cluster_id,
+            "supervisor": state.supervisor.pid,
+            "parts": parts,
+            "attached": [process.pid for process in folder.attached()],
+            "kept": folder.kept(),
+        }
+    )
+
+
+def _cluster() -> Cluster:
+    return Cluster(state_folder(), _say)
+
+
+def _say(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
