@@ -1,0 +1,33 @@
+"""`python -m runtime`: the runtime's verbs, handed over by the `headrace` command."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+USAGE = """usage: headrace worker distributed FILE.properties
+       headrace embedded up|down|status|run"""
+
+USAGE_ERROR = 2
+
+
+def main(argv: Sequence[str]) -> int:
+    """Run one verb; the exit code is CONSOLE's (0 done, 1 failed, 2 usage)."""
+    match list(argv):
+        case ["worker", "distributed", file]:
+            from runtime import worker
+
+            return worker.main(file)
+        case ["worker", "standalone", *_]:
+            return _refuse("standalone mode comes in a later version; use `headrace worker distributed`")
+        case ["embedded", *rest]:
+            from runtime.embedded import cli
+
+            return cli.main(rest)
+        case _:
+            return _refuse(USAGE)
+
+
+def _refuse(message: str) -> int:
+    print(message, file=sys.stderr)
+    return USAGE_ERROR

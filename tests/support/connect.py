@@ -1,0 +1,83 @@
+"""Connect's REST API in the words of the tests, with waiting on states."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.support.waiting import wait_until
+from tests.support.workers import WorkerProcess
+
+SOURCE, SINK = "FileStreamSource", "FileStreamSink"
+STRING = "org.apache.kafka.connect.storage.StringConverter"
+STRINGS = {"key.converter": STRING, "value.converter": STRING}
+
+
+class Connect:
+    """A worker seen through its REST API; refusals raise AssertionError with the worker's message."""
+
+    def __init__(self, worker: WorkerProcess) -> None:
+        self.worker = worker
+
+    def ask(self, method: str, path: str, body: Any = None) -> Any:
+        status, answer = self.worker.request(method, path, body)
+        assert status < 300, f"{method} {path}: {status} {answer}"
+        return answer
+
+    def create(self, name: str, config: dict[str, str], **more: Any) -> None:
+        self.ask("POST", "/connectors", {"name": name, "config": config, **more})
+
+    def source(self, name: str, file: str, topic: str, **more: str) -> None:
+        """A FileStreamSource with StringConverter, RUNNING."""
+        config = {"connector.class": SOURCE, "file": file, "topic": topic, "tasks.max": "1", **STRINGS, **more}
+        self.create(name, config)
+        self.wait(name, "RUNNING", ["RUNNING"])
+
+    def sink(self, name: str, file: str, topics: str, **more: str) -> None:
+        """A FileStreamSink with StringConverter, RUNNING."""
+        config = {"connector.class": SINK, "file": file, "topics": topics, "tasks.max": "1", **STRINGS, **more}
+        self.create(name, config)
+        self.wait(name, "RUNNING", ["RUNNING"] * int(config["tasks.max"]))
+
+    def status(self, name: str) -> dict[str, Any]:
+        status: dict[str, Any] = self.ask("GET", f"/connectors/{name}/status")
+        return status
+
+    def states(self, name: str) -> tuple[str, list[str]]:
+        """The connector's state and its tasks', by id; ("NONE", []) while there is no status."""
+        code, body = self.worker.request("GET", f"/connectors/{name}/status")
+        if code != 200:
+            return "NONE", []
+        tasks = sorted(body["tasks"], key=lambda t: t["id"])
+        return body["connector"]["state"], [t["state"] for t in tasks]
+
+    def wait(self, name: str, connector: str, tasks: list[str] | None = None, timeout: float = 40) -> None:
+        def reached() -> bool:
+            now = self.states(name)
+            return now[0] == connector and (tasks is None or now[1] == tasks)
+
+        try:
+            wait_until(reached, timeout, f"{name} {connector} {tasks}")
+        except AssertionError as e:
+            raise AssertionError(f"{e}; now {self.worker.request('GET', f'/connectors/{name}/status')}") from None
+
+    def put(self, name: str, verb: str) -> None:
+        """pause, resume or stop."""
+        self.ask("PUT", f"/connectors/{name}/{verb}")
+
+    def stop(self, name: str) -> None:
+        self.put(name, "stop")
+        self.wait(name, "STOPPED", [])
+
+    def resume(self, name: str, tasks: int = 1) -> None:
+        self.put(name, "resume")
+        self.wait(name, "RUNNING", ["RUNNING"] * tasks)
+
+    def offsets(self, name: str) -> list[dict[str, Any]]:
+        entries: list[dict[str, Any]] = self.ask("GET", f"/connectors/{name}/offsets")["offsets"]
+        return entries
+
+    def alter(self, name: str, *entries: tuple[dict[str, Any], dict[str, Any] | None]) -> str:
+        """PATCH offsets; the worker's message."""
+        body = {"offsets": [{"partition": p, "offset": o} for p, o in entries]}
+        message: str = self.ask("PATCH", f"/connectors/{name}/offsets", body)["message"]
+        return message

@@ -1,0 +1,40 @@
+"""Processes as /proc shows them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+
+def children(pid: int) -> list[int]:
+    """All descendants of a process, nearest first."""
+    found, queue = [], [pid]
+    while queue:
+        parent = queue.pop(0)
+        for child in _direct_children(parent):
+            found.append(child)
+            queue.append(child)
+    return found
+
+
+def command_line(pid: int) -> str:
+    """What the process was started as; empty when it is gone."""
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+    except OSError:
+        return ""
+
+
+def alive(pid: int) -> bool:
+    """Whether the process runs (a zombie does not)."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def _direct_children(pid: int) -> list[int]:
+    try:
+        tasks = list(Path(f"/proc/{pid}/task").iterdir())
+        return [int(c) for task in tasks for c in (task / "children").read_text().split()]
+    except OSError:
+        return []

@@ -1,0 +1,49 @@
+"""Reading whole topics, for comparing."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+from tests.support.broker import unique
+
+
+def values(bootstrap: str, topic: str, count: int, timeout: float = 60.0) -> list[bytes | None]:
+    """The first `count` values of a topic, in order of partition and offset of arrival; fewer when time is up."""
+    found: list[bytes | None] = []
+    for message in _messages(bootstrap, topic, timeout):
+        found.append(message)
+        if len(found) == count:
+            break
+    return found
+
+
+def _messages(bootstrap: str, topic: str, timeout: float) -> Iterator[bytes | None]:
+    from confluent_kafka import Consumer, TopicPartition
+
+    consumer = Consumer(
+        {"bootstrap.servers": bootstrap, "group.id": unique("reader"), "enable.auto.commit": False, "log_level": 0,
+         "auto.offset.reset": "earliest", "queued.min.messages": 1_000_000, "fetch.wait.max.ms": 50}
+    )  # fmt: skip
+    deadline = time.monotonic() + timeout
+    try:
+        partitions = consumer.list_topics(topic, timeout=10).topics[topic].partitions
+        consumer.assign([TopicPartition(topic, p, 0) for p in partitions])
+        while time.monotonic() < deadline:
+            for message in consumer.consume(10_000, 0.2):
+                if message.error() is None:
+                    yield message.value()
+    finally:
+        consumer.close()
+
+
+def count(bootstrap: str, topic: str) -> int:
+    """How many records a topic holds: the sum of its end offsets (nothing here compacts or deletes)."""
+    from confluent_kafka import Consumer, TopicPartition
+
+    consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": unique("counter"), "log_level": 0})
+    try:
+        partitions = consumer.list_topics(topic, timeout=10).topics[topic].partitions
+        return sum(consumer.get_watermark_offsets(TopicPartition(topic, p), 10, cached=False)[1] for p in partitions)
+    finally:
+        consumer.close()
