@@ -1,0 +1,223 @@
+"""The config topic: what every connector is to be. Apache Connect's own records (FACTS 7)."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from runtime.kafka.formats import compact
+from runtime.kafka.log import LogRecord, TopicLogs, TopicSpec
+from runtime.storage.records import Malformed, json_object, skipped
+from runtime.vocabulary import TargetState
+
+_log = logging.getLogger(__name__)
+
+_CONNECTOR, _TARGET, _TASK, _COMMIT = "connector-", "target-state-", "task-", "commit-"
+_FENCING, _RESTART, _SESSION_KEY, _LOGGER = "tasks-fencing-", "restart-connector-", "session-key", "logger-cluster-"
+
+
+@dataclass(frozen=True, slots=True)
+class StoredConnector:
+    """A connector as the config topic has it; a snapshot that does not change."""
+
+    name: str
+    config: dict[str, str]
+    target: TargetState
+    tasks: tuple[dict[str, str], ...]  # the configs of the last complete set; none while STOPPED
+    inconsistent: bool = False  # compaction left an incomplete set: task configs are to be made anew
+
+
+@dataclass(frozen=True, slots=True)
+class RestartRequest:
+    """A restart asked for through any worker of the cluster (KIP-745)."""
+
+    name: str
+    include_tasks: bool
+    only_failed: bool
+
+
+@dataclass(slots=True)
+class _Entry:
+    """What has been read about a name so far; its parts arrive in any order."""
+
+    config: dict[str, str] | None = None
+    target: TargetState | None = None
+    tasks: tuple[dict[str, str], ...] = ()
+    inconsistent: bool = False
+    uncommitted: dict[int, dict[str, str]] = field(default_factory=dict)
+    snapshot: StoredConnector | None = None
+
+
+class ConfigStore:
+    """Reads and writes the config topic. Event loop only; every write is applied before it returns."""
+
+    def __init__(self, logs: TopicLogs, spec: TopicSpec) -> None:
+        self._log = logs.open(spec, self.apply)
+        self._entries: dict[str, _Entry] = {}
+        self.on_change: Callable[[str], None] = lambda name: None
+        self.on_restart: Callable[[RestartRequest], None] = lambda request: None
+        self.session_key: dict[str, Any] | None = None  # of the Java workers; kept for the way back to them
+        self.fencing_counts: dict[str, int] = {}  # tasks of exactly-once sources, by connector
+        self.logger_levels: dict[str, str] = {}  # of the whole cluster, by namespace
+
+    # reading
+
+    def names(self) -> list[str]:
+        return [name for name, entry in self._entries.items() if entry.config is not None]
+
+    def connector(self, name: str) -> StoredConnector | None:
+        """The connector as it is stored now; None when there is none."""
+        entry = self._entries.get(name)
+        if entry is None or entry.config is None:
+            return None
+        if entry.snapshot is None:
+            target = entry.target or TargetState.STARTED
+            # A deleted connector's task records stay in the topic; a STOPPED one created later has none of them.
+            tasks = () if target is TargetState.STOPPED else entry.tasks
+            entry.snapshot = StoredConnector(name, entry.config, target, tasks, entry.inconsistent)
+        return entry.snapshot
+
+    async def read_to_end(self) -> None:
+        await self._log.read_to_end()
+
+    # writing
+
+    async def put_connector(self, name: str, config: Mapping[str, str], target: TargetState | None = None) -> None:
+        """Store a config; an initial target state goes first, so that it holds from the start."""
+        first = [_target_record(name, target)] if target is not None else []
+        await self._log.write_all([*first, _record(_CONNECTOR + name, {"properties": dict(config)})])
+
+    async def remove_connector(self, name: str) -> None:
+        await self._log.write_all([(_key(_CONNECTOR + name), None), (_key(_TARGET + name), None)])
+
+    async def put_target_state(self, name: str, target: TargetState) -> None:
+        await self._log.write_all([_target_record(name, target)])
+
+    async def put_tasks(self, name: str, configs: Sequence[Mapping[str, str]]) -> None:
+        """Store a complete set of task configs; it counts once its commit record is there."""
+        tasks = [_record(f"{_TASK}{name}-{i}", {"properties": dict(c)}) for i, c in enumerate(configs)]
+        await self._log.write_all([*tasks, _record(_COMMIT + name, {"tasks": len(configs)})])
+
+    async def put_restart(self, name: str, include_tasks: bool, only_failed: bool) -> None:
+        value = {"include-tasks": include_tasks, "only-failed": only_failed}
+        await self._log.write_all([_record(_RESTART + name, value)])
+
+    # records
+
+    def apply(self, records: Sequence[LogRecord]) -> None:
+        """Records of the topic, in order; what cannot be understood is logged and skipped."""
+        changed: dict[str, None] = {}
+        for record in records:
+            try:
+                name = self._apply(record)
+            except Malformed as e:
+                skipped(_log, self._log.spec.topic, record, e)
+                continue
+            if name is not None:
+                self._entries[name].snapshot = None
+                changed[name] = None
+        for name in changed:
+            self.on_change(name)
+
+    def _apply(self, record: LogRecord) -> str | None:
+        """The connector that the record changed, if any."""
+        key = (record.key or b"").decode(errors="replace")
+        value = json_object(record.value)
+        for prefix, take in self._TAKERS.items():
+            if key.startswith(prefix) and (len(key) > len(prefix) or prefix == _SESSION_KEY):
+                return take(self, key[len(prefix) :], value)
+        raise Malformed(f"unknown key {key!r}")
+
+    def _entry(self, name: str) -> _Entry:
+        return self._entries.setdefault(name, _Entry())
+
+    def _take_connector(self, name: str, value: dict[str, Any] | None) -> str:
+        entry = self._entry(name)
+        if value is None:
+            self._entries[name] = _Entry(target=entry.target)
+        else:
+            entry.config = _properties(value)
+        return name
+
+    def _take_target(self, name: str, value: dict[str, Any] | None) -> str:
+        target = None if value is None else _target(value)
+        self._entry(name).target = target
+        return name
+
+    def _take_task(self, rest: str, value: dict[str, Any] | None) -> None:
+        name, dash, number = rest.rpartition("-")
+        if not dash or not number.isascii() or not number.isdigit() or value is None:
+            raise Malformed("not a task's config")
+        self._entry(name).uncommitted[int(number)] = _properties(value)
+
+    def _take_commit(self, name: str, value: dict[str, Any] | None) -> str:
+        count = _integer(value, "tasks")
+        entry = self._entry(name)
+        given, entry.uncommitted = entry.uncommitted, {}
+        entry.inconsistent = not all(i in given for i in range(count))
+        entry.tasks = () if entry.inconsistent else tuple(given[i] for i in range(count))
+        return name
+
+    def _take_fencing(self, name: str, value: dict[str, Any] | None) -> None:
+        self.fencing_counts[name] = _integer(value, "task-count")
+
+    def _take_restart(self, name: str, value: dict[str, Any] | None) -> None:
+        if value is not None:
+            self.on_restart(RestartRequest(name, value.get("include-tasks") is True, value.get("only-failed") is True))
+
+    def _take_session_key(self, rest: str, value: dict[str, Any] | None) -> None:
+        self.session_key = value
+
+    def _take_logger(self, namespace: str, value: dict[str, Any] | None) -> None:
+        if value is None:
+            self.logger_levels.pop(namespace, None)
+        else:
+            self.logger_levels[namespace] = str(value.get("level"))
+
+    _TAKERS: Mapping[str, Callable[[ConfigStore, str, dict[str, Any] | None], str | None]] = {
+        _CONNECTOR: _take_connector,
+        _TARGET: _take_target,
+        _FENCING: _take_fencing,
+        _TASK: _take_task,
+        _COMMIT: _take_commit,
+        _RESTART: _take_restart,
+        _SESSION_KEY: _take_session_key,
+        _LOGGER: _take_logger,
+    }
+
+
+def _key(text: str) -> bytes:
+    return text.encode()
+
+
+def _record(key: str, value: object) -> tuple[bytes, bytes]:
+    return _key(key), compact(value)
+
+
+def _target_record(name: str, target: TargetState) -> tuple[bytes, bytes]:
+    """Workers before 3.5 do not know STOPPED: to them it is PAUSED."""
+    old = TargetState.PAUSED if target is TargetState.STOPPED else target
+    return _record(_TARGET + name, {"state": old.value, "state.v2": target.value})
+
+
+def _target(value: Mapping[str, Any]) -> TargetState:
+    try:
+        return TargetState(value.get("state.v2", value.get("state")))
+    except ValueError as e:
+        raise Malformed(str(e)) from None
+
+
+def _properties(value: Mapping[str, Any]) -> dict[str, str]:
+    properties = value.get("properties")
+    if not isinstance(properties, dict):
+        raise Malformed("no properties")
+    return {k: v if isinstance(v, str) else compact(v).decode() for k, v in properties.items() if v is not None}
+
+
+def _integer(value: Mapping[str, Any] | None, key: str) -> int:
+    number = None if value is None else value.get(key)
+    if not isinstance(number, int) or isinstance(number, bool) or number < 0:
+        raise Malformed(f"{key} is not a number of tasks")
+    return number

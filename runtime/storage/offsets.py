@@ -1,0 +1,94 @@
+"""The offset topic: how far source connectors are. Apache Connect's own records (FACTS 7)."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from runtime.engine.spec import SourceOffset
+from runtime.kafka.formats import canonical, compact, java_ordered, offset_key
+from runtime.kafka.log import LogRecord, TopicLogs, TopicSpec
+from runtime.storage.records import Malformed, json_object, json_value, skipped
+
+_log = logging.getLogger(__name__)
+
+Partition = dict[str, Any] | None
+Offset = dict[str, Any] | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Stored:
+    """The last record of one key."""
+
+    raw_key: bytes
+    partition: Partition
+    offset: Offset  # None: reset
+    age: tuple[int, int]  # timestamp and offset: spellings of a partition lie in different Kafka partitions
+
+
+class OffsetStore:
+    """Reads and writes the offset topic. Event loop only.
+
+    A partition may stand there in several spellings (JSON's key order differs between writers): the youngest counts."""
+
+    def __init__(self, logs: TopicLogs, spec: TopicSpec) -> None:
+        self._log = logs.open(spec, self.apply)
+        self._stored: dict[str, dict[bytes, _Stored]] = {}
+
+    async def read_to_end(self) -> None:
+        """Whatever anyone has committed up to now is known."""
+        await self._log.read_to_end()
+
+    def offsets(self, name: str) -> list[SourceOffset]:
+        """Partitions of a connector that have an offset, each once."""
+        found = []
+        for spellings in self._spellings(name).values():
+            youngest = max(spellings, key=lambda s: s.age)
+            if youngest.offset is not None:
+                partition: Any = youngest.partition  # null is a partition too, if an odd one
+                found.append(SourceOffset(partition, youngest.offset, youngest.raw_key.decode()))
+        return found
+
+    async def alter(self, name: str, offsets: Sequence[tuple[Partition, Offset]]) -> None:
+        """Set the offsets of partitions, or reset them (None); of a partition named twice the last counts.
+
+        Call read_to_end() first. One key keeps the offset, every other spelling of it gets a tombstone."""
+        wanted = {canonical(partition): (partition, offset) for partition, offset in offsets}
+        known = self._spellings(name)
+        records: list[tuple[bytes, bytes | None]] = []
+        for text, (partition, offset) in wanted.items():
+            spellings = known.get(text, [])
+            key = max(spellings, key=lambda s: s.age).raw_key if spellings else offset_key(name, partition)
+            others = [s.raw_key for s in spellings if s.raw_key != key and s.offset is not None]
+            records += [(other, None) for other in others]
+            records.append((key, None if offset is None else compact(java_ordered(offset))))
+        if records:
+            await self._log.write_all(records)
+
+    def apply(self, records: Sequence[LogRecord]) -> None:
+        """Records of the topic, in order; what cannot be understood is logged and skipped."""
+        for record in records:
+            try:
+                self._take(record)
+            except Malformed as e:
+                skipped(_log, self._log.spec.topic, record, e)
+
+    def _take(self, record: LogRecord) -> None:
+        key = json_value(record.key)
+        if not isinstance(key, list) or len(key) != 2 or not isinstance(key[0], str):
+            raise Malformed("the key is not a connector's name and a partition")
+        name, partition = key
+        if partition is not None and not isinstance(partition, dict):
+            raise Malformed("the partition is not a JSON object")
+        raw_key = record.key or b""
+        stored = _Stored(raw_key, partition, json_object(record.value), (record.timestamp, record.offset))
+        self._stored.setdefault(name, {})[raw_key] = stored
+
+    def _spellings(self, name: str) -> dict[str, list[_Stored]]:
+        """Everything known of a connector by partition."""
+        found: dict[str, list[_Stored]] = {}
+        for stored in self._stored.get(name, {}).values():
+            found.setdefault(canonical(stored.partition), []).append(stored)
+        return found

@@ -1,0 +1,69 @@
+"""Writes that show before Kafka has them, and the order between them and what the topic says."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from runtime.kafka.log import LogRecord, Written
+from runtime.storage.records import Malformed
+
+_log = logging.getLogger(__name__)
+
+Send = Callable[[bytes, "bytes | None"], "asyncio.Future[Written]"]
+Take = Callable[[bytes, "bytes | None"], None]
+
+
+@dataclass(slots=True)
+class _Own:
+    """Our writes of one key that have not all been read back."""
+
+    under_way: int = 0
+    offset: int = -1  # of the last one that Kafka has
+    newest: LogRecord | None = None  # read while a write was under way: ours or somebody's, its offset will tell
+
+
+class Optimistic:
+    """Applies a write at once. The topic's order decides in the end: of what is read, only records behind our last
+    write of their key are news. Event loop only."""
+
+    def __init__(self, send: Send, take: Take) -> None:
+        self._send, self._take = send, take
+        self._own: dict[bytes, _Own] = {}
+
+    def write(self, key: bytes, value: bytes | None) -> None:
+        """Apply and send a record."""
+        self._take(key, value)
+        own = self._own.setdefault(key, _Own())
+        own.under_way += 1
+        self._send(key, value).add_done_callback(lambda done: self._written(key, own, done))
+
+    def superseded(self, record: LogRecord) -> bool:
+        """Whether a record that was read must not be applied (now)."""
+        key = record.key or b""
+        own = self._own.get(key)
+        if own is None:
+            return False
+        if own.under_way:
+            own.newest = record
+            return True
+        if record.offset >= own.offset:
+            del self._own[key]
+        return record.offset <= own.offset
+
+    def _written(self, key: bytes, own: _Own, done: asyncio.Future[Written]) -> None:
+        own.under_way -= 1
+        if not done.cancelled() and done.exception() is None:
+            own.offset = max(own.offset, done.result()[1])
+        newest = own.newest
+        if own.under_way or self._own.get(key) is not own:
+            return
+        if own.offset < 0 or (newest is not None and newest.offset >= own.offset):
+            del self._own[key]
+        if newest is not None and newest.offset > own.offset:
+            try:
+                self._take(key, newest.value)
+            except Malformed as e:
+                _log.warning("Ignoring the record at offset %d: %s", newest.offset, e)

@@ -1,0 +1,35 @@
+"""Reading records that others wrote: tolerant, and never silent about what is skipped."""
+
+from __future__ import annotations
+
+import json
+import logging
+from typing import Any
+
+from runtime.kafka.log import LogRecord
+
+
+class Malformed(Exception):
+    """A record that no Connect worker would have written."""
+
+
+def json_object(value: bytes | None) -> dict[str, Any] | None:
+    """A record's value: a JSON object, or None for a tombstone (or a JSON null)."""
+    parsed = json_value(value)
+    if parsed is not None and not isinstance(parsed, dict):
+        raise Malformed("the value is not a JSON object")
+    return parsed
+
+
+def json_value(data: bytes | None) -> Any:
+    if data is None:
+        return None
+    try:
+        return json.loads(data.decode())
+    except (ValueError, RecursionError):
+        raise Malformed("not JSON") from None
+
+
+def skipped(log: logging.Logger, topic: str, record: LogRecord, why: Malformed) -> None:
+    """Say which record is ignored."""
+    log.warning("Ignoring the record at offset %d of %s-%d: %s", record.offset, topic, record.partition, why)

@@ -1,0 +1,167 @@
+"""The status topic: states of connectors and tasks, and the topics they use. Apache Connect's own records (FACTS 7)."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from runtime.kafka.formats import compact
+from runtime.kafka.log import LogRecord, TopicLogs, TopicSpec
+from runtime.storage.optimistic import Optimistic
+from runtime.storage.records import Malformed, json_object, skipped
+from runtime.vocabulary import State, TaskId
+
+_log = logging.getLogger(__name__)
+
+_K = TypeVar("_K")
+_V = TypeVar("_V")
+_CONNECTOR, _TASK, _TOPIC, _OF = "status-connector-", "status-task-", "status-topic-", ":connector-"
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """The state of a connector or task as its record has it."""
+
+    state: State
+    trace: str | None
+    worker_id: str
+    generation: int
+    version: str | None = None  # of the plugin
+
+
+class StatusStore:
+    """Reads and writes the status topic. Event loop only.
+
+    Writes show at once and are sent without waiting; while one is under way, records of the topic cannot undo it."""
+
+    def __init__(self, logs: TopicLogs, spec: TopicSpec, clock: Callable[[], float] = time.time) -> None:
+        self._log = logs.open(spec, self.apply)
+        self._writes = Optimistic(self._log.send, self._take)
+        self._clock = clock
+        self._connectors: dict[str, Status] = {}
+        self._tasks: dict[str, dict[int, Status]] = {}
+        self._topics: dict[str, dict[str, int]] = {}  # by connector: topic and the task that found it
+
+    # reading
+
+    def connectors(self) -> list[str]:
+        """Names that have a status, of a connector or of a task."""
+        return list({**self._connectors, **self._tasks})
+
+    def connector_status(self, name: str) -> Status | None:
+        return self._connectors.get(name)
+
+    def task_statuses(self, name: str) -> dict[int, Status]:
+        """By task number; a copy."""
+        return dict(self._tasks.get(name, {}))
+
+    def topics(self, name: str) -> list[str]:
+        return list(self._topics.get(name, {}))
+
+    # writing
+
+    def put_connector(self, name: str, status: Status) -> None:
+        self._put(_CONNECTOR + name, _value(status))
+
+    def put_task(self, task: TaskId, status: Status) -> None:
+        self._put(f"{_TASK}{task}", _value(status))
+
+    def put_topic(self, task: TaskId, topic: str) -> None:
+        """A task has used a topic for the first time."""
+        found = {"name": topic, "connector": task.connector, "task": task.task}
+        self._put(
+            _topic_key(topic, task.connector), {"topic": {**found, "discoverTimestamp": int(self._clock() * 1000)}}
+        )
+
+    def remove_connector(self, name: str) -> None:
+        self._put(_CONNECTOR + name, None)
+
+    def remove_task(self, task: TaskId) -> None:
+        self._put(f"{_TASK}{task}", None)
+
+    def reset_topics(self, name: str) -> None:
+        for topic in self.topics(name):
+            self._put(_topic_key(topic, name), None)
+
+    def _put(self, key: str, value: dict[str, Any] | None) -> None:
+        self._writes.write(key.encode(), None if value is None else compact(value))
+
+    # records
+
+    def apply(self, records: Sequence[LogRecord]) -> None:
+        """Records of the topic, in order; what cannot be understood is logged and skipped."""
+        for record in records:
+            if self._writes.superseded(record):
+                continue
+            try:
+                self._take(record.key or b"", record.value)
+            except Malformed as e:
+                skipped(_log, self._log.spec.topic, record, e)
+
+    def _take(self, raw_key: bytes, raw_value: bytes | None) -> None:
+        key, value = raw_key.decode(errors="replace"), json_object(raw_value)
+        if key.startswith(_CONNECTOR):
+            _set(self._connectors, key[len(_CONNECTOR) :], None if value is None else _status(value))
+        elif key.startswith(_TASK):
+            self._take_task(key[len(_TASK) :], value)
+        elif key.startswith(_TOPIC):
+            self._take_topic(key[len(_TOPIC) :], value)
+        else:
+            raise Malformed(f"unknown key {key!r}")
+
+    def _take_task(self, rest: str, value: dict[str, Any] | None) -> None:
+        name, dash, number = rest.rpartition("-")
+        if not dash or not number.isascii() or not number.isdigit():
+            raise Malformed("not a task's status")
+        _set_in(self._tasks, name, int(number), None if value is None else _status(value))
+
+    def _take_topic(self, rest: str, value: dict[str, Any] | None) -> None:
+        topic, found, name = rest.partition(_OF)
+        if not found:
+            raise Malformed("not a topic's status")
+        task = None
+        if value is not None:
+            task = value["topic"].get("task") if isinstance(value.get("topic"), dict) else None
+            if not isinstance(task, int):
+                raise Malformed("not a topic's status")
+        _set_in(self._topics, name, topic, task)
+
+
+def _topic_key(topic: str, connector: str) -> str:
+    return f"{_TOPIC}{topic}{_OF}{connector}"
+
+
+def _value(status: Status) -> dict[str, Any]:
+    return {
+        "state": status.state.value,
+        "trace": status.trace,
+        "worker_id": status.worker_id,
+        "generation": status.generation,
+        "version": status.version,
+    }
+
+
+def _status(value: dict[str, Any]) -> Status:
+    """Workers before 4.0 wrote no version."""
+    try:
+        state = State(value["state"])
+        generation = int(value["generation"])
+        return Status(state, value.get("trace"), str(value["worker_id"]), generation, value.get("version"))
+    except (KeyError, ValueError, TypeError):
+        raise Malformed("not a status") from None
+
+
+def _set(entries: dict[_K, _V], key: _K, value: _V | None) -> None:
+    if value is None:
+        entries.pop(key, None)
+    else:
+        entries[key] = value
+
+
+def _set_in(entries: dict[str, dict[_K, _V]], name: str, key: _K, value: _V | None) -> None:
+    _set(entries.setdefault(name, {}), key, value)
+    if not entries[name]:
+        del entries[name]
