@@ -1,4 +1,8 @@
-"""Connect's data model: schemas of the values that records carry."""
+"""Connect's data model: schemas of the values that records carry.
+
+Values are plain Python: int, float, bool, str, bytes, list, dict. A struct is a dict of its fields by name; its schema
+is what tells it from a map.
+"""
 
 from __future__ import annotations
 
@@ -25,6 +29,14 @@ class Type(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class Field:
+    """A field of a struct."""
+
+    name: str
+    schema: Schema
+
+
+@dataclass(frozen=True, slots=True)
 class Schema:
     """What a value is. Immutable, so that one instance serves millions of records."""
 
@@ -34,6 +46,10 @@ class Schema:
     name: str | None = None
     version: int | None = None
     doc: str | None = None
+    keys: Schema | None = None  # of a map
+    values: Schema | None = None  # of a map or an array
+    fields: tuple[Field, ...] = ()  # of a struct
+    parameters: tuple[tuple[str, str], ...] = ()
 
 
 STRING_SCHEMA = Schema(Type.STRING)

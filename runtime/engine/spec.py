@@ -42,6 +42,7 @@ class TaskSpec:
     paused: bool = False
     producer: dict[str, Any] = field(default_factory=dict)  # librdkafka settings (sources)
     producer_shared: bool = True  # False: overrides make it the task's own
+    offsets_producer: dict[str, Any] = field(default_factory=dict)  # for the offsets topic; empty: as `producer`
     consumer: dict[str, Any] = field(default_factory=dict)  # librdkafka settings (sinks), group.id among them
     topics: list[str] = field(default_factory=list)  # of a sink
     topics_regex: str = ""  # of a sink; a Java regular expression, matched by us

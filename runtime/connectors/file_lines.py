@@ -1,0 +1,85 @@
+"""Splitting a growing file into lines: LF, CRLF and CR end a line; bytes that are not UTF-8 survive."""
+
+from __future__ import annotations
+
+from itertools import accumulate
+
+from runtime.api.errors import ConnectError
+
+MAX_LINE = 128 * 1024 * 1024
+
+
+def _text(block: bytes) -> str:
+    return block.decode("utf-8", "surrogateescape")
+
+
+class LineBuffer:
+    """Bytes go in as they are read, whole lines come out with the file position behind each.
+
+    The unterminated rest waits. So does a carriage return at the very end: a line feed may follow and belong to it.
+    """
+
+    def __init__(self, position: int) -> None:
+        self.position = position
+        """Where the unterminated rest begins."""
+        self._rest: list[bytes] = []
+        self._rest_size = 0
+
+    @property
+    def end(self) -> int:
+        """How far the file has been read."""
+        return self.position + self._rest_size
+
+    def feed(self, block: bytes) -> tuple[list[str], list[int]]:
+        """The lines that `block` completes, and for each the position from which to go on after it."""
+        cut = max(block.rfind(b"\n"), block.rfind(b"\r", 0, -1)) + 1
+        if cut == 0 and not (self._rest and self._rest[-1].endswith(b"\r")):
+            self._keep(block)
+            return [], []
+        whole = b"".join([*self._rest, block[:cut]])
+        self._rest, self._rest_size = [], 0
+        if b"\r" in whole:
+            lines, positions = self._split(whole)
+        else:
+            lines, positions = self._split_at_line_feeds(whole)
+        self.position += len(whole)
+        self._keep(block[cut:])
+        return lines, positions
+
+    def finish(self) -> tuple[list[str], int]:
+        """The rest as a last line, for a file that nobody will write to any more; and how many bytes that was."""
+        rest = b"".join(self._rest)
+        self.position += len(rest)
+        self._rest, self._rest_size = [], 0
+        return ([_text(rest.removesuffix(b"\r"))] if rest else []), len(rest)
+
+    @property
+    def rest_size(self) -> int:
+        return self._rest_size
+
+    def _keep(self, block: bytes) -> None:
+        if not block:
+            return
+        self._rest.append(block)
+        self._rest_size += len(block)
+        if self._rest_size > MAX_LINE:
+            raise ConnectError(f"The line at position {self.position} is longer than {MAX_LINE >> 20} MiB")
+
+    def _split_at_line_feeds(self, whole: bytes) -> tuple[list[str], list[int]]:
+        """The common case: no carriage returns, and the whole block decoded at once when it is ASCII."""
+        start = self.position
+        if whole.isascii():
+            lines = whole.decode("ascii").split("\n")
+            lines.pop()
+            sizes = map(len, lines)
+        else:
+            parts = whole.split(b"\n")
+            parts.pop()
+            lines = list(map(_text, parts))
+            sizes = map(len, parts)
+        return lines, list(accumulate([size + 1 for size in sizes], initial=start))[1:]
+
+    def _split(self, whole: bytes) -> tuple[list[str], list[int]]:
+        parts = whole.splitlines(keepends=True)
+        lines = [_text(part.rstrip(b"\r\n")) for part in parts]
+        return lines, list(accumulate(map(len, parts), initial=self.position))[1:]

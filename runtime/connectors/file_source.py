@@ -1,0 +1,195 @@
+"""FileStreamSource: the lines of a growing file as records."""
+
+from __future__ import annotations
+
+import logging
+import os
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from runtime.api.config import ConfigDef, ConfigKey, Importance, Type
+from runtime.api.connector import SourceConnector
+from runtime.api.errors import ConfigError, ConnectError
+from runtime.api.record import SourceRecord
+from runtime.api.schema import STRING_SCHEMA
+from runtime.api.task import Offset, Partition, SourceTask
+from runtime.connectors.file_lines import LineBuffer
+
+FILE, TOPIC, BATCH_SIZE = "file", "topic", "batch.size"
+FILENAME, POSITION = "filename", "position"
+_CHUNK = 1024 * 1024
+_QUIET = 2.0  # seconds without growth after which a file that was replaced is taken to be finished
+
+_log = logging.getLogger(__name__)
+
+
+def _non_empty(name: str, value: object) -> None:
+    if isinstance(value, str) and not value:
+        raise ConfigError(f"Invalid value {value} for configuration {name}: String must be non-empty")
+
+
+class FileStreamSourceTask(SourceTask):
+    """Follows one file from the committed position, which counts bytes.
+
+    A file that is not there yet is waited for. A file that has become shorter than what was read has been truncated:
+    reading starts again at its beginning. A file that was replaced by another of the same name (rotation by renaming)
+    is read to its end first; then the new one from its beginning. While the task is stopped only the size can tell: a
+    position behind the end of the file means truncation, any other is gone on from.
+    """
+
+    java_name = "org.apache.kafka.connect.file.FileStreamSourceTask"
+
+    def start(self, config: Mapping[str, str]) -> None:
+        self._path = config[FILE]
+        self._topic = config[TOPIC]
+        self._batch_size = int(config.get(BATCH_SIZE) or 2000)
+        self._partition = {FILENAME: self._path}
+        self._fd: int | None = None
+        self._missed = False
+        self._grew = time.monotonic()
+        self._records: list[SourceRecord] = []
+        self._next = 0
+        self._lines = LineBuffer(_position(self.context.offsets.offset(self._partition)))
+
+    def poll(self) -> Sequence[SourceRecord] | None:
+        if self._next >= len(self._records):
+            self._next = 0
+            self._records = self._read()
+        start = self._next
+        self._next = start + self._batch_size
+        return self._records[start : self._next]
+
+    def stop(self) -> None:
+        fd, self._fd = getattr(self, "_fd", None), None
+        if fd is not None:
+            os.close(fd)
+
+    def _read(self) -> list[SourceRecord]:
+        """Records of the next piece of the file; none when it has not grown."""
+        if self._fd is None and not self._open():
+            return []
+        assert self._fd is not None
+        try:
+            block = os.pread(self._fd, _CHUNK, self._lines.end)
+        except OSError as error:
+            raise ConnectError(f"Cannot read {self._path}: {error.strerror}") from error
+        if not block:
+            return self._at_end(self._fd)
+        self._grew = time.monotonic()
+        lines, positions = self._lines.feed(block)
+        topic, partition = self._topic, self._partition
+        return [
+            SourceRecord(partition, {POSITION: position}, topic, line, STRING_SCHEMA)
+            for line, position in zip(lines, positions, strict=True)
+        ]
+
+    def _open(self) -> bool:
+        try:
+            self._fd = os.open(self._path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+        except FileNotFoundError:
+            if not self._missed:
+                _log.warning("%s does not exist yet; waiting for it", self._path)
+            self._missed = True
+            return False
+        except OSError as error:
+            raise ConnectError(f"Cannot open {self._path}: {error.strerror}") from error
+        _log.debug("Opened %s at position %d", self._path, self._lines.end)
+        self._missed = False
+        return True
+
+    def _at_end(self, fd: int) -> list[SourceRecord]:
+        """Nothing more to read: has the file been truncated or replaced?"""
+        opened = os.fstat(fd)
+        if opened.st_size < self._lines.end:
+            _log.warning(
+                "%s was truncated: it has %d bytes, %d had been read. Reading starts again at its beginning%s",
+                self._path,
+                opened.st_size,
+                self._lines.end,
+                f"; {self._lines.rest_size} bytes without a line end are gone" if self._lines.rest_size else "",
+            )
+            self._lines = LineBuffer(0)
+            return []
+        try:
+            named = Path(self._path).stat()
+        except FileNotFoundError:
+            return []  # renamed or deleted; its successor is yet to come, and until then it may still be written to
+        if (named.st_dev, named.st_ino) == (opened.st_dev, opened.st_ino):
+            return []
+        if time.monotonic() - self._grew < _QUIET:
+            return []
+        return self._replaced()
+
+    def _replaced(self) -> list[SourceRecord]:
+        """Another file has taken the name, and this one has been read to its end."""
+        end = self._lines.end
+        last, size = self._lines.finish()
+        _log.info("%s was replaced; the old file was read to its end at %d, now follows the new one", self._path, end)
+        self.stop()
+        self._lines = LineBuffer(0)
+        if not size:
+            return []
+        return [SourceRecord(self._partition, {POSITION: 0}, self._topic, line, STRING_SCHEMA) for line in last]
+
+
+def _position(offset: Offset | None) -> int:
+    if offset is None or offset.get(POSITION) is None:
+        return 0
+    position = offset[POSITION]
+    if not isinstance(position, int) or isinstance(position, bool) or position < 0:
+        raise ConnectError(f"The committed offset's '{POSITION}' is not a number of bytes: {position!r}")
+    return position
+
+
+class FileStreamSourceConnector(SourceConnector):
+    """One task that follows one file."""
+
+    java_name = "org.apache.kafka.connect.file.FileStreamSourceConnector"
+    task_class = FileStreamSourceTask
+    config_def = ConfigDef(
+        ConfigKey(FILE, Type.STRING, None, Importance.HIGH, "The file to follow. It need not exist yet."),
+        ConfigKey(
+            TOPIC, Type.STRING, importance=Importance.HIGH, doc="The topic that gets the lines.", validator=_non_empty
+        ),
+        ConfigKey(
+            BATCH_SIZE, Type.INT, 2000, Importance.LOW, "How many lines one poll of the task brings at the most."
+        ),
+    )
+
+    def start(self, config: Mapping[str, str]) -> None:
+        if not config.get(FILE):
+            raise ConfigError(
+                f'Missing required configuration "{FILE}": a task runs in the background and has no standard input'
+            )
+        self._config = dict(config)
+
+    def task_configs(self, max_tasks: int) -> Sequence[Mapping[str, str]]:
+        return [self._config]
+
+    def alter_offsets(
+        self, config: Mapping[str, str], offsets: Sequence[tuple[Partition | None, Offset | None]]
+    ) -> bool:
+        for partition, offset in offsets:
+            if offset is None:  # a reset is fine for any partition, also for one that should not be there
+                continue
+            _check_partition(partition)
+            _check_offset(offset)
+        return True
+
+
+def _check_partition(partition: Partition | None) -> None:
+    if partition is None:
+        raise ConnectError("Partition objects cannot be null")
+    if FILENAME not in partition:
+        raise ConnectError(f"Partition objects should contain the key '{FILENAME}'")
+
+
+def _check_offset(offset: Offset) -> None:
+    if POSITION not in offset:
+        raise ConnectError(f"Offset objects should either be null or contain the key '{POSITION}'")
+    position = offset[POSITION]
+    if not isinstance(position, int) or isinstance(position, bool):
+        raise ConnectError(f"The value for the '{POSITION}' key in the offset is expected to be a Long value")
+    if position < 0:
+        raise ConnectError(f"The value for the '{POSITION}' key in the offset should be a non-negative value")

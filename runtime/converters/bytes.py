@@ -1,0 +1,38 @@
+"""ByteArrayConverter: bytes as they are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from runtime.api.config import ConfigDef
+from runtime.api.converter import Converter, HeaderConverter
+from runtime.api.errors import DataError
+from runtime.api.schema import OPTIONAL_BYTES_SCHEMA, Schema, Type
+from runtime.converters.definitions import CONVERTER_TYPE
+
+
+class ByteArrayConverter(Converter, HeaderConverter):
+    """Passes bytes through and refuses everything else."""
+
+    java_name = "org.apache.kafka.connect.converters.ByteArrayConverter"
+    config_def = ConfigDef(CONVERTER_TYPE)
+
+    def configure(self, config: Mapping[str, str], is_key: bool = False) -> None:
+        """Nothing to configure."""
+
+    def from_connect(self, topic: str, schema: Schema | None, value: Any) -> bytes | None:
+        if schema is not None and schema.type is not Type.BYTES:
+            raise DataError(f"Invalid schema type for ByteArrayConverter: {schema.type.name}")
+        if value is not None and not isinstance(value, bytes | bytearray | memoryview):
+            raise DataError(f"ByteArrayConverter is not compatible with objects of type {type(value).__name__}")
+        return None if value is None else bytes(value)
+
+    def to_connect(self, topic: str, data: bytes | None) -> tuple[Schema | None, Any]:
+        return OPTIONAL_BYTES_SCHEMA, data
+
+    def from_connect_header(self, topic: str, key: str, schema: Schema | None, value: Any) -> bytes | None:
+        return self.from_connect(topic, schema, value)
+
+    def to_connect_header(self, topic: str, key: str, data: bytes | None) -> tuple[Schema | None, Any]:
+        return self.to_connect(topic, data)

@@ -1,0 +1,12 @@
+"""Configuration keys that every converter has."""
+
+from __future__ import annotations
+
+from runtime.api.config import ConfigKey, Importance, Type
+
+CONVERTER_TYPE = ConfigKey(
+    "converter.type",
+    Type.STRING,
+    importance=Importance.LOW,
+    doc="What the converter is used for: key, value or header. The worker sets it.",
+)

@@ -1,0 +1,103 @@
+"""Converters of numbers and booleans: big-endian, of fixed width; null stays null."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from runtime.api.config import ConfigDef
+from runtime.api.converter import Converter, HeaderConverter
+from runtime.api.errors import DataError
+from runtime.api.schema import Schema, Type
+from runtime.converters.definitions import CONVERTER_TYPE
+
+
+class _FixedWidth(Converter, HeaderConverter):
+    """A value of one type in a fixed number of bytes."""
+
+    config_def = ConfigDef(CONVERTER_TYPE)
+    _type: ClassVar[Type]
+    _format: ClassVar[struct.Struct]
+    _python: ClassVar[type]
+
+    def __init__(self) -> None:
+        self._schema = Schema(self._type, optional=True)
+
+    def configure(self, config: Mapping[str, str], is_key: bool = False) -> None:
+        """Nothing to configure."""
+
+    def from_connect(self, topic: str, schema: Schema | None, value: Any) -> bytes | None:
+        if schema is not None and schema.type is not self._type:
+            raise DataError(f"Invalid schema type for {type(self).__name__}: {schema.type.name}")
+        if value is None:
+            return None
+        if type(value) is not self._python:
+            raise DataError(f"{type(self).__name__} is not compatible with objects of type {type(value).__name__}")
+        try:
+            return self._format.pack(value)
+        except (struct.error, OverflowError) as error:
+            raise DataError(f"{value} does not fit into {self._type}") from error
+
+    def to_connect(self, topic: str, data: bytes | None) -> tuple[Schema | None, Any]:
+        if data is None:
+            return self._schema, None
+        try:
+            return self._schema, self._format.unpack(data)[0]
+        except struct.error as error:
+            raise DataError(
+                f"Failed to deserialize {self._type}: {self._format.size} bytes expected, there are {len(data)}"
+            ) from error
+
+    def from_connect_header(self, topic: str, key: str, schema: Schema | None, value: Any) -> bytes | None:
+        return self.from_connect(topic, schema, value)
+
+    def to_connect_header(self, topic: str, key: str, data: bytes | None) -> tuple[Schema | None, Any]:
+        return self.to_connect(topic, data)
+
+
+class ShortConverter(_FixedWidth):
+    """int16 in two bytes."""
+
+    java_name = "org.apache.kafka.connect.converters.ShortConverter"
+    _type, _format, _python = Type.INT16, struct.Struct(">h"), int
+
+
+class IntegerConverter(_FixedWidth):
+    """int32 in four bytes."""
+
+    java_name = "org.apache.kafka.connect.converters.IntegerConverter"
+    _type, _format, _python = Type.INT32, struct.Struct(">i"), int
+
+
+class LongConverter(_FixedWidth):
+    """int64 in eight bytes."""
+
+    java_name = "org.apache.kafka.connect.converters.LongConverter"
+    _type, _format, _python = Type.INT64, struct.Struct(">q"), int
+
+
+class FloatConverter(_FixedWidth):
+    """A float of 32 bits."""
+
+    java_name = "org.apache.kafka.connect.converters.FloatConverter"
+    _type, _format, _python = Type.FLOAT32, struct.Struct(">f"), float
+
+
+class DoubleConverter(_FixedWidth):
+    """A float of 64 bits."""
+
+    java_name = "org.apache.kafka.connect.converters.DoubleConverter"
+    _type, _format, _python = Type.FLOAT64, struct.Struct(">d"), float
+
+
+class BooleanConverter(_FixedWidth):
+    """One byte, 1 for true and 0 for false; any other is refused."""
+
+    java_name = "org.apache.kafka.connect.converters.BooleanConverter"
+    _type, _format, _python = Type.BOOLEAN, struct.Struct(">?"), bool
+
+    def to_connect(self, topic: str, data: bytes | None) -> tuple[Schema | None, Any]:
+        if data is not None and data not in (b"\x00", b"\x01"):
+            raise DataError("Failed to deserialize boolean: one byte, 0 or 1, expected")
+        return super().to_connect(topic, data)

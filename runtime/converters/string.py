@@ -1,0 +1,66 @@
+"""StringConverter: text as bytes; anything else as Java's toString() of it."""
+
+from __future__ import annotations
+
+import codecs
+from collections.abc import Mapping
+from typing import Any
+
+from runtime.api.config import ConfigDef, ConfigKey, Importance, Type, Width
+from runtime.api.converter import Converter, HeaderConverter
+from runtime.api.errors import ConfigError, DataError
+from runtime.api.schema import OPTIONAL_STRING_SCHEMA, Schema
+from runtime.converters.definitions import CONVERTER_TYPE
+from runtime.converters.java_text import java_text
+
+
+class StringConverter(Converter, HeaderConverter):
+    """Bytes that are not valid in the encoding survive both ways (as surrogate escapes)."""
+
+    java_name = "org.apache.kafka.connect.storage.StringConverter"
+    config_def = ConfigDef(
+        CONVERTER_TYPE,
+        ConfigKey(
+            "converter.encoding",
+            Type.STRING,
+            "UTF-8",
+            Importance.HIGH,
+            "The character encoding of the bytes in Kafka, by its usual name.",
+            width=Width.MEDIUM,
+            display_name="Encoding",
+        ),
+    )
+
+    def __init__(self) -> None:
+        self._encoding = "utf-8"
+
+    def configure(self, config: Mapping[str, str], is_key: bool = False) -> None:
+        which = "key" if is_key else "value"
+        encoding = config.get(f"{which}.converter.encoding") or config.get("converter.encoding") or "utf-8"
+        try:
+            self._encoding = codecs.lookup(encoding).name
+        except LookupError as error:
+            raise ConfigError(
+                f"Invalid value {encoding} for configuration converter.encoding: no such encoding"
+            ) from error
+
+    def from_connect(self, topic: str, schema: Schema | None, value: Any) -> bytes | None:
+        if value is None:
+            return None
+        if type(value) is not str:
+            value = java_text(value, schema)
+        try:
+            return value.encode(self._encoding, "surrogateescape")  # type: ignore[no-any-return]
+        except UnicodeError as error:
+            raise DataError(f"Failed to serialize to a string: {error}") from error
+
+    def to_connect(self, topic: str, data: bytes | None) -> tuple[Schema | None, Any]:
+        if data is None:
+            return OPTIONAL_STRING_SCHEMA, None
+        return OPTIONAL_STRING_SCHEMA, data.decode(self._encoding, "surrogateescape")
+
+    def from_connect_header(self, topic: str, key: str, schema: Schema | None, value: Any) -> bytes | None:
+        return self.from_connect(topic, schema, value)
+
+    def to_connect_header(self, topic: str, key: str, data: bytes | None) -> tuple[Schema | None, Any]:
+        return self.to_connect(topic, data)

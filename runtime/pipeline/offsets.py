@@ -1,0 +1,78 @@
+"""A source task's offsets: what was committed before it started, and the writing of new ones."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from runtime.pipeline.acks import Acks, OffsetsByKey
+from runtime.pipeline.compact import canonical, compact
+
+if TYPE_CHECKING:
+    from confluent_kafka import Producer
+
+    from runtime.engine.spec import SourceOffset
+
+_log = logging.getLogger(__name__)
+
+
+class CommittedOffsets:
+    """The OffsetReader of a task, and the keys that its partitions have in the offsets topic."""
+
+    def __init__(self, connector: str, offsets: Sequence[SourceOffset]) -> None:
+        self._connector = connector
+        self._offsets = {canonical(known.partition): known.offset for known in offsets}
+        self._keys = {canonical(known.partition): known.raw_key.encode() for known in offsets}
+
+    def offset(self, partition: Mapping[str, Any]) -> Mapping[str, Any] | None:
+        return self._offsets.get(canonical(partition))
+
+    def key(self, partition: Mapping[str, Any] | None) -> bytes:
+        """The bytes that the partition has had so far; otherwise `["name",{partition}]`."""
+        name = canonical(partition)
+        key = self._keys.get(name)
+        if key is None:
+            key = self._keys[name] = compact([self._connector, partition])
+        return key
+
+
+class OffsetWriter:
+    """Writes offsets to the offsets topic, one commit at a time."""
+
+    def __init__(self, producer: Producer, topic: str) -> None:
+        self._producer = producer
+        self._topic = topic
+        self._acks = Acks()
+        self._writing: OffsetsByKey = {}
+
+    @property
+    def busy(self) -> bool:
+        """A commit is on its way."""
+        return bool(self._writing)
+
+    def write(self, offsets: OffsetsByKey) -> None:
+        """Start a commit; not while one is on its way. BufferError when the producer's queue is full."""
+        delivery = self._acks.begin({})
+        for key, offset in offsets.items():
+            value = None if offset is None else compact(offset)
+            self._producer.produce(self._topic, key=key, value=value, on_delivery=delivery)
+        self._acks.seal()
+        self._writing = offsets
+
+    def finished(self) -> bool:
+        """True once when the commit has been acknowledged."""
+        self._acks.take()
+        if not self._writing or self._acks.pending:
+            return False
+        self._writing = {}
+        return True
+
+    def failed(self) -> OffsetsByKey:
+        """What the commit was to write, once, when it cannot be written any more."""
+        error = self._acks.error
+        if error is None:
+            return {}
+        _log.error("Offsets could not be written to %s, they are tried again: %s", self._topic, error.str())
+        offsets, self._writing, self._acks = self._writing, {}, Acks()
+        return offsets

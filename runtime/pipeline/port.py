@@ -1,0 +1,37 @@
+"""What the pipeline asks of the slot it runs in."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from runtime.engine.spec import TaskSpec
+    from runtime.pipeline.producers import Producers
+    from runtime.vocabulary import State
+
+
+class RevokedError(Exception):
+    """The task has been given up (lease over, revoked): it ends at once, commits nothing and reports nothing."""
+
+
+class SlotHost(Protocol):
+    """One per slot. Thread-safe: every task calls it from its own thread."""
+
+    @property
+    def producers(self) -> Producers:
+        """The slot's shared producers."""
+
+    def state(self, spec: TaskSpec, state: State, trace: str | None = None) -> None:
+        """RUNNING, PAUSED or FAILED (with its trace). A graceful end reports nothing: run() returns."""
+
+    def topic(self, spec: TaskSpec, topic: str) -> None:
+        """The first record of this task for a topic."""
+
+    def member(self, spec: TaskSpec, member_id: str) -> None:
+        """The id of the task's consumer in its group, whenever it changes."""
+
+    def log(self, level: str, logger: str, message: str, context: str) -> None:
+        """A log line; `context` like `[name|task-0]`."""
+
+    def check_lease(self) -> None:
+        """Raises RevokedError when the slot's lease is over: asked before every put, produce and commit."""

@@ -1,0 +1,75 @@
+"""Running one task from start to end: what a slot does with each task it is given."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+
+from runtime.pipeline.control import Control
+from runtime.pipeline.load import load_task
+from runtime.pipeline.log import task_log
+from runtime.pipeline.port import RevokedError
+from runtime.pipeline.trace import trace_of
+from runtime.vocabulary import ConnectorType, State
+
+if TYPE_CHECKING:
+    from runtime.engine.spec import TaskSpec
+    from runtime.pipeline.port import SlotHost
+
+_log = logging.getLogger(__name__)
+
+
+class TaskRunner:
+    """A task on a slot. run() belongs to the task's own thread, the other calls to any other."""
+
+    def __init__(self, spec: TaskSpec, host: SlotHost) -> None:
+        self._spec, self._host = spec, host
+        self._control = Control(spec.paused, host.check_lease)
+
+    def run(self) -> None:
+        """Until the task has ended: stopped, revoked, or failed (which it reports itself). Never raises."""
+        with task_log(self._spec, self._host):
+            try:
+                self._run()
+            except RevokedError:
+                _log.info("The task was given up")
+            except BaseException as error:
+                if not self._control.revoked:
+                    self._failed(error)
+
+    def stop(self) -> None:
+        """Finish gracefully: flush, commit, close. run() returns when that is done."""
+        self._control.stop()
+
+    def pause(self, paused: bool) -> None:
+        self._control.pause(paused)
+
+    def revoke(self) -> None:
+        """Give up at once: no more put, produce or commit."""
+        self._control.revoke()
+
+    def _run(self) -> None:
+        if not self._wait_while_paused():
+            return
+        task = load_task(self._spec)
+        if self._spec.type == ConnectorType.SOURCE:
+            from runtime.pipeline.source import SourceWorker
+
+            SourceWorker(self._spec, task, self._host, self._control).run()
+        else:
+            from runtime.pipeline.sink import SinkWorker
+
+            SinkWorker(self._spec, task, self._host, self._control).run()
+
+    def _wait_while_paused(self) -> bool:
+        """A task assigned in the paused state is not started before it is resumed. False: stopped meanwhile."""
+        if self._control.paused:
+            self._host.state(self._spec, State.PAUSED)
+        while self._control.paused and not self._control.stopping:
+            self._control.wait(3600)
+        return not self._control.stopping
+
+    def _failed(self, error: BaseException) -> None:
+        trace = trace_of(error)
+        _log.error("Task threw an uncaught and unrecoverable exception: %s", trace.rstrip())
+        self._host.state(self._spec, State.FAILED, trace)

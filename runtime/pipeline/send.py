@@ -1,0 +1,90 @@
+"""Handing batches to a producer, waiting while its queue is full."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+from runtime.api.errors import ConnectError
+
+if TYPE_CHECKING:
+    from confluent_kafka import KafkaError, Producer
+
+    from runtime.pipeline.acks import Delivery
+    from runtime.pipeline.control import Control
+
+_FULL_WAIT = 0.05  # seconds between two tries at a full queue
+
+
+class StoppedError(Exception):
+    """The task was stopped while the queue stayed full: the batch has not been handed over to its end."""
+
+
+def send_failure(error: KafkaError) -> ConnectError:
+    """What a source task fails with when Kafka does not take a record."""
+    failure = ConnectError("Unrecoverable exception from producer send callback")
+    failure.__cause__ = ConnectError(f"{error.name()}: {error.str()}")
+    return failure
+
+
+class Sender:
+    """The way of a task's messages into the slot's producer. While the broker is away send() waits; when the task
+    is stopped meanwhile it goes on waiting for `patience` seconds."""
+
+    def __init__(self, producer: Producer, control: Control, patience: float) -> None:
+        self._producer = producer
+        self._control = control
+        self._patience = patience
+
+    def send(self, topic: str, messages: list[dict[str, Any]], delivery: Delivery) -> None:
+        """Messages without headers, all in one call."""
+        give_up = None
+        while True:
+            self._control.check()
+            queued = self._queue(topic, messages, delivery)
+            if queued == len(messages):
+                self._producer.poll(0)
+                return
+            messages = messages[queued:]
+            give_up = self._wait(give_up)
+
+    def send_with_headers(self, topic: str, messages: list[dict[str, Any]], delivery: Delivery) -> None:
+        """One by one: the client's batch call knows no headers."""
+        give_up = None
+        produce = self._producer.produce
+        for message in messages:
+            while True:
+                try:
+                    produce(topic, on_delivery=delivery, **message)
+                    break
+                except BufferError:
+                    self._control.check()
+                    give_up = self._wait(give_up)
+        self._producer.poll(0)
+
+    def _queue(self, topic: str, messages: list[dict[str, Any]], delivery: Delivery) -> int:
+        """How many were queued; the others found no room. Any other refusal is raised."""
+        from confluent_kafka import KafkaError
+
+        try:
+            queued = self._producer.produce_batch(topic, messages, on_delivery=delivery)
+        except BufferError:
+            return 0
+        if queued < len(messages):
+            for message in messages:
+                error = message.pop("_error", None)
+                if error is not None and error.code() != KafkaError._QUEUE_FULL:
+                    raise send_failure(error)
+        return int(queued)
+
+    def _wait(self, give_up: float | None) -> float | None:
+        """Serve reports until there may be room again; StoppedError when the stopping task's patience is over."""
+        self._producer.poll(_FULL_WAIT)
+        if not self._control.stopping:
+            return None
+        now = time.monotonic()
+        if give_up is None:
+            return now + self._patience
+        if now > give_up:
+            raise StoppedError
+        return give_up

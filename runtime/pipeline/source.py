@@ -1,0 +1,175 @@
+"""A source task: poll, convert, produce, acknowledge, commit."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from runtime.api.task import OffsetReader, SourceTask
+from runtime.pipeline.acks import Acks
+from runtime.pipeline.convert_source import SourceConversion
+from runtime.pipeline.load import load_converter, load_header_converter
+from runtime.pipeline.offsets import CommittedOffsets, OffsetWriter
+from runtime.pipeline.send import Sender, StoppedError, send_failure
+from runtime.pipeline.tolerance import Tolerance
+from runtime.vocabulary import State
+
+if TYPE_CHECKING:
+    from runtime.api.record import SourceRecord
+    from runtime.engine.spec import TaskSpec
+    from runtime.pipeline.control import Control
+    from runtime.pipeline.port import SlotHost
+
+_log = logging.getLogger(__name__)
+
+_IDLE_FIRST, _IDLE_LAST = 0.005, 0.2  # seconds between polls that bring nothing: doubling from first to last
+_REPORTS = 0.02  # seconds to wait for delivery reports at a time
+
+
+@dataclass(frozen=True, slots=True)
+class SourceContext:
+    """The SourceTaskContext of a task."""
+
+    configs: Mapping[str, str]
+    offsets: OffsetReader
+
+
+class SourceWorker:
+    """Runs a source task on the calling thread until it is stopped."""
+
+    def __init__(self, spec: TaskSpec, task: SourceTask, host: SlotHost, control: Control) -> None:
+        self._spec, self._task, self._host, self._control = spec, task, host, control
+        owner = None if spec.producer_shared else str(spec.id)
+        self._producer = host.producers.take(spec.producer, owner)
+        committed = CommittedOffsets(spec.connector, spec.offsets)
+        task.context = SourceContext(spec.config, committed)
+        self._conversion = SourceConversion(
+            load_converter(spec.key_converter, True, spec),
+            load_converter(spec.value_converter, False, spec),
+            load_header_converter(spec),
+            committed,
+            Tolerance(spec.config, str(spec.id)),
+        )
+        self._sender = Sender(self._producer, control, spec.flush_timeout)
+        self._acks = Acks()
+        self._writer = OffsetWriter(host.producers.take(spec.offsets_producer or spec.producer), spec.offsets_topic)
+        self._ready: dict[bytes, Mapping[str, Any] | None] = {}
+        self._next_commit = time.monotonic() + spec.flush_interval
+        self._topics: set[str] = set()
+        self._idle = _IDLE_FIRST
+
+    def run(self) -> None:
+        """Returns after a graceful stop; raises what the task fails with, once all that can be committed has been."""
+        task = self._task
+        try:
+            task.start(self._spec.config)
+            self._host.state(self._spec, State.RUNNING)
+            self._loop()
+        finally:
+            self._acks.drop_unsealed()
+            try:
+                self._finish()
+            finally:
+                task.stop()
+
+    def _loop(self) -> None:
+        control, poll = self._control, self._task.poll
+        paused = False
+        while not control.stopping:
+            if control.paused is not paused:
+                paused = control.paused
+                self._host.state(self._spec, State.PAUSED if paused else State.RUNNING)
+            if paused:
+                self._wait(_IDLE_LAST)
+            elif records := poll():
+                self._idle = _IDLE_FIRST
+                try:
+                    self._process(records)
+                except StoppedError:
+                    return
+            else:
+                self._wait(self._idle)
+                self._idle = min(self._idle * 2, _IDLE_LAST)
+            self._acknowledge()
+            self._commit_when_due()
+
+    def _process(self, records: Sequence[SourceRecord]) -> None:
+        batch = self._conversion.convert(records)
+        delivery = self._acks.begin(batch.offsets)
+        for run in batch.runs:
+            if run.topic not in self._topics:
+                self._first_record_for(run.topic)
+            send = self._sender.send_with_headers if run.headers else self._sender.send
+            send(run.topic, run.messages, delivery)
+        self._acks.seal()
+        if batch.error is not None:
+            raise batch.error
+
+    def _first_record_for(self, topic: str) -> None:
+        self._topics.add(topic)
+        if self._spec.track_topics:
+            self._host.topic(self._spec, topic)
+
+    def _wait(self, seconds: float) -> None:
+        """Nothing to read now: serve delivery reports, or sleep when there are none to come."""
+        if self._acks.pending or self._writer.busy:
+            self._producer.poll(min(seconds, _REPORTS))
+        else:
+            self._control.wait(seconds)
+
+    def _acknowledge(self) -> None:
+        self._ready.update(self._acks.take())
+        error = self._acks.error
+        if error is not None:
+            raise send_failure(error)
+
+    def _commit_when_due(self) -> None:
+        self._check_commit()
+        now = time.monotonic()
+        if now < self._next_commit:
+            return
+        if self._writer.busy:
+            _log.warning("The last offset commit is still on its way; the next one waits for it")
+        else:
+            self._commit()
+        self._next_commit = now + self._spec.flush_interval
+
+    def _commit(self) -> None:
+        if not self._ready:
+            return
+        self._control.check()
+        self._writer.write(self._ready)
+        self._ready = {}
+
+    def _check_commit(self) -> None:
+        if not self._writer.busy:
+            return
+        if self._writer.finished():
+            self._task.commit()
+        elif failed := self._writer.failed():
+            self._ready = {**failed, **self._ready}
+
+    def _finish(self) -> None:
+        """Wait for what is in flight and commit it, as long as the flush timeout allows."""
+        if self._control.revoked:
+            return
+        deadline = time.monotonic() + self._spec.flush_timeout
+        while self._acks.pending and self._acks.error is None and time.monotonic() < deadline:
+            self._producer.poll(_REPORTS)
+            self._ready.update(self._acks.take())
+        if self._acks.pending and self._acks.error is None:
+            _log.error(
+                "Not all records were acknowledged within %.1f s; their offsets are not committed",
+                self._spec.flush_timeout,
+            )
+        deadline = time.monotonic() + self._spec.flush_timeout
+        while (self._ready or self._writer.busy) and time.monotonic() < deadline:
+            if not self._writer.busy:
+                self._commit()
+            self._producer.poll(_REPORTS)
+            self._check_commit()
+        if self._ready or self._writer.busy:
+            _log.error("Offsets could not be committed within %.1f s", self._spec.flush_timeout)

@@ -1,0 +1,29 @@
+"""Stack traces in the shape that users of Connect know: Java's first lines, then Python's stack."""
+
+from __future__ import annotations
+
+import traceback
+
+
+def _headline(error: BaseException) -> str:
+    kind = type(error)
+    name = getattr(kind, "java_name", None)
+    if name is None:
+        name = kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
+    text = str(error)
+    return f"{name}: {text}" if text else name
+
+
+def _causes(error: BaseException) -> list[BaseException]:
+    chain = [error]
+    while (cause := chain[-1].__cause__) is not None and cause not in chain:
+        chain.append(cause)
+    return chain
+
+
+def trace_of(error: BaseException) -> str:
+    """`java.Name: message`, a `Caused by:` line for each cause, then where in the Python code it came from."""
+    chain = _causes(error)
+    lines = [_headline(chain[0]), *(f"Caused by: {_headline(cause)}" for cause in chain[1:])]
+    frames = traceback.extract_tb(chain[-1].__traceback__)
+    return "\n".join([*lines, *(f"\tat {frame.name}({frame.filename}:{frame.lineno})" for frame in frames)]) + "\n"
