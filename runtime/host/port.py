@@ -8,11 +8,21 @@ from typing import Any, Protocol
 
 
 class HostError(Exception):
-    """A plugin raised. `kind` is config, data, unsupported, connect or other; `trace` is its stack trace."""
+    """A plugin raised. `kind` is config, data, unsupported, connect or other; `trace` is its stack trace.
+
+    `kind` is host when the plugin did nothing wrong, but its process died under the call.
+    """
 
     def __init__(self, kind: str, message: str, trace: str) -> None:
         super().__init__(message)
         self.kind, self.message, self.trace = kind, message, trace
+
+
+class BadRequestError(HostError):
+    """The request itself is wrong, such as a config without connector class (REST: 400). Its kind is request."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__("request", message, "")
 
 
 class UnknownPluginError(Exception):
@@ -41,11 +51,17 @@ class HostListener(Protocol):
 
 
 class PluginHost(Protocol):
-    """Every call raises HostError when the plugin does, and TimeoutError when it does not answer."""
+    """Every call raises HostError when the plugin does, and TimeoutError when it does not answer.
 
-    async def start(self) -> None: ...
+    A plugin that does not answer costs the host its life: it is killed and started again, and every connector that
+    was started in it is reported through HostListener.connector_failed; starting it anew is the herder's business.
+    """
 
-    async def close(self) -> None: ...
+    async def start(self) -> None:
+        """Start the process, and return before it is up: calls wait for it."""
+
+    async def close(self) -> None:
+        """Stop every connector and the process. Nothing is raised."""
 
     async def plugins(self, connectors_only: bool) -> list[dict[str, str]]:
         """`{"class","type","version"}` in Connect's order."""
@@ -53,19 +69,23 @@ class PluginHost(Protocol):
     async def resolve(self, connector_class: str) -> ConnectorInfo:
         """UnknownPluginError when there is none of that name."""
 
-    async def describe(self, plugin: str) -> list[dict[str, Any]]:
-        """Definitions of a plugin's keys, as GET /connector-plugins/{plugin}/config shows them."""
+    async def describe(self, plugin: str, version: str | None = None) -> list[dict[str, Any]]:
+        """Definitions of a plugin's keys, as GET /connector-plugins/{plugin}/config shows them.
+        UnknownPluginError when there is none of that name, BadRequestError when not in that version."""
 
     async def validate(self, config: Mapping[str, str | None]) -> dict[str, Any]:
-        """The body of PUT /connector-plugins/{plugin}/config/validate."""
+        """The body of PUT /connector-plugins/{plugin}/config/validate. Nulls are kept, and reported.
+        UnknownPluginError for an unknown class, BadRequestError for none."""
 
     async def start_connector(self, name: str, config: Mapping[str, str]) -> None:
         """Make an instance and start it; one of the same name is stopped first."""
 
-    async def stop_connector(self, name: str) -> None: ...
+    async def stop_connector(self, name: str) -> None:
+        """Stop the instance, if there is one. Its errors are logged, and the instance is gone in any case:
+        nothing is raised, neither HostError nor TimeoutError."""
 
     async def task_configs(self, name: str, max_tasks: int) -> list[dict[str, str]]:
-        """Of a started connector."""
+        """Of a started connector; complete, with `task.class` and a sink's `topics` as Connect stores them."""
 
     async def alter_source_offsets(
         self, config: Mapping[str, str], offsets: Sequence[tuple[dict[str, Any] | None, dict[str, Any] | None]]

@@ -1,0 +1,105 @@
+"""The converters a connector's configuration names: whether there are such, and whether theirs keys are right."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from runtime.api.config import ConfigDef
+from runtime.api.values import invalid, java_trim
+from runtime.definitions.common import ConverterKey
+from runtime.definitions.findings import Findings
+from runtime.definitions.messages import java_hint, not_an_interface
+from runtime.definitions.versions import mismatch
+from runtime.plugins import Kind, Plugin, Registry
+
+
+@dataclass(frozen=True, slots=True)
+class Suggest:
+    """A recommender that knows its values beforehand."""
+
+    values: tuple[str, ...] = ()
+    shown: bool = True
+
+    def valid_values(self, name: str, parsed: Mapping[str, Any]) -> list[Any]:
+        return list(self.values)
+
+    def visible(self, name: str, parsed: Mapping[str, Any]) -> bool:
+        return self.shown
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The converter that a configuration leads to; `plugin` is None when there is no such."""
+
+    which: str  # key, value or header
+    given: bool
+    text: str | None
+    plugin: Plugin | None
+    default: str
+    candidates: tuple[str, ...]
+
+    @property
+    def kind(self) -> Kind:
+        return Kind.HEADER_CONVERTER if self.which == "header" else Kind.CONVERTER
+
+    @property
+    def usable(self) -> bool:
+        return self.plugin is not None and self.kind in self.plugin.kinds
+
+    def key(self) -> ConverterKey:
+        version = self.plugin.version if self.plugin is not None and self.usable else None
+        versions = Suggest((version,) if version else (), shown=self.plugin is not None)
+        return ConverterKey(self.default, version, Suggest(self.candidates), versions)
+
+
+def choose(which: str, config: Mapping[str, str | None], default: str, registry: Registry) -> Choice:
+    """The converter of keys, values or headers; the worker's `default` where none is given."""
+    name = f"{which}.converter"
+    given = name in config
+    text = config[name] if given else default
+    kind = Kind.HEADER_CONVERTER if which == "header" else Kind.CONVERTER
+    worker = registry.find(default)
+    return Choice(
+        which,
+        given,
+        text,
+        registry.find(java_trim(text)) if text is not None else None,
+        worker.cls if worker is not None else default,
+        tuple(p.cls for p in registry.of_kind(kind)),
+    )
+
+
+def check(choice: Choice, config: Mapping[str, str | None], registry: Registry, findings: Findings) -> None:
+    """Errors of the converter, and its own keys when the connector's configuration brings it."""
+    name = f"{choice.which}.converter"
+    value, plugin = findings.values[name], choice.plugin
+    value.value = plugin.cls if plugin is not None else None
+    if choice.text is None:
+        return  # an error already, as every null
+    if plugin is None:
+        reason = f"Class {choice.text} could not be found.{java_hint(choice.text)}"
+        findings.error(name, str(invalid(name, choice.text, reason)))
+    elif not choice.usable:
+        findings.error(name, not_an_interface(plugin, choice.kind))
+    elif not _wrong_version(name, plugin, config, findings) and choice.given:
+        _check_keys(choice, plugin, config, registry, findings)
+
+
+def _wrong_version(name: str, plugin: Plugin, config: Mapping[str, str | None], findings: Findings) -> bool:
+    wanted = config.get(f"{name}.plugin.version")
+    message = mismatch(plugin.cls, wanted, plugin.version) if wanted is not None else None
+    if message is not None:
+        findings.error(name, message)
+        findings.error(f"{name}.plugin.version", message)
+    return message is not None
+
+
+def _check_keys(
+    choice: Choice, plugin: Plugin, config: Mapping[str, str | None], registry: Registry, findings: Findings
+) -> None:
+    prefix = f"{choice.which}.converter."
+    own = {k[len(prefix) :]: v for k, v in config.items() if k.startswith(prefix) and v is not None}
+    definition: ConfigDef = getattr(registry.load_class(plugin), "config_def", None) or ConfigDef()
+    findings.check(definition, {**own, "converter.type": choice.which}, prefix)

@@ -1,0 +1,23 @@
+"""What GET /connector-plugins/{plugin}/config answers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from runtime.api.config import ConfigDef
+from runtime.definitions.common import common_keys
+from runtime.definitions.render import definition
+from runtime.definitions.sink import SINK_KEYS
+from runtime.definitions.source import SOURCE_KEYS
+from runtime.plugin import Kind, Plugin
+
+
+def describe(plugin: Plugin, cls: type) -> list[dict[str, Any]]:
+    """A plugin's own keys; for connectors those that all have follow."""
+    own: ConfigDef = getattr(cls, "config_def", None) or ConfigDef()
+    keys = list(own)
+    if Kind.SOURCE in plugin.kinds:
+        keys += [*common_keys(plugin.version), *SOURCE_KEYS]
+    elif Kind.SINK in plugin.kinds:
+        keys += [*common_keys(plugin.version), *SINK_KEYS]
+    return [definition(key) for key in keys]

@@ -1,0 +1,63 @@
+"""Messages about whole connector configurations, worded as clients of Connect know them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from runtime.plugin import Kind, Plugin
+
+_JAVA_PLUGINS = (
+    "com.couchbase.", "com.datamountaineer.", "com.github.jcustenborder.", "com.google.", "com.ibm.", "com.mongodb.",
+    "com.sap.", "com.snowflake.", "com.wepay.", "io.aiven.", "io.confluent.", "io.debezium.", "io.lenses.",
+    "io.streamthoughts.", "org.apache.camel.", "org.apache.iceberg.", "org.apache.kafka.", "org.neo4j.",
+)  # fmt: skip
+"""Where plugins for Apache's workers commonly come from."""
+
+
+def invalid_message(result: Mapping[str, Any]) -> str | None:
+    """What POST and PUT answer with 400 to a config that validation found wrong; None when it is right."""
+    errors = [error for config in result["configs"] for error in config["value"]["errors"]]
+    if not errors:
+        return None
+    listed = "\n".join(errors)
+    return (
+        f"Connector configuration is invalid and contains the following {len(errors)} error(s):\n{listed}\n"
+        "You can also find the above list of errors at the endpoint "
+        "`/connector-plugins/{connectorType}/config/validate`"
+    )
+
+
+def no_connector_type(config: Mapping[str, str | None]) -> str:
+    """For a config without `connector.class`."""
+    pairs = ", ".join(f"{key}={'null' if value is None else value}" for key, value in config.items())
+    return f"Connector config {{{pairs}}} contains no connector type"
+
+
+def unknown_connector(name: str, available: Iterable[Plugin]) -> str:
+    """For a `connector.class` that is no connector here."""
+    listed = ", ".join(map(_description, available))
+    message = f"Failed to find any class that implements Connector and which name matches {name}, "
+    return f"{message}available connectors are: {listed}{java_hint(name)}"
+
+
+def java_hint(name: str) -> str:
+    """Says of a class that people know from Apache's workers why it is not here; empty for others."""
+    if not name.startswith(_JAVA_PLUGINS):
+        return ""
+    return f". {name} is a Java plugin; this worker runs Python plugins only"
+
+
+def _description(plugin: Plugin) -> str:
+    kind = plugin.kinds[0]
+    location = "bundled" if plugin.target.startswith("runtime.") else plugin.target
+    return (
+        f"PluginDesc{{klass=class {plugin.cls}, name='{plugin.cls}', version='{plugin.version}', "
+        f"encodedVersion={plugin.version}, type={kind.value}, typeName='{kind.value}', location='{location}'}}"
+    )
+
+
+def not_an_interface(plugin: Plugin, kind: Kind) -> str:
+    """For a class given as converter that is something else."""
+    interface = "HeaderConverter" if kind is Kind.HEADER_CONVERTER else "Converter"
+    return f"Class class {plugin.cls} does not implement the {interface} interface"

@@ -1,0 +1,36 @@
+"""Definitions and values of configuration keys as the JSON of the REST API, fields in Connect's order."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from runtime.api.config import ConfigKey, ConfigValue
+from runtime.api.values import to_text
+
+
+def definition(key: ConfigKey, prefix: str = "", group: str | None = None) -> dict[str, Any]:
+    """One key; `prefix` goes before its name, `group` stands in for a missing group."""
+    return {
+        "name": prefix + key.name,
+        "type": key.type.value,
+        "required": key.required,
+        "default_value": to_text(key.typed_default()),
+        "importance": key.importance.value,
+        "documentation": key.doc,
+        "group": key.group or group,
+        "order_in_group": key.order_in_group,
+        "width": key.width.value,
+        "display_name": key.display_name or key.name,
+        "dependents": [prefix + d for d in key.dependents],
+    }
+
+
+def value(found: ConfigValue, prefix: str = "") -> dict[str, Any]:
+    """One value with what is wrong with it."""
+    return {
+        "name": prefix + found.name,
+        "value": to_text(found.value),
+        "recommended_values": [to_text(v) for v in found.recommended_values],
+        "errors": list(found.errors),
+        "visible": found.visible,
+    }

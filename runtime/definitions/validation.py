@@ -1,0 +1,121 @@
+"""Validation of whole connector configurations, as PUT /connector-plugins/{plugin}/config/validate answers it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from runtime.api.config import ConfigDef
+from runtime.api.connector import Connector, ExactlyOnceSupport, SourceConnector
+from runtime.definitions import converters
+from runtime.definitions.chain import check_chain
+from runtime.definitions.common import common_keys
+from runtime.definitions.findings import NULL, Findings
+from runtime.definitions.sink import SINK_KEYS, check_topics
+from runtime.definitions.source import SOURCE_KEYS
+from runtime.definitions.unsupported import refuse_unsupported
+from runtime.definitions.versions import mismatch
+from runtime.plugins import Plugin, Registry
+
+Config = Mapping[str, str | None]
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerDefaults:
+    """What the worker's own configuration brings into that of connectors."""
+
+    key_converter: str
+    value_converter: str
+    header_converter: str
+    exactly_once: bool = False
+
+
+def validate(
+    config: Config, plugin: Plugin, connector: Connector, registry: Registry, defaults: WorkerDefaults
+) -> dict[str, Any]:
+    """The answer of the REST API for a config whose `connector.class` has been found; nothing is started."""
+    chosen = [
+        converters.choose(which, config, default, registry)
+        for which, default in (
+            ("key", defaults.key_converter),
+            ("value", defaults.value_converter),
+            ("header", defaults.header_converter),
+        )
+    ]
+    findings = Findings()
+    findings.check(_framework_keys(plugin, connector, chosen), config)
+    _check_nulls(config, connector, findings)
+    _check_version(config, plugin, findings)
+    check_chain(config, registry, findings)
+    given = {key: value for key, value in config.items() if value is not None}
+    if isinstance(connector, SourceConnector):
+        _check_exactly_once(connector, given, defaults.exactly_once, findings)
+    else:
+        check_topics(findings.values)
+    refuse_unsupported(config, findings.values)
+    findings.add(connector.config_def, connector.validate(given))
+    for choice in chosen:
+        converters.check(choice, config, registry, findings)
+    return findings.answer(config["connector.class"] or "")
+
+
+def _framework_keys(plugin: Plugin, connector: Connector, chosen: list[converters.Choice]) -> ConfigDef:
+    versions = converters.Suggest((plugin.version,))
+    common = common_keys(plugin.version, versions, {choice.which: choice.key() for choice in chosen})
+    return ConfigDef(*common, *(SOURCE_KEYS if isinstance(connector, SourceConnector) else SINK_KEYS))
+
+
+def _check_nulls(config: Config, connector: Connector, findings: Findings) -> None:
+    """A null is an error, except for a connector's own key: there it means the default."""
+    for name, value in config.items():
+        if value is None and name not in connector.config_def:
+            findings.error(name, NULL)
+
+
+def _check_version(config: Config, plugin: Plugin, findings: Findings) -> None:
+    wanted = config.get("connector.plugin.version")
+    message = mismatch(plugin.cls, wanted, plugin.version) if wanted is not None else None
+    if message is not None:
+        findings.error("connector.class", message)
+        findings.error("connector.plugin.version", message)
+
+
+def _check_exactly_once(
+    connector: SourceConnector, config: Mapping[str, str], enabled: bool, findings: Findings
+) -> None:
+    if str(findings.good("exactly.once.support")).upper() == "REQUIRED":
+        if not enabled:
+            findings.error("exactly.once.support", "This worker does not have exactly-once source support enabled.")
+        _ask(findings, "exactly.once.support", lambda: _support_problem(connector.exactly_once_support(config)))
+    if str(findings.good("transaction.boundary")).upper() == "CONNECTOR":
+        _ask(findings, "transaction.boundary", lambda: _boundary_problem(connector, config))
+
+
+def _ask(findings: Findings, name: str, problem: Callable[[], str | None]) -> None:
+    try:
+        message = problem()
+    except Exception as error:
+        message = f"An unexpected error occurred during validation: {error}"
+    if message is not None:
+        findings.error(name, message)
+
+
+def _support_problem(support: ExactlyOnceSupport | None) -> str | None:
+    if support is None:
+        return (
+            "The connector does not say whether it can deliver exactly once. If its documentation says that it can, "
+            'use "requested", which leaves this check out.'
+        )
+    if support is ExactlyOnceSupport.UNSUPPORTED:
+        return "The connector does not support exactly-once semantics with the provided configuration."
+    return None
+
+
+def _boundary_problem(connector: SourceConnector, config: Mapping[str, str]) -> str | None:
+    if connector.can_define_transaction_boundaries(config):
+        return None
+    return (
+        "The connector does not support connector-defined transaction boundaries with the given configuration. "
+        "Please reconfigure it to use a different transaction boundary definition."
+    )

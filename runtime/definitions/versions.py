@@ -1,0 +1,59 @@
+"""Plugin versions asked for in configurations: one version, "latest", or ranges as Maven writes them (KIP-891)."""
+
+from __future__ import annotations
+
+import re
+
+from runtime.api.errors import ConfigError
+
+LATEST = "latest"
+
+_RANGE = re.compile(r"\s*([\[(])([^,\])]*)(?:(,)([^\])]*))?([\])])\s*(?:,|\Z)")
+_PART = re.compile(r"\d+|[A-Za-z]+")
+_Version = tuple[tuple[int, str], ...]
+
+
+def mismatch(cls: str, wanted: str, available: str) -> str | None:
+    """Why a plugin of version `available` is not what is wanted; None when it is."""
+    shown = wanted.strip()
+    try:
+        if matches(shown, available):
+            return None
+    except ConfigError as error:
+        return str(error)
+    if not shown.startswith(("[", "(")):
+        shown = f"[{shown},{shown}]" if shown else "[,]"
+    return f"Plugin {cls} not found that matches the version range {shown}, available versions: [{available}]"
+
+
+def matches(wanted: str, available: str) -> bool:
+    """Whether a version is the one, or in one of the ranges, asked for; ConfigError for what is no range."""
+    if wanted == LATEST:
+        return True
+    if not wanted.startswith(("[", "(")):
+        return bool(wanted) and _version(wanted) == _version(available)
+    rest, found = wanted, False
+    while rest:
+        match = _RANGE.match(rest)
+        if match is None:
+            raise ConfigError(f"Unbounded range: {wanted}")
+        found |= _within(match, _version(available))
+        rest = rest[match.end() :]
+    return found
+
+
+def _within(match: re.Match[str], version: _Version) -> bool:
+    opening, low, comma, high, closing = (part.strip() if part else "" for part in match.groups())
+    if not comma:
+        return _version(low) == version
+    above = not low or version > _version(low) or (opening == "[" and version == _version(low))
+    below = not high or version < _version(high) or (closing == "]" and version == _version(high))
+    return above and below
+
+
+def _version(text: str) -> _Version:
+    """Comparable; trailing zeros mean nothing (4.3 is 4.3.0), letters come before numbers (4.3-rc1 before 4.3)."""
+    parts = [(1, f"{int(p):020}") if p.isdigit() else (-1, p.lower()) for p in _PART.findall(text)]
+    while parts and parts[-1] == (1, f"{0:020}"):
+        parts.pop()
+    return (*parts, (0, ""))

@@ -1,0 +1,108 @@
+"""What the plugin host can be asked for (child side): one method a call, named as in the port."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from runtime.api.connector import Connector, SinkConnector, SourceConnector
+from runtime.api.record import TopicPartition
+from runtime.host.connectors import Send, Started, public_name
+from runtime.host.port import BadRequestError, UnknownPluginError
+from runtime.host.settings import HostSettings
+from runtime.plugins import CONNECTORS, Kind, Plugin, Registry
+
+Config = Mapping[str, str | None]
+
+
+class Calls:
+    """Answers calls; whatever plugins raise goes through."""
+
+    def __init__(self, settings: HostSettings, send: Send) -> None:
+        self._settings = settings
+        self._registry = Registry(settings.plugin_path)
+        self._started = Started(send)
+
+    def plugins(self, connectors_only: bool) -> list[dict[str, str]]:
+        return self._registry.entries(connectors_only)
+
+    def resolve(self, connector_class: str) -> dict[str, str]:
+        plugin = self._connector_plugin(connector_class)
+        task_class = self._class(plugin).task_class
+        return {
+            "cls": plugin.cls,
+            "type": plugin.kinds[0].value,
+            "version": plugin.version,
+            "task_class": public_name(task_class),
+            "task_python_class": f"{task_class.__module__}:{task_class.__qualname__}",
+        }
+
+    def describe(self, name: str, version: str | None) -> list[dict[str, Any]]:
+        from runtime.definitions.describe import describe
+        from runtime.definitions.versions import mismatch
+
+        plugin = self._registry.find(name)
+        if plugin is None:
+            raise UnknownPluginError(f"Unknown plugin {name}.")
+        if version is not None and (message := mismatch(plugin.cls, version, plugin.version)):
+            raise BadRequestError(message)
+        return describe(plugin, self._registry.load_class(plugin))
+
+    def validate(self, config: Config) -> dict[str, Any]:
+        from runtime.definitions.messages import no_connector_type
+        from runtime.definitions.validation import WorkerDefaults, validate
+
+        name = config.get("connector.class")
+        if name is None:
+            raise BadRequestError(no_connector_type(config))
+        plugin = self._connector_plugin(name)
+        settings = self._settings
+        defaults = WorkerDefaults(
+            settings.key_converter, settings.value_converter, settings.header_converter, settings.exactly_once
+        )
+        return validate(config, plugin, self._class(plugin)(), self._registry, defaults)
+
+    def start_connector(self, name: str, config: Config) -> None:
+        self._started.start(name, self._instance(config), _without_nulls(config))
+
+    def stop_connector(self, name: str) -> None:
+        self._started.stop(name)
+
+    def task_configs(self, name: str, max_tasks: int) -> list[dict[str, str]]:
+        return self._started.task_configs(name, max_tasks)
+
+    def alter_source_offsets(self, config: Config, offsets: Sequence[Sequence[dict[str, Any] | None]]) -> bool:
+        connector = self._instance(config)
+        if not isinstance(connector, SourceConnector):
+            raise BadRequestError(f"{config.get('connector.class')} is not a source connector")
+        return bool(connector.alter_offsets(_without_nulls(config), [(p, o) for p, o in offsets]))
+
+    def alter_sink_offsets(self, config: Config, offsets: Sequence[tuple[str, int, int | None]]) -> bool:
+        connector = self._instance(config)
+        if not isinstance(connector, SinkConnector):
+            raise BadRequestError(f"{config.get('connector.class')} is not a sink connector")
+        by_partition = {TopicPartition(topic, partition): offset for topic, partition, offset in offsets}
+        return bool(connector.alter_offsets(_without_nulls(config), by_partition))
+
+    def stop_all(self) -> None:
+        """Before the host ends."""
+        self._started.stop_all()
+
+    def _instance(self, config: Config) -> Connector:
+        return self._class(self._connector_plugin(config.get("connector.class") or ""))()
+
+    def _class(self, plugin: Plugin) -> type[Connector]:
+        return self._registry.load_class(plugin)
+
+    def _connector_plugin(self, name: str) -> Plugin:
+        plugin = self._registry.find(name, CONNECTORS)
+        if plugin is None:
+            from runtime.definitions.messages import unknown_connector
+
+            available = [p for kind in (Kind.SINK, Kind.SOURCE) for p in self._registry.of_kind(kind)]
+            raise UnknownPluginError(unknown_connector(name, available))
+        return plugin
+
+
+def _without_nulls(config: Config) -> dict[str, str]:
+    return {key: value for key, value in config.items() if value is not None}

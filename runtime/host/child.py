@@ -1,0 +1,125 @@
+"""One life of the plugin host's process, as the worker sees it."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import logging
+import sys
+from collections.abc import Callable
+from dataclasses import asdict
+from typing import Any
+
+from runtime.host import frames
+from runtime.host.port import BadRequestError, HostError, UnknownPluginError
+from runtime.host.settings import HostSettings
+
+_output = logging.getLogger("runtime.host.output")
+
+Event = dict[str, Any]
+
+_LAST_WORDS = 0.5
+"""Seconds to read what a dead process has printed."""
+
+
+class ChildDiedError(Exception):
+    """The process ended before it answered."""
+
+
+class Child:
+    """A running host. Its calls fail with ChildDiedError when it ends."""
+
+    def __init__(self, process: asyncio.subprocess.Process, on_event: Callable[[Event], None]) -> None:
+        self._process, self._on_event = process, on_event
+        self._ids = itertools.count()
+        self._pending: dict[int, asyncio.Future[Any]] = {}
+        self._output = asyncio.create_task(self._log_output())
+        self.connectors: set[str] = set()
+        self.kill_reason: str | None = None
+
+    @classmethod
+    async def spawn(cls, settings: HostSettings, on_event: Callable[[Event], None]) -> Child:
+        """Start the process and hand it its settings; it may not be up yet."""
+        pipe = asyncio.subprocess.PIPE
+        command = (sys.executable, "-m", "runtime.host.server")
+        process = await asyncio.create_subprocess_exec(*command, stdin=pipe, stdout=pipe, stderr=pipe)
+        child = cls(process, on_event)
+        child._send(asdict(settings))
+        return child
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    async def call(self, name: str, *args: Any) -> Any:
+        """The answer to a call; what the plugin raised as HostError."""
+        number = next(self._ids)
+        self._pending[number] = asyncio.get_running_loop().create_future()
+        try:
+            self._send({"id": number, "call": name, "args": args})
+            return await self._pending[number]
+        finally:
+            self._pending.pop(number, None)
+
+    async def run(self) -> str:
+        """Receive answers until the process ends; what it ended with."""
+        assert self._process.stdout is not None
+        try:
+            async for message in frames.receive_all(self._process.stdout):
+                self._received(message)
+        except ValueError:
+            self.kill("it sent something that is not an answer")
+        code = await self._process.wait()
+        await asyncio.wait({self._output}, timeout=_LAST_WORDS)  # a process that a plugin left behind may hold it open
+        self._output.cancel()
+        reason = self.kill_reason or (f"signal {-code}" if code < 0 else f"exit code {code}")
+        for future in self._pending.values():
+            if not future.done():
+                future.set_exception(ChildDiedError(reason))
+        return reason
+
+    def kill(self, reason: str) -> None:
+        """End it at once."""
+        if self._process.returncode is None:
+            self.kill_reason = self.kill_reason or reason
+            self._process.kill()
+
+    def close_input(self) -> None:
+        """Ask it to end by itself."""
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+
+    def _send(self, message: Any) -> None:
+        assert self._process.stdin is not None
+        if self._process.returncode is not None or self._process.stdin.is_closing():
+            raise ChildDiedError("it had ended before the call")
+        self._process.stdin.write(frames.encode(message))
+
+    def _received(self, message: dict[str, Any]) -> None:
+        if "event" in message:
+            self._on_event(message)
+            return
+        future = self._pending.get(message["id"])
+        if future is None or future.done():
+            return  # the caller has given up
+        if "error" in message:
+            future.set_exception(_raised(**message["error"]))
+        else:
+            future.set_result(message["result"])
+
+    async def _log_output(self) -> None:
+        """What plugins print, line by line; lines of any length."""
+        assert self._process.stderr is not None
+        rest = b""
+        while chunk := await self._process.stderr.read(65536):
+            *lines, rest = (rest + chunk).split(b"\n")
+            for line in lines:
+                _output.info("%s", line.decode(errors="replace"))
+        if rest:
+            _output.info("%s", rest.decode(errors="replace"))
+
+
+def _raised(kind: str, message: str, trace: str) -> Exception:
+    if kind == "unknown_plugin":
+        return UnknownPluginError(message)
+    return BadRequestError(message) if kind == "request" else HostError(kind, message, trace)

@@ -1,0 +1,191 @@
+"""The plugin host, worker side: starts its process, calls it, and starts it again when it dies."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from runtime.host.child import Child, ChildDiedError, Event
+from runtime.host.port import ConnectorInfo, HostError, HostListener
+from runtime.host.settings import HostSettings
+
+_log = logging.getLogger(__name__)
+
+_PAUSES = (0.0, 0.1, 0.5, 1.0, 2.0, 5.0, 10.0)
+"""Seconds before the next start, after so many early deaths in a row."""
+
+_HEALTHY = 10.0
+"""Seconds after which a death is no longer an early one."""
+
+_CLOSING = 4.0
+"""Seconds that the process has to end by itself."""
+
+
+class Host:
+    """PluginHost over a child process. Event loop only."""
+
+    def __init__(self, settings: HostSettings, listener: HostListener, timeout: float = 30.0) -> None:
+        self._settings, self._listener, self._timeout = settings, listener, timeout
+        self._child: Child | None = None
+        self._up = asyncio.Event()
+        self._supervisor: asyncio.Task[None] | None = None
+        self._closing = False
+        self._infos: dict[str, ConnectorInfo] = {}
+
+    @property
+    def pid(self) -> int | None:
+        """The process that runs plugins now."""
+        return self._child.pid if self._child else None
+
+    async def start(self) -> None:
+        child = await self._spawn()
+        self._supervisor = asyncio.create_task(self._supervise(child))
+
+    async def close(self) -> None:
+        self._closing = True
+        if self._supervisor is None:
+            return
+        if self._child is None:
+            self._supervisor.cancel()
+        else:
+            self._child.close_input()
+        if not (await asyncio.wait({self._supervisor}, timeout=_CLOSING))[0] and self._child is not None:
+            self._child.kill("it did not end in time")
+        with contextlib.suppress(asyncio.CancelledError):
+            await self._supervisor
+
+    # the calls of the port
+
+    async def plugins(self, connectors_only: bool) -> list[dict[str, str]]:
+        found: list[dict[str, str]] = await self._ask("plugins", connectors_only)
+        return found
+
+    async def resolve(self, connector_class: str) -> ConnectorInfo:
+        if (known := self._infos.get(connector_class)) is None:
+            known = self._infos[connector_class] = ConnectorInfo(**await self._ask("resolve", connector_class))
+        return known
+
+    async def describe(self, plugin: str, version: str | None = None) -> list[dict[str, Any]]:
+        keys: list[dict[str, Any]] = await self._ask("describe", plugin, version)
+        return keys
+
+    async def validate(self, config: Mapping[str, str | None]) -> dict[str, Any]:
+        result: dict[str, Any] = await self._ask("validate", dict(config))
+        return result
+
+    async def start_connector(self, name: str, config: Mapping[str, str]) -> None:
+        child, _ = await self._call("start_connector", name, dict(config))
+        if child is not self._child:
+            raise _died("start_connector", "right after it")
+        child.connectors.add(name)
+
+    async def stop_connector(self, name: str) -> None:
+        if self._child is None:
+            return  # it went with its host
+        self._child.connectors.discard(name)
+        try:
+            await self._call("stop_connector", name)
+        except (HostError, TimeoutError) as error:
+            _log.error("Connector %s did not stop by itself: %s", name, error)
+
+    async def task_configs(self, name: str, max_tasks: int) -> list[dict[str, str]]:
+        _, configs = await self._call("task_configs", name, max_tasks)
+        return list(configs)
+
+    async def alter_source_offsets(
+        self, config: Mapping[str, str], offsets: Sequence[tuple[dict[str, Any] | None, dict[str, Any] | None]]
+    ) -> bool:
+        _, definite = await self._call("alter_source_offsets", dict(config), list(offsets))
+        return bool(definite)
+
+    async def alter_sink_offsets(
+        self, config: Mapping[str, str], offsets: Sequence[tuple[str, int, int | None]]
+    ) -> bool:
+        _, definite = await self._call("alter_sink_offsets", dict(config), list(offsets))
+        return bool(definite)
+
+    # how they are made
+
+    async def _ask(self, call: str, *args: Any) -> Any:
+        """A call that changes nothing: asked again when the host died under it, for what another plugin did."""
+        try:
+            return (await self._call(call, *args))[1]
+        except HostError as error:
+            if error.kind != "host" or self._closing:
+                raise
+        return (await self._call(call, *args))[1]
+
+    async def _call(self, call: str, *args: Any) -> tuple[Child, Any]:
+        """The answer, and the process that gave it."""
+        if self._closing:
+            raise HostError("host", "The plugin host is closed", "")
+        child = None
+        try:
+            async with asyncio.timeout(self._timeout):
+                await self._up.wait()
+                child = self._child
+                assert child is not None
+                return child, await child.call(call, *args)
+        except ChildDiedError as error:
+            raise _died(call, str(error)) from None
+        except TimeoutError:
+            reason = f"{call} was not answered within {self._timeout:g} s"
+            if child is not None:
+                child.kill(reason)
+            raise TimeoutError(f"Plugin host: {reason}") from None
+
+    # its life
+
+    async def _spawn(self) -> Child:
+        self._child = await Child.spawn(self._settings, self._on_event)
+        self._infos.clear()
+        self._up.set()
+        return self._child
+
+    async def _supervise(self, child: Child) -> None:
+        loop, early = asyncio.get_running_loop(), 0
+        while True:
+            born = loop.time()
+            reason = await child.run()
+            self._child = None
+            self._up.clear()
+            if self._closing:
+                return
+            _log.error("The plugin host died (%s): starting it again", reason)
+            self._report_failed(child, reason)
+            early = early + 1 if loop.time() - born < _HEALTHY else 0
+            child = await self._respawn(early)
+
+    async def _respawn(self, early: int) -> Child:
+        while True:
+            await asyncio.sleep(_PAUSES[min(early, len(_PAUSES) - 1)])
+            try:
+                return await self._spawn()
+            except OSError as error:
+                _log.error("The plugin host cannot be started: %s", error)
+                early += 1
+
+    def _report_failed(self, child: Child, reason: str) -> None:
+        trace = f"org.apache.kafka.connect.errors.ConnectException: The plugin host died: {reason}\n"
+        for name in sorted(child.connectors):
+            self._on_event({"event": "failed", "connector": name, "trace": trace})
+
+    def _on_event(self, event: Event) -> None:
+        try:
+            match event["event"]:
+                case "reconfigure":
+                    self._listener.reconfigure(event["connector"])
+                case "failed":
+                    self._listener.connector_failed(event["connector"], event["trace"])
+                case "log":
+                    logging.getLogger(event["logger"]).log(event["level"], "%s", event["text"])
+        except Exception:
+            _log.exception("What the plugin host reported could not be handled: %s", event)
+
+
+def _died(call: str, reason: str) -> HostError:
+    message = f"The plugin host died during {call}: {reason}"
+    return HostError("host", message, f"org.apache.kafka.connect.errors.ConnectException: {message}\n")

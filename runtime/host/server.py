@@ -1,0 +1,109 @@
+"""The plugin host's process: reads calls from its standard input and runs plugin code, a thread each.
+
+Answers go to what was standard output when it started; plugins that print do so into standard error.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import threading
+from typing import Any, BinaryIO
+
+from runtime.api.errors import ConfigError, ConnectError, DataError, UnsupportedOffsetsError
+from runtime.host import frames
+from runtime.host.calls import Calls
+from runtime.host.port import BadRequestError, UnknownPluginError
+from runtime.host.settings import HostSettings
+from runtime.pipeline.trace import trace_of
+
+_GRACE = 2.0
+"""Seconds that connectors have to stop when the host ends."""
+
+_KINDS: tuple[tuple[type[BaseException], str], ...] = (
+    (UnknownPluginError, "unknown_plugin"),
+    (BadRequestError, "request"),
+    (ConfigError, "config"),
+    (DataError, "data"),
+    (UnsupportedOffsetsError, "unsupported"),
+    (ConnectError, "connect"),
+    (BaseException, "other"),
+)
+
+
+class Replies:
+    """Writes frames; whole ones, from any thread. When nobody reads any more, they are lost."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream, self._lock = stream, threading.Lock()
+
+    def send(self, message: dict[str, Any]) -> None:
+        frame = frames.encode(message)
+        try:
+            with self._lock:
+                self._stream.write(frame)
+                self._stream.flush()
+        except OSError:
+            os._exit(1)  # the worker is gone
+
+
+class LogHandler(logging.Handler):
+    """Sends log records to the worker, which has the log."""
+
+    def __init__(self, replies: Replies) -> None:
+        super().__init__()
+        self._replies = replies
+
+    def emit(self, record: logging.LogRecord) -> None:
+        text = _clean(self.format(record))
+        self._replies.send({"event": "log", "level": record.levelno, "logger": record.name, "text": text})
+
+
+def serve(calls: Calls, replies: Replies, request: dict[str, Any]) -> None:
+    """One call, and its answer whatever happens."""
+    try:
+        result = getattr(calls, request["call"])(*request["args"])
+        replies.send({"id": request["id"], "result": result})
+    except BaseException as error:  # third-party code, SystemExit included
+        replies.send({"id": request["id"], "error": failure(error)})
+
+
+def failure(error: BaseException) -> dict[str, str]:
+    """What the worker learns about an error."""
+    kind = next(kind for cls, kind in _KINDS if isinstance(error, cls))
+    return {"kind": kind, "message": _clean(str(error) or type(error).__name__), "trace": _clean(trace_of(error))}
+
+
+def _clean(text: str) -> str:
+    """Text that JSON can hold: messages may quote file names that are not UTF-8."""
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
+def _own_pipes() -> tuple[BinaryIO, BinaryIO]:
+    """Standard input and output for us alone: plugins get an empty input, and standard error as output."""
+    requests, replies = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.dup2(2, 1)
+    os.close(nothing)
+    return requests, replies
+
+
+def main() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # of the terminal: the worker decides when the host ends
+    requests, stream = _own_pipes()
+    replies = Replies(stream)
+    logging.basicConfig(level=logging.INFO, handlers=[LogHandler(replies)], format="%(message)s")
+    messages = frames.read_all(requests)
+    calls = Calls(HostSettings(**next(messages)), replies.send)
+    for request in messages:
+        threading.Thread(target=serve, args=(calls, replies, request), daemon=True).start()
+    last = threading.Thread(target=calls.stop_all, daemon=True)
+    last.start()
+    last.join(_GRACE)
+    os._exit(0)  # threads of plugins must not keep the process
+
+
+if __name__ == "__main__":
+    main()
