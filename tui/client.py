@@ -1,0 +1,172 @@
+"""The Connect REST API on one screen: one method an endpoint, over a transport that blocks or one that does not.
+
+`Connect` is written once, as coroutines. With the transport of `tui.wire.blocking` they never suspend, so `drive`
+steps them to their end without an event loop; with `tui.wire.evented` they run on the screen's loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeVar
+from urllib.parse import quote
+
+from tui.errors import Conflict
+
+T = TypeVar("T")
+Json = Any
+REBALANCE_WAITS = (0.25, 0.5, 1.0, 2.0, 4.0)  # seconds before each further try of a 409 that passes by itself
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One request: plain data, so that it can be logged, shown as curl, and refused by a policy."""
+
+    method: str
+    path: str  # quoted, with its query
+    body: Json = None
+
+    @property
+    def changes(self) -> bool:
+        return self.method != "GET" and not self.path.endswith("/config/validate")
+
+
+class Transport(Protocol):
+    """Sends one call and returns the decoded body (None when empty); raises the errors of `tui.errors`."""
+
+    url: str
+
+    async def send(self, call: Call) -> Json: ...
+
+    async def sleep(self, seconds: float) -> None: ...
+
+    async def close(self) -> None: ...
+
+
+def drive(coroutine: Coroutine[Any, Any, T]) -> T:
+    """Runs a coroutine that only awaits a blocking transport."""
+    try:
+        coroutine.send(None)
+    except StopIteration as end:
+        return end.value  # type: ignore[no-any-return]
+    coroutine.close()
+    raise RuntimeError("a command suspended without an event loop: it awaited something that is not its context's")
+
+
+def _allow(call: Call) -> None:
+    """The guard of a context that may change everything."""
+
+
+def _silent(message: str) -> None:
+    """The narration nobody reads."""
+
+
+def is_passing(error: Conflict) -> bool:
+    """A rebalance or a stale configuration, which passes by itself; not a name that is taken."""
+    return error.message.startswith("Cannot complete request")
+
+
+class Connect:
+    """A Connect cluster. `guard` may refuse a call (a read-only context); `notice` hears of each retry."""
+
+    def __init__(
+        self, transport: Transport, guard: Callable[[Call], None] = _allow, notice: Callable[[str], None] = _silent
+    ) -> None:
+        self.transport, self.guard, self.notice = transport, guard, notice
+
+    @property
+    def url(self) -> str:
+        return self.transport.url
+
+    async def root(self) -> Json:
+        return await self._send("GET", "/")
+
+    async def expanded(self) -> Json:
+        """`{name: {"status": …, "info": …}}`; a plain list of names from workers before 2.3."""
+        return await self._send("GET", "/connectors?expand=status&expand=info")
+
+    async def names(self) -> list[str]:
+        return list(await self._send("GET", "/connectors"))
+
+    async def create(self, body: Mapping[str, Json]) -> Json:
+        return await self._send("POST", "/connectors", body)
+
+    async def info(self, name: str) -> Json:
+        return await self._send("GET", _of(name))
+
+    async def status(self, name: str) -> Json:
+        return await self._send("GET", _of(name, "status"))
+
+    async def config(self, name: str) -> dict[str, str]:
+        return dict(await self._send("GET", _of(name, "config")))
+
+    async def configure(self, name: str, config: Mapping[str, Json]) -> Json:
+        return await self._send("PUT", _of(name, "config"), config)
+
+    async def tasks(self, name: str) -> Json:
+        return await self._send("GET", _of(name, "tasks"))
+
+    async def topics(self, name: str) -> Json:
+        return await self._send("GET", _of(name, "topics"))
+
+    async def stop(self, name: str) -> None:
+        await self._send("PUT", _of(name, "stop"))
+
+    async def pause(self, name: str) -> None:
+        await self._send("PUT", _of(name, "pause"))
+
+    async def resume(self, name: str) -> None:
+        await self._send("PUT", _of(name, "resume"))
+
+    async def restart(self, name: str, tasks: bool = False, only_failed: bool = False) -> Json:
+        query = f"?includeTasks={str(tasks).lower()}&onlyFailed={str(only_failed).lower()}"
+        return await self._send("POST", _of(name, "restart") + (query if tasks or only_failed else ""))
+
+    async def restart_task(self, name: str, task: int) -> None:
+        await self._send("POST", _of(name, f"tasks/{task}/restart"))
+
+    async def delete(self, name: str) -> None:
+        await self._send("DELETE", _of(name))
+
+    async def offsets(self, name: str) -> Json:
+        return await self._send("GET", _of(name, "offsets"))
+
+    async def alter_offsets(self, name: str, entries: Sequence[Json]) -> Json:
+        """The answer is `{"message": …}`: see `tui.model.Verdict`."""
+        return await self._send("PATCH", _of(name, "offsets"), {"offsets": list(entries)})
+
+    async def reset_offsets(self, name: str) -> Json:
+        return await self._send("DELETE", _of(name, "offsets"))
+
+    async def plugins(self, connectors_only: bool = True) -> Json:
+        return await self._send("GET", f"/connector-plugins?connectorsOnly={str(connectors_only).lower()}")
+
+    async def plugin_config(self, plugin: str) -> Json:
+        return await self._send("GET", f"/connector-plugins/{quote(plugin, safe='')}/config")
+
+    async def validate(self, plugin: str, config: Mapping[str, Json]) -> Json:
+        return await self._send("PUT", f"/connector-plugins/{quote(plugin, safe='')}/config/validate", config)
+
+    async def sleep(self, seconds: float) -> None:
+        await self.transport.sleep(seconds)
+
+    async def close(self) -> None:
+        await self.transport.close()
+
+    async def _send(self, method: str, path: str, body: Json = None) -> Json:
+        """One call; a conflict that passes by itself is tried again, a bounded number of times and audibly."""
+        call = Call(method, path, body)
+        self.guard(call)
+        for wait in REBALANCE_WAITS:
+            try:
+                return await self.transport.send(call)
+            except Conflict as error:
+                if not is_passing(error):
+                    raise
+                self.notice(f"409 {error.message}: next try in {wait:g} s")
+            await self.transport.sleep(wait)
+        return await self.transport.send(call)
+
+
+def _of(name: str, part: str = "") -> str:
+    return f"/connectors/{quote(name, safe='')}" + (f"/{part}" if part else "")

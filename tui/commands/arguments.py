@@ -1,0 +1,111 @@
+"""How a command declares what it takes: descriptors, each said once and typed.
+
+    class Stop(Command):
+        names = words("NAME", "the connectors")
+        regex = flag("-e", "--regex", help="…")
+
+`Stop(names=("a",)).names` is a tuple of str; the grammar, the help and the completion read the same declaration.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Generic, TypeVar, cast, overload
+
+from tui.errors import UsageError
+
+T = TypeVar("T")
+
+
+class Argument(Generic[T]):
+    """One positional (no flags), option or flag (`convert` is None) of a command."""
+
+    def __init__(
+        self,
+        default: T,
+        *,
+        flags: tuple[str, ...] = (),
+        metavar: str = "",
+        help: str = "",
+        convert: Callable[[str], Any] | None = None,
+        many: bool = False,
+        at_least: int = 0,
+    ) -> None:
+        self.key = ""
+        self.default, self.flags, self.metavar, self.help = default, flags, metavar, help
+        self.convert, self.many, self.at_least = convert, many, at_least
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.key = name
+
+    @overload
+    def __get__(self, command: None, owner: type) -> Argument[T]: ...
+    @overload
+    def __get__(self, command: Any, owner: type) -> T: ...
+    def __get__(self, command: Any, owner: type) -> Argument[T] | T:
+        return self if command is None else cast(T, command.values.get(self.key, self.default))
+
+    @property
+    def shape(self) -> str:
+        """As a usage line shows it."""
+        if not self.flags:
+            text = self.metavar + ("…" if self.many else "")
+            return text if self.at_least else f"[{text}]"
+        text = self.flags[0] + (f" {self.metavar}" if self.convert else "")
+        return f"[{text}]…" if self.many else f"[{text}]"
+
+
+def word(metavar: str, help: str = "", convert: Callable[[str], str] = str) -> Argument[str]:
+    """A positional that must be there."""
+    return Argument("", metavar=metavar, help=help, convert=convert, at_least=1)
+
+
+def maybe_word(metavar: str, help: str = "") -> Argument[str]:
+    """A positional that may be left out: the empty string then."""
+    return Argument("", metavar=metavar, help=help, convert=str)
+
+
+def words(metavar: str, help: str = "", at_least: int = 1) -> Argument[tuple[str, ...]]:
+    return Argument((), metavar=metavar, help=help, convert=str, many=True, at_least=at_least)
+
+
+def option(*flags: str, metavar: str, help: str = "", convert: Callable[[str], T]) -> Argument[T | None]:
+    """An option with a value, None when it is not given."""
+    return Argument(None, flags=flags, metavar=metavar, help=help, convert=convert)
+
+
+def options(*flags: str, metavar: str, help: str = "") -> Argument[tuple[str, ...]]:
+    """An option that may be given several times."""
+    return Argument((), flags=flags, metavar=metavar, help=help, convert=str, many=True)
+
+
+def flag(*flags: str, help: str = "") -> Argument[bool]:
+    return Argument(False, flags=flags, help=help)
+
+
+def one_of(*choices: str) -> Callable[[str], str]:
+    """A converter that takes any case and only these words."""
+
+    def convert(text: str) -> str:
+        for choice in choices:
+            if text.lower() == choice.lower():
+                return choice
+        raise UsageError(f"{text!r} is none of {', '.join(choices)}")
+
+    return convert
+
+
+def duration(text: str) -> float:
+    """Seconds from `500ms`, `30s`, `2m`, `1h` or a plain number of seconds."""
+    for unit, factor in (("ms", 0.001), ("s", 1.0), ("m", 60.0), ("h", 3600.0), ("", 1.0)):
+        number = text.removesuffix(unit) if unit else text
+        if (not unit or text.endswith(unit)) and number.replace(".", "", 1).isdecimal():
+            return float(number) * factor
+    raise UsageError(f"{text!r} is not a time: it looks like 30s, 2m or 500ms")
+
+
+def integer(text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise UsageError(f"{text!r} is not a whole number") from None

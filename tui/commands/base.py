@@ -1,0 +1,122 @@
+"""What a command is, what it is given, and how it is run."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from enum import IntEnum
+from typing import Any, ClassVar
+
+from tui import policy
+from tui.client import Connect
+from tui.commands.arguments import Argument, flag, one_of, option
+from tui.commands.result import Result
+from tui.errors import UsageError
+from tui.profiles import Profile, Profiles
+
+FORMATS = ("table", "wide", "json", "jsonl", "yaml", "name")
+
+
+class Danger(IntEnum):
+    """How hard a screen asks before it runs a command."""
+
+    NONE = 0
+    ASK = 1  # y/n
+    NAME = 2  # the connector's name typed
+
+
+class Context:
+    """What a command may use: the cluster (dialled at first need), the user's ear, files, time."""
+
+    def __init__(
+        self,
+        dial: Callable[[], Connect],
+        *,
+        profile: Callable[[], Profile],
+        profiles: Profiles,
+        narrate: Callable[[str], None] = lambda text: None,
+        read: Callable[[str], str],
+        confirm: Callable[[str], bool] = lambda question: True,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._dial, self._profile, self._connect = dial, profile, None
+        self.profiles, self.narrate, self.read, self.confirm, self.clock = profiles, narrate, read, confirm, clock
+
+    _connect: Connect | None
+
+    @property
+    def connect(self) -> Connect:
+        if self._connect is None:
+            self._connect = self._dial()
+        return self._connect
+
+    @property
+    def profile(self) -> Profile:
+        return self._profile()
+
+    async def close(self) -> None:
+        if self._connect is not None:
+            await self._connect.close()
+
+
+class Command:
+    """A verb. The docstring is its help; `verb` is what is typed; arguments are class attributes."""
+
+    verb: ClassVar[str] = ""
+    changes: ClassVar[bool] = False  # something on the cluster
+    danger: ClassVar[Danger] = Danger.NONE
+    local: ClassVar[bool] = False  # needs no cluster
+    key: ClassVar[str] = ""  # what the connector list binds to it
+
+    output = option("-o", "--output", metavar="FORMAT", help="|".join(FORMATS), convert=one_of(*FORMATS))
+
+    def __init__(self, **values: Any) -> None:
+        unknown = values.keys() - self.arguments().keys()
+        if unknown:
+            raise TypeError(f"{self.verb} takes no {', '.join(sorted(unknown))}")
+        self.values = values
+        self.check()
+
+    @classmethod
+    def arguments(cls) -> dict[str, Argument[Any]]:
+        """Its declared arguments by key, its own before those every command has."""
+        return {key: value for kind in cls.__mro__ for key, value in vars(kind).items() if isinstance(value, Argument)}
+
+    @classmethod
+    def usage(cls) -> str:
+        """`stop connector NAME… [-e] …`"""
+        return " ".join((cls.verb, *(argument.shape for argument in cls.arguments().values())))
+
+    @classmethod
+    def summary(cls) -> str:
+        return (cls.__doc__ or "").strip().splitlines()[0]
+
+    def check(self) -> None:
+        """Raises UsageError when the arguments contradict each other."""
+
+    async def run(self, context: Context) -> Result:
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(f'{key}={value!r}' for key, value in self.values.items())})"
+
+
+class Change(Command):
+    """A command that changes the cluster."""
+
+    changes = True
+    dry_run = flag("--dry-run", help="say what would be done")
+    yes = flag("-y", "--yes", help="do not ask")
+
+
+async def execute(command: Command, context: Context) -> Result:
+    """Runs a command, unless the context is read-only and the command is not: the one door of screen and script."""
+    if command.changes and not command.values.get("dry_run"):
+        policy.permit(context.profile, command.verb)
+    return await command.run(context)
+
+
+def refuse(condition: bool, message: str) -> None:
+    """Raises UsageError(message) if the condition holds."""
+    if condition:
+        raise UsageError(message)

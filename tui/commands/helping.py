@@ -1,0 +1,37 @@
+"""help: what there is, and how it is typed; all of it read from the commands themselves."""
+
+from __future__ import annotations
+
+from tui.commands.arguments import words
+from tui.commands.base import Command, Context
+from tui.commands.registry import commands, find
+from tui.commands.result import Result
+
+
+class Help(Command):
+    """List the commands, or explain one."""
+
+    verb = "help"
+    local = True
+
+    command = words("COMMAND", "as in `help patch offsets`", at_least=0)
+
+    async def run(self, context: Context) -> Result:
+        return Result(text=explain(self.command) if self.command else overview())
+
+
+def overview() -> str:
+    every = commands()
+    width = max(len(command.verb) for command in every)
+    return "\n".join(f"{command.verb:<{width}}  {command.summary()}" for command in every)
+
+
+def explain(line: tuple[str, ...]) -> str:
+    """Usage, help and arguments of one command."""
+    command, _ = find(line)
+    lines = [command.usage(), "", (command.__doc__ or "").strip(), ""]
+    for argument in command.arguments().values():
+        name = ", ".join(argument.flags) or argument.metavar
+        value = f" {argument.metavar}" if argument.flags and argument.convert else ""
+        lines.append(f"  {name + value:<34} {argument.help}".rstrip())
+    return "\n".join(lines)

@@ -1,0 +1,153 @@
+"""The verbs that change offsets: patch and delete (KIP-875)."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from tui import model
+from tui.commands.arguments import Argument, integer, maybe_word, option, options, word, words
+from tui.commands.base import Change, Context, Danger, refuse
+from tui.commands.reading import compact
+from tui.commands.result import Outcome, Result, confirmation
+from tui.commands.targets import chosen, each, must_confirm
+from tui.errors import UsageError
+
+Json = Any
+
+
+class PatchOffsets(Change):
+    """Set committed offsets of a stopped connector; `null` as an offset resets that partition."""
+
+    verb, key = "patch offsets", "o"
+    danger = Danger.ASK
+
+    name = word("NAME")
+    entries = maybe_word("JSON|@FILE|-", '[{"partition": …, "offset": …}], or what `get offsets -o json` printed')
+    kafka_topic = option("--kafka-topic", metavar="TOPIC", help="of a sink, with the two that follow", convert=str)
+    kafka_partition = option("--kafka-partition", metavar="N", convert=integer)
+    kafka_offset = option("--kafka-offset", metavar="N|null", help="null resets it", convert=lambda text: number(text))
+    source_partition: Argument[tuple[str, ...]] = options("--source-partition", metavar="JSON", help="of a source")
+    source_offset: Argument[tuple[str, ...]] = options("--source-offset", metavar="JSON", help="one for each partition")
+
+    def check(self) -> None:
+        ways = [bool(self.entries), self._names_sink, bool(self.source_partition or self.source_offset)]
+        refuse(sum(ways) != 1, "give the offsets one way: as JSON, by --kafka-… or by --source-…")
+        missing = self.values.keys() & _SINK_KEYS
+        refuse(
+            self._names_sink and missing != _SINK_KEYS,
+            "--kafka-topic, --kafka-partition and --kafka-offset belong together",
+        )
+        pairs = len(self.source_partition), len(self.source_offset)
+        refuse(pairs[0] != pairs[1], "each --source-partition needs its --source-offset")
+        if self.entries and self.entries != "-" and not self.entries.startswith("@"):
+            parse_entries(self.entries, self.verb)
+        self._from_flags()
+
+    @property
+    def _names_sink(self) -> bool:
+        return bool(self.values.keys() & _SINK_KEYS)
+
+    def _from_flags(self) -> list[Json]:
+        if self._names_sink:
+            offset = None if self.kafka_offset == "null" else {"kafka_offset": self.kafka_offset}
+            partition = {"kafka_topic": self.kafka_topic, "kafka_partition": self.kafka_partition}
+            return [{"partition": partition, "offset": offset}]
+        pairs = zip(self.source_partition, self.source_offset, strict=True)
+        return [
+            {"partition": parse_json(p, "--source-partition"), "offset": parse_json(o, "--source-offset")}
+            for p, o in pairs
+        ]
+
+    def _wanted(self, context: Context) -> list[Json]:
+        if not self.entries:
+            return self._from_flags()
+        if self.entries == "-" or self.entries.startswith("@"):
+            path = self.entries.removeprefix("@")
+            return parse_entries(context.read(path), "standard input" if path == "-" else path)
+        return parse_entries(self.entries, self.verb)
+
+    async def run(self, context: Context) -> Result:
+        entries = self._wanted(context)
+        if self.dry_run:
+            return await self._preview(context, entries)
+
+        async def act(name: str) -> Outcome:
+            return answered(name, await context.connect.alter_offsets(name, entries))
+
+        return await each([self.name], act)
+
+    async def _preview(self, context: Context, entries: list[Json]) -> Result:
+        """A line for each entry: what it is now, what it would be."""
+        before = {
+            compact_key(entry.partition): entry.offset
+            for entry in model.offsets(await context.connect.offsets(self.name))
+        }
+        lines = [
+            f"would set {compact(entry['partition'])} "
+            f"from {compact(before.get(compact_key(entry['partition'])))} to {compact(entry['offset'])}"
+            for entry in entries
+        ]
+        return confirmation([Outcome(self.name, line) for line in lines])
+
+
+_SINK_KEYS = {"kafka_topic", "kafka_partition", "kafka_offset"}
+
+
+class DeleteOffsets(Change):
+    """Reset all offsets of stopped connectors: they start again as new."""
+
+    verb = "delete offsets"
+    danger = Danger.NAME
+
+    names = words("NAME", "connectors; globs are fine")
+
+    async def run(self, context: Context) -> Result:
+        names = await chosen(context.connect, self.names)
+        if self.dry_run:
+            return confirmation([Outcome(name, "offsets would be reset") for name in names])
+        must_confirm(context, self.yes, "reset all offsets of", names)
+
+        async def act(name: str) -> Outcome:
+            return answered(name, await context.connect.reset_offsets(name))
+
+        return await each(names, act)
+
+
+def answered(name: str, answer: Json) -> Outcome:
+    """The server's answer to an offset change, word for word, with its verdict."""
+    verdict = model.verdict(answer)
+    return Outcome(name, verdict.message, verdict=verdict, raw=answer)
+
+
+def number(text: str) -> int | str:
+    return text if text == "null" else integer(text)
+
+
+def parse_json(text: str, where: str) -> Json:
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        raise UsageError(f"{where}: not JSON: {error}") from None
+
+
+def parse_entries(text: str, where: str) -> list[Json]:
+    """A list of entries, `{"offsets": [...]}` or a single entry; shapes are checked: a typo costs no request."""
+    document = parse_json(text, where)
+    if isinstance(document, dict):
+        document = document["offsets"] if document.keys() == {"offsets"} else [document]
+    refuse(not isinstance(document, list) or not document, f"{where}: expected a list of offsets, with at least one")
+    for place, entry in enumerate(document, 1):
+        _check_entry(entry, f"{where}: entry {place}")
+    return list(document)
+
+
+def _check_entry(entry: Json, where: str) -> None:
+    refuse(not isinstance(entry, dict), f'{where} is no object with "partition" and "offset"')
+    refuse(entry.keys() != {"partition", "offset"}, f'{where} must have "partition" and "offset", and nothing else')
+    refuse(not isinstance(entry["partition"], dict), f"{where}: the partition is no JSON object")
+    refuse(not isinstance(entry["offset"], dict | None), f"{where}: the offset is no JSON object and not null")
+
+
+def compact_key(partition: Json) -> str:
+    return json.dumps(partition, sort_keys=True)

@@ -1,0 +1,196 @@
+"""The verbs that only look: info, get, describe."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from tui import model
+from tui.client import Connect
+from tui.commands.arguments import one_of, option, word, words
+from tui.commands.base import Command, Context
+from tui.commands.result import Result, Table
+from tui.commands.targets import chosen, compiled, is_glob, matches
+from tui.errors import NotFound, Refused, about
+
+Json = Any
+STATES = ("RUNNING", "FAILED", "UNASSIGNED", "PAUSED", "STOPPED", "RESTARTING")
+
+
+class Info(Command):
+    """Show the cluster: its version, its id, the URL asked."""
+
+    verb = "info"
+
+    async def run(self, context: Context) -> Result:
+        root = await context.connect.root()
+        rows = (
+            ("url", context.connect.url),
+            ("context", context.profile.name),
+            ("version", root.get("version")),
+            ("commit", root.get("commit")),
+            ("kafka cluster id", root.get("kafka_cluster_id")),
+            ("read-only", "yes" if context.profile.read_only else ""),
+        )
+        shown = [(key, value) for key, value in rows if value]
+        text = "\n".join(f"{key:<17} {value}" for key, value in shown)
+        return Result(raw=root, text=text, names=(str(root.get("kafka_cluster_id", "")),))
+
+
+async def load(connect: Connect) -> dict[str, model.Connector]:
+    """All connectors in one request; one after another from workers older than 2.3, which know no `expand`."""
+    answer = await connect.expanded()
+    if isinstance(answer, dict):
+        return model.connectors(answer)
+    return {name: model.connector(name, await connect.status(name), await connect.info(name)) for name in answer}
+
+
+class GetConnectors(Command):
+    """List connectors with state and tasks, failures first."""
+
+    verb = "get connectors"
+
+    names = words("NAME", "only these; globs are fine", at_least=0)
+    state = option("-s", "--state", metavar="STATE", help="only those in it", convert=one_of(*STATES))
+    type = option("-t", "--type", metavar="TYPE", help="source or sink", convert=one_of("source", "sink"))
+    regex = option("-e", "--regex", metavar="REGEX", help="only names it matches in full", convert=str)
+
+    def check(self) -> None:
+        if self.regex is not None:
+            compiled(self.regex)
+
+    async def run(self, context: Context) -> Result:
+        every = await load(context.connect)
+        for name in self.names:
+            if not any(matches(there, [name]) for there in every):
+                raise NotFound(f"no connector matches {name}" if is_glob(name) else f"Connector {name} not found", 404)
+        return listing([one for one in every.values() if self._wants(one)])
+
+    def _wants(self, one: model.Connector) -> bool:
+        return (
+            (not self.names or matches(one.name, self.names))
+            and (self.state is None or one.overall == self.state)
+            and (self.type is None or one.type == self.type)
+            and (self.regex is None or matches(one.name, [self.regex], regex=True))
+        )
+
+
+def listing(some: list[model.Connector]) -> Result:
+    """The connector list; its JSON has the columns of the table."""
+    ranked = model.by_severity(some)
+    rows = tuple((c.name, c.type, c.overall, c.tasks_text, c.worker, c.short_class, c.cls) for c in ranked)
+    raw = [
+        {
+            "name": c.name,
+            "type": c.type,
+            "state": c.overall,
+            "tasks": {"running": c.running, "failed": c.failed, "total": len(c.tasks)},
+            "class": c.cls,
+            "worker": c.worker,
+        }
+        for c in ranked
+    ]
+    columns = ("NAME", "TYPE", "STATE", "TASKS", "WORKER", "CLASS", "FULL CLASS")
+    return Result(raw, Table(columns, rows, frozenset({"FULL CLASS"})), names=tuple(c.name for c in ranked))
+
+
+class GetPlugins(Command):
+    """List the plugins a worker has; connectors unless other types are asked for."""
+
+    verb = "get plugins"
+
+    types = option(
+        "-t",
+        "--types",
+        metavar="TYPES",
+        help="all, or some of source,sink,transformation,predicate,converter,header_converter",
+        convert=str,
+    )
+
+    async def run(self, context: Context) -> Result:
+        wanted = set((self.types or "source,sink").lower().replace(" ", "").split(","))
+        plugins = await context.connect.plugins(connectors_only=wanted <= {"source", "sink"})
+        shown = [plugin for plugin in plugins if "all" in wanted or plugin["type"] in wanted]
+        rows = tuple((plugin["type"], plugin["class"], plugin.get("version")) for plugin in shown)
+        return Result(shown, Table(("TYPE", "CLASS", "VERSION"), rows), names=tuple(p["class"] for p in shown))
+
+
+class GetOffsets(Command):
+    """Show the committed offsets of connectors; for one name in the form `patch offsets` takes."""
+
+    verb = "get offsets"
+
+    names = words("NAME", "connectors; globs are fine")
+
+    async def run(self, context: Context) -> Result:
+        answers = {}
+        for name in await chosen(context.connect, self.names):
+            with about(name):
+                answers[name] = await context.connect.offsets(name)
+        single = len(self.names) == 1 and not is_glob(self.names[0])
+        raw = answers[self.names[0]] if single else answers
+        entries = [(name, entry) for name, answer in answers.items() for entry in model.offsets(answer)]
+        return Result(raw, offsets_table(entries), names=tuple(answers))
+
+
+def offsets_table(entries: list[tuple[str, model.Offset]]) -> Table:
+    """Sinks by topic and partition; as soon as a source is among them, by JSON."""
+    if entries and all(entry.is_sink for _, entry in entries):
+        rows = tuple(
+            (name, e.partition["kafka_topic"], e.partition["kafka_partition"], (e.offset or {}).get("kafka_offset"))
+            for name, e in entries
+        )
+        return Table(("NAME", "TOPIC", "PARTITION", "OFFSET"), rows)
+    return Table(
+        ("NAME", "PARTITION", "OFFSET"), tuple((n, compact(e.partition), compact(e.offset)) for n, e in entries)
+    )
+
+
+def compact(value: Json) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+class DescribeConnector(Command):
+    """Show all of one connector: state, tasks with traces, config, topics, offsets."""
+
+    verb = "describe connector"
+
+    name = word("NAME")
+
+    async def run(self, context: Context) -> Result:
+        connect, name = context.connect, self.name
+        with about(name):
+            raw = {"info": await connect.info(name)}
+            raw["status"] = await _or_none(connect.status(name))
+            raw["topics"] = ((await _or_none(connect.topics(name)) or {}).get(name) or {}).get("topics", [])
+            raw["offsets"] = (await _or_none(connect.offsets(name)) or {}).get("offsets", [])
+        return Result(raw, text=description(name, raw), names=(name,))
+
+
+async def _or_none(answer: Any) -> Json:
+    """Not every cluster answers everything (topics off, offsets before 3.5, no status yet); the rest is shown."""
+    try:
+        return await answer
+    except Refused:
+        return None
+
+
+def description(name: str, raw: dict[str, Json]) -> str:
+    """For people: short things first, traces last."""
+    one = model.connector(name, raw["status"], raw["info"])
+    lines = [f"{one.name}  {one.overall}", ""]
+    lines += _pairs({"type": one.type, "class": one.cls, "version": one.version, "worker": one.worker})
+    lines += _pairs({"connector": one.state, "tasks": one.tasks_text, "topics": ", ".join(raw["topics"])})
+    lines += [f"  {task.id:<3} {task.state:<11} {task.worker}" for task in one.tasks]
+    lines += ["", "config"]
+    lines += [f"  {key} = {value}" for key, value in sorted(one.config.items())]
+    entries = model.offsets(raw)
+    if entries:
+        lines += ["", "offsets", *(f"  {compact(entry.partition)}  {compact(entry.offset)}" for entry in entries)]
+    if one.traces:
+        lines += ["", one.traces]
+    return "\n".join(lines)
+
+
+def _pairs(pairs: dict[str, str]) -> list[str]:
+    return [f"{key:<10} {value}" for key, value in pairs.items() if value]

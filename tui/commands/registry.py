@@ -1,0 +1,95 @@
+"""Every command, in one place; and how typed words find theirs. A module is loaded when one of its verbs is meant."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+from tui.commands.base import Command
+from tui.errors import UsageError
+
+# The verb, and where its class is. Order is that of the help and the palette.
+VERBS = {
+    "info": "reading:Info",
+    "get connectors": "reading:GetConnectors",
+    "get plugins": "reading:GetPlugins",
+    "get offsets": "reading:GetOffsets",
+    "get contexts": "contexts:GetContexts",
+    "describe connector": "reading:DescribeConnector",
+    "apply": "applying:Apply",
+    "stop connector": "lifecycle:Stop",
+    "pause connector": "lifecycle:Pause",
+    "resume connector": "lifecycle:Resume",
+    "restart connector": "lifecycle:Restart",
+    "restart task": "lifecycle:RestartTask",
+    "delete connector": "lifecycle:Delete",
+    "patch offsets": "offsets:PatchOffsets",
+    "delete offsets": "offsets:DeleteOffsets",
+    "wait connector": "waiting:Wait",
+    "config": "contexts:Config",
+    "config set-context": "contexts:SetContext",
+    "config use-context": "contexts:UseContext",
+    "config remove-context": "contexts:RemoveContext",
+    "config current-context": "contexts:CurrentContext",
+    "help": "helping:Help",
+}
+
+# What may be typed instead: `connector` may be left out, kcctl's words keep working.
+ALIASES = {
+    "get": "get connectors",
+    "list": "get connectors",
+    "describe": "describe connector",
+    "stop": "stop connector",
+    "pause": "pause connector",
+    "resume": "resume connector",
+    "restart": "restart connector",
+    "delete": "delete connector",
+    "wait": "wait connector",
+    "current-context": "config current-context",
+    "set-context": "config set-context",
+    "use-context": "config use-context",
+    "remove-context": "config remove-context",
+    "config get-contexts": "get contexts",
+}
+
+_NOUNS = ("connector", "plugin", "offset", "context", "task")
+
+
+def _key(words: tuple[str, ...]) -> str:
+    """A verb in one spelling: `get connector` and `get connectors` are the same."""
+    return " ".join(word[:-1] if word.endswith("s") and word[:-1] in _NOUNS else word for word in words)
+
+
+_BY_KEY = {_key(tuple(verb.split())): verb for verb in VERBS}
+_BY_KEY |= {_key(tuple(alias.split())): verb for alias, verb in ALIASES.items()}
+
+
+def command(verb: str) -> type[Command]:
+    """The class of a verb as it stands in VERBS."""
+    module, _, name = VERBS[verb].partition(":")
+    found: type[Command] = getattr(import_module(f"tui.commands.{module}"), name)
+    return found
+
+
+def commands() -> list[type[Command]]:
+    """All of them: for the help, the palette, the completion."""
+    return [command(verb) for verb in VERBS]
+
+
+def find(words: tuple[str, ...]) -> tuple[type[Command], int]:
+    """The command of a line, and how many words are its verb: two before one, so `stop` leaves its noun out."""
+    for count in (2, 1):
+        verb = _BY_KEY.get(_key(words[:count])) if len(words) >= count else None
+        if verb is not None:
+            return command(verb), count
+    raise UsageError(_unknown(words))
+
+
+def _unknown(words: tuple[str, ...]) -> str:
+    from difflib import get_close_matches
+
+    typed = words[0] if words else ""
+    seconds = sorted(key.split()[1] for key in _BY_KEY if key.startswith(typed + " "))
+    if seconds:
+        return f"{typed} what? One of {', '.join(seconds)}"
+    close = get_close_matches(typed, sorted({key.split()[0] for key in _BY_KEY}), 1)
+    return f"there is no command {typed!r}" + (f": did you mean {close[0]!r}?" if close else ", see: help")

@@ -1,0 +1,73 @@
+"""Which connectors a command means (names, globs, regular expressions), and doing one thing to each."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from fnmatch import fnmatchcase
+
+from tui.client import Connect
+from tui.commands.base import Context
+from tui.commands.result import Outcome, Result, confirmation
+from tui.errors import HeadraceError, NotFound, Unreachable, UsageError
+
+_GLOB = re.compile(r"[*?\[]")
+
+
+def is_glob(pattern: str) -> bool:
+    return _GLOB.search(pattern) is not None
+
+
+def matches(name: str, patterns: Sequence[str], regex: bool = False) -> bool:
+    """Whether a name is meant: as it stands, as a glob, or as a regular expression over the whole name."""
+    if regex:
+        return any(compiled(pattern).fullmatch(name) for pattern in patterns)
+    return any(name == pattern or fnmatchcase(name, pattern) for pattern in patterns)
+
+
+def compiled(pattern: str) -> re.Pattern[str]:
+    try:
+        return re.compile(pattern)
+    except re.error as error:
+        raise UsageError(f"{pattern!r} is not a regular expression: {error}") from None
+
+
+async def chosen(connect: Connect, patterns: Sequence[str], regex: bool = False) -> list[str]:
+    """The names meant, in the order given. Plain names are not looked up: the server's own 404 says it best."""
+    if not regex and not any(map(is_glob, patterns)):
+        return list(dict.fromkeys(patterns))
+    there = sorted(await connect.names())
+    found: dict[str, None] = {}
+    for pattern in patterns:
+        hits = [name for name in there if matches(name, [pattern], regex)]
+        if not hits and (regex or is_glob(pattern)):
+            raise NotFound(f"no connector matches {pattern}", 404)
+        found.update(dict.fromkeys(hits or [pattern]))
+    return list(found)
+
+
+def failure(name: str, error: HeadraceError) -> Outcome:
+    message = f"{error.message} ({error.advice})" if error.advice else error.message
+    return Outcome(name, message, error.exit_code)
+
+
+async def each(names: Iterable[str], act: Callable[[str], Awaitable[Outcome]]) -> Result:
+    """Does it to one after the other; a refusal of one does not spare the rest, an unreachable cluster does."""
+    outcomes: list[Outcome] = []
+    down: Unreachable | None = None
+    for name in names:
+        if down is not None:
+            outcomes.append(Outcome(name, "not tried", down.exit_code))
+            continue
+        try:
+            outcomes.append(await act(name))
+        except HeadraceError as error:
+            down = error if isinstance(error, Unreachable) else None
+            outcomes.append(failure(name, error))
+    return confirmation(outcomes)
+
+
+def must_confirm(context: Context, yes: bool, verb: str, names: Sequence[str]) -> None:
+    """Asks once for all targets, where there is somebody to ask."""
+    if not yes and not context.confirm(f"{verb} {', '.join(names)}?"):
+        raise HeadraceError(f"{verb}: not confirmed, nothing was done")

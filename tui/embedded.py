@@ -1,0 +1,61 @@
+"""The embedded cluster, seen from the console: another process, spoken to by its command line alone."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import NoReturn
+
+from tui.errors import HeadraceError
+
+NEEDED = ("pyspark", "confluent_kafka", "starlette")
+
+
+def check_installed() -> None:
+    """The runtime's packages come with an extra; a console over SSH has no use for them."""
+    if any(find_spec(package) is None for package in NEEDED):
+        raise HeadraceError("this needs the runtime, which is not installed", "pip install 'headrace[runtime]'")
+
+
+def hand_over(words: Sequence[str]) -> NoReturn:
+    """Becomes `python -m runtime …`: same process, so signals and exit codes are its own."""
+    if words[0] != "doctor":  # the doctor's very business is to say what is missing
+        check_installed()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os.execv(sys.executable, [sys.executable, "-m", "runtime", *words])
+
+
+@dataclass(frozen=True, slots=True)
+class Embedded:
+    """A cluster this process is attached to; `detach` lets it stop if nobody else is."""
+
+    url: str
+    bootstrap: str
+
+    def detach(self) -> None:
+        _runtime(["embedded", "detach", "--pid", str(os.getpid())])
+
+
+def attach() -> Embedded:
+    """Starts the embedded cluster when absent. Its progress goes to standard error, its address comes on the last
+    line of standard output."""
+    check_installed()
+    output = _runtime(["embedded", "up", "--json", "--attach", str(os.getpid())])
+    try:
+        answer = json.loads(output.strip().rpartition("\n")[2])
+        return Embedded(answer["url"], answer["bootstrap"])
+    except (ValueError, KeyError, TypeError):
+        raise HeadraceError("the embedded cluster did not say where it is", "see: headrace embedded status") from None
+
+
+def _runtime(words: Sequence[str]) -> str:
+    done = subprocess.run([sys.executable, "-m", "runtime", *words], stdout=subprocess.PIPE, text=True, check=False)
+    if done.returncode != 0:
+        raise HeadraceError(f"`headrace {' '.join(words[:2])}` failed", "what it said is above")
+    return done.stdout

@@ -1,0 +1,189 @@
+"""The command `headrace`: reads its arguments and opens the right door. Imports no more than the door needs."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+from tui.errors import BROKEN_PIPE, FAILED, INTERRUPTED, HeadraceError, UsageError
+
+RUNTIME_VERBS = ("worker", "embedded", "offsets", "doctor")
+FEWEST_COLUMNS = 40
+
+USAGE_TEXT = """\
+headrace                         the screen, on the current context; with none, on the embedded cluster
+headrace URL | --context NAME    the screen on that cluster (also HEADRACE_URL, HEADRACE_CONTEXT)
+headrace --script FILE|-         one command a line, `#` comments; stops at the first failure (--keep-going)
+headrace -c 'COMMAND' …          the same for a command or several; `headrace -c help` lists them
+headrace worker distributed FILE.properties
+headrace worker standalone FILE.properties CONNECTOR.{properties,json}…
+headrace offsets --config FILE.properties --export|--import …
+headrace embedded up|down|status|run
+headrace doctor                  what this machine has, and what it lacks
+headrace config                  every setting with its value and where it came from
+
+  --read-only      refuse every change        --version, --help
+
+exit codes of scripts: 0 done, 1 refused or failed, 2 usage, 3 not found, 4 conflict or wrong state,
+5 unreachable, 6 timed out, 7 refused by read-only, 130 interrupted
+"""
+
+
+def main() -> int:
+    """The whole process; never a Python trace for what a user or a cluster can do wrong."""
+    try:
+        code = run(sys.argv[1:])
+        sys.stdout.flush()
+        return code
+    except HeadraceError as error:
+        print(f"headrace: {error}", file=sys.stderr)
+        return error.exit_code
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:
+        # The reader has left; Python would complain when it flushes at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return BROKEN_PIPE
+    except OSError as error:
+        print(f"headrace: {error.filename or 'standard output'}: {error.strerror}", file=sys.stderr)
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return FAILED
+
+
+def run(words: Sequence[str]) -> int:
+    if words and words[0] in RUNTIME_VERBS:
+        from tui.embedded import hand_over
+
+        hand_over(words)
+    if words and words[0] == "config":
+        return _script({}, (" ".join(map(_quoted, words)),))
+    options = read_options(words)
+    if "help" in options:
+        sys.stdout.write(USAGE_TEXT)
+        return 0
+    if "version" in options:
+        return _version()
+    if "script" in options or "commands" in options:
+        return _script(options, options.pop("commands", ()))
+    return _screen(options)
+
+
+def read_options(words: Sequence[str]) -> dict[str, Any]:
+    """Only what was given: url, context, script, commands, keep_going, read_only, help, version."""
+    options: dict[str, Any] = {}
+    rest = list(words)
+    while rest:
+        word = rest.pop(0)
+        name, equals, value = word.partition("=")
+        if word in _FLAGS:
+            options[_FLAGS[word]] = True
+        elif name in ("--script", "--context"):
+            if not equals and not rest:
+                raise UsageError(f"{name} needs a value")
+            options[name[2:]] = value if equals else rest.pop(0)
+        elif word in ("-c", "--command"):
+            options["commands"] = (*options.get("commands", ()), *_commands(rest))
+        elif is_url(word) and "url" not in options:
+            options["url"] = word
+        else:
+            raise _misunderstood(word, words)
+    if "script" in options and "commands" in options:
+        raise UsageError("give --script or -c, not both")
+    return options
+
+
+_FLAGS = {
+    "--keep-going": "keep_going",
+    "--read-only": "read_only",
+    "--help": "help",
+    "-h": "help",
+    "--version": "version",
+}
+
+
+def _commands(rest: list[str]) -> list[str]:
+    """The commands after a -c; a URL among them is the cluster's, since no command begins so."""
+    found = []
+    while rest and not rest[0].startswith("-") and not is_url(rest[0]):
+        found.append(rest.pop(0))
+    if not found:
+        raise UsageError("-c needs a command, quoted: -c 'get connectors'")
+    return found
+
+
+def is_url(word: str) -> bool:
+    return word.startswith(("http://", "https://")) and " " not in word
+
+
+def _misunderstood(word: str, words: Sequence[str]) -> UsageError:
+    if word.startswith("-"):
+        return UsageError(f"unknown option {word}", "see: headrace --help")
+    from tui.commands.registry import find
+
+    try:
+        find(tuple(words))
+    except UsageError:
+        return UsageError(f"{word!r} is neither a URL nor a command", "see: headrace --help")
+    return UsageError(f"commands go behind -c: headrace -c '{' '.join(words)}'")
+
+
+def _quoted(word: str) -> str:
+    from shlex import quote
+
+    return quote(word)
+
+
+def _version() -> int:
+    from importlib.metadata import version
+
+    print(f"headrace {version('headrace')}")
+    return 0
+
+
+def _script(options: dict[str, Any], commands: tuple[str, ...]) -> int:
+    from tui.script.door import Order, run
+
+    return run(Order(commands=commands, **options))
+
+
+def _screen(options: dict[str, Any]) -> int:
+    """The screen, if there is a terminal for it; the embedded cluster is started first and left at the end."""
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise UsageError("no terminal for the screen: use --script FILE, -c 'COMMAND', or `headrace embedded run`")
+    _check_terminal()
+    from tui import session
+
+    known = session.profiles()
+    profile = session.choose(options.get("url", ""), options.get("context", ""), known)
+    if profile is not None:
+        return _app(profile, options)
+    from tui.embedded import attach
+    from tui.profiles import Profile
+
+    embedded = attach()
+    try:
+        return _app(Profile(embedded.url, "embedded", bootstrap=embedded.bootstrap), options)
+    finally:
+        embedded.detach()
+
+
+def _check_terminal() -> None:
+    if os.environ.get("TERM", "dumb") == "dumb":
+        raise UsageError("TERM=dumb cannot show a screen: set TERM to what the terminal is (as xterm-256color)")
+    columns = os.get_terminal_size().columns
+    if 0 < columns < FEWEST_COLUMNS:
+        raise UsageError(f"the screen needs {FEWEST_COLUMNS} columns, this terminal has {columns}", "-c works in any")
+
+
+def _app(profile: Any, options: dict[str, Any]) -> int:
+    from dataclasses import replace
+
+    from tui.app import run as run_app
+
+    return int(run_app(replace(profile, read_only=profile.read_only or options.get("read_only", False))))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

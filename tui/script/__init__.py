@@ -1,0 +1,1 @@
+"""The front door without a screen: grammar, running, printing. Never imports Textual."""

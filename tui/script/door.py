@@ -1,0 +1,132 @@
+"""The script door: `--script` and `-c`, from the process's arguments to its exit code."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tui import session
+from tui.client import Connect, drive
+from tui.commands.base import Context
+from tui.errors import UsageError
+from tui.profiles import Profile
+from tui.script.runner import Printer, run_texts
+
+if TYPE_CHECKING:
+    from tui.embedded import Embedded
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What is to be run, and where."""
+
+    url: str = ""
+    context: str = ""
+    script: str = ""  # a file, or `-`
+    commands: tuple[str, ...] = ()
+    keep_going: bool = False
+    read_only: bool = False
+
+
+class _Cluster:
+    """The cluster of a run: chosen and, if it is the embedded one, started when the first command needs it."""
+
+    def __init__(self, order: Order, printer: Printer) -> None:
+        self.order, self.printer = order, printer
+        self.profiles = session.profiles()
+        self._profile: Profile | None = None
+        self._attached: Embedded | None = None
+
+    def profile(self) -> Profile:
+        if self._profile is None:
+            chosen = session.choose(self.order.url, self.order.context, self.profiles)
+            self._profile = chosen or self._embedded()
+            if self.order.read_only:
+                self._profile = replace(self._profile, read_only=True)
+        return self._profile
+
+    def _embedded(self) -> Profile:
+        from tui.embedded import attach
+
+        self._attached = attach()
+        return Profile(self._attached.url, "embedded", bootstrap=self._attached.bootstrap)
+
+    def dial(self) -> Connect:
+        from tui.wire.blocking import Blocking
+
+        profile = self.profile()
+        connect = session.connect(profile, Blocking(session.endpoint(profile)))
+        connect.notice = self.printer.say
+        return connect
+
+    def leave(self) -> None:
+        if self._attached is not None:
+            self._attached.detach()
+
+
+def run(order: Order) -> int:
+    printer = Printer(colour=_colour())
+    cluster = _Cluster(order, printer)
+    texts = _read(order.script, stdin_taken=False).splitlines() if order.script else list(order.commands)
+    context = Context(
+        cluster.dial,
+        profile=cluster.profile,
+        profiles=cluster.profiles,
+        narrate=printer.say,
+        read=lambda path: _read(path, stdin_taken=order.script == "-"),
+        confirm=_ask if not order.script and sys.stdin.isatty() and sys.stderr.isatty() else _nobody_to_ask,
+    )
+    with _ends_on_sigterm():
+        try:
+            return run_texts(texts, context, printer, order.keep_going, numbered=bool(order.script))
+        finally:
+            drive(context.close())
+            cluster.leave()
+
+
+def _read(path: str, stdin_taken: bool) -> str:
+    """A file's text, or standard input's for `-`."""
+    if path == "-":
+        if stdin_taken:
+            raise UsageError("standard input is the script itself: use @FILE")
+        return sys.stdin.read()
+    try:
+        return Path(path).expanduser().read_text("utf-8-sig", "surrogateescape")
+    except OSError as error:
+        raise UsageError(f"cannot read {path}: {error.strerror}") from None
+
+
+def _ask(question: str) -> bool:
+    print(f"{question} [y/N] ", end="", file=sys.stderr, flush=True)
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
+
+
+def _nobody_to_ask(question: str) -> bool:
+    return True
+
+
+def _colour() -> bool:
+    return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+class _ends_on_sigterm:
+    """SIGTERM unwinds like ^C, so that the embedded cluster is let go; a test or a thread keeps its own handler."""
+
+    def __enter__(self) -> None:
+        import signal
+        import threading
+
+        def leave(number: int, frame: object) -> None:
+            raise SystemExit(128 + number)
+
+        self._restore: Callable[[], object] = lambda: None
+        if threading.current_thread() is threading.main_thread():
+            before = signal.signal(signal.SIGTERM, leave)
+            self._restore = lambda: signal.signal(signal.SIGTERM, before)
+
+    def __exit__(self, *error: object) -> None:
+        self._restore()

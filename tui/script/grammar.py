@@ -1,0 +1,163 @@
+"""From a line to a command: words as a shell splits them, JSON as it stands, options anywhere."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from tui.commands.arguments import Argument
+from tui.commands.base import Command
+from tui.commands.registry import find
+from tui.errors import UsageError
+
+# `{…` is JSON, and so is `[` before what a JSON list can begin with, unless it reads as a glob such as [ab]*.
+_JSON = re.compile(r'\{|\[\s*(?:[{\["\]]|$)')
+_PLAIN = re.compile(r"""[^\s'"\\]+""")
+_decode = json.JSONDecoder().raw_decode
+
+
+def split(line: str) -> list[str]:
+    """The words of a line. `#` at a word's start begins a comment; an unquoted JSON value is one word, and one that is
+    broken takes the rest of the line, so that the command can say what is wrong with it."""
+    found: list[str] = []
+    at = 0
+    while True:
+        while at < len(line) and line[at].isspace():
+            at += 1
+        if at == len(line) or line[at] == "#":
+            return found
+        if _JSON.match(line, at):
+            text, at = _json_word(line, at)
+        else:
+            text, at = _shell_word(line, at)
+        found.append(text)
+
+
+def _json_word(line: str, at: int) -> tuple[str, int]:
+    try:
+        _, end = _decode(line, at)
+    except ValueError:
+        end = len(line)
+    if end < len(line) and not line[end].isspace():
+        end = len(line)
+    return line[at:end].rstrip(), end
+
+
+def _shell_word(line: str, at: int) -> tuple[str, int]:
+    parts: list[str] = []
+    while at < len(line) and not line[at].isspace():
+        char = line[at]
+        if char == "\\":
+            parts.append(line[at + 1 : at + 2])
+            at += 2
+        elif char in "'\"":
+            text, at = _quoted(line, at)
+            parts.append(text)
+        else:
+            plain = _PLAIN.match(line, at)
+            assert plain is not None
+            parts.append(plain.group())
+            at = plain.end()
+    return "".join(parts), at
+
+
+def _quoted(line: str, at: int) -> tuple[str, int]:
+    """Single quotes take all as it is; in double quotes a backslash frees a quote or a backslash."""
+    quote, start, parts = line[at], at + 1, []
+    at = start
+    while at < len(line) and line[at] != quote:
+        if quote == '"' and line[at] == "\\" and line[at + 1 : at + 2] in ('"', "\\"):
+            at += 1
+        parts.append(line[at : at + 1])
+        at += 1
+    if at >= len(line):
+        raise UsageError(f"a quote is open: {line[start - 1 :]}")
+    return "".join(parts), at + 1
+
+
+def parse(line: str) -> Command | None:
+    """The command of a line; None for a blank one or a comment."""
+    words = split(line)
+    return command_of(words) if words else None
+
+
+def command_of(words: Sequence[str]) -> Command:
+    """The command of words that a shell has split already."""
+    kind, verb_words = find(tuple(words))
+    try:
+        return kind(**arguments_of(kind.arguments(), words[verb_words:]))
+    except UsageError as error:
+        if not error.advice:
+            error.advice = f"usage: {kind.usage()}"
+        error.subject = error.subject or kind.verb
+        raise
+
+
+def arguments_of(declared: dict[str, Argument[Any]], words: Sequence[str]) -> dict[str, Any]:
+    """The values of the words by the arguments' keys; only what was given is there."""
+    by_flag = {flag: argument for argument in declared.values() for flag in argument.flags}
+    values: dict[str, Any] = {}
+    positional: list[str] = []
+    rest = list(words)
+    while rest:
+        word = rest.pop(0)
+        if word == "--":
+            positional += rest
+            break
+        if word == "-" or not word.startswith("-"):
+            positional.append(word)
+            continue
+        argument, given = _option(word, by_flag)
+        if argument.convert is None:
+            if given is not None:
+                raise UsageError(f"{argument.flags[0]} takes no value")
+            values[argument.key] = True
+            continue
+        if given is None:
+            if not rest:
+                raise UsageError(f"{word} needs a value: {argument.metavar}")
+            given = rest.pop(0)
+        _put(values, argument, given)
+    _place(values, [argument for argument in declared.values() if not argument.flags], positional)
+    return values
+
+
+def _option(word: str, by_flag: dict[str, Argument[Any]]) -> tuple[Argument[Any], str | None]:
+    """The option of `-o`, `-ojson`, `--output` or `--output=json`, and the value that came with it."""
+    name, equals, value = word.partition("=")
+    if name in by_flag:
+        return by_flag[name], value if equals else None
+    short = by_flag.get(word[:2]) if not word.startswith("--") else None
+    if short is not None and short.convert is not None:
+        return short, word[2:]
+    raise UsageError(f"unknown option {name}")
+
+
+def _put(values: dict[str, Any], argument: Argument[Any], text: str) -> None:
+    assert argument.convert is not None
+    try:
+        value = argument.convert(text)
+    except UsageError as error:
+        raise UsageError(f"{argument.flags[0] if argument.flags else argument.metavar}: {error.message}") from None
+    values[argument.key] = (*values.get(argument.key, ()), value) if argument.many else value
+
+
+def _place(values: dict[str, Any], places: list[Argument[Any]], words: list[str]) -> None:
+    """Words without a flag, in the order of declaration; the one that takes many gets what the others leave."""
+    spare = len(words) - sum(place.at_least for place in places)
+    if spare < 0:
+        missing = [place.metavar for place in places if place.at_least][len(words) :]
+        raise UsageError(f"{' and '.join(missing)} missing")
+    left = list(words)
+    for place in places:
+        count = place.at_least
+        if spare > 0:
+            extra = spare if place.many else int(not place.at_least)
+            count, spare = count + extra, spare - extra
+        for word in left[:count]:
+            _put(values, place, word)
+        del left[:count]
+    if left:
+        raise UsageError(f"too many words: {' '.join(left)}")

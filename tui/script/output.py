@@ -1,0 +1,89 @@
+"""A result as text: for people (table, wide) and for machines (json, jsonl, yaml, name)."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from tui.commands.result import Cell, Result, Table
+
+# What a server sends must not steer the terminal; tabs and newlines are kept where text has several lines.
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_COLOURS = {
+    "RUNNING": "32",
+    "FAILED": "1;31",
+    "UNASSIGNED": "33",
+    "RESTARTING": "33",
+    "PAUSED": "36",
+    "STOPPED": "2",
+}
+
+
+def render(result: Result, form: str, colour: bool = False) -> str:
+    """The text for standard output, ending in a newline unless there is none."""
+    if form == "json":
+        return _json(result.raw, indent=2) + "\n"
+    if form == "jsonl":
+        items = result.raw if isinstance(result.raw, list) else [result.raw]
+        return "".join(_json(item) + "\n" for item in items)
+    if form == "yaml":
+        return _yaml(result.raw)
+    if form == "name":
+        return "".join(f"{plain(name)}\n" for name in result.names)
+    if result.table is None:
+        return plain(result.text, lines=True) + "\n" if result.text else ""
+    return draw(result.table, wide=form == "wide", colour=colour)
+
+
+def plain(text: str, lines: bool = False) -> str:
+    """Text without control characters; on one line unless `lines`."""
+    shown = text if lines else text.replace("\n", " ").replace("\t", " ")
+    return _CONTROL.sub(lambda match: f"\\x{ord(match.group()):02x}", shown)
+
+
+def _json(value: Any, indent: int | None = None) -> str:
+    return json.dumps(value, indent=indent, ensure_ascii=False, separators=None if indent else (",", ":"))
+
+
+def _yaml(value: Any) -> str:
+    import yaml
+
+    return str(yaml.safe_dump(value, sort_keys=False, allow_unicode=True))
+
+
+def draw(table: Table, wide: bool, colour: bool = False) -> str:
+    """Columns two blanks apart; the last one as long as it is."""
+    shown = [index for index, name in enumerate(table.columns) if wide or name not in table.wide]
+    grid = [[table.columns[index] for index in shown]]
+    grid += [[_cell(row[index]) for index in shown] for row in table.rows]
+    widths = [max(map(_width, column)) for column in zip(*grid, strict=True)]
+    lines = [_line(cells, widths) for cells in grid]
+    if colour:
+        lines = [_painted(line) for line in lines]
+    return "\n".join(lines) + "\n"
+
+
+def _cell(value: Cell) -> str:
+    return "" if value is None else plain(str(value))
+
+
+def _width(text: str) -> int:
+    """Columns of a terminal: East Asian characters take two, combining ones none."""
+    if text.isascii():
+        return len(text)
+    from unicodedata import combining, east_asian_width
+
+    return sum(0 if combining(char) else 2 if east_asian_width(char) in "WF" else 1 for char in text)
+
+
+def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
+    return "  ".join(cell + " " * (width - _width(cell)) for cell, width in zip(cells, widths, strict=True)).rstrip()
+
+
+_STATE = re.compile(r"(?<=  )(" + "|".join(_COLOURS) + r")(?=  |$)")
+
+
+def _painted(line: str) -> str:
+    return _STATE.sub(lambda match: f"\x1b[{_COLOURS[match.group()]}m{match.group()}\x1b[0m", line, count=1)

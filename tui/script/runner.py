@@ -1,0 +1,108 @@
+"""Runs the lines of a script: all are read before the first is run, the first failure ends it unless told otherwise.
+
+Data goes to standard output. Confirmations, narration and errors go to standard error, so that a script that stops,
+reads and resumes can be piped into jq; a command asked with -o gives its confirmation as data.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from tui.client import drive
+from tui.commands.base import Command, Context, execute
+from tui.commands.result import Result, common_code
+from tui.errors import DONE, USAGE, HeadraceError, UsageError
+from tui.script.grammar import parse
+from tui.script.output import plain, render
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A command and where it stood: `line 3` of a script, nothing for the only -c."""
+
+    where: str
+    command: Command
+
+
+@dataclass(slots=True)
+class Printer:
+    """The only place that writes to the standard streams."""
+
+    colour: bool = False
+    codes: list[int] = field(default_factory=list)
+
+    def say(self, text: str) -> None:
+        print(plain(text), file=sys.stderr, flush=True)
+
+    def error(self, error: HeadraceError, where: str = "") -> None:
+        self.say(f"headrace: {where}{': ' if where else ''}{error}")
+        self.codes.append(error.exit_code)
+
+    def result(self, result: Result, form: str | None, where: str = "") -> None:
+        if not result.is_confirmation or form is not None:
+            sys.stdout.write(render(result, form or "table", self.colour))
+        if result.is_confirmation:
+            self._outcomes(result, form is not None, where)
+        sys.stdout.flush()
+        self.codes.append(result.exit_code)
+
+    def _outcomes(self, result: Result, printed: bool, where: str) -> None:
+        for outcome in result.outcomes:
+            line = f"{outcome.name}: {outcome.message}"
+            if outcome.failed:
+                self.say(f"headrace: {where}{': ' if where else ''}{line}")
+            elif outcome.verdict is None:
+                self.say(line) if not printed else None
+            else:
+                if not printed:  # the server's own words are data
+                    sys.stdout.write(plain(line) + "\n")
+                    sys.stdout.flush()
+                if outcome.verdict.by_hand:
+                    self.say(f"{outcome.name}: {outcome.verdict.by_hand}")
+        failed = sum(outcome.failed for outcome in result.outcomes)
+        if failed and len(result.outcomes) > 1:
+            self.say(f"headrace: {failed} of {len(result.outcomes)} failed")
+
+    @property
+    def exit_code(self) -> int:
+        return common_code(self.codes)
+
+
+def lines_of(texts: Iterable[str], numbered: bool) -> tuple[list[Line], list[tuple[str, UsageError]]]:
+    """The commands of a script, and every line that cannot be understood."""
+    lines, errors = [], []
+    for number, text in enumerate(texts, 1):
+        where = f"line {number}" if numbered else ""
+        try:
+            command = parse(text)
+        except UsageError as error:
+            errors.append((where, error))
+            continue
+        if command is not None:
+            lines.append(Line(where, command))
+    return lines, errors
+
+
+def run_lines(lines: Sequence[Line], context: Context, printer: Printer, keep_going: bool) -> int:
+    for line in lines:
+        try:
+            result = drive(execute(line.command, context))
+        except HeadraceError as error:
+            printer.error(error, line.where)
+        else:
+            printer.result(result, line.command.output, line.where)
+        if printer.codes[-1] != DONE and not keep_going:
+            break
+    return printer.exit_code
+
+
+def run_texts(texts: Sequence[str], context: Context, printer: Printer, keep_going: bool, numbered: bool) -> int:
+    """The exit code of a script's lines; nothing is run when one of them cannot be understood."""
+    lines, errors = lines_of(texts, numbered)
+    for where, error in errors:
+        printer.error(error, where)
+    if errors:
+        return USAGE
+    return run_lines(lines, context, printer, keep_going)

@@ -1,0 +1,41 @@
+"""Which cluster is meant, and the context commands run in: the wiring that script and screen share."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from tui import policy
+from tui.client import Connect, Transport
+from tui.errors import UsageError
+from tui.profiles import Profile, Profiles, config_folder
+from tui.wire.endpoint import Endpoint
+
+
+def profiles(environ: Mapping[str, str] = os.environ) -> Profiles:
+    return Profiles(config_folder(environ) / "contexts.toml")
+
+
+def choose(url: str, name: str, known: Profiles, environ: Mapping[str, str] = os.environ) -> Profile | None:
+    """The profile asked for: by the command line, by HEADRACE_URL or HEADRACE_CONTEXT, or the current context.
+    None means that the embedded cluster is meant."""
+    if url and name:
+        raise UsageError("give a URL or --context, not both")
+    if not url and not name:
+        url, name = environ.get("HEADRACE_URL", ""), environ.get("HEADRACE_CONTEXT", "")
+    if url:
+        Endpoint(url)
+        return Profile(url)
+    name = name or known.load().current
+    return known.get(name) if name else None
+
+
+def endpoint(profile: Profile) -> Endpoint:
+    ca = str(Path(profile.ca).expanduser()) if profile.ca else ""
+    return Endpoint(profile.url, profile.username, profile.password, ca)
+
+
+def connect(profile: Profile, transport: Transport) -> Connect:
+    """A client that keeps to what the profile allows."""
+    return Connect(transport, policy.guard(profile))

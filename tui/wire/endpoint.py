@@ -1,0 +1,89 @@
+"""Where a cluster is, and what its answers mean: shared by both transports, without any HTTP library."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import SplitResult, urlsplit
+
+from tui.client import Call
+from tui.errors import ServerTrouble, TimedOut, Unreachable, UsageError, refusal
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """A worker's URL and how it wants to be spoken to; times in seconds."""
+
+    url: str
+    username: str = ""
+    password: str = ""
+    ca: str = ""  # a file of certificates to trust instead of the system's
+    connect_timeout: float = 5.0
+    answer_timeout: float = 95.0  # Connect itself gives up after 90 s, with a message worth reading
+
+    def __post_init__(self) -> None:
+        try:
+            parts = self.parts
+            good = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port is None or parts.port > 0)
+        except ValueError:
+            good = False
+        if not good:
+            raise UsageError(f"{self.url!r} is not the URL of a Connect worker", "it looks like http://host:8083")
+
+    @property
+    def parts(self) -> SplitResult:
+        return urlsplit(self.url)
+
+    @property
+    def is_local(self) -> bool:
+        """On this machine: a proxy for the world must not catch it."""
+        return self.parts.hostname in ("127.0.0.1", "localhost", "::1")
+
+    def unreachable(self, cause: str) -> Unreachable:
+        return Unreachable(f"cannot reach {self.url}: {cause}")
+
+    def no_connection(self) -> Unreachable:
+        return Unreachable(f"cannot reach {self.url}: no connection within {self.connect_timeout:g} s")
+
+    def no_answer(self) -> TimedOut:
+        return TimedOut(f"{self.url} gave no answer within {self.answer_timeout:g} s")
+
+
+def trust(endpoint: Endpoint) -> Any:
+    """The TLS context of an https endpoint."""
+    import ssl
+
+    try:
+        return ssl.create_default_context(cafile=endpoint.ca or None)
+    except (OSError, ssl.SSLError) as error:
+        raise UsageError(f"cannot read the certificates of {endpoint.ca}: {error}") from error
+
+
+def encode(call: Call) -> bytes | None:
+    # ASCII only: text with stray surrogates (bytes that were never UTF-8) survives as escapes.
+    return None if call.body is None else json.dumps(call.body).encode()
+
+
+def decode(status: int, body: bytes) -> Any:
+    """The JSON of an answer, or the error it stands for."""
+    if not 200 <= status < 300:
+        raise refusal(status, _message(status, body))
+    if not body:
+        return None
+    try:
+        return json.loads(body)
+    except ValueError:
+        raise ServerTrouble("the answer is not JSON", status, "is this URL a Connect worker's?") from None
+
+
+def _message(status: int, body: bytes) -> str:
+    """The server's own words; HTML pages of proxies and of Jetty are not worth a line."""
+    try:
+        message = json.loads(body).get("message")
+    except (ValueError, AttributeError):
+        message = None
+    if message:
+        return str(message)
+    text = body[:200].decode("utf-8", "replace").strip()
+    return f"HTTP {status}" + (f": {text}" if text and not text.startswith("<") else "")

@@ -1,0 +1,80 @@
+"""The transport of the screen: httpx on the event loop, and the worker's event stream."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from tui.client import Call
+from tui.errors import NotFound, refusal
+from tui.wire.endpoint import Endpoint, decode, encode, trust
+
+# httpx loads its own command line (click, pygments) where that is installed; the first paint has no time for it.
+sys.modules.setdefault("httpx._main", None)  # type: ignore[arg-type]
+import httpx  # noqa: E402
+
+if sys.modules["httpx._main"] is None:
+    del sys.modules["httpx._main"]
+
+QUIET = 45.0  # seconds without a byte on the event stream before it counts as dead (the server sends comments)
+
+
+class Evented:
+    """A `tui.client.Transport` on the running event loop."""
+
+    def __init__(self, endpoint: Endpoint) -> None:
+        self.endpoint, self.url = endpoint, endpoint.url
+        self._client = httpx.AsyncClient(
+            base_url=endpoint.url.rstrip("/"),
+            timeout=httpx.Timeout(endpoint.answer_timeout, connect=endpoint.connect_timeout),
+            headers={"Accept": "application/json"},
+            # Without TLS there is nothing to verify, and loading the certificates takes 20 ms.
+            verify=trust(endpoint) if endpoint.parts.scheme == "https" else False,
+            trust_env=not endpoint.is_local,
+            auth=(endpoint.username, endpoint.password) if endpoint.username else None,
+        )
+
+    async def send(self, call: Call) -> Any:
+        headers = {} if call.body is None else {"Content-Type": "application/json"}
+        with self._our_errors():
+            response = await self._client.request(call.method, call.path, content=encode(call), headers=headers)
+        return decode(response.status_code, response.content)
+
+    async def lines(self, path: str, last_id: str) -> AsyncIterator[str]:
+        """The lines of a server-sent event stream, for as long as it is open. NotFound where there is none."""
+        headers = {"Accept": "text/event-stream", "Cache-Control": "no-store"}
+        if last_id:
+            headers["Last-Event-ID"] = last_id
+        timeout = httpx.Timeout(QUIET, connect=self.endpoint.connect_timeout)
+        with self._our_errors():
+            async with self._client.stream("GET", path, headers=headers, timeout=timeout) as response:
+                if response.is_error:
+                    raise refusal(response.status_code, "no event stream")
+                if "event-stream" not in response.headers.get("content-type", ""):
+                    raise NotFound("no event stream", 404)
+                async for line in response.aiter_lines():
+                    yield line
+
+    @contextmanager
+    def _our_errors(self) -> Iterator[None]:
+        try:
+            yield
+        except httpx.ConnectTimeout as error:
+            raise self.endpoint.no_connection() from error
+        except httpx.TimeoutException as error:
+            raise self.endpoint.no_answer() from error
+        except httpx.TransportError as error:
+            raise self.endpoint.unreachable(_words(error)) from error
+
+    async def sleep(self, seconds: float) -> None:
+        await asyncio.sleep(seconds)
+
+    async def close(self) -> None:
+        await self._client.aclose()
+
+
+def _words(error: Exception) -> str:
+    return str(error) or type(error).__name__
