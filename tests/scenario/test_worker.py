@@ -1,0 +1,268 @@
+"""The worker as its operator sees it over REST: start-up, states, failures of its parts."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import statistics
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.support import plugins, rest, topics
+from tests.support.broker import EmbeddedBroker, KafkaBroker
+from tests.support.connect import STRINGS, Connect
+from tests.support.processes import alive, children, command_line
+from tests.support.waiting import wait_until
+from tests.support.workers import WorkerProcess
+
+PLUGINS = str(Path(plugins.__path__[0]))
+COUNTING = "headrace_test_plugins.CountingConnector"
+StartWorker = Callable[..., WorkerProcess]
+
+
+@pytest.fixture
+def connect(worker: StartWorker) -> Connect:
+    return Connect(worker({"plugin.path": PLUGINS}))
+
+
+def counting(broker: KafkaBroker, cls: str = COUNTING, **more: str) -> dict[str, str]:
+    return {"connector.class": cls, "topic": broker.create_topic(), "tasks.max": "1", **STRINGS, **more}
+
+
+def test_rest_listens_early_and_says_503_until_it_is_ready(worker: StartWorker, broker: KafkaBroker) -> None:
+    process = worker()
+    connect = Connect(process)
+    for i in range(10):
+        config = {"connector.class": "FileStreamSource", "file": "/nowhere/x", "topic": "t"}
+        connect.create(f"c{i}", config, initial_state="STOPPED")
+    times, codes = [], set()
+    for _ in range(5):
+        process.stop()
+        started = time.monotonic()
+        process.start(wait=False)
+        while (code := _health(process.url)) is None:
+            time.sleep(0.005)
+        times.append(time.monotonic() - started)
+        codes.add(code)
+        process.wait_healthy()
+        assert len(connect.ask("GET", "/connectors")) == 10
+    print(f"\nREST listens after {statistics.median(times):.2f} s (median of 5); first answers {sorted(codes)}")
+    assert statistics.median(times) <= 1.5
+    assert codes <= {200, 503}
+
+
+def test_without_a_broker_it_waits_and_says_so(worker: StartWorker) -> None:
+    port = _free_port()
+    process = worker(bootstrap=f"127.0.0.1:{port}", start=False)
+    process.start(wait=False)
+    wait_until(lambda: _health(process.url) == 503)
+    wait_until(lambda: str(port) in rest.request(f"{process.url}/health")[1]["message"])
+    assert process.request("GET", "/connectors")[0] == 503
+    assert process.stop(10) == 0
+
+
+def test_a_taken_port_and_bad_properties_are_one_line(worker: StartWorker, tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        process = worker({"listeners": f"http://127.0.0.1:{port}"}, start=False)
+        code, error = _run(process)
+        assert code == 2
+        assert error == f"headrace worker: port {port} on 127.0.0.1 is in use: " + error.split(": ", 2)[2]
+    process = worker({"offset.flush.interval.ms": "soon"}, start=False)
+    code, error = _run(process)
+    assert (code, error.count("\n")) == (2, 0)
+    assert "offset.flush.interval.ms" in error
+
+
+def test_a_second_worker_of_the_group_is_refused(worker: StartWorker) -> None:
+    first = worker()
+    second = worker({k: first.properties[k] for k in first.properties if k != "listeners"}, start=False)
+    code, error = _run(second, 40)
+    assert code == 1
+    assert first.properties["group.id"] in error
+    assert first.request("GET", "/health")[0] == 200
+
+
+def test_a_killed_worker_is_replaced_at_once(worker: StartWorker, broker: KafkaBroker) -> None:
+    """The dead member of the group is sent away, not waited for; nothing of the dead worker stays alive."""
+    process = worker({"plugin.path": PLUGINS})
+    connect = Connect(process)
+    connect.create("count", counting(broker))
+    connect.wait("count", "RUNNING", ["RUNNING"])
+    family = children(process.pid)
+    process.kill()
+    wait_until(lambda: not any(alive(p) for p in family), 10, "the dead worker's children end")
+    started = time.monotonic()
+    process.start()
+    connect.wait("count", "RUNNING", ["RUNNING"])
+    print(f"\nRUNNING {time.monotonic() - started:.1f} s after the start")
+
+
+def test_resume_runs_within_100_ms(connect: Connect, broker: KafkaBroker) -> None:
+    connect.create("count", counting(broker))
+    connect.wait("count", "RUNNING", ["RUNNING"])
+    times = []
+    for _ in range(40):
+        connect.stop("count")
+        started = time.monotonic()
+        connect.put("count", "resume")
+        wait_until(lambda: connect.states("count") == ("RUNNING", ["RUNNING"]), every=0.002)
+        times.append(time.monotonic() - started)
+    p95 = sorted(times)[37]
+    print(f"\nresume → RUNNING: p50 {statistics.median(times) * 1000:.0f} ms, p95 {p95 * 1000:.0f} ms")
+    assert p95 <= 0.1
+
+
+def test_a_task_fails_alone(connect: Connect, broker: KafkaBroker) -> None:
+    connect.create("good", counting(broker))
+    connect.create("bad", counting(broker, **{"fail.at": "3"}))
+    connect.wait("bad", "RUNNING", ["FAILED"])
+    trace = connect.status("bad")["tasks"][0]["trace"]
+    assert "RuntimeError: broke at 3, as asked" in trace
+    assert "headrace_test_plugins.py" in trace
+    assert connect.states("good") == ("RUNNING", ["RUNNING"])
+    wait_until(
+        lambda: connect.offsets("bad") == [{"partition": {"counter": _topic(connect, "bad")}, "offset": {"n": 3}}]
+    )
+    connect.ask("POST", "/connectors/bad/restart?includeTasks=true&onlyFailed=true")
+    connect.wait("bad", "RUNNING", ["FAILED"])
+    connect.ask("PUT", "/connectors/bad/config", {**connect.ask("GET", "/connectors/bad/config"), "fail.at": "-1"})
+    connect.wait("bad", "RUNNING", ["RUNNING"])
+
+
+def test_a_connector_that_cannot_start_is_failed_with_its_trace(connect: Connect, broker: KafkaBroker) -> None:
+    connect.create("broken", counting(broker, "headrace_test_plugins.BrokenStartConnector"))
+    connect.wait("broken", "FAILED", [])
+    assert "RuntimeError: cannot start today" in connect.status("broken")["connector"]["trace"]
+
+
+def test_definite_possible_unsupported_and_refused(connect: Connect, broker: KafkaBroker) -> None:
+    for name, cls in (("possible", "Counting"), ("fixed", "FixedOffsets"), ("picky", "PickyOffsets")):
+        connect.create(name, counting(broker, f"headrace_test_plugins.{cls}Connector"), initial_state="STOPPED")
+        connect.wait(name, "STOPPED", [])
+
+    def alter(name: str, n: int) -> tuple[int, str]:
+        entry = {"partition": {"counter": _topic(connect, name)}, "offset": {"n": n}}
+        code, body = connect.worker.request("PATCH", f"/connectors/{name}/offsets", {"offsets": [entry]})
+        return code, body["message"]
+
+    assert alter("possible", 7) == (
+        200,
+        "The Connect framework-managed offsets for this connector have been altered successfully. However, if this "
+        "connector manages offsets externally, they will need to be manually altered in the system that the connector "
+        "uses.",
+    )
+    assert connect.offsets("possible")[0]["offset"] == {"n": 7}
+    assert alter("picky", 8) == (200, "The offsets for this connector have been altered successfully")
+    code, message = alter("picky", 7)
+    assert (code, message) == (400, "only even numbers are welcome")
+    assert connect.offsets("picky")[0]["offset"] == {"n": 8}
+    code, message = alter("fixed", 1)
+    assert code == 400
+    assert "does not support" in message
+    assert "the numbers are what they are" in message
+    assert connect.offsets("fixed") == []
+    assert "However" in connect.ask("DELETE", "/connectors/possible/offsets")["message"]
+    assert connect.offsets("possible") == []
+
+
+@pytest.mark.parametrize("victim", ["runtime.engine.daemon", "runtime.engine.driver", "java", "runtime.host"])
+def test_killed_parts_come_back(victim: str, connect: Connect, broker: KafkaBroker, tmp_path: Path) -> None:
+    """A slot, the driver, its JVM, the plugin host: tasks RUNNING again by themselves, no number lost."""
+    config = counting(broker)
+    connect.create("count", config)
+    connect.wait("count", "RUNNING", ["RUNNING"])
+    wait_until(lambda: topics.count(broker.bootstrap, config["topic"]) > 50)
+    pid = [p for p in children(connect.worker.pid) if victim in command_line(p)][-1]
+    started = time.monotonic()
+    os.kill(pid, signal.SIGKILL)
+    before = topics.count(broker.bootstrap, config["topic"])
+    wait_until(lambda: topics.count(broker.bootstrap, config["topic"]) > before + 100, 60)
+    connect.wait("count", "RUNNING", ["RUNNING"])
+    print(f"\n{victim}: data flows on {time.monotonic() - started:.1f} s after the kill")
+    connect.stop("count")
+    numbers = [int(v) for v in topics.values(broker.bootstrap, config["topic"], 10**9, 2) if v is not None]
+    assert sorted(set(numbers)) == list(range(max(numbers) + 1))
+
+
+def test_a_slot_is_back_within_five_seconds(connect: Connect, broker: KafkaBroker) -> None:
+    connect.create("count", counting(broker))
+    connect.wait("count", "RUNNING", ["RUNNING"])
+    for slot in [p for p in children(connect.worker.pid) if _is_slot(p)]:
+        os.kill(slot, signal.SIGKILL)
+    started = time.monotonic()
+    wait_until(lambda: connect.states("count")[1] != ["RUNNING"], 5, every=0.005)
+    connect.wait("count", "RUNNING", ["RUNNING"], timeout=5)
+    print(f"\nRUNNING again {time.monotonic() - started:.2f} s after the slots were killed")
+
+
+def test_a_broker_gone_for_a_minute_loses_nothing(worker: StartWorker, own_broker: EmbeddedBroker) -> None:
+    connect = Connect(worker({"plugin.path": PLUGINS}, bootstrap=own_broker.bootstrap))
+    config = counting(own_broker)
+    connect.create("count", config)
+    connect.wait("count", "RUNNING", ["RUNNING"])
+    own_broker.kill()
+    wait_until(lambda: _health(connect.worker.url) == 500, 30)
+    time.sleep(20)  # the outage itself
+    assert connect.states("count") == ("RUNNING", ["RUNNING"])
+    own_broker.start()
+    wait_until(lambda: _health(connect.worker.url) == 200, 60)
+    before = topics.count(own_broker.bootstrap, config["topic"])
+    wait_until(lambda: topics.count(own_broker.bootstrap, config["topic"]) > before + 100, 60)
+    connect.stop("count")
+    numbers = [int(v) for v in topics.values(own_broker.bootstrap, config["topic"], 10**9, 2) if v is not None]
+    assert sorted(set(numbers)) == list(range(max(numbers) + 1))
+
+
+def test_a_full_disk_fails_the_sink_and_names_the_file(connect: Connect, broker: KafkaBroker, tmp_path: Path) -> None:
+    source, topic = tmp_path / "in.txt", broker.create_topic()
+    source.write_text("one\ntwo\n")
+    connect.source("src", str(source), topic)
+    connect.create("snk", {"connector.class": "FileStreamSink", "file": "/dev/full", "topics": topic, **STRINGS})
+    connect.wait("snk", "RUNNING", ["FAILED"])
+    trace = connect.status("snk")["tasks"][0]["trace"]
+    assert "No space left on device" in trace
+    assert "/dev/full" in trace
+    assert all(o["offset"]["kafka_offset"] == 0 for o in connect.offsets("snk"))
+
+
+def test_sigterm_leaves_no_process_and_unassigned_states(connect: Connect, broker: KafkaBroker) -> None:
+    connect.create("count", counting(broker))
+    connect.wait("count", "RUNNING", ["RUNNING"])
+    family = children(connect.worker.pid)
+    assert connect.worker.stop(20) == 0
+    wait_until(lambda: not any(alive(p) for p in family), 5, "all children end with the worker")
+
+
+def _is_slot(pid: int) -> bool:
+    """The daemon's forks: they share its command line, and its parent is not the daemon's."""
+    return "runtime.engine.daemon" in command_line(pid) and not children(pid)
+
+
+def _topic(connect: Connect, name: str) -> str:
+    topic: str = connect.ask("GET", f"/connectors/{name}/config")["topic"]
+    return topic
+
+
+def _health(url: str) -> int | None:
+    try:
+        return rest.request(f"{url}/health", timeout=5)[0]
+    except OSError:
+        return None
+
+
+def _free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as s:
+        port: int = s.getsockname()[1]
+        return port
+
+
+def _run(process: WorkerProcess, timeout: float = 20) -> tuple[int, str]:
+    """Exit code and the last line on standard error of a worker that does not come up."""
+    result = subprocess.run(process._command, capture_output=True, text=True, timeout=timeout, check=False)
+    return result.returncode, result.stderr.strip().splitlines()[-1]

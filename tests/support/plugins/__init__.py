@@ -1,0 +1,1 @@
+"""Plugins that tests put on a worker's `plugin.path`."""

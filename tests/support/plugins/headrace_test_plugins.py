@@ -1,0 +1,70 @@
+"""Connectors that misbehave, or that know nothing of offsets, for tests; found through `plugin.path`."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+
+from runtime.api.config import ConfigDef, ConfigKey, Type
+from runtime.api.connector import SourceConnector
+from runtime.api.errors import ConnectError, UnsupportedOffsetsError
+from runtime.api.record import SourceRecord
+from runtime.api.schema import STRING_SCHEMA
+from runtime.api.task import Offset, Partition, SourceTask
+
+
+class CountingTask(SourceTask):
+    """Counts up, a record each few milliseconds; fails at `fail.at`, and in stop() where `fail.in.stop` is true."""
+
+    def start(self, config: Mapping[str, str]) -> None:
+        self._topic, self._fail_at = config["topic"], int(config.get("fail.at", "-1"))
+        offset = self.context.offsets.offset({"counter": self._topic})
+        self._next = int(offset["n"]) if offset else 0
+
+    def poll(self) -> Sequence[SourceRecord]:
+        if self._next == self._fail_at:
+            raise RuntimeError(f"broke at {self._next}, as asked")
+        time.sleep(0.01)
+        self._next += 1
+        partition, offset = {"counter": self._topic}, {"n": self._next}
+        return [SourceRecord(partition, offset, self._topic, str(self._next - 1), STRING_SCHEMA)]
+
+
+class CountingConnector(SourceConnector):
+    """Does not override alter_offsets: altering its offsets is a possible success only (KIP-875)."""
+
+    config_def = ConfigDef(ConfigKey("topic", Type.STRING, doc="Where the numbers go."))
+    task_class = CountingTask
+
+    def start(self, config: Mapping[str, str]) -> None:
+        self._config = dict(config)
+
+    def task_configs(self, max_tasks: int) -> Sequence[Mapping[str, str]]:
+        return [self._config]
+
+
+class FixedOffsetsConnector(CountingConnector):
+    """Its offsets cannot be altered at all."""
+
+    def alter_offsets(
+        self, config: Mapping[str, str], offsets: Sequence[tuple[Partition | None, Offset | None]]
+    ) -> bool:
+        raise UnsupportedOffsetsError("the numbers are what they are")
+
+
+class PickyOffsetsConnector(CountingConnector):
+    """Takes even numbers only."""
+
+    def alter_offsets(
+        self, config: Mapping[str, str], offsets: Sequence[tuple[Partition | None, Offset | None]]
+    ) -> bool:
+        if any(o is not None and o["n"] % 2 for _, o in offsets):
+            raise ConnectError("only even numbers are welcome")
+        return True
+
+
+class BrokenStartConnector(CountingConnector):
+    """Raises when it is started."""
+
+    def start(self, config: Mapping[str, str]) -> None:
+        raise RuntimeError("cannot start today")
