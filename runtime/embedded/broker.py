@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from runtime.embedded import coordinates, jars, ports
 from runtime.embedded.errors import StartError
 from runtime.embedded.java import Java
-from runtime.embedded.logs import last_words, rotate
+from runtime.embedded.logs import last_words, open_log
 from runtime.embedded.process import spawn
 
 if TYPE_CHECKING:
@@ -62,6 +62,7 @@ class Broker:
         self.config = config
         self._java = java
         self._process: subprocess.Popen[bytes] | None = None
+        self._log_start = 0
 
     @property
     def pid(self) -> int | None:
@@ -83,7 +84,7 @@ class Broker:
         """Starts it, and formats its storage when that is new. Returns before it is ready."""
         self.config.folder.mkdir(parents=True, exist_ok=True)
         self.config.properties.write_text(server_properties(self.config))
-        rotate(self.config.log)
+        self._log_start = open_log(self.config.log)
         if not (self.config.data / "meta.properties").exists():
             self._format()
         self._process = spawn([*self._command(), "kafka.Kafka", str(self.config.properties)], self.config.log)
@@ -94,9 +95,10 @@ class Broker:
         while not ports.answers(self.config.port):
             self._check(deadline, timeout)
             time.sleep(0.03)
-        # An open port is not enough: metadata names the broker only when the controller has let it in.
+        # An open port is not enough: metadata names the broker only when the controller has let it in. And it might
+        # be the port of somebody else's broker.
         admin = _admin(self.config.bootstrap)
-        while not _knows_itself(admin):
+        while not _answers_for(admin, self.cluster_id()):
             self._check(deadline, timeout)
             time.sleep(0.03)
 
@@ -118,7 +120,8 @@ class Broker:
     def _check(self, deadline: float, timeout: float) -> None:
         if not self.running():
             code = self._process.returncode if self._process else None
-            raise StartError(f"the broker ended with code {code}: {last_words(self.config.log)} ({self.config.log})")
+            said = last_words(self.config.log, self._log_start)
+            raise StartError(f"the broker ended with code {code}: {said} ({self.config.log})")
         if time.monotonic() > deadline:
             raise StartError(f"the broker did not answer within {timeout:.0f} s, see {self.config.log}")
 
@@ -170,10 +173,11 @@ def _admin(bootstrap: str) -> AdminClient:
     return AdminClient({"bootstrap.servers": bootstrap, "log_level": 0, "socket.timeout.ms": 2000})
 
 
-def _knows_itself(admin: AdminClient) -> bool:
+def _answers_for(admin: AdminClient, cluster_id: str) -> bool:
     from confluent_kafka import KafkaException
 
     try:
-        return bool(admin.list_topics(timeout=1.0).brokers)
+        metadata = admin.list_topics(timeout=1.0)
     except KafkaException:
         return False
+    return bool(metadata.brokers) and metadata.cluster_id == cluster_id

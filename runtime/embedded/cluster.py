@@ -13,7 +13,7 @@ from runtime.embedded import coordinates, jars
 from runtime.embedded.errors import NotRunningError, StartError
 from runtime.embedded.java import find_java
 from runtime.embedded.lock import HeldLock, exclusive
-from runtime.embedded.logs import rotate
+from runtime.embedded.logs import open_log
 from runtime.embedded.process import ProcessRef, spawn
 from runtime.embedded.state import ClusterState, Phase, StateFolder
 
@@ -120,7 +120,7 @@ class Cluster:
         raise StartError("another start of the embedded cluster hangs")
 
     def _spawn(self) -> subprocess.Popen[bytes]:
-        rotate(self._state.log)
+        open_log(self._state.log)
         command = [sys.executable, "-m", "runtime.embedded", "run", "--detached"]
         return spawn(command, self._state.log, ends_with_us=False)
 

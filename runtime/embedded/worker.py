@@ -14,7 +14,7 @@ from pathlib import Path
 
 from runtime.embedded import ports
 from runtime.embedded.errors import StartError
-from runtime.embedded.logs import last_words, rotate
+from runtime.embedded.logs import last_words, open_log
 from runtime.embedded.process import spawn
 
 GROUP = "headrace-embedded"
@@ -49,6 +49,7 @@ class Worker:
     def __init__(self, config: WorkerConfig) -> None:
         self.config = config
         self._process: subprocess.Popen[bytes] | None = None
+        self._log_start = 0
 
     @property
     def pid(self) -> int | None:
@@ -65,7 +66,7 @@ class Worker:
         """Returns before it is ready."""
         self.config.folder.mkdir(parents=True, exist_ok=True)
         self.config.properties.write_text(worker_properties(self.config))
-        rotate(self.config.log)
+        self._log_start = open_log(self.config.log)
         command = [sys.executable, "-m", "runtime", "worker", "distributed", str(self.config.properties)]
         self._process = spawn(command, self.config.log)
 
@@ -75,7 +76,7 @@ class Worker:
         while not self.healthy():
             if not self.running():
                 code = self._process.returncode if self._process else None
-                said = last_words(self.config.log)
+                said = last_words(self.config.log, self._log_start)
                 raise StartError(f"the worker ended with code {code}: {said} ({self.config.log})")
             if time.monotonic() > deadline:
                 raise StartError(f"the worker was not ready within {timeout:.0f} s, see {self.config.log}")

@@ -1,0 +1,51 @@
+"""The broker survives what may happen to it."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+
+from runtime.embedded import ports
+from runtime.embedded.broker import Broker, BrokerConfig
+from runtime.embedded.errors import StartError
+from runtime.embedded.java import find_java
+from tests.support.broker import EmbeddedBroker
+
+
+def test_records_survive_kill_and_start(own_broker: EmbeddedBroker) -> None:
+    from confluent_kafka import Producer
+
+    topic = own_broker.create_topic()
+    producer = Producer({"bootstrap.servers": own_broker.bootstrap})
+    producer.produce(topic, b"value")
+    assert producer.flush(20) == 0
+    own_broker.kill()
+    began = time.monotonic()
+    own_broker.start()
+    assert time.monotonic() - began < 10
+    assert _end_offset(own_broker.bootstrap, topic) == 1
+
+
+def test_unusable_port_is_named(tmp_path: Path, own_broker: EmbeddedBroker) -> None:
+    taken = int(own_broker.bootstrap.rpartition(":")[2])
+    second = Broker(BrokerConfig(tmp_path / "second", taken, ports.choose()), find_java())
+    try:
+        second.start()
+        with pytest.raises(StartError, match=r"ended with code 1: .*in use"):
+            second.wait_ready(30)
+    finally:
+        second.stop()
+
+
+def _end_offset(bootstrap: str, topic: str) -> int:
+    from confluent_kafka import Consumer, TopicPartition
+
+    consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": "unused"})
+    try:
+        offsets = consumer.get_watermark_offsets(TopicPartition(topic, 0), timeout=20)
+        assert offsets is not None
+        return int(offsets[1])
+    finally:
+        consumer.close()

@@ -1,0 +1,48 @@
+"""Jars by coordinates: whole or not at all, and once."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import pytest
+
+from runtime.embedded import coordinates, jars
+from runtime.embedded.errors import JarsError
+from runtime.embedded.java import find_java
+
+SMALL = ("org.slf4j:slf4j-simple:1.7.36",)
+
+
+def test_fetched_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    told = io.StringIO()
+    folder = jars.fetch("small", SMALL, find_java(), told)
+    assert [file.name for file in folder.iterdir()] == ["slf4j-simple-1.7.36.jar"]
+    assert told.getvalue().startswith("fetching the small's 1 jars")
+    # What was needed on the way is gone, and the second time nothing is done.
+    assert sorted(file.name for file in folder.parent.iterdir()) == [".lock", folder.name]
+    again = io.StringIO()
+    assert jars.fetch("small", SMALL, find_java(), again) == folder
+    assert again.getvalue() == ""
+
+
+def test_what_does_not_exist_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    absent = (*SMALL, "org.apache.kafka:no-such-jar:4.3.0")
+    with pytest.raises(JarsError, match="no-such-jar"):
+        jars.fetch("absent", absent, find_java(), io.StringIO())
+    assert not jars.folder_of("absent", absent).exists()
+
+
+def test_another_list_is_another_folder() -> None:
+    assert jars.folder_of("a", SMALL) != jars.folder_of("a", coordinates.BROKER)
+    assert jars.folder_of("a", SMALL) == jars.folder_of("a", SMALL)
+
+
+@pytest.mark.parametrize("listed", [coordinates.BROKER, coordinates.JAVA_CONNECT])
+def test_coordinates_are_pinned_and_unique(listed: tuple[str, ...]) -> None:
+    parts = [coordinate.split(":") for coordinate in listed]
+    assert all(len(part) == 3 and all(part) for part in parts)
+    assert len({f"{name}-{revision}" for _, name, revision in parts}) == len(listed)
+    assert not set(coordinates.BROKER) & set(coordinates.JAVA_CONNECT)

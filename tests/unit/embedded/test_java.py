@@ -1,0 +1,70 @@
+"""Finding Java: what is said when it is missing, too old or does not run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from runtime.embedded.errors import JavaError
+from runtime.embedded.java import MINIMUM, find_java, major_version
+
+
+@pytest.mark.parametrize(
+    ("version", "major"),
+    [("17.0.15", 17), ("21", 21), ("25-ea", 25), ("1.8.0_412", 8), ("9.0.4", 9), ("11.0.2", 11), ("nonsense", 0)],
+)
+def test_major_version(version: str, major: int) -> None:
+    assert major_version(version) == major
+
+
+def test_this_machines_java_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    assert find_java().major >= MINIMUM
+
+
+def test_java_home_goes_first(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    program = _fake_java(tmp_path, 'openjdk version "99.0.1" 2040-01-01')
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    java = find_java()
+    assert (java.program, java.major) == (program, 99)
+
+
+def test_too_old(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    _fake_java(tmp_path, 'openjdk version "11.0.22" 2024-01-16')
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    message = _refusal()
+    assert "Java 11.0.22" in message and "too old: install Java 17 or newer" in message
+
+
+def test_java_home_without_java(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    assert f"JAVA_HOME is {tmp_path}" in _refusal()
+
+
+def test_no_java_at_all(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert _refusal().startswith("Java was not found: install Java 17 or newer")
+
+
+def test_java_that_does_not_run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    _fake_java(tmp_path, "The operation couldn't be completed. Unable to locate a Java Runtime.", code=1)
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    assert "does not run" in _refusal()
+
+
+def _refusal() -> str:
+    with pytest.raises(JavaError) as refused:
+        find_java()
+    message = str(refused.value)
+    assert "\n" not in message
+    return message
+
+
+def _fake_java(home: Path, said: str, code: int = 0) -> Path:
+    program = home / "bin" / "java"
+    program.parent.mkdir()
+    program.write_text(f"#!/bin/sh\ncat >&2 <<'EOF'\n{said}\nEOF\nexit {code}\n")
+    program.chmod(0o755)
+    return program

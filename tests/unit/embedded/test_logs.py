@@ -1,0 +1,43 @@
+"""Logs: bounded, and quoted in errors."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from runtime.embedded.logs import last_words, open_log
+
+TROUBLE = """\
+2026-01-01 [main] ERROR kafka.Kafka$ - Exiting Kafka due to fatal exception during startup.
+java.lang.RuntimeException: Unable to start acceptor
+\tat kafka.Kafka.main(Kafka.scala)
+Caused by: java.net.BindException: Address already in use
+\t... 3 more
+2026-01-01 [hook] WARN NetworkClient - Closed already.
+"""
+
+
+def test_complaints_go_before_chatter(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    assert last_words(log) == "it said nothing"
+    log.write_text(TROUBLE)
+    assert last_words(log) == "java.net.BindException: Address already in use"
+    log.write_text("one\ntwo\n\n")
+    assert last_words(log) == "two"
+
+
+def test_what_an_earlier_start_said_does_not_count(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    log.write_text(TROUBLE)
+    since = open_log(log)
+    assert last_words(log, since) == "it said nothing"
+    with log.open("a") as file:
+        file.write("fresh\n")
+    assert last_words(log, since) == "fresh"
+
+
+def test_only_large_logs_are_moved(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    assert open_log(log) == 0
+    log.write_bytes(b"x" * (10 * 1024 * 1024 + 1))
+    assert open_log(log) == 0
+    assert not log.exists() and (tmp_path / "log.1").exists()

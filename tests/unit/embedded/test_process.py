@@ -1,0 +1,61 @@
+"""Processes by pid and start time."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from runtime.embedded.process import ProcessRef, spawn, start_time
+from tests.support.waiting import wait_until
+
+
+def test_start_time_tells_processes_apart() -> None:
+    assert start_time(os.getpid()) == start_time(os.getpid())
+    with subprocess.Popen(["sleep", "60"]) as child:
+        assert ProcessRef.of(child.pid).alive()
+        child.kill()
+        child.wait()
+        assert start_time(child.pid) is None
+
+
+def test_remains_of_a_process_are_no_process() -> None:
+    with subprocess.Popen(["sleep", "60"]) as child:
+        ref = ProcessRef.of(child.pid)
+        child.kill()
+        # Not waited for: it is a zombie now, and must not count as alive.
+        wait_until(lambda: not ref.alive(), 5)
+
+
+def test_no_such_process() -> None:
+    with pytest.raises(ProcessLookupError):
+        ProcessRef.of(2**22 + 1)
+
+
+def test_end_kills_what_does_not_listen(tmp_path: Path) -> None:
+    deaf = (
+        "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('deaf', flush=True); time.sleep(60)"
+    )
+    log = tmp_path / "log"
+    child = spawn([sys.executable, "-c", deaf], log)
+    wait_until(lambda: "deaf" in log.read_text())
+    ref = ProcessRef.of(child.pid)
+    ref.end(graceful=0.1)
+    assert child.wait(5) == -signal.SIGKILL
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux tells children of their parent's death")
+def test_children_end_with_a_killed_parent(tmp_path: Path) -> None:
+    program = (
+        "import pathlib, time; from runtime.embedded.process import spawn\n"
+        f"print(spawn(['sleep', '60'], pathlib.Path({str(tmp_path / 'log')!r})).pid, flush=True); time.sleep(60)"
+    )
+    with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True) as parent:
+        assert parent.stdout is not None
+        child = ProcessRef.of(int(parent.stdout.readline()))
+        parent.kill()
+    assert child.wait_gone(5)

@@ -1,0 +1,57 @@
+"""The state folder: what is written is read again, and the dead do not count."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+from runtime.embedded.process import ProcessRef
+from runtime.embedded.state import ClusterState, Part, Phase, StateFolder
+
+
+def test_state_is_read_as_written(tmp_path: Path) -> None:
+    folder = StateFolder(tmp_path / "new")
+    assert folder.read() is None
+    state = ClusterState(_me(), Phase.READY, "http://h:1", "h:2", "id", {"broker": Part(_me(), "h:2")})
+    folder.write(state)
+    assert folder.read() == state
+    assert state.running()
+
+
+def test_torn_or_foreign_state_is_no_state(tmp_path: Path) -> None:
+    for content in ("", "{", "[]", "{}", '{"supervisor": {"pid": 1}}', "null"):
+        (tmp_path / "state.json").write_text(content)
+        assert StateFolder(tmp_path).read() is None
+
+
+def test_a_pid_used_again_is_not_ours(tmp_path: Path) -> None:
+    before = ProcessRef(os.getpid(), "some other time")
+    assert not before.alive()
+    assert not ClusterState(before, Phase.READY).running()
+
+
+def test_attached_are_those_alive(tmp_path: Path) -> None:
+    folder = StateFolder(tmp_path)
+    with subprocess.Popen(["sleep", "60"]) as other:
+        folder.attach(_me())
+        folder.attach(ProcessRef.of(other.pid))
+        assert {process.pid for process in folder.attached()} == {os.getpid(), other.pid}
+        other.kill()
+    assert folder.attached() == [_me()]
+    assert [file.name for file in (tmp_path / "attached").iterdir()] == [str(os.getpid())]
+    folder.detach(os.getpid())
+    assert folder.attached() == []
+
+
+def test_forget_leaves_no_claims(tmp_path: Path) -> None:
+    folder = StateFolder(tmp_path)
+    folder.write(ClusterState(_me(), Phase.READY))
+    folder.attach(_me())
+    folder.keep(True)
+    folder.forget()
+    assert (folder.read(), folder.kept(), folder.attached()) == (None, False, [])
+
+
+def _me() -> ProcessRef:
+    return ProcessRef.of(os.getpid())
