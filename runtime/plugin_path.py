@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import importlib
-import importlib.util
 import inspect
 import logging
 import pkgutil
 import sys
 from collections.abc import Iterator, Sequence
-from importlib.machinery import PathFinder
 from pathlib import Path
 from types import ModuleType
 
@@ -26,6 +24,9 @@ _BASES: tuple[tuple[type, Kind], ...] = (
     (HeaderConverter, Kind.HEADER_CONVERTER),
 )
 
+_JARS = ("*.jar", "*/*.jar", "*/lib/*.jar")
+"""Where Java plugins have their files."""
+
 
 def scan(folders: Sequence[str]) -> list[Plugin]:
     """The plugins of all folders. What cannot be imported is named in the log and left out."""
@@ -33,28 +34,18 @@ def scan(folders: Sequence[str]) -> list[Plugin]:
 
 
 def import_module(name: str, folders: Sequence[str]) -> ModuleType:
-    """A module by name; one in these folders goes before an installed one of the same name."""
-    head = name.partition(".")[0]
-    if head not in sys.modules and folders:
-        _reachable(folders)
-        spec = PathFinder.find_spec(head, list(folders))
-        if spec is not None and spec.loader is not None:
-            module = importlib.util.module_from_spec(spec)
-            sys.modules[head] = module
-            try:
-                spec.loader.exec_module(module)
-            except BaseException:
-                sys.modules.pop(head, None)
-                raise
+    """A module by name, also from these folders. They come last, so that nothing installed is replaced."""
+    if missing := [folder for folder in folders if folder not in sys.path]:
+        sys.path.extend(missing)
+        importlib.invalidate_caches()
     return importlib.import_module(name)
 
 
 def _of_folder(folder: Path, folders: Sequence[str]) -> Iterator[Plugin]:
-    if not folder.is_dir():
-        _log.error("plugin.path: %s is not a folder", folder)
-        return
-    if next(folder.rglob("*.jar"), None) is not None:
+    if folder.suffix == ".jar" or any(next(folder.glob(pattern), None) for pattern in _JARS):
         _log.warning("plugin.path: Java plugins in %s are ignored, this worker runs Python plugins only", folder)
+    elif not folder.is_dir():
+        _log.error("plugin.path: %s is not a folder", folder)
     for found in pkgutil.iter_modules([str(folder)]):
         module = _imported(found.name, folder, folders)
         if module is not None:
@@ -94,8 +85,3 @@ def _version(cls: type) -> str:
     except BaseException as error:  # third-party code
         _log.error("plugin.path: %s does not tell its version: %r", cls.__qualname__, error)
         return "undefined"
-
-
-def _reachable(folders: Sequence[str]) -> None:
-    """Plugins import modules beside them. At the end, so that nothing installed is replaced."""
-    sys.path.extend(f for f in folders if f not in sys.path)

@@ -101,7 +101,7 @@ def load(kind: Kind | str, name: str, plugin_path: Sequence[str] = ()) -> type:
 
 
 def load_target(target: str, plugin_path: Sequence[str] = ()) -> type:
-    """The class at "package.module:Class", looked for in the `plugin.path` folders first."""
+    """The class at "package.module:Class", also in the folders of `plugin.path`."""
     module, _, qualname = target.partition(":")
     found: object = python_plugins.import_module(module, plugin_path)
     for part in qualname.split("."):

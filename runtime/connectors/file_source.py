@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from runtime.api.config import ConfigDef, ConfigKey, Importance, Type
-from runtime.api.connector import SourceConnector
+from runtime.api.connector import ExactlyOnceSupport, SourceConnector
 from runtime.api.errors import ConfigError, ConnectError
 from runtime.api.record import SourceRecord
 from runtime.api.schema import STRING_SCHEMA
@@ -166,6 +166,9 @@ class FileStreamSourceConnector(SourceConnector):
 
     def task_configs(self, max_tasks: int) -> Sequence[Mapping[str, str]]:
         return [self._config]
+
+    def exactly_once_support(self, config: Mapping[str, str]) -> ExactlyOnceSupport:
+        return ExactlyOnceSupport.SUPPORTED if config.get(FILE) else ExactlyOnceSupport.UNSUPPORTED
 
     def alter_offsets(
         self, config: Mapping[str, str], offsets: Sequence[tuple[Partition | None, Offset | None]]

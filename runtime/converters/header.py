@@ -9,10 +9,8 @@ from typing import Any
 
 import orjson
 
-from runtime.api.config import ConfigDef
 from runtime.api.converter import HeaderConverter
 from runtime.api.schema import OPTIONAL_STRING_SCHEMA, Schema, Type
-from runtime.converters.definitions import CONVERTER_TYPE
 from runtime.converters.java_text import float_text
 from runtime.converters.json_values import plain
 
@@ -25,7 +23,6 @@ class SimpleHeaderConverter(HeaderConverter):
     """Reads numbers, booleans, arrays and maps back from their text; everything else is a string."""
 
     java_name = "org.apache.kafka.connect.storage.SimpleHeaderConverter"
-    config_def = ConfigDef(CONVERTER_TYPE)
 
     def configure(self, config: Mapping[str, str]) -> None:
         """Nothing to configure."""

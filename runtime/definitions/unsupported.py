@@ -12,7 +12,6 @@ from runtime.api.config import ConfigValue
 from runtime.api.values import shown
 
 HONOURED: dict[str, tuple[Any, ...]] = {
-    "errors.tolerance": ("none",),
     "errors.retry.timeout": (0,),
     "errors.deadletterqueue.topic.name": ("",),
     "topic.creation.groups": ([],),
