@@ -25,6 +25,9 @@ class Engine(Protocol):
         """Stop and forget the task; its offsets are committed first. True when it ended by itself within
         `graceful` seconds, False when it had to be revoked. Unknown tasks are True."""
 
+    def member_id(self, task: TaskId) -> str | None:
+        """The group member id of a task whose stop_task() was False: its consumer may still be in its group."""
+
     def pause_task(self, task: TaskId, paused: bool) -> None:
         """Pause or resume a task where it is; its new state comes as task_state()."""
 

@@ -18,8 +18,9 @@ Entry = Callable[[str], "dict[str, object] | None"]
 class Board:
     """Where states are put up. Event loop only."""
 
-    def __init__(self, statuses: StatusStore, events: EventLog, worker_id: str, entry: Entry) -> None:
-        self._statuses, self._events, self._worker_id, self._entry = statuses, events, worker_id, entry
+    def __init__(self, statuses: StatusStore, events: EventLog, worker_id: str) -> None:
+        self._statuses, self._events, self._worker_id = statuses, events, worker_id
+        self.entry: Entry = lambda name: None
         self.generation = 0
 
     def connector(self, name: str, state: State, version: str | None, trace: str | None = None) -> None:
@@ -57,7 +58,7 @@ class Board:
 
     def changed(self, name: str) -> None:
         """Tell followers how a connector stands now."""
-        entry = self._entry(name)
+        entry = self.entry(name)
         if entry is not None:
             self._events.publish("connector", entry)
 

@@ -8,8 +8,7 @@ from collections.abc import Callable
 
 from runtime.herder.board import Board
 from runtime.herder.loop import ConnectorLoop
-from runtime.herder.tasks import Parts, Tasks
-from runtime.host.port import PluginHost
+from runtime.herder.tasks import TaskParts, Tasks
 from runtime.storage.configs import ConfigStore
 from runtime.storage.statuses import StatusStore
 from runtime.vocabulary import State, TaskId
@@ -20,12 +19,12 @@ log = logging.getLogger(__name__)
 class Fleet:
     """Starts a loop for every stored connector. Hears the plugin host and the engine (HostListener, EngineListener)."""
 
-    def __init__(self, configs: ConfigStore, statuses: StatusStore, host: PluginHost, board: Board) -> None:
-        self._configs, self._statuses, self._host, self._board = configs, statuses, host, board
-        self._parts: Parts | None = None
+    def __init__(self, configs: ConfigStore, statuses: StatusStore, board: Board) -> None:
+        self._configs, self._statuses, self._board = configs, statuses, board
+        self._parts: TaskParts | None = None
         self._loops: dict[str, ConnectorLoop] = {}
 
-    def start(self, parts: Parts) -> None:
+    def start(self, parts: TaskParts) -> None:
         """Take over: a loop for everything stored, and no status of what is stored no more."""
         self._parts = parts
         for name in self._statuses.connectors():
@@ -42,7 +41,7 @@ class Fleet:
         if loop is None or loop.gone:
             if self._configs.connector(name) is None:
                 return
-            loop = ConnectorLoop(name, self._configs, self._host, self._board, Tasks(name, self._parts))
+            loop = ConnectorLoop(name, self._configs, self._parts.host, self._board, Tasks(name, self._parts))
             self._loops[name] = loop
         loop.wake()
 
@@ -51,10 +50,10 @@ class Fleet:
         if loop is not None:
             loop.restart(connector, tasks)
 
-    async def settled(self, name: str, timeout: float) -> bool:
-        """Whether a connector has reached its target state, within `timeout` seconds."""
+    async def settled(self, name: str) -> bool:
+        """Whether a connector has reached its target state; waits for it, but not for ever."""
         loop = self._loops.get(name)
-        return loop is None or await loop.settled(timeout)
+        return loop is None or await loop.settled()
 
     async def close(self) -> None:
         """Stop all loops; what they ran belongs to nobody."""

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Any, AsyncIterator
+from typing import Any
 
 from runtime.definitions import invalid_message
 from runtime.herder import views
@@ -36,6 +36,7 @@ class Herder:
     ) -> None:
         self._configs, self._statuses, self._host, self._fleet = configs, statuses, host, fleet
         self._tracking = tracking
+        self._types: dict[str, str] = {}
         self._locks: dict[str, asyncio.Lock] = {}
 
     # reading
@@ -82,6 +83,15 @@ class Herder:
         if not self._tracking.reset:
             raise Forbidden("Topic tracking reset is disabled.")
         self._statuses.reset_topics(name)
+
+    def entry(self, name: str) -> Answer | None:
+        """A connector as followers of the events get it; None when it is gone."""
+        stored, connector = self._configs.connector(name), self._statuses.connector_status(name)
+        if stored is None or connector is None:
+            return None
+        kind = self._types.get(stored.config.get("connector.class", ""), "unknown")
+        status = views.status(name, connector, self._statuses.task_statuses(name), kind)
+        return {"name": name, "status": status, "info": views.info(name, stored.config, len(stored.tasks), kind)}
 
     # creating and configuring
 
@@ -249,10 +259,14 @@ class Herder:
             raise Unavailable("The connector did not answer while its configuration was validated") from None
 
     async def _type(self, config: Mapping[str, str]) -> str:
-        try:
-            return (await self._host.resolve(config.get("connector.class", ""))).type
-        except UnknownPluginError:
-            return "unknown"
+        """Source, sink, or unknown for a class that this worker does not have; asked of the host once a class."""
+        cls = config.get("connector.class", "")
+        if cls not in self._types:
+            try:
+                self._types[cls] = (await self._host.resolve(cls)).type
+            except UnknownPluginError:
+                return "unknown"
+        return self._types[cls]
 
 
 def _to_restart(status: Answer, include_tasks: bool, only_failed: bool) -> tuple[bool, set[int]]:

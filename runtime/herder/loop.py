@@ -21,6 +21,9 @@ log = logging.getLogger(__name__)
 RETRY_FIRST, RETRY_LAST = 0.5, 30.0
 """Seconds between attempts at a step that failed for a reason outside the connector."""
 
+SETTLE = 30.0
+"""Seconds that whoever needs a connector at rest waits for it."""
+
 
 @dataclass(slots=True)
 class Wishes:
@@ -77,10 +80,10 @@ class ConnectorLoop:
         self._instance = Instance(self._instance.config, failed=True)
         self._board.connector(self.name, State.FAILED, self._version, trace)
 
-    async def settled(self, timeout: float) -> bool:
-        """Whether everything asked for so far has been done, within `timeout` seconds."""
+    async def settled(self) -> bool:
+        """Whether everything asked for so far has been done; waits up to SETTLE seconds for it."""
         try:
-            await asyncio.wait_for(self._idle.wait(), timeout)
+            await asyncio.wait_for(self._idle.wait(), SETTLE)
         except TimeoutError:
             return False
         return True

@@ -18,8 +18,6 @@ from runtime.storage.offsets import OffsetStore
 from runtime.vocabulary import TargetState
 
 Entry = tuple["dict[str, Any] | None", "dict[str, Any] | None"]
-SETTLE = 30.0
-"""Seconds that tasks may still take to end after a stop, before their offsets are touched."""
 
 _NOT_STOPPED = (
     "Connectors must be in the STOPPED state before their offsets can be modified. This can be done for the specified "
@@ -27,8 +25,8 @@ _NOT_STOPPED = (
 )
 _DEFINITE = "The offsets for this connector have been {done} successfully"
 _POSSIBLE = (
-    "The Connect framework-managed offsets for this connector have been {done} successfully. However, if this connector "
-    "manages offsets externally, they will need to be manually {done} in the system that the connector uses."
+    "The Connect framework-managed offsets for this connector have been {done} successfully. However, if this "
+    "connector manages offsets externally, they will need to be manually {done} in the system that the connector uses."
 )
 
 
@@ -69,7 +67,7 @@ class OffsetsDesk:
         stored = self._herder.stored(name)
         if stored.target is not TargetState.STOPPED or stored.tasks:
             raise BadRequest(_NOT_STOPPED.format(name=name))
-        if not await self._fleet.settled(name, SETTLE):
+        if not await self._fleet.settled(name):
             raise Unavailable(f"Tasks of connector {name} have not ended yet; nothing was changed, try again")
         return stored
 

@@ -13,7 +13,7 @@ from runtime.engine.spec import SourceOffset
 from runtime.herder import assignment
 from runtime.herder.assignment import Order
 from runtime.herder.board import Board
-from runtime.host.port import ConnectorInfo
+from runtime.host.port import ConnectorInfo, PluginHost
 from runtime.kafka.groups import Groups
 from runtime.storage.configs import StoredConnector
 from runtime.storage.offsets import OffsetStore
@@ -24,7 +24,7 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
+class TaskParts:
     """What tasks are run with; one set for the worker."""
 
     worker: WorkerConfig
@@ -33,6 +33,7 @@ class Parts:
     statuses: StatusStore
     groups: Groups
     board: Board
+    host: PluginHost
 
 
 @dataclass(slots=True)
@@ -49,7 +50,7 @@ class Running:
 class Tasks:
     """The tasks of one connector. Event loop only; its connector's loop is the only caller of run and stop_all."""
 
-    def __init__(self, name: str, parts: Parts) -> None:
+    def __init__(self, name: str, parts: TaskParts) -> None:
         self._name, self._parts = name, parts
         self._running: dict[int, Running] = {}
         self._stale_members: set[str] = set()
@@ -143,6 +144,8 @@ class Tasks:
         for i, graceful_end in zip(tasks, ended, strict=True):
             self._running.pop(i, None)
             if not graceful_end:
+                if member := self._parts.engine.member_id(TaskId(self._name, i)):
+                    self._stale_members.add(member)
                 log.warning("%s-%d did not stop within %.1f s and was revoked", self._name, i, graceful)
 
     def _forget_statuses_except(self, kept: set[int]) -> None:

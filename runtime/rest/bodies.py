@@ -49,9 +49,9 @@ def parse(body: bytes, exact_numbers: bool = False) -> Any:
     """JSON, with numbers as they are spelled when `exact_numbers`; BadRequest says where it is malformed."""
     if not body.strip():
         raise BadRequest("The request has no body; expected JSON")
-    number = {"parse_float": _Number, "parse_int": _Number} if exact_numbers else {}
+    decimal, integer = (_Number, _Number) if exact_numbers else (float, int)
     try:
-        return json.loads(body, parse_constant=_refuse_constant, **number)
+        return json.loads(body, parse_constant=_refuse_constant, parse_float=decimal, parse_int=integer)
     except UnicodeDecodeError as e:
         raise BadRequest(f"The request body is not UTF-8: {e.reason} at byte {e.start}") from None
     except json.JSONDecodeError as e:

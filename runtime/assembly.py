@@ -1,0 +1,87 @@
+"""The one place where the parts of a distributed worker are put together."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from runtime.config import Storage, WorkerConfig
+from runtime.engine.settings import EngineSettings
+from runtime.engine.supervisor import SparkEngine
+from runtime.herder.board import Board
+from runtime.herder.events import EventLog
+from runtime.herder.fleet import Fleet
+from runtime.herder.health import WorkerHealth
+from runtime.herder.herder import Herder, TopicTracking
+from runtime.herder.offsets import OffsetsDesk
+from runtime.herder.tasks import TaskParts
+from runtime.host.client import Host
+from runtime.host.settings import HostSettings
+from runtime.kafka.clients import client_config
+from runtime.kafka.groups import Groups
+from runtime.kafka.log import TopicLogs, TopicSpec
+from runtime.kafka.membership import Membership
+from runtime.rest.events import EventStream
+from runtime.rest.routes import Services
+from runtime.storage.configs import ConfigStore
+from runtime.storage.offsets import OffsetStore
+from runtime.storage.statuses import StatusStore
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """A worker's parts, for the one who starts and ends them."""
+
+    logs: TopicLogs
+    configs: ConfigStore
+    membership: Membership
+    host: Host
+    engine: SparkEngine
+    fleet: Fleet
+    board: Board
+    events: EventLog
+    health: WorkerHealth
+    services: Services
+    for_tasks: TaskParts
+
+
+def assemble(config: WorkerConfig, worker_id: str, on_lost: Callable[[str], None]) -> Parts:
+    """All parts, knowing each other, none started."""
+    settings = client_config(config.originals, "admin", client_id=f"{config.group_id}-worker").settings
+    logs = TopicLogs(settings)
+    configs = ConfigStore(logs, _topic(config.configs, "config.storage", single=True))
+    statuses = StatusStore(logs, _topic(config.statuses, "status.storage"))
+    offsets = OffsetStore(logs, _topic(config.offsets, "offset.storage"))
+    groups = Groups(settings)
+    events = EventLog()
+    board = Board(statuses, events, worker_id)
+    membership = Membership(
+        settings, config.group_id, f"http://{worker_id}/", on_lost, config.session_timeout, config.heartbeat
+    )
+    fleet = Fleet(configs, statuses, board)
+    host = Host(_host(config), fleet)
+    engine = SparkEngine(_engine(config), fleet, lease=lambda: membership.confirmed_until - time.monotonic())
+    herder = Herder(configs, statuses, host, fleet, TopicTracking(config.topic_tracking, config.topic_tracking_reset))
+    health = WorkerHealth(logs, waiting_for=f"Kafka at {config.bootstrap_servers}")
+    desk = OffsetsDesk(herder, fleet, host, offsets, groups)
+    board.entry = herder.entry
+    configs.on_change = fleet.look
+    return Parts(
+        logs, configs, membership, host, engine, fleet, board, events, health,
+        Services(herder, desk, health, EventStream(events, herder)),
+        TaskParts(config, engine, offsets, statuses, groups, board, host),
+    )  # fmt: skip
+
+
+def _topic(storage: Storage, prefix: str, single: bool = False) -> TopicSpec:
+    return TopicSpec(storage.topic, storage.partitions, storage.replication_factor, prefix, single, storage.settings)
+
+
+def _host(config: WorkerConfig) -> HostSettings:
+    key, value, header = (config.converter(which)[0] for which in ("key", "value", "header"))
+    return HostSettings(config.plugin_path, key, value, header)
+
+
+def _engine(config: WorkerConfig) -> EngineSettings:
+    return EngineSettings(slots=config.slots, spark_conf=config.spark(), lease_ttl=config.lease)
