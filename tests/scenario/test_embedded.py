@@ -1,0 +1,192 @@
+"""The embedded cluster over its command line: starts, is found, recovers, and leaves nothing behind."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from runtime.embedded.process import ProcessRef
+from tests.support import rest
+from tests.support.embedded import EmbeddedCommands
+from tests.support.waiting import wait_until
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture
+def embedded(tmp_path: Path) -> Iterator[EmbeddedCommands]:
+    commands = EmbeddedCommands(tmp_path)
+    yield commands
+    commands.run("down")
+
+
+def test_up_status_down(embedded: EmbeddedCommands) -> None:
+    done = embedded.run("status")
+    assert (done.returncode, done.stderr.count("\n")) == (5, 1)
+    up = embedded.run("up", "--json")
+    assert up.returncode == 0, up.stderr
+    assert _ready_seconds(up.stderr) <= 30
+    where = json.loads(up.stdout)
+    assert where["started"] and rest.answers(f"{where['url']}/health")
+    assert json.loads(embedded.ok("up", "--json")) == {**where, "started": False}
+    table = embedded.ok("status").splitlines()
+    assert [row.split()[0] for row in table] == ["PART", "supervisor", "broker", "worker"]
+    assert embedded.run("run").returncode == 4
+    processes = embedded.processes()
+    embedded.ok("down")
+    _assert_gone(processes)
+    assert embedded.run("status").returncode == 5
+    assert "was not running" in embedded.run("down").stderr
+
+
+def test_demo_flows_and_is_created_once(embedded: EmbeddedCommands) -> None:
+    url = json.loads(embedded.ok("up", "--json"))["url"]
+    assert sorted(rest.request(f"{url}/connectors")[1]) == ["demo-sink", "demo-source"]
+    source, sink = embedded.state / "demo" / "in.txt", embedded.state / "demo" / "out.txt"
+    wait_until(lambda: sink.exists() and len(sink.read_bytes().splitlines()) >= 3, 90, "lines of the demo")
+    read = sink.read_bytes()
+    assert source.read_bytes().startswith(read[: read.rfind(b"\n") + 1])
+    assert rest.request(f"{url}/connectors/demo-sink", "DELETE")[0] == 204
+    embedded.ok("down")
+    url = json.loads(embedded.ok("up", "--json"))["url"]
+    wait_until(lambda: rest.request(f"{url}/connectors")[1] == ["demo-source"], 10)
+
+
+@pytest.mark.parametrize("part", ["broker", "worker"])
+def test_a_killed_part_is_started_again(embedded: EmbeddedCommands, part: str) -> None:
+    embedded.ok("up")
+    before = embedded.status()
+    os.kill(before["parts"][part]["pid"], signal.SIGKILL)
+
+    def is_back() -> bool:
+        now = embedded.status()
+        return bool(now["phase"] == "ready" and now["parts"][part]["pid"] != before["parts"][part]["pid"])
+
+    wait_until(is_back, 60)
+    after = json.loads(embedded.ok("up", "--json"))
+    assert (after["url"], after["cluster_id"], after["started"]) == (before["url"], before["cluster_id"], False)
+
+
+def test_all_killed_at_once(embedded: EmbeddedCommands) -> None:
+    embedded.ok("up")
+    before = embedded.status()
+    processes = embedded.processes()
+    for process in processes:
+        process.signal(signal.SIGKILL)
+    _assert_gone(processes)
+    after = json.loads(embedded.ok("up", "--json"))
+    assert after["started"] and after["cluster_id"] == before["cluster_id"]
+    assert embedded.run("status").returncode == 0
+
+
+def test_killed_supervisor_leaves_nothing_in_the_way(embedded: EmbeddedCommands) -> None:
+    embedded.ok("up")
+    before = embedded.status()
+    processes = embedded.processes()
+    processes[0].signal(signal.SIGKILL)
+    after = json.loads(embedded.ok("up", "--json"))
+    assert after["started"] and after["cluster_id"] == before["cluster_id"]
+    _assert_gone(processes)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_run_ends_at_a_signal_with_all_it_started(embedded: EmbeddedCommands, number: signal.Signals) -> None:
+    with embedded.start("run") as run:
+        try:
+            _read_until_ready(run)
+            processes = embedded.processes()
+            assert len(processes) >= 3
+            run.send_signal(number)
+            assert run.wait(45) == 0
+        finally:
+            run.kill()
+    _assert_gone(processes)
+    assert embedded.status() == {}
+
+
+def test_run_ends_at_a_signal_while_it_starts(embedded: EmbeddedCommands) -> None:
+    with embedded.start("run") as run:
+        try:
+            wait_until(lambda: "broker" in embedded.status().get("parts", {}), 60)
+            processes = embedded.processes()
+            run.send_signal(signal.SIGTERM)
+            assert run.wait(45) == 0
+        finally:
+            run.kill()
+    _assert_gone(processes)
+
+
+def test_ends_with_the_last_who_is_attached(embedded: EmbeddedCommands) -> None:
+    with subprocess.Popen(["sleep", "600"]) as first, subprocess.Popen(["sleep", "600"]) as second:
+        try:
+            embedded.ok("up", "--json", "--attach", str(first.pid))
+            embedded.ok("up", "--json", "--attach", str(second.pid))
+            processes = embedded.processes()
+            embedded.ok("detach", "--pid", str(first.pid))
+            assert embedded.status()["attached"] == [second.pid]
+        finally:
+            first.kill()
+            second.kill()
+    # The second died without a word.
+    wait_until(lambda: embedded.status() == {}, 45)
+    _assert_gone(processes)
+
+
+def test_detaching_the_last_ends_it_at_once(embedded: EmbeddedCommands) -> None:
+    embedded.ok("up", "--attach", str(os.getpid()))
+    processes = embedded.processes()
+    embedded.ok("detach", "--pid", str(os.getpid()))
+    _assert_gone(processes, 0.5)
+
+
+def test_what_the_operator_started_stays(embedded: EmbeddedCommands) -> None:
+    embedded.ok("up", "--attach", str(os.getpid()))
+    embedded.ok("up")
+    embedded.ok("detach", "--pid", str(os.getpid()))
+    assert embedded.status()["kept"] is True
+    assert embedded.run("up", "--attach", str(2**22 + 1)).returncode == 2
+
+
+def test_starts_beside_each_other_give_one_cluster(embedded: EmbeddedCommands) -> None:
+    commands = [
+        subprocess.Popen(embedded._command(["up", "--json"]), stdout=subprocess.PIPE, env=embedded._env)
+        for _ in range(3)
+    ]
+    answers = [json.loads(command.communicate(timeout=150)[0]) for command in commands]
+    assert sorted(answer["started"] for answer in answers) == [False, False, True]
+    assert len({answer["url"] for answer in answers}) == 1
+
+
+def test_without_java(embedded: EmbeddedCommands, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    embedded._env["JAVA_HOME"] = str(tmp_path)
+    for verb in ("up", "run"):
+        done = embedded.run(verb)
+        assert done.returncode == 1
+        assert re.fullmatch(r"headrace: JAVA_HOME is .*: install Java 17 or newer .*\n", done.stderr)
+
+
+def _read_until_ready(run: subprocess.Popen[str]) -> None:
+    assert run.stderr is not None
+    for line in run.stderr:
+        if line.startswith("ready in "):
+            return
+    raise AssertionError("it ended before it was ready")
+
+
+def _ready_seconds(said: str) -> float:
+    found = re.search(r"ready in ([\d.]+) s", said)
+    assert found, said
+    print(found.group())
+    return float(found.group(1))
+
+
+def _assert_gone(processes: list[ProcessRef], timeout: float = 10.0) -> None:
+    for process in processes:
+        assert process.wait_gone(timeout), f"{process.pid} is still there"

@@ -1,0 +1,52 @@
+"""The embedded cluster as its users meet it: the command line, in folders of the test's own."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from runtime.embedded.process import ProcessRef
+from tests.support.workers import children
+
+
+class EmbeddedCommands:
+    """`headrace embedded …` with a state folder of its own."""
+
+    def __init__(self, folder: Path) -> None:
+        self.state = folder / "headrace" / "embedded"
+        self._env = {**os.environ, "XDG_STATE_HOME": str(folder)}
+
+    def run(self, *arguments: str, timeout: float = 150.0) -> subprocess.CompletedProcess[str]:
+        """Runs a command to its end."""
+        return subprocess.run(
+            self._command(arguments), capture_output=True, text=True, env=self._env, timeout=timeout, check=False
+        )
+
+    def ok(self, *arguments: str) -> str:
+        """Standard output of a command that has to succeed."""
+        done = self.run(*arguments)
+        assert done.returncode == 0, f"{arguments}: {done.returncode}\n{done.stdout}{done.stderr}"
+        return done.stdout
+
+    def start(self, *arguments: str) -> subprocess.Popen[str]:
+        """Starts a command, its standard error to be read."""
+        return subprocess.Popen(self._command(arguments), stderr=subprocess.PIPE, text=True, env=self._env)
+
+    def status(self) -> dict[str, Any]:
+        """What `status --json` says, whatever its exit code; empty when it does not run."""
+        said = self.run("status", "--json").stdout
+        return dict(json.loads(said)) if said else {}
+
+    def processes(self) -> list[ProcessRef]:
+        """The supervisor and all processes below it."""
+        supervisor = int(self.status()["supervisor"])
+        return [ProcessRef.of(supervisor), *children(supervisor)]
+
+    @staticmethod
+    def _command(arguments: Sequence[str]) -> list[str]:
+        return [sys.executable, "-m", "runtime", "embedded", *arguments]
