@@ -1,0 +1,100 @@
+"""The driver process as the worker sees it: started, listened to, started again when it ends."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import shutil
+import signal
+import sys
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from runtime.engine.settings import DriverSettings
+
+Report = Callable[[dict[str, Any]], None]
+Line = Callable[[str], None]
+
+END_TIMEOUT = 6.0
+NOISE = ("WARNING: Using incubator modules",)
+
+
+class DriverChild:
+    """One driver process, from its start to its end."""
+
+    def __init__(self, settings: DriverSettings, report: Report, line: Line) -> None:
+        self._settings = settings
+        self._report = report
+        self._line = line
+        self._process: asyncio.subprocess.Process | None = None
+
+    @property
+    def pid(self) -> int | None:
+        return self._process.pid if self._process else None
+
+    async def run(self) -> int:
+        """Until it ends by itself; its exit code. When cancelled, it is ended properly first."""
+        process = self._process = await asyncio.create_subprocess_exec(
+            sys.executable,
+            "-m",
+            "runtime.engine.driver",
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+            start_new_session=True,
+        )
+        assert process.stdin and process.stdout and process.stderr
+        process.stdin.write(json.dumps(asdict(self._settings)).encode() + b"\n")
+        pumps = [
+            asyncio.create_task(_pump(process.stdout, self._take_report)),
+            asyncio.create_task(_pump(process.stderr, self._take_line)),
+        ]
+        try:
+            return await process.wait()
+        finally:
+            await self._end(process, pumps)
+
+    async def _end(self, process: asyncio.subprocess.Process, pumps: list[asyncio.Task[None]]) -> None:
+        """Closing its standard input tells it to leave; the rest is for one that cannot, or has died before its JVM."""
+        assert process.stdin
+        process.stdin.close()
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(process.wait(), END_TIMEOUT)
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        await process.wait()
+        _, late = await asyncio.wait(pumps, timeout=1)
+        for pump in late:
+            pump.cancel()
+        shutil.rmtree(Path(self._settings.folder), ignore_errors=True)
+
+    def kill(self) -> None:
+        """End it at once, and its JVM."""
+        if self._process is not None:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+
+    def _take_report(self, line: str) -> None:
+        try:
+            self._report(json.loads(line))
+        except ValueError:
+            self._take_line(line)
+
+    def _take_line(self, line: str) -> None:
+        if line.strip() and not line.startswith(NOISE):
+            self._line(line)
+
+
+async def _pump(stream: asyncio.StreamReader, take: Line) -> None:
+    """Lines of any length, each to `take`."""
+    rest = b""
+    while chunk := await stream.read(65536):
+        *lines, rest = (rest + chunk).split(b"\n")
+        for line in lines:
+            take(line.decode(errors="replace").rstrip())
+    if rest:
+        take(rest.decode(errors="replace").rstrip())

@@ -1,0 +1,97 @@
+"""The worker's end of the channel: who connects has to show the token first."""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import logging
+import secrets
+from collections.abc import Callable
+from typing import Protocol, cast
+
+from runtime.engine.channel import MAX_HELLO, ChannelError, Message, read_frame
+from runtime.engine.roster import Link
+
+_log = logging.getLogger(__name__)
+
+HELLO_TIMEOUT = 5.0
+CLOSE_REASONS = (OSError, EOFError, ChannelError)  # EOFError: asyncio.IncompleteReadError is one
+
+
+class LinkListener(Protocol):
+    """What the supervisor hears."""
+
+    def link_up(self, link: Link) -> bool:
+        """A slot has proved itself; False turns it away."""
+
+    def link_message(self, link: Link, message: Message) -> None: ...
+
+    def link_down(self, link: Link) -> None:
+        """Its connection has closed: the process is gone, or about to end itself."""
+
+
+class SlotServer:
+    """Listens on the loopback interface."""
+
+    def __init__(self, listener: LinkListener, clock: Callable[[], float]) -> None:
+        self._listener = listener
+        self._clock = clock
+        self._server: asyncio.Server | None = None
+        self._connections: dict[asyncio.Task[None], asyncio.StreamWriter] = {}
+        self.token = secrets.token_hex(32)
+        self.port = 0
+
+    async def start(self) -> None:
+        self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
+        self.port = self._server.sockets[0].getsockname()[1]
+
+    async def close(self) -> None:
+        """Close every connection: slots end when theirs closes."""
+        if self._server is not None:
+            self._server.close()
+        for writer in self._connections.values():
+            writer.close()
+        await asyncio.gather(*self._connections, return_exceptions=True)
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        connection = cast("asyncio.Task[None]", asyncio.current_task())
+        self._connections[connection] = writer
+        try:
+            link = await self._admit(reader, writer)
+            if link is not None:
+                await self._follow(link, reader)
+        finally:
+            del self._connections[connection]
+            writer.close()
+
+    async def _admit(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> Link | None:
+        try:
+            hello = await asyncio.wait_for(read_frame(reader, MAX_HELLO), HELLO_TIMEOUT)
+            if not hmac.compare_digest(str(hello.get("token", "")).encode(), self.token.encode()):
+                raise ChannelError("wrong token")
+            link = Link(
+                slot=int(hello["slot"]),
+                attempt=int(hello["attempt"]),
+                generation=int(hello["generation"]),
+                pid=int(hello["pid"]),
+                host=str(hello["host"]),
+                writer=writer,
+                heard=self._clock(),
+            )
+        except (*CLOSE_REASONS, TimeoutError, KeyError, ValueError) as error:
+            _log.warning("A connection to the slots' channel was refused: %s", error or type(error).__name__)
+            return None
+        return link if self._listener.link_up(link) else None
+
+    async def _follow(self, link: Link, reader: asyncio.StreamReader) -> None:
+        try:
+            while True:
+                message = await read_frame(reader)
+                try:
+                    self._listener.link_message(link, message)
+                except Exception:  # one report that cannot be dealt with must not cost the slot
+                    _log.exception("A report of slot %d could not be handled: %.200r", link.slot, message)
+        except CLOSE_REASONS:
+            pass
+        finally:
+            self._listener.link_down(link)

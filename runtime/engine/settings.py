@@ -1,0 +1,75 @@
+"""Settings of the engine, of its driver and of its slots, each made from the one before."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+MAX_DEFAULT_SLOTS = 8
+
+
+def default_slots() -> int:
+    """One for each core this process may use; more than a few have to be asked for."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(cores, MAX_DEFAULT_SLOTS)
+
+
+@dataclass(frozen=True, slots=True)
+class EngineSettings:
+    """Times are in seconds. `runner` names the class that runs a task in a slot ("package.module:Class")."""
+
+    slots: int = field(default_factory=default_slots)
+    spark_conf: Mapping[str, str] = field(default_factory=dict)  # properties beginning with `spark.`
+    lease_ttl: float = 10.0
+    runner: str = "runtime.pipeline.runner:TaskRunner"
+    driver_start_timeout: float = 90.0  # until Spark is up; then another driver is tried
+    slot_wait: float = 3.0  # how long tasks wait for missing slots before those that are there take them all
+    archive: bool = True  # keep a class-data-sharing archive of the driver's JVM in the user's cache
+
+    @property
+    def master(self) -> str:
+        """Two cores more than slots, which hold theirs for ever: queries and tiny jobs need some."""
+        return self.spark_conf.get("spark.master", f"local[{self.slots + 2}]")
+
+    @property
+    def local(self) -> bool:
+        """Slots run on this machine, in Spark's local mode."""
+        return self.master.startswith("local")
+
+
+@dataclass(frozen=True, slots=True)
+class DriverSettings:
+    """What the worker tells a driver: one line of JSON on its standard input."""
+
+    generation: int
+    slots: int
+    master: str
+    conf: dict[str, str]
+    folder: str  # for this driver alone; it is removed at the end
+    host: str
+    port: int
+    token: str
+    lease_ttl: float
+    runner: str
+    archive: bool  # start from the archive
+    record: bool  # write the archive, keep no slots
+
+    @property
+    def local(self) -> bool:
+        return self.master.startswith("local")
+
+
+@dataclass(frozen=True, slots=True)
+class SlotSettings:
+    """What the driver ships with the Spark task."""
+
+    host: str
+    port: int
+    token: str
+    generation: int  # of the driver
+    slot: int
+    attempt: int
+    lease_ttl: float
+    runner: str
+    folder: str

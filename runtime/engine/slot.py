@@ -1,0 +1,103 @@
+"""A slot: one long-running Spark task in whose Python process many Connect tasks run, a thread each."""
+
+from __future__ import annotations
+
+import importlib
+import logging
+import os
+import socket
+import sys
+import traceback
+from collections.abc import Callable, Iterable
+
+from runtime.engine.channel import BlockingChannel, Message
+from runtime.engine.lease import Lease, open_stack
+from runtime.engine.outbox import Outbox
+from runtime.engine.settings import SlotSettings
+from runtime.engine.slot_host import Host, SlotLogHandler
+from runtime.engine.spec import TaskSpec
+from runtime.engine.task_thread import RunnerFactory, TaskThread
+from runtime.engine.wire import Key, key_of, spec_from_json
+
+CONNECT_TIMEOUT = 5.0
+
+
+def serve(settings: SlotSettings, rows: Iterable[object]) -> None:
+    """The body of the Spark task. It never returns: leftover threads must not outlive it in a reused process."""
+    factory = load_runner(settings.runner)
+    channel = BlockingChannel(settings.host, settings.port, CONNECT_TIMEOUT)
+    try:
+        Slot(settings, channel, factory).run()
+    except BaseException:
+        traceback.print_exc()  # into the executor's log; nobody is left to report it to
+    os._exit(0)
+
+
+def load_runner(name: str) -> RunnerFactory:
+    """Importing it brings the pipeline, its Kafka client and the bundled connectors with it, before the first task."""
+    module, _, attribute = name.partition(":")
+    factory: RunnerFactory = getattr(importlib.import_module(module), attribute)
+    return factory
+
+
+class Slot:
+    """Reads the channel until it closes; the reading thread waits for nothing else."""
+
+    def __init__(self, settings: SlotSettings, channel: BlockingChannel, factory: RunnerFactory) -> None:
+        self._settings = settings
+        self._channel = channel
+        self._factory = factory
+        self._tasks: dict[Key, TaskThread] = {}
+        self._stack = open_stack(settings.folder, settings.slot, os.getpid())
+        self._lease = Lease(self._stack)
+        self._outbox = Outbox(channel.send, settings.lease_ttl / 3)
+        self._host = Host(self._outbox, self._lease)
+        self._handlers: dict[str, Callable[[Message], None]] = {
+            "start": self._start,
+            "stop": lambda message: self._with_task(message, TaskThread.stop),
+            "revoke": lambda message: self._with_task(message, TaskThread.revoke),
+            "pause": lambda message: self._with_task(message, lambda task: task.pause(message["paused"])),
+            "lease": lambda message: self._lease.extend(message["at"], message["ttl"]),
+            "leave": lambda message: os._exit(0),
+        }
+
+    def run(self) -> None:
+        settings = self._settings
+        self._channel.send(
+            {
+                "op": "hello",
+                "token": settings.token,
+                "generation": settings.generation,
+                "slot": settings.slot,
+                "attempt": settings.attempt,
+                "pid": os.getpid(),
+                "host": socket.gethostname(),
+            }
+        )
+        if self._channel.receive() is None:  # refused
+            return
+        self._route_logs()
+        self._outbox.start()
+        while (message := self._channel.receive()) is not None:
+            self._handlers[message["op"]](message)
+
+    def _route_logs(self) -> None:
+        root = logging.getLogger()
+        root.addHandler(SlotLogHandler(self._host))
+        root.setLevel(logging.INFO)
+
+    def _start(self, message: Message) -> None:
+        spec = spec_from_json(message["spec"])
+        sys.path.extend(folder for folder in spec.plugin_path if folder not in sys.path)
+        task = TaskThread(spec, self._host, self._factory, self._ended)
+        self._tasks[spec.id, spec.epoch] = task
+        task.start()
+
+    def _ended(self, spec: TaskSpec) -> None:
+        self._tasks.pop((spec.id, spec.epoch), None)
+        self._host.ended(spec)
+
+    def _with_task(self, message: Message, action: Callable[[TaskThread], None]) -> None:
+        task = self._tasks.get(key_of(message))
+        if task is not None:  # it may have ended while the message was on its way
+            action(task)

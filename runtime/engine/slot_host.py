@@ -1,0 +1,69 @@
+"""What a slot offers to the tasks it runs."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from typing import TYPE_CHECKING
+
+from runtime.engine.lease import Lease
+from runtime.engine.outbox import Outbox
+from runtime.engine.spec import TaskSpec
+from runtime.engine.wire import about
+from runtime.pipeline.log import quiet
+from runtime.vocabulary import State
+
+if TYPE_CHECKING:
+    from runtime.pipeline.producers import Producers
+
+
+class Host:
+    """The pipeline's SlotHost: reports go up the channel."""
+
+    def __init__(self, outbox: Outbox, lease: Lease) -> None:
+        self._outbox = outbox
+        self._lock = threading.Lock()
+        self._producers: Producers | None = None
+        self.check_lease = lease.check
+
+    @property
+    def producers(self) -> Producers:
+        """The slot's shared producers; made when the first task asks."""
+        with self._lock:
+            if self._producers is None:
+                from runtime.pipeline.producers import Producers
+
+                self._producers = Producers()
+            return self._producers
+
+    def state(self, spec: TaskSpec, state: State, trace: str | None = None) -> None:
+        self._outbox.put(about("state", spec, state=state, trace=trace))
+
+    def topic(self, spec: TaskSpec, topic: str) -> None:
+        self._outbox.put(about("topic", spec, topic=topic))
+
+    def member(self, spec: TaskSpec, member_id: str) -> None:
+        self._outbox.put(about("member", spec, member_id=member_id))
+
+    def ended(self, spec: TaskSpec) -> None:
+        """The task's thread has ended: the last report of this run."""
+        self._outbox.put(about("ended", spec))
+
+    def log(self, level: str, logger: str, message: str, context: str) -> None:
+        self._outbox.log(level, logger, message, context)
+
+
+class SlotLogHandler(logging.Handler):
+    """Sends what is logged outside tasks' threads up the channel; tasks' lines go their own way, with their names."""
+
+    def __init__(self, host: Host) -> None:
+        super().__init__()
+        self._host = host
+        self.addFilter(quiet)
+
+    def emit(self, record: logging.LogRecord) -> None:
+        try:
+            level = {"WARNING": "WARN", "CRITICAL": "FATAL"}.get(record.levelname, record.levelname)
+            self._host.log(level, record.name, self.format(record), "")
+        except Exception:
+            self.handleError(record)

@@ -1,0 +1,244 @@
+"""The engine in the worker: places tasks on slots, hears what becomes of them, keeps the driver running."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import math
+import os
+import signal
+import socket
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from runtime.engine.channel import Message
+from runtime.engine.keeper import DriverKeeper
+from runtime.engine.lease import stack_file
+from runtime.engine.roster import Link, Roster, Task
+from runtime.engine.server import SlotServer
+from runtime.engine.settings import EngineSettings
+from runtime.engine.spec import EngineListener, SlotInfo, TaskSpec
+from runtime.engine.wire import about, key_of
+from runtime.vocabulary import State, TaskId
+
+_log = logging.getLogger(__name__)
+
+LEAK_TIMEOUT = 5.0  # how long a revoked thread may go on before its slot, once free of other tasks, is replaced
+
+
+class SparkEngine:
+    """The engine of port.py. Everything happens on one event loop."""
+
+    def __init__(
+        self,
+        settings: EngineSettings,
+        listener: EngineListener,
+        lease: Callable[[], float] = lambda: math.inf,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """`lease` says for how many seconds this worker's membership in its group is still confirmed."""
+        self._settings = settings
+        self._listener = listener
+        self._lease = lease
+        self._clock = clock
+        self._server = SlotServer(self, clock)
+        self._roster = Roster(settings.slots, settings.slot_wait, clock)
+        self._former_members: dict[TaskId, str] = {}
+        self._keeper: DriverKeeper | None = None
+        self._background: list[asyncio.Task[None]] = []
+        self._closing = False
+
+    # What the herder calls
+
+    @property
+    def slots(self) -> Sequence[SlotInfo]:
+        return [link.info() for _, link in sorted(self._roster.links.items())]
+
+    async def start(self) -> None:
+        await self._server.start()
+        self._keeper = DriverKeeper(
+            self._settings, self._server.port, self._server.token, self._driver_ended, self._driver_line
+        )
+        self._background = [asyncio.create_task(self._keeper.run()), asyncio.create_task(self._watch_slots())]
+
+    def start_task(self, spec: TaskSpec) -> None:
+        former = self._roster.tasks.pop(spec.id, None)
+        if former is not None:
+            self._revoke(former)
+        self._former_members.pop(spec.id, None)
+        self._roster.tasks[spec.id] = Task(spec)
+        self._place()
+
+    async def stop_task(self, task: TaskId, graceful: float) -> bool:
+        stopping = self._roster.tasks.pop(task, None)
+        if stopping is None or stopping.link is None or stopping.ended.is_set():
+            return True
+        stopping.link.send(about("stop", stopping.spec))
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(stopping.ended.wait(), graceful)
+        if stopping.ended.is_set() and not stopping.lost:
+            return True
+        if stopping.member_id:
+            self._former_members[task] = stopping.member_id
+        self._revoke(stopping)
+        return False
+
+    def pause_task(self, task: TaskId, paused: bool) -> None:
+        found = self._roster.tasks.get(task)
+        if found is None or found.ended.is_set():
+            return
+        if found.link is None:
+            found.spec = replace(found.spec, paused=paused)
+        else:
+            found.link.send(about("pause", found.spec, paused=paused))
+
+    def member_id(self, task: TaskId) -> str | None:
+        """The group member id of a task whose stop_task() was False: its consumer may still be in its group."""
+        return self._former_members.get(task)
+
+    async def close(self, graceful: float) -> None:
+        await asyncio.gather(*(self.stop_task(task, graceful) for task in list(self._roster.tasks)))
+        self._closing = True
+        for link in self._roster.links.values():
+            link.send({"op": "leave"})
+        for background in self._background:
+            background.cancel()
+        await asyncio.gather(*self._background, return_exceptions=True)
+        await self._server.close()
+        for link in list(self._roster.links.values()):
+            self._drop(link, "the engine closes", kill=True)
+
+    # What the slots' channel calls
+
+    def link_up(self, link: Link) -> bool:
+        assert self._keeper
+        if self._closing or link.generation != self._keeper.generation:
+            return False
+        former = self._roster.links.get(link.slot)
+        if former is not None:
+            self._drop(former, "another process has taken its place", kill=True)
+        elif not self._roster.links:
+            self._await_missing()
+        self._roster.links[link.slot] = link
+        link.send({"op": "welcome"})
+        _log.info("Slot %d is up (process %d, attempt %d)", link.slot, link.pid, link.attempt)
+        self._listener.slots_changed()
+        if len(self._roster.links) == self._settings.slots:
+            self._keeper.record_archive()
+        return True
+
+    def link_message(self, link: Link, message: Message) -> None:
+        match message["op"]:
+            case "renew":
+                self._renew(link, message["at"])
+            case "log":
+                self._listener.log(message["level"], message["logger"], message["message"], message["context"])
+            case _:
+                task = link.tasks.get(key_of(message))
+                if task is not None:
+                    self._task_report(task, link, message)
+
+    def _renew(self, link: Link, asked_at: float) -> None:
+        link.heard = self._clock()
+        ttl = min(self._settings.lease_ttl, self._lease())
+        if ttl > 0:
+            link.send({"op": "lease", "at": asked_at, "ttl": ttl})
+        if link.leased != (ttl > 0):
+            link.leased = ttl > 0
+            self._place()
+
+    def _task_report(self, task: Task, link: Link, message: Message) -> None:
+        current = self._roster.tasks.get(task.spec.id) is task  # else the herder has stopped it: nobody wants to know
+        match message["op"]:
+            case "state" if current:
+                self._listener.task_state(task.spec.id, task.spec.epoch, State(message["state"]), message["trace"])
+            case "topic" if current:
+                self._listener.task_topic(task.spec.id, task.spec.epoch, message["topic"])
+            case "member":
+                task.member_id = message["member_id"]
+            case "ended":
+                del link.tasks[task.key]
+                task.ended.set()
+
+    def link_down(self, link: Link) -> None:
+        if self._roster.links.get(link.slot) is link:
+            self._drop(link, "its process has ended")
+
+    # Placing
+
+    def _place(self) -> None:
+        for task, link in self._roster.placements():
+            link.send({"op": "start", "spec": task.spec})
+
+    def _await_missing(self) -> None:
+        """Slots are missing that will be back in a moment; those that are there take everything after it."""
+        self._roster.missing_slot()
+        asyncio.get_running_loop().call_later(self._settings.slot_wait + 0.01, self._place)
+
+    def _revoke(self, task: Task) -> None:
+        if task.link is not None and not task.ended.is_set():
+            task.revoked_at = self._clock()
+            task.link.send(about("revoke", task.spec))
+
+    # Losses
+
+    def _drop(self, link: Link, reason: str, kill: bool = False) -> None:
+        """Forget a slot; every task on it is lost."""
+        del self._roster.links[link.slot]
+        link.writer.close()
+        if kill:
+            self._kill(link)
+        for task in link.tasks.values():
+            task.lost = True
+            task.ended.set()
+        lost = [task for task in link.tasks.values() if self._roster.tasks.get(task.spec.id) is task]
+        for task in lost:
+            del self._roster.tasks[task.spec.id]
+        if self._closing:
+            return
+        _log.warning("Slot %d is gone: %s; %d tasks were on it", link.slot, reason, len(lost))
+        self._log_stack(link)
+        self._await_missing()
+        self._listener.slots_changed()
+        for task in lost:
+            reason_of_task = f"slot {link.slot} is gone: {reason}"
+            self._listener.task_lost(task.spec.id, task.spec.epoch, task.member_id, reason_of_task)
+
+    def _kill(self, link: Link) -> None:
+        """For a process that may be stopped or hang: others end by themselves when their connection closes."""
+        if self._settings.local and link.host == socket.gethostname():
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.kill(link.pid, signal.SIGKILL)
+
+    def _log_stack(self, link: Link) -> None:
+        """What the slot was doing when its lease ended, if that is how it ended."""
+        assert self._keeper
+        with contextlib.suppress(OSError):
+            file = stack_file(self._keeper.folder, link.slot, link.pid)
+            stack = file.read_text(errors="replace")
+            file.unlink()
+            if stack:
+                text = f"The lease of slot {link.slot} ended before it was renewed. It was here:\n{stack}"
+                self._listener.log("ERROR", __name__, text, "")
+
+    async def _watch_slots(self) -> None:
+        """Ends slots that do not ask for their lease any more, and those with threads that cannot be revoked."""
+        ttl = self._settings.lease_ttl
+        while True:
+            await asyncio.sleep(ttl / 3)
+            now = self._clock()
+            for link in list(self._roster.links.values()):
+                if now - link.heard > ttl * 4 / 3:
+                    self._drop(link, f"it was not heard of for {now - link.heard:.1f} s", kill=True)
+                elif link.stuck(now - LEAK_TIMEOUT):
+                    _log.warning("Slot %d is replaced: revoked tasks go on in it", link.slot)
+                    link.send({"op": "leave"})
+
+    def _driver_ended(self) -> None:
+        for link in list(self._roster.links.values()):
+            self._drop(link, "Spark's driver has ended", kill=True)
+
+    def _driver_line(self, level: str, line: str) -> None:
+        self._listener.log(level, "runtime.engine.driver", line, "")

@@ -1,0 +1,88 @@
+"""One run of a task in a slot: its thread, and what is asked of it from outside."""
+
+from __future__ import annotations
+
+import threading
+import traceback
+from collections.abc import Callable
+from typing import Protocol
+
+from runtime.engine.spec import TaskSpec
+from runtime.pipeline.log import task_log
+from runtime.pipeline.port import SlotHost
+from runtime.vocabulary import State
+
+
+class Runner(Protocol):
+    """What runs a task. All but run() are called from other threads."""
+
+    def run(self) -> None: ...
+
+    def stop(self) -> None: ...
+
+    def pause(self, paused: bool) -> None: ...
+
+    def revoke(self) -> None: ...
+
+
+RunnerFactory = Callable[[TaskSpec, SlotHost], Runner]
+
+
+class TaskThread:
+    """Makes the runner and runs it. Nothing here blocks the caller, whatever the runner does."""
+
+    def __init__(
+        self, spec: TaskSpec, host: SlotHost, factory: RunnerFactory, ended: Callable[[TaskSpec], None]
+    ) -> None:
+        self.spec = spec
+        self._host = host
+        self._factory = factory
+        self._ended = ended
+        self._lock = threading.Lock()  # guards the two below
+        self._runner: Runner | None = None
+        self._early: list[Callable[[Runner], None]] = []  # asked before there was a runner
+        self._pausing = threading.Lock()
+        self._paused = spec.paused
+
+    def start(self) -> None:
+        threading.Thread(target=self._run, name=str(self.spec.id), daemon=True).start()
+
+    def stop(self) -> None:
+        self._ask(lambda runner: runner.stop())
+
+    def revoke(self) -> None:
+        self._ask(lambda runner: runner.revoke())
+
+    def pause(self, paused: bool) -> None:
+        self._paused = paused
+        self._ask(self._apply_pause)
+
+    def _apply_pause(self, runner: Runner) -> None:
+        with self._pausing:  # two threads may come in any order: both bring the latest wish
+            runner.pause(self._paused)
+
+    def _ask(self, question: Callable[[Runner], None]) -> None:
+        with self._lock:
+            if self._runner is None:
+                self._early.append(question)
+                return
+            runner = self._runner
+        threading.Thread(target=question, args=(runner,), name=f"{self.spec.id}-control", daemon=True).start()
+
+    def _run(self) -> None:
+        with task_log(self.spec, self._host):
+            try:
+                runner = self._factory(self.spec, self._host)
+                self._answer_early(runner)
+                runner.run()
+            except BaseException:  # SystemExit too: a plugin may not end the slot, nor its thread unnoticed
+                self._host.state(self.spec, State.FAILED, traceback.format_exc())
+            finally:
+                self._ended(self.spec)
+
+    def _answer_early(self, runner: Runner) -> None:
+        with self._lock:
+            self._runner = runner
+            early, self._early = self._early, []
+        for question in early:
+            question(runner)

@@ -1,0 +1,73 @@
+"""A task runner for the engine's tests: it behaves as the task's config says. Runs in slots."""
+
+from __future__ import annotations
+
+import logging
+import re
+import threading
+
+from runtime.engine.spec import TaskSpec
+from runtime.pipeline.port import RevokedError, SlotHost
+from runtime.vocabulary import State
+
+
+class ScriptedRunner:
+    """`behaviour`: idle, fail, exit, hog (never lets go of the interpreter), deaf (to stop), leak (to revoke too)."""
+
+    def __init__(self, spec: TaskSpec, host: SlotHost) -> None:
+        self._spec = spec
+        self._host = host
+        self._wake = threading.Event()
+        self._stop = self._revoked = False
+        self._behaviour = spec.config.get("behaviour", "idle")
+
+    def run(self) -> None:
+        if member := self._spec.config.get("member"):
+            self._host.member(self._spec, member)
+        self._host.state(self._spec, State.PAUSED if self._spec.paused else State.RUNNING)
+        getattr(self, f"_{self._behaviour}")()
+
+    def stop(self) -> None:
+        if self._behaviour == "hang":
+            threading.Event().wait()
+        self._stop = self._behaviour not in ("deaf", "leak")
+        self._wake.set()
+
+    def pause(self, paused: bool) -> None:
+        self._host.state(self._spec, State.PAUSED if paused else State.RUNNING)
+
+    def revoke(self) -> None:
+        self._revoked = True
+        self._wake.set()
+
+    def _idle(self) -> None:
+        while not (self._stop or self._revoked):
+            try:
+                self._host.check_lease()
+            except RevokedError:
+                return
+            self._wake.wait(0.1)
+
+    _deaf = _hang = _idle
+
+    def _leak(self) -> None:
+        threading.Event().wait()
+
+    def _fail(self) -> None:
+        raise ValueError("the task has failed as told")
+
+    def _exit(self) -> None:
+        raise SystemExit(3)
+
+    def _talk(self) -> None:
+        logging.getLogger("plugin").info("hello from a plugin")
+        self._host.topic(self._spec, "topic-of-it")
+        self._idle()
+
+    def _flood(self) -> None:
+        for number in range(200_000):
+            self._host.log("INFO", "plugin", f"line {number}", "")
+        self._idle()
+
+    def _hog(self) -> None:
+        re.match(r"(a+)+$", "a" * 60 + "b")
