@@ -42,9 +42,9 @@ class GroupNotEmpty(GroupError):
 class OffsetsRefused(GroupError):
     """Offsets of some partitions were refused."""
 
-    def __init__(self, group: str, partitions: Mapping[tuple[str, int], str]) -> None:
+    def __init__(self, partitions: Mapping[tuple[str, int], str]) -> None:
         details = ", ".join(f"{topic}-{number}: {why}" for (topic, number), why in sorted(partitions.items()))
-        super().__init__(f"offsets of group {group} were refused: {details}")
+        super().__init__(f"offsets were refused: {details}")
         self.partitions = dict(partitions)
 
 
