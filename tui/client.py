@@ -81,9 +81,12 @@ class Connect:
     async def root(self) -> Json:
         return await self._send("GET", "/")
 
-    async def expanded(self) -> Json:
-        """`{name: {"status": …, "info": …}}`; a plain list of names from workers before 2.3."""
-        return await self._send("GET", "/connectors?expand=status&expand=info")
+    async def expanded(self) -> dict[str, Json]:
+        """`{name: {"status": …, "info": …}}` at once; workers before 2.3 list names, and are asked for each."""
+        answer = await self._send("GET", "/connectors?expand=status&expand=info")
+        if isinstance(answer, dict):
+            return answer
+        return {name: {"status": await self.status(name), "info": await self.info(name)} for name in answer}
 
     async def names(self) -> list[str]:
         return list(await self._send("GET", "/connectors"))

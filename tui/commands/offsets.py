@@ -41,7 +41,7 @@ class PatchOffsets(Change):
         pairs = len(self.source_partition), len(self.source_offset)
         refuse(pairs[0] != pairs[1], "each --source-partition needs its --source-offset")
         if self.entries and self.entries != "-" and not self.entries.startswith("@"):
-            parse_entries(self.entries, self.verb)
+            parse_entries(self.entries, "the offsets")
         self._from_flags()
 
     @property
@@ -65,7 +65,7 @@ class PatchOffsets(Change):
         if self.entries == "-" or self.entries.startswith("@"):
             path = self.entries.removeprefix("@")
             return parse_entries(context.read(path), "standard input" if path == "-" else path)
-        return parse_entries(self.entries, self.verb)
+        return parse_entries(self.entries, "the offsets")
 
     async def run(self, context: Context) -> Result:
         entries = self._wanted(context)

@@ -6,7 +6,6 @@ import json
 from typing import Any
 
 from tui import model
-from tui.client import Connect
 from tui.commands.arguments import one_of, option, word, words
 from tui.commands.base import Command, Context
 from tui.commands.result import Result, Table
@@ -37,14 +36,6 @@ class Info(Command):
         return Result(raw=root, text=text, names=(str(root.get("kafka_cluster_id", "")),))
 
 
-async def load(connect: Connect) -> dict[str, model.Connector]:
-    """All connectors in one request; one after another from workers older than 2.3, which know no `expand`."""
-    answer = await connect.expanded()
-    if isinstance(answer, dict):
-        return model.connectors(answer)
-    return {name: model.connector(name, await connect.status(name), await connect.info(name)) for name in answer}
-
-
 class GetConnectors(Command):
     """List connectors with state and tasks, failures first."""
 
@@ -60,7 +51,7 @@ class GetConnectors(Command):
             compiled(self.regex)
 
     async def run(self, context: Context) -> Result:
-        every = await load(context.connect)
+        every = model.connectors(await context.connect.expanded())
         for name in self.names:
             if not any(matches(there, [name]) for there in every):
                 raise NotFound(f"no connector matches {name}" if is_glob(name) else f"Connector {name} not found", 404)

@@ -10,7 +10,7 @@ from typing import Any
 from tui.commands.arguments import Argument
 from tui.commands.base import Command
 from tui.commands.registry import find
-from tui.errors import UsageError
+from tui.errors import UsageError, about
 
 # `{…` is JSON, and so is `[` before what a JSON list can begin with, unless it reads as a glob such as [ab]*.
 _JSON = re.compile(r'\{|\[\s*(?:[{\["\]]|$)')
@@ -86,13 +86,13 @@ def parse(line: str) -> Command | None:
 def command_of(words: Sequence[str]) -> Command:
     """The command of words that a shell has split already."""
     kind, verb_words = find(tuple(words))
-    try:
-        return kind(**arguments_of(kind.arguments(), words[verb_words:]))
-    except UsageError as error:
-        if not error.advice:
-            error.advice = f"usage: {kind.usage()}"
-        error.subject = error.subject or kind.verb
-        raise
+    with about(kind.verb):
+        try:
+            values = arguments_of(kind.arguments(), words[verb_words:])
+        except UsageError as error:
+            error.advice = error.advice or f"usage: {kind.usage()}"
+            raise
+        return kind(**values)
 
 
 def arguments_of(declared: dict[str, Argument[Any]], words: Sequence[str]) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -43,7 +43,7 @@ class Evented:
             response = await self._client.request(call.method, call.path, content=encode(call), headers=headers)
         return decode(response.status_code, response.content)
 
-    async def lines(self, path: str, last_id: str) -> AsyncIterator[str]:
+    async def lines(self, path: str, last_id: str) -> AsyncGenerator[str, None]:
         """The lines of a server-sent event stream, for as long as it is open. NotFound where there is none."""
         headers = {"Accept": "text/event-stream", "Cache-Control": "no-store"}
         if last_id:

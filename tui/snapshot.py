@@ -1,0 +1,80 @@
+"""What the store hands out: immutable views of the cluster, of the connection to it, and what changed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from types import MappingProxyType
+
+from tui.model import Connector
+
+
+class LinkState(Enum):
+    """How the cluster is being watched."""
+
+    CONNECTING = "connecting"  # nothing heard yet
+    LIVE = "live"  # the worker's event stream
+    POLLING = "polling"  # one request per interval
+    LOST = "lost"  # what is shown is stale
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """The connection, in the clock's seconds. `heard_at` is the last sign of life, None before the first."""
+
+    state: LinkState = LinkState.CONNECTING
+    heard_at: float | None = None
+    next_try_at: float | None = None
+    trouble: str = ""
+
+    def text(self, now: float) -> str:
+        """`stale 42 s, next try in 8 s: cannot reach …`; empty words would hide what is wrong."""
+        if self.state is LinkState.LOST:
+            heard = "no answer yet" if self.heard_at is None else f"stale {max(0, now - self.heard_at):.0f} s"
+            wait = max(0.0, (self.next_try_at or now) - now)
+            return f"{heard}, next try in {wait:.0f} s: {self.trouble}" if wait else f"{heard}, trying: {self.trouble}"
+        return str(self.state.value)
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """All connectors at one moment. `since` has the time at which a state was seen to begin; it is unknown (absent)
+    for states that were there before we looked."""
+
+    connectors: Mapping[str, Connector] = field(default_factory=lambda: MappingProxyType({}))
+    since: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
+    link: Link = field(default_factory=Link)
+
+
+@dataclass(frozen=True, slots=True)
+class Diff:
+    """Names that came, changed and went since the snapshot before; `link` if the connection's state did."""
+
+    added: frozenset[str] = frozenset()
+    changed: frozenset[str] = frozenset()
+    removed: frozenset[str] = frozenset()
+    link: bool = False
+
+    def __bool__(self) -> bool:
+        return bool(self.added or self.changed or self.removed or self.link)
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """A line from our worker's `log` or `notice` events."""
+
+    time: float | str
+    level: str
+    message: str
+    connector: str = ""
+    task: int | None = None
+
+
+@dataclass(slots=True)
+class Ledger:
+    """The store's own state: raw answers beside what was made of them, so that what did not change is not made anew."""
+
+    raw: dict[str, object] = field(default_factory=dict)
+    connectors: dict[str, Connector] = field(default_factory=dict)
+    since: dict[str, float] = field(default_factory=dict)

@@ -1,0 +1,234 @@
+"""The cluster as the screen sees it: events or polling → snapshots → differences, to whoever subscribed.
+
+    CONNECTING ─► LIVE | POLLING ─► LOST ─► (back-off, at most a minute) ─► LIVE | POLLING ─► …
+
+Our worker has `GET /events`; where that is refused the connector list is polled. Nothing here knows Textual.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+import time
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from contextlib import aclosing, suppress
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import Any
+
+from tui import model, sse
+from tui.client import Connect
+from tui.errors import HeadraceError, Refused, ServerTrouble, TimedOut, Unreachable
+from tui.snapshot import Diff, Ledger, Link, LinkState, Notice, Snapshot
+
+Lines = Callable[[str, str], AsyncGenerator[str, None]]  # (path, last event id) → lines of an event stream
+Subscriber = Callable[[Snapshot, Diff], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How often to look and to try again, in seconds."""
+
+    interval: float = 2.0
+    first_retry: float = 1.0
+    longest_retry: float = 60.0
+    jitter: float = 0.2  # share of a pause, so that many consoles do not ask in step
+    patience: float = 15.0  # for one refresh
+    gather: float = 0.05  # events within it reach subscribers as one difference
+
+
+class Store:
+    """Watches one cluster while `run` runs. Subscribers are called on its event loop."""
+
+    def __init__(
+        self,
+        connect: Connect,
+        lines: Lines | None = None,
+        *,
+        pace: Pace = Pace(),
+        clock: Callable[[], float] = time.time,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        chance: Callable[[], float] = random.random,
+    ) -> None:
+        self.connect, self.lines, self.pace = connect, lines, pace
+        self._clock, self._sleep, self._chance = clock, sleep, chance
+        self._ledger = Ledger()
+        self._subscribers: list[Subscriber] = []
+        self._listeners: list[Callable[[Notice], None]] = []
+        self._wake = asyncio.Event()
+        self._last_id = ""
+        self._flush_handle: asyncio.TimerHandle | None = None
+        self.snapshot = Snapshot()
+
+    def subscribe(self, subscriber: Subscriber) -> Callable[[], None]:
+        """Calls it for every change from now on; the answer ends that."""
+        self._subscribers.append(subscriber)
+        return lambda: self._subscribers.remove(subscriber)
+
+    def on_notice(self, listener: Callable[[Notice], None]) -> Callable[[], None]:
+        self._listeners.append(listener)
+        return lambda: self._listeners.remove(listener)
+
+    def refresh(self) -> None:
+        """Looks as soon as possible, without waiting for the interval or the back-off."""
+        self._wake.set()
+
+    async def run(self) -> None:
+        """Watches until cancelled; no failure of the cluster ends it."""
+        failures = 0
+        while True:
+            try:
+                await self._watch()
+            except HeadraceError as error:
+                heard = self.snapshot.link.state in (LinkState.LIVE, LinkState.POLLING)
+                failures = 1 if heard else failures + 1
+                wait = self._jittered(min(self.pace.first_retry * 2 ** (failures - 1), self.pace.longest_retry))
+                link = self.snapshot.link
+                self._publish(Link(LinkState.LOST, link.heard_at, self._clock() + wait, str(error)))
+                await self._pause(wait)
+
+    async def _watch(self) -> None:
+        """Listens, or polls where there is nothing to listen to; ends by raising what went wrong."""
+        if self.lines is not None:
+            try:
+                await self._listen(self.lines)
+            except Refused as error:
+                if error.status >= 500:
+                    raise
+        while True:
+            await self._poll()
+            await self._pause(self._jittered(self.pace.interval))
+
+    # Polling
+
+    async def _poll(self) -> None:
+        try:
+            async with asyncio.timeout(self.pace.patience):
+                answer = await self.connect.expanded()
+        except TimeoutError:
+            raise TimedOut(f"{self.connect.url} gave no answer within {self.pace.patience:g} s") from None
+        self._replace(answer)
+        self._publish(Link(LinkState.POLLING, self._clock()))
+
+    # Listening
+
+    async def _listen(self, lines: Lines) -> None:
+        async with aclosing(lines("/events", self._last_id)) as stream:
+            async for event in sse.parse(self._heard(stream)):
+                self._last_id = event.id
+                try:
+                    self._apply(event)
+                except (ValueError, KeyError, TypeError, AttributeError) as error:
+                    raise ServerTrouble(f"a {event.name} event makes no sense: {error!r}", 200) from error
+        raise Unreachable(f"{self.connect.url} closed the event stream")
+
+    async def _heard(self, lines: AsyncIterator[str]) -> AsyncIterator[str]:
+        """Each line, comments too, is a sign of life."""
+        async for line in lines:
+            self._link_live()
+            yield line
+
+    def _link_live(self) -> None:
+        link = Link(LinkState.LIVE, self._clock())
+        if self.snapshot.link.state is LinkState.LIVE:
+            self.snapshot = replace(self.snapshot, link=link)
+        elif self.snapshot.connectors or self._last_id:
+            self._publish(link)
+
+    def _apply(self, event: sse.ServerEvent) -> None:
+        """Events of a kind we do not know are a newer worker's, and left alone."""
+        if event.name not in ("snapshot", "connector", "removed", "log", "notice"):
+            return
+        data = json.loads(event.data)
+        if event.name == "snapshot":
+            self._replace(data["connectors"])
+            self._publish(Link(LinkState.LIVE, self._clock()))
+        elif event.name == "connector":
+            self._put(data["name"], {"status": data.get("status"), "info": data.get("info")})
+            self._flush_soon()
+        elif event.name == "removed":
+            self._remove(data["name"])
+            self._flush_soon()
+        else:
+            self._notify(data)
+
+    def _notify(self, data: dict[str, Any]) -> None:
+        notice = Notice(
+            time=data.get("time", ""),
+            level=str(data.get("level", "info")),
+            message=str(data.get("message", "")),
+            connector=data.get("connector") or "",
+            task=data.get("task"),
+        )
+        for listener in list(self._listeners):
+            listener(notice)
+
+    # The ledger, and what subscribers see of it
+
+    def _replace(self, raw: dict[str, Any]) -> None:
+        for name in self._ledger.raw.keys() - raw.keys():
+            self._remove(name)
+        for name, part in raw.items():
+            self._put(name, part)
+
+    def _put(self, name: str, part: Any) -> None:
+        ledger = self._ledger
+        if name in ledger.raw and ledger.raw[name] == part:
+            return
+        before = ledger.connectors.get(name)
+        now = model.connector(name, part.get("status"), part.get("info"))
+        if before is not None and before.overall != now.overall:
+            ledger.since[name] = self._clock()
+        ledger.raw[name], ledger.connectors[name] = part, now
+
+    def _remove(self, name: str) -> None:
+        for table in (self._ledger.raw, self._ledger.connectors, self._ledger.since):
+            table.pop(name, None)
+
+    def _flush_soon(self) -> None:
+        if self._flush_handle is None:
+            self._flush_handle = asyncio.get_running_loop().call_later(self.pace.gather, self._flush)
+
+    def _flush(self) -> None:
+        self._flush_handle = None
+        self._publish(self.snapshot.link)
+
+    def _publish(self, link: Link) -> None:
+        """Makes the ledger's state the snapshot, and tells subscribers what is different."""
+        before, ledger = self.snapshot, self._ledger
+        now = Snapshot(MappingProxyType(dict(ledger.connectors)), MappingProxyType(dict(ledger.since)), link)
+        self.snapshot = now
+        diff = difference(before, now)
+        if diff:
+            for subscriber in list(self._subscribers):
+                subscriber(now, diff)
+
+    async def _pause(self, seconds: float) -> None:
+        """Sleeps, unless somebody wants to know now."""
+        waiters = [asyncio.ensure_future(self._wake.wait()), asyncio.ensure_future(self._sleep(seconds))]
+        try:
+            await asyncio.wait(waiters, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            self._wake.clear()
+            for waiter in waiters:
+                waiter.cancel()
+            with suppress(asyncio.CancelledError):
+                await asyncio.gather(*waiters, return_exceptions=True)
+
+    def _jittered(self, seconds: float) -> float:
+        return seconds * (1 + self.pace.jitter * (2 * self._chance() - 1))
+
+
+def difference(before: Snapshot, now: Snapshot) -> Diff:
+    """What did not change is the same object, so that 1,000 comparisons cost next to nothing."""
+    old, new = before.connectors, now.connectors
+    changed = (name for name in old.keys() & new.keys() if old[name] is not new[name])
+    # While lost, each failed try moves the time of the next one: that is news too.
+    link = before.link.state is not now.link.state or now.link.state is LinkState.LOST
+    return Diff(
+        added=frozenset(new.keys() - old.keys()),
+        changed=frozenset(name for name in changed if old[name] != new[name]),
+        removed=frozenset(old.keys() - new.keys()),
+        link=link,
+    )
