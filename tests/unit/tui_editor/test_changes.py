@@ -1,0 +1,77 @@
+"""Only what differs is sent; a running connector's own way forward is nobody's conflict."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tui.editor.changes import Kind, changes, conflicts, inverse, left_out
+from tui.model import Offset
+
+
+def sink(partition: int | str, offset: Any) -> Offset:
+    return Offset(
+        {"kafka_topic": "a", "kafka_partition": partition}, None if offset is None else {"kafka_offset": offset}
+    )
+
+
+BASE = [sink(0, 5), sink(1, 6), sink(2, 7)]
+
+
+def test_only_what_differs() -> None:
+    found = changes(BASE, [sink(0, 5), sink("1", "6"), sink(2, 4)])
+    assert [(change.kind, change.entry["offset"], change.step) for change in found] == [
+        (Kind.ALTER, {"kafka_offset": 4}, "−3")
+    ]
+
+
+def test_null_resets_and_resets_nothing_twice() -> None:
+    assert [change.kind for change in changes(BASE, [sink(0, None), sink(9, None)])] == [Kind.RESET]
+
+
+def test_new_and_left_out() -> None:
+    wanted = [sink(0, 5), sink(9, 1)]
+    assert [change.kind for change in changes(BASE, wanted)] == [Kind.NEW]
+    assert left_out(BASE, wanted) == [sink(1, 6), sink(2, 7)]
+
+
+def test_true_is_not_one() -> None:
+    assert changes([Offset({"a": 1}, {"x": 1})], [Offset({"a": 1}, {"x": True})])
+    assert not changes([Offset({"a": 1}, {"x": 1, "y": 2})], [Offset({"a": 1}, {"y": 2, "x": 1})])
+
+
+@given(
+    st.dictionaries(st.integers(0, 5), st.none() | st.integers(0, 9)),
+    st.dictionaries(st.integers(0, 5), st.integers(0, 9)),
+)
+def test_the_inverse_undoes(wanted: dict[int, int | None], before: dict[int, int]) -> None:
+    base = [sink(*item) for item in before.items()]
+    made = changes(base, [sink(*item) for item in wanted.items()])
+    state = dict(before)
+    for change in [*made, *inverse(made)]:
+        partition = change.partition["kafka_partition"]
+        if change.after is None:
+            state.pop(partition, None)
+        else:
+            state[partition] = change.after["kafka_offset"]
+    assert state == before
+
+
+@pytest.mark.parametrize(
+    ("now", "ran", "conflicting"),
+    [
+        ([sink(0, 5)], False, False),
+        ([sink(0, 6)], False, True),
+        ([sink(0, 6)], True, False),
+        ([sink(0, 4)], True, True),
+        ([], True, True),
+        ([], False, True),
+        ([sink(0, 5), sink(1, 99)], False, False),  # somebody changed what we leave alone
+    ],
+)
+def test_conflicts(now: list[Offset], ran: bool, conflicting: bool) -> None:
+    made = changes([sink(0, 5)], [sink(0, 1)])
+    assert bool(conflicts([sink(0, 5)], now, made, ran)) is conflicting

@@ -1,0 +1,98 @@
+"""What the editor says about a text before the server sees it."""
+
+from __future__ import annotations
+
+import pytest
+
+from tui.editor import partitions
+from tui.editor.checks import check
+from tui.model import Connector, Offset
+
+SINK = Connector("s", "sink", "STOPPED", config={"connector.class": "FileStreamSink", "topics": "a, b"})
+FILE = Connector("f", "source", "STOPPED", config={"connector.class": "x.FileStreamSource", "file": "/in"})
+OTHER = Connector("o", "source", "STOPPED", config={"connector.class": "com.example.Jdbc"})
+SINKS = [Offset({"kafka_topic": "a", "kafka_partition": 0}, {"kafka_offset": 5})]
+FILES = [Offset({"filename": "/in"}, {"position": 12})]
+JDBC = [Offset({"table": "t"}, {"id": 3, "at": "2026-01-01"})]
+
+
+def says(connector: Connector, known: list[Offset], text: str) -> tuple[list[str], list[str]]:
+    found = check(text, connector, known)
+    return [str(one) for one in found.errors], [str(one) for one in found.warnings]
+
+
+@pytest.mark.parametrize(("connector", "known"), [(SINK, SINKS), (FILE, FILES), (OTHER, JDBC)])
+def test_the_untouched_document_is_clean(connector: Connector, known: list[Offset]) -> None:
+    text = partitions.document(known)
+    assert says(connector, known, text) == ([], [])
+    assert check(text, connector, known).entries == tuple(known)
+
+
+def test_templates_are_clean() -> None:
+    for connector in (SINK, FILE, OTHER):
+        assert says(connector, [], partitions.template(connector)) == ([], [])
+
+
+def test_the_bare_list_and_an_empty_one() -> None:
+    assert check('[{"partition": {"filename": "/in"}, "offset": null}]', FILE, FILES).entries[0].offset is None
+    assert says(FILE, FILES, "[]") == ([], [])
+    assert says(FILE, [], partitions.document([])) == ([], [])
+
+
+@pytest.mark.parametrize(
+    ("connector", "entry", "message"),
+    [
+        (FILE, '{"partition": {"filename": "/in"}, "offset": {"position": -1}}', "must not be negative"),
+        (FILE, '{"partition": {"filename": "/in"}, "offset": {"position": "1"}}', "whole number"),
+        (FILE, '{"partition": {"filename": "/in"}, "offset": {"position": true}}', "whole number"),
+        (FILE, '{"partition": {"filename": "/in"}, "offset": {"position": 1.0}}', "whole number"),
+        (FILE, '{"partition": {"filename": "/in"}, "offset": {"position": 9223372036854775808}}', "64-bit"),
+        (FILE, '{"partition": {"filename": "/in"}, "offset": {"pos": 1}}', "position"),
+        (FILE, '{"partition": {"file": "/in"}, "offset": null}', "filename"),
+        (FILE, '{"partition": {"filename": "/in"}}', '"offset" is missing'),
+        (FILE, '{"partition": null, "offset": null}', "partition must be an object"),
+        (FILE, '{"partition": {"filename": "/in"}, "offset": 3}', "null to reset"),
+        (FILE, '{"partition": {"filename": "/in"}, "offset": null, "x": 1}', 'unknown key "x"'),
+        (FILE, "3", "an object with"),
+        (SINK, '{"partition": {"kafka_topic": "a"}, "offset": null}', "kafka_partition"),
+        (SINK, '{"partition": {"kafka_topic": 1, "kafka_partition": 0}, "offset": null}', "must be text"),
+        (SINK, '{"partition": {"kafka_topic": "a", "kafka_partition": "x"}, "offset": null}', "whole number"),
+        (SINK, '{"partition": {"kafka_topic": "a", "kafka_partition": -1}, "offset": null}', "negative"),
+        (SINK, '{"partition": {"kafka_topic": "a", "kafka_partition": 0}, "offset": {"offset": 1}}', "kafka_offset"),
+        (SINK, '{"partition": {"kafka_topic": "a", "kafka_partition": 0}, "offset": {"kafka_offset": 1.5}}', "whole"),
+    ],
+)
+def test_errors(connector: Connector, entry: str, message: str) -> None:
+    errors, _ = says(connector, [], f'{{"offsets": [\n{entry}\n]}}')
+    assert len(errors) == 1 and message in errors[0] and errors[0].startswith("line 2, column ")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"), [("3", "in [ ]"), ("{}", "is missing"), ('{"offsets": [], "y": 1}', '"y"')]
+)
+def test_documents_of_the_wrong_shape(text: str, message: str) -> None:
+    errors, _ = says(OTHER, [], text)
+    assert any(message in error for error in errors)
+
+
+def test_the_same_partition_twice_however_it_is_spelled() -> None:
+    one = '{"partition": {"kafka_topic": "a", "kafka_partition": 0}, "offset": null}'
+    two = '{"partition": {"kafka_partition": "0", "kafka_topic": "a"}, "offset": null}'
+    errors, _ = says(SINK, SINKS, f"[{one},\n{two}]")
+    assert errors == ["line 2, column 15: the same partition as in entry 1"]
+
+
+@pytest.mark.parametrize(
+    ("connector", "known", "entry", "message"),
+    [
+        (SINK, SINKS, '{"partition": {"kafka_topic": "z", "kafka_partition": 0}, "offset": null}', "does not read"),
+        (SINK, SINKS, '{"partition": {"kafka_topic": "b", "kafka_partition": 7}, "offset": null}', "a new partition"),
+        (FILE, FILES, '{"partition": {"filename": "/inn"}, "offset": {"position": 1}}', "a new partition"),
+        (OTHER, JDBC, '{"partition": {"table": "t"}, "offset": {"id": "3", "at": ""}}', "a whole number"),
+        (OTHER, JDBC, '{"partition": {"table": "t"}, "offset": {"id": 3}}', '"at" is missing'),
+        (OTHER, JDBC, '{"partition": {"table": "t"}, "offset": {"id": 3, "at": "", "it": 1}}', '"it" is not in'),
+    ],
+)
+def test_warnings(connector: Connector, known: list[Offset], entry: str, message: str) -> None:
+    errors, warnings = says(connector, known, f"[{entry}]")
+    assert not errors and any(message in warning for warning in warnings)

@@ -1,0 +1,70 @@
+"""Syntax errors stand at the right line and column; every value knows its place."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tui.editor.places import BadJson, Place, parse
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
+    max_leaves=20,
+)
+
+
+@given(JSON, st.sampled_from([None, 1, 4]))
+def test_reads_what_python_writes(value: object, indent: int | None) -> None:
+    assert parse(json.dumps(value, indent=indent)).value == value
+    assert parse(json.dumps(value, indent=indent, ensure_ascii=False)).value == value
+
+
+@given(st.text(max_size=40))
+def test_any_text_is_read_or_refused_with_a_place_inside(text: str) -> None:
+    try:
+        parse(text)
+    except BadJson as error:
+        lines = text.split("\n")
+        assert 1 <= error.place.line <= len(lines)
+        assert 1 <= error.place.column <= len(lines[error.place.line - 1]) + 1
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "words"),
+    [
+        ('{"a": 1,}', (1, 8), "comma before }"),
+        ("[1,\n 2,\n]", (2, 3), "comma before ]"),
+        ('{"a": 1\n "b": 2}', (2, 2), "comma or }"),
+        ("{a: 1}", (1, 2), "double quotes"),
+        ('{"a" 1}', (1, 6), "colon"),
+        ('{"a": 1, "a": 2}', (1, 10), "twice"),
+        ('{"a": tru}', (1, 7), "tru is no JSON value"),
+        ('{"a": NaN}', (1, 7), "NaN"),
+        ('{"a": 012}', (1, 7), "'012' is no number"),
+        ('{"a": 1.}', (1, 7), "'1.' is no number"),
+        ('{"a": "x}', (1, 7), "closing quote"),
+        ('{"a": "x\n"}', (1, 9), "line break"),
+        ('{"a": [1', (1, 7), "never closed by ]"),
+        ('{"a":', (1, 6), "the text ends"),
+        ("", (1, 1), "the text ends"),
+        ("{}\n{}", (2, 1), "after the end"),
+        ("[" * 100, (1, 66), "nested"),
+    ],
+)
+def test_errors(text: str, place: tuple[int, int], words: str) -> None:
+    with pytest.raises(BadJson) as caught:
+        parse(text)
+    assert words in caught.value.message
+    assert (caught.value.place.line, caught.value.place.column) == place
+
+
+def test_places_of_values() -> None:
+    parsed = parse('{"offsets": [\n  {"partition": {"a": 1},\n   "offset": null}\n]}')
+    assert parsed.place(("offsets", 0)) == Place(2, 3)
+    assert parsed.place(("offsets", 0, "partition", "a")) == Place(2, 23)
+    assert parsed.place(("offsets", 0, "offset")) == Place(3, 14)
+    assert parsed.place(("offsets", 0, "missing")) == Place(2, 3)

@@ -1,0 +1,1 @@
+"""Editing offsets as JSON: places, shapes, differences, and applying them. Knows nothing of Textual."""

@@ -1,0 +1,129 @@
+"""What an edited text would change: only that is sent, and only that is shown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+from tui.editor import partitions
+from tui.model import Offset
+
+Json = Any
+
+
+class Kind(Enum):
+    ALTER = "alter"
+    RESET = "reset"
+    NEW = "new"
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One partition: from `before` (None: it has none) to `after` (None: reset)."""
+
+    kind: Kind
+    partition: Json
+    before: Json
+    after: Json
+
+    @property
+    def entry(self) -> dict[str, Json]:
+        """As PATCH takes it."""
+        return {"partition": self.partition, "offset": self.after}
+
+    @property
+    def step(self) -> str:
+        """How far a number moves: `−8`, `+1,200`; empty where that cannot be said."""
+        before, after = _number(self.before), _number(self.after)
+        if before is None or after is None:
+            return ""
+        return f"{after - before:+,}".replace("-", "−")
+
+
+def _number(offset: Json) -> int | None:
+    """The only number of an offset with a single field."""
+    if not isinstance(offset, dict) or len(offset) != 1:
+        return None
+    (value,) = offset.values()
+    if isinstance(value, str) and value.isascii() and value.isdecimal():
+        return int(value)
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def same(one: Json, other: Json) -> bool:
+    """Whether two offsets mean the same; a sink's number may be text, and 1 is not true."""
+    if isinstance(one, dict) and isinstance(other, dict) and one.keys() == other.keys() == {"kafka_offset"}:
+        return str(one["kafka_offset"]) == str(other["kafka_offset"])
+    return partitions.compact(one) == partitions.compact(other) or (
+        isinstance(one, dict)
+        and isinstance(other, dict)
+        and one.keys() == other.keys()
+        and all(same(one[name], other[name]) for name in one)
+    )
+
+
+def changes(base: Sequence[Offset], wanted: Sequence[Offset]) -> list[Change]:
+    """In the order of the text. What is not in the text stays as it is."""
+    before = {partitions.key(entry.partition): entry.offset for entry in base}
+    found = []
+    for entry in wanted:
+        key = partitions.key(entry.partition)
+        old = before.get(key)
+        if entry.offset is None:
+            if old is not None:
+                found.append(Change(Kind.RESET, entry.partition, old, None))
+        elif old is None:
+            found.append(Change(Kind.NEW, entry.partition, None, entry.offset))
+        elif not same(old, entry.offset):
+            found.append(Change(Kind.ALTER, entry.partition, old, entry.offset))
+    return found
+
+
+def left_out(base: Sequence[Offset], wanted: Sequence[Offset]) -> list[Offset]:
+    """Those that are not in the text any more, and so stay."""
+    there = {partitions.key(entry.partition) for entry in wanted}
+    return [entry for entry in base if partitions.key(entry.partition) not in there]
+
+
+def inverse(made: Sequence[Change]) -> list[Change]:
+    """What undoes them: a new partition is reset, a reset one set again."""
+    back = []
+    for change in made:
+        kind = Kind.RESET if change.before is None else Kind.NEW if change.after is None else Kind.ALTER
+        back.append(Change(kind, change.partition, change.after, change.before))
+    return back
+
+
+@dataclass(frozen=True, slots=True)
+class Conflict:
+    """A partition that is about to be changed is not as it was when editing began."""
+
+    partition: Json
+    was: Json
+    now: Json
+
+
+def conflicts(base: Sequence[Offset], now: Sequence[Offset], made: Sequence[Change], ran: bool) -> list[Conflict]:
+    """Whom somebody else has changed meanwhile, among those about to be changed. While the connector ran (`ran`),
+    its own way forward is no conflict: that is what running means; going back or vanishing is."""
+    before = {partitions.key(entry.partition): entry.offset for entry in base}
+    after = {partitions.key(entry.partition): entry.offset for entry in now}
+    found = []
+    for change in made:
+        key = partitions.key(change.partition)
+        was, seen = before.get(key), after.get(key)
+        if not same(was, seen) and not (ran and _moved_on(was, seen)):
+            found.append(Conflict(change.partition, was, seen))
+    return found
+
+
+def _moved_on(was: Json, now: Json) -> bool:
+    """Whether a running connector may have brought it there by itself."""
+    if was is None:
+        return True
+    if not isinstance(was, dict) or not isinstance(now, dict):
+        return False
+    numbers = [(value, now.get(name)) for name, value in was.items() if isinstance(value, int)]
+    return all(isinstance(there, int) and there >= value for value, there in numbers)

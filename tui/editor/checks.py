@@ -1,0 +1,203 @@
+"""What can be said about edited offsets before the server is asked: errors stop, warnings are said."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+from tui.editor import partitions
+from tui.editor.places import BadJson, Parsed, Path, Place, parse
+from tui.model import Connector, Offset
+
+Json = Any
+
+
+class Gravity(Enum):
+    ERROR = "error"
+    WARNING = "warning"
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing found, at a place in the text."""
+
+    gravity: Gravity
+    message: str
+    place: Place
+
+    def __str__(self) -> str:
+        return f"{self.place}: {self.message}"
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """The entries of a text, and what is to be said about them."""
+
+    entries: tuple[Offset, ...]
+    problems: tuple[Problem, ...]
+
+    @property
+    def errors(self) -> tuple[Problem, ...]:
+        return tuple(problem for problem in self.problems if problem.gravity is Gravity.ERROR)
+
+    @property
+    def warnings(self) -> tuple[Problem, ...]:
+        return tuple(problem for problem in self.problems if problem.gravity is Gravity.WARNING)
+
+
+def check(text: str, connector: Connector, known: Sequence[Offset]) -> Checked:
+    """Syntax, then shape, then what the kind of connector demands, then what looks unlike the offsets there are."""
+    try:
+        parsed = parse(text)
+    except BadJson as error:
+        return Checked((), (Problem(Gravity.ERROR, error.message, error.place),))
+    return _Check(parsed, connector, known).run()
+
+
+class _Check:
+    def __init__(self, parsed: Parsed, connector: Connector, known: Sequence[Offset]) -> None:
+        self.parsed, self.connector, self.known = parsed, connector, known
+        self.problems: list[Problem] = []
+        self.base: Path = ()
+
+    def run(self) -> Checked:
+        entries = [offset for path, entry in self._raw_entries() if (offset := self._entry(path, entry))]
+        if not any(problem.gravity is Gravity.ERROR for problem in self.problems):
+            self._twice()
+        self.problems.sort(key=lambda problem: (problem.gravity is Gravity.WARNING, problem.place))
+        return Checked(tuple(entries), tuple(self.problems))
+
+    def _say(self, gravity: Gravity, path: Path, message: str) -> None:
+        self.problems.append(Problem(gravity, message, self.parsed.place(path)))
+
+    def _error(self, path: Path, message: str) -> None:
+        self._say(Gravity.ERROR, path, message)
+
+    def _raw_entries(self) -> Iterator[tuple[Path, Json]]:
+        """`{"offsets": […]}`, or the bare list."""
+        value = self.parsed.value
+        if isinstance(value, dict):
+            stray = [name for name in value if name != "offsets"]
+            if stray:
+                self._error((stray[0],), f'unknown key "{stray[0]}": only "offsets" is known here')
+            if "offsets" not in value:
+                self._error((), 'the key "offsets" is missing')
+            value, self.base = value.get("offsets", []), ("offsets",)
+        if not isinstance(value, list):
+            self._error(self.base, "a list of offsets is expected, in [ ]")
+            return
+        for place, entry in enumerate(value):
+            yield (*self.base, place), entry
+
+    def _entry(self, path: Path, entry: Json) -> Offset | None:
+        if not isinstance(entry, dict):
+            self._error(path, 'an object with "partition" and "offset" is expected')
+            return None
+        for name in entry:
+            if name not in ("partition", "offset"):
+                self._error((*path, name), f'unknown key "{name}": an entry has "partition" and "offset"')
+        for name in ("partition", "offset"):
+            if name not in entry:
+                self._error(path, f'"{name}" is missing' + (" (null resets it)" if name == "offset" else ""))
+        if not {"partition", "offset"} <= entry.keys():
+            return None
+        found = Offset(entry["partition"], entry["offset"])
+        self._shape(path, found)
+        return found
+
+    def _shape(self, path: Path, entry: Offset) -> None:
+        if not isinstance(entry.partition, dict):
+            self._error((*path, "partition"), "the partition must be an object, in { }")
+            return
+        if entry.offset is not None and not isinstance(entry.offset, dict):
+            self._error((*path, "offset"), "the offset must be an object in { }, or null to reset it")
+            return
+        before = len(self.problems)
+        if self.connector.type == "sink":
+            self._sink(path, entry)
+        elif partitions.is_file_source(self.connector):
+            self._file_source(path, entry)
+        if len(self.problems) == before:
+            self._likeness(path, entry)
+
+    def _sink(self, path: Path, entry: Offset) -> None:
+        """As Connect itself demands of every sink."""
+        partition, offset = entry.partition, entry.offset
+        for name in ("kafka_topic", "kafka_partition"):
+            if name not in partition:
+                self._error((*path, "partition"), f'a sink\'s partition needs "{name}"')
+        if not isinstance(partition.get("kafka_topic", ""), str):
+            self._error((*path, "partition", "kafka_topic"), "kafka_topic must be text")
+        if "kafka_partition" in partition:
+            self._natural((*path, "partition", "kafka_partition"), partition["kafka_partition"], text_too=True)
+        if offset is not None and "kafka_offset" not in offset:
+            self._error((*path, "offset"), 'a sink\'s offset needs "kafka_offset", or is null')
+        elif offset is not None:
+            self._natural((*path, "offset", "kafka_offset"), offset["kafka_offset"], text_too=True)
+
+    def _file_source(self, path: Path, entry: Offset) -> None:
+        partition, offset = entry.partition, entry.offset
+        if not isinstance(partition.get("filename"), str):
+            self._error((*path, "partition"), 'the partition of a file source is {"filename": "…"}')
+        if offset is not None and "position" not in offset:
+            self._error((*path, "offset"), 'the offset of a file source is {"position": N}, or null')
+        elif offset is not None:
+            self._natural((*path, "offset", "position"), offset["position"])
+
+    def _natural(self, path: Path, value: Json, text_too: bool = False) -> None:
+        if text_too and isinstance(value, str) and value.isascii() and value.isdecimal():
+            return
+        if not isinstance(value, int) or isinstance(value, bool):
+            self._error(path, f"{path[-1]} must be a whole number")
+        elif value < 0:
+            self._error(path, f"{path[-1]} must not be negative")
+        elif value >= 2**63:
+            self._error(path, f"{path[-1]} is larger than a 64-bit number")
+
+    def _likeness(self, path: Path, entry: Offset) -> None:
+        """A partition nobody has seen, or an offset unlike the present one, is most often a typing mistake."""
+        same = [offset for offset in self.known if partitions.key(offset.partition) == partitions.key(entry.partition)]
+        if not same:
+            self._unknown(path, entry)
+        models = same or list(self.known)
+        if entry.offset is None or not models or not isinstance(models[0].offset, dict):
+            return
+        wanted = models[0].offset
+        for name, value in entry.offset.items():
+            if name not in wanted:
+                self._say(Gravity.WARNING, (*path, "offset", name), f'"{name}" is not in the present offset')
+            elif wanted[name] is not None and type(value) is not type(wanted[name]):
+                kind = _KINDS.get(type(wanted[name]), "of another type")
+                self._say(Gravity.WARNING, (*path, "offset", name), f'"{name}" is {kind} in the present offset')
+        for name in wanted:
+            if name not in entry.offset:
+                self._say(Gravity.WARNING, (*path, "offset"), f'"{name}" is missing; the present offset has it')
+
+    def _unknown(self, path: Path, entry: Offset) -> None:
+        """Whether the connector can have this partition at all."""
+        topics = [topic.strip() for topic in self.connector.config.get("topics", "").split(",") if topic.strip()]
+        topic = entry.partition.get("kafka_topic")
+        if self.connector.type == "sink" and topics and topic not in topics:
+            self._say(Gravity.WARNING, (*path, "partition"), f"the connector does not read the topic {topic}")
+        elif self.known:
+            self._say(Gravity.WARNING, (*path, "partition"), "a new partition: the connector has no offset for it yet")
+
+    def _twice(self) -> None:
+        seen: dict[str, int] = {}
+        for place, (path, entry) in enumerate(self._raw_entries()):
+            key = partitions.key(entry["partition"])
+            if key in seen:
+                self._error((*path, "partition"), f"the same partition as in entry {seen[key] + 1}")
+            seen.setdefault(key, place)
+
+
+_KINDS: dict[type, str] = {
+    str: "text",
+    int: "a whole number",
+    float: "a number",
+    bool: "true or false",
+    dict: "an object",
+    list: "a list",
+}

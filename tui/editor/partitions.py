@@ -1,0 +1,69 @@
+"""Partitions and offsets as people see them, and as keys that do not depend on the order of JSON's fields."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import Any
+
+from tui.model import Connector, Offset
+
+Json = Any
+
+
+def key(partition: Json) -> str:
+    """The same for the same partition, however it is spelled; a sink's number may be text."""
+    if isinstance(partition, dict) and "kafka_topic" in partition and "kafka_partition" in partition:
+        return f"kafka {partition['kafka_topic']} {partition['kafka_partition']}"
+    return json.dumps(partition, sort_keys=True, ensure_ascii=False)
+
+
+def compact(value: Json) -> str:
+    """One line of JSON, with a blank after commas and colons: it is read by people."""
+    return json.dumps(value, ensure_ascii=False)
+
+
+def shown(partition: Json) -> str:
+    """`orders-3` for a topic's partition; the value alone where a source partition has a single field."""
+    if isinstance(partition, dict):
+        if {"kafka_topic", "kafka_partition"} <= partition.keys():
+            return f"{partition['kafka_topic']}-{partition['kafka_partition']}"
+        if len(partition) == 1:
+            ((name, value),) = partition.items()
+            return f"{name} {value if isinstance(value, str) else compact(value)}"
+    return compact(partition)
+
+
+def shown_offset(offset: Json) -> str:
+    """`position 12`; `reset` for null, since that is what it does."""
+    if offset is None:
+        return "reset"
+    if isinstance(offset, dict) and len(offset) == 1:
+        ((name, value),) = offset.items()
+        plain = isinstance(value, str | int | float) and not isinstance(value, bool)
+        return f"{name.removeprefix('kafka_')} {value if plain else compact(value)}"
+    return compact(offset)
+
+
+def document(offsets: Iterable[Offset]) -> str:
+    """The text that is edited: the body of PATCH, two lines a partition."""
+    entries = [
+        f'    {{"partition": {compact(entry.partition)},\n     "offset": {compact(entry.offset)}}}' for entry in offsets
+    ]
+    return '{"offsets": [\n' + ",\n".join(entries) + ("\n" if entries else "") + "]}\n"
+
+
+def template(connector: Connector) -> str:
+    """A first entry for a connector that has no offsets yet, in the shape of its kind."""
+    if connector.type == "sink":
+        topic = connector.config.get("topics", "").partition(",")[0].strip() or "topic"
+        example = Offset({"kafka_topic": topic, "kafka_partition": 0}, {"kafka_offset": 0})
+    elif is_file_source(connector):
+        example = Offset({"filename": connector.config.get("file", "")}, {"position": 0})
+    else:
+        example = Offset({}, {})
+    return document([example])
+
+
+def is_file_source(connector: Connector) -> bool:
+    return connector.short_class in ("FileStreamSource", "FileStreamSourceConnector")

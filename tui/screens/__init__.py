@@ -1,0 +1,1 @@
+"""What fills the terminal: the main screen and those laid over it."""

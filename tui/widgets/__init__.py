@@ -1,0 +1,1 @@
+"""What is drawn: small widgets that know the model, and nothing of the network."""

@@ -1,0 +1,254 @@
+"""A table whose cursor belongs to a key, never to a row number; it draws only the lines that are seen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from rich.segment import Segment
+from rich.style import Style
+from textual import events
+from textual.binding import Binding, BindingType
+from textual.geometry import Size
+from textual.message import Message
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+
+from tui.widgets import states
+from tui.widgets.columns import GAP, Column, arrange
+from tui.widgets.text import fit, visible
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """Text as the server sent it, and the component class that colours it."""
+
+    text: str
+    style: str = ""
+
+
+Cells = Callable[[str], Mapping[str, Cell]]
+
+
+def no_cells(key: str) -> Mapping[str, Cell]:
+    return {}
+
+
+class Grid(ScrollView, can_focus=True):
+    """Rows are keys; `cells` is asked for the content of those on the screen."""
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {
+        "grid--header",
+        "grid--cursor",
+        "grid--cursor-blurred",
+        "grid--muted",
+        "grid--strong",
+        "grid--error",
+        "grid--warning",
+        "grid--success",
+        *states.CLASSES.values(),
+    }
+    DEFAULT_CSS = """
+    Grid {
+        overflow-x: hidden;
+        scrollbar-size-vertical: 1;
+        background: $background;
+        color: $foreground;
+    }
+    Grid > .grid--header { color: $text-muted; text-style: bold; }
+    Grid > .grid--cursor { background: $cursor; text-style: bold; }
+    Grid > .grid--cursor-blurred { background: $surface; }
+    Grid > .grid--muted { color: $text-muted; }
+    Grid > .grid--strong { text-style: bold; }
+    Grid > .grid--error { color: $error; }
+    Grid > .grid--warning { color: $warning; }
+    Grid > .grid--success { color: $success; }
+    """ + states.css("Grid")
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("up,k", "move(-1)", "up", show=False),
+        Binding("down,j", "move(1)", "down", show=False),
+        Binding("pageup,ctrl+b", "page(-1)", "page up", show=False),
+        Binding("pagedown,ctrl+f", "page(1)", "page down", show=False),
+        Binding("home,g", "edge(0)", "first", show=False),
+        Binding("end,G", "edge(-1)", "last", show=False),
+        Binding("enter", "open", "open", show=False),
+    ]
+
+    class Moved(Message):
+        """The cursor stands on another key."""
+
+        def __init__(self, grid: Grid, key: str | None) -> None:
+            super().__init__()
+            self.grid, self.key = grid, key
+
+        @property
+        def control(self) -> Grid:
+            return self.grid
+
+    class Opened(Message):
+        """Enter, or a second click on the row."""
+
+        def __init__(self, grid: Grid, key: str) -> None:
+            super().__init__()
+            self.grid, self.key = grid, key
+
+        @property
+        def control(self) -> Grid:
+            return self.grid
+
+    def __init__(self, columns: Sequence[Column], *, id: str | None = None, classes: str | None = None) -> None:
+        super().__init__(id=id, classes=classes)
+        self.columns = tuple(columns)
+        self.keys: list[str] = []
+        self.cursor: str | None = None
+        self.stale = False
+        self.header_note: Mapping[str, str] = {}
+        self._rows: dict[str, int] = {}
+        self._cells: Cells = no_cells
+        self._wanted: Mapping[str, int] = {}
+        self._last_row = 0  # where the cursor's key was last seen, for when it is gone
+        self._styles: dict[str, Style] = {}
+        self._arranged: list[tuple[Column, int]] = []
+        self._arranged_for = -1
+
+    # What it shows
+
+    def show(
+        self, keys: Sequence[str], cells: Cells, wanted: Mapping[str, int] | None = None, *, follow: bool = False
+    ) -> None:
+        """New rows. The cursor stays on its key, on the same line of the screen. When its key is gone, no row has
+        the cursor until it is moved, so that nothing else is hit by mistake; `follow` puts it on the nearest
+        row at once (the user asked for these rows, by a filter)."""
+        line = self._last_row - self.scroll_offset.y
+        count = len(self.keys)
+        self.keys, self._cells, self._wanted = list(keys), cells, wanted or {}
+        self._rows = {key: row for row, key in enumerate(self.keys)}
+        self._arranged_for = -1
+        if len(self.keys) != count or self.virtual_size.height != len(self.keys) + 1:
+            self.virtual_size = Size(0, len(self.keys) + 1)
+        if (self.cursor is None or follow) and self.cursor not in self._rows and self.keys:
+            self._put(0 if self.cursor is None else min(self._last_row, len(self.keys) - 1), tell=True)
+        elif self.cursor in self._rows and self._rows[self.cursor] != self._last_row:
+            self._last_row = self._rows[self.cursor]
+            self.scroll_to(y=max(0, self._last_row - line), animate=False)
+        self.refresh()
+
+    def set_stale(self, stale: bool) -> None:
+        if stale != self.stale:
+            self.stale = stale
+            self.refresh()
+
+    @property
+    def current(self) -> str | None:
+        """The key under the cursor, None when there is none or it is gone."""
+        return self.cursor if self.cursor in self._rows else None
+
+    # Moving
+
+    def go(self, key: str) -> None:
+        if key in self._rows:
+            self._put(self._rows[key], tell=True)
+
+    def _put(self, row: int, tell: bool) -> None:
+        if not self.keys:
+            return
+        row = min(max(row, 0), len(self.keys) - 1)
+        changed = self.keys[row] != self.cursor
+        self.cursor, self._last_row = self.keys[row], row
+        self._into_view(row)
+        self.refresh()
+        if changed and tell:
+            self.post_message(self.Moved(self, self.cursor))
+
+    def _into_view(self, row: int) -> None:
+        height, top = self._body_height, self.scroll_offset.y
+        if row < top:
+            self.scroll_to(y=row, animate=False)
+        elif height and row >= top + height:
+            self.scroll_to(y=row - height + 1, animate=False)
+
+    @property
+    def _body_height(self) -> int:
+        return max(1, self.scrollable_content_region.height - 1)
+
+    def action_move(self, step: int) -> None:
+        if self.cursor in self._rows:
+            self._put(self._last_row + step, tell=True)
+        else:  # its key went away: the first step lands where it was
+            self._put(self._last_row - (step < 0), tell=True)
+
+    def action_page(self, step: int) -> None:
+        self._put(self._last_row + step * max(1, self._body_height - 1), tell=True)
+
+    def action_edge(self, row: int) -> None:
+        self._put(row % len(self.keys) if self.keys else 0, tell=True)
+
+    def action_open(self) -> None:
+        if self.current is not None:
+            self.post_message(self.Opened(self, self.current))
+
+    def on_click(self, event: events.Click) -> None:
+        row = event.y - 1 + self.scroll_offset.y
+        if event.y < 1 or row >= len(self.keys):
+            return
+        self._put(row, tell=True)
+        if event.chain == 2:
+            self.action_open()
+
+    def on_resize(self) -> None:
+        self._arranged_for = -1
+        if self.cursor in self._rows:
+            self._into_view(self._rows[self.cursor])
+
+    # Drawing
+
+    def notify_style_update(self) -> None:
+        self._styles.clear()
+        super().notify_style_update()
+
+    def _style(self, name: str) -> Style:
+        if name not in self._styles:
+            self._styles[name] = self.get_component_rich_style(name, partial=True) if name else Style.null()
+        return self._styles[name]
+
+    @property
+    def arranged(self) -> list[tuple[Column, int]]:
+        """The columns shown and their widths."""
+        width = self.scrollable_content_region.width
+        if self._arranged_for != width:
+            self._arranged, self._arranged_for = arrange(self.columns, self._wanted, width - 2), width
+        return self._arranged
+
+    def render_line(self, y: int) -> Strip:
+        width, base = self.scrollable_content_region.width, self.rich_style
+        if y == 0:
+            return self._header(width, base)
+        row = y - 1 + self.scroll_offset.y
+        if row >= len(self.keys):
+            return Strip.blank(width, base)
+        return self._line(self.keys[row], width, base)
+
+    def _header(self, width: int, base: Style) -> Strip:
+        style = base + self._style("grid--header")
+        gap = Segment(" " * GAP, style)
+        segments = [Segment(" ", style)]
+        for column, size in self.arranged:
+            title = column.title + self.header_note.get(column.key, "")
+            segments += [Segment(fit(title, size, column.right), style), gap]
+        return Strip(segments).adjust_cell_length(width, style)
+
+    def _line(self, key: str, width: int, base: Style) -> Strip:
+        cursor = Style.null()
+        if key == self.cursor:
+            cursor = self._style("grid--cursor" if self.has_focus else "grid--cursor-blurred")
+        fill = base + cursor
+        cells = self._cells(key)
+        mark = "▌" if key == self.cursor else " "  # seen without colours too
+        segments = [Segment(mark, fill + self._style("grid--muted"))]
+        for column, size in self.arranged:
+            cell = cells.get(column.key)
+            text = fit(visible(cell.text), size, column.right) if cell else " " * size
+            ink = self._style("grid--muted" if self.stale else cell.style if cell else "")
+            segments += [Segment(text, base + ink + cursor), Segment(" " * GAP, fill)]
+        return Strip(segments).adjust_cell_length(width, fill)

@@ -1,0 +1,52 @@
+"""Text of a server made fit for cells: nothing in it is markup, moves the cursor or breaks the terminal."""
+
+from __future__ import annotations
+
+import re
+
+from rich.cells import cell_len, set_cell_size
+
+# Control characters, line separators, invisible marks that reorder or join text, surrogates that are no character.
+_HARMFUL = re.compile("[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
+
+
+def visible(text: str) -> str:
+    """One line in which every control character is seen: `\\n` as ␊, others as ␀…␡ or �."""
+    return _HARMFUL.sub(_picture, text)
+
+
+def visible_lines(text: str, tab: int = 4) -> list[str]:
+    """Several lines; tabs become blanks, since traces are full of them."""
+    return [visible(line.replace("\t", " " * tab)) for line in text.replace("\r\n", "\n").split("\n")]
+
+
+def _picture(match: re.Match[str]) -> str:
+    code = ord(match[0])
+    if code < 0x20:
+        return chr(0x2400 + code)
+    return "␡" if code == 0x7F else "�"
+
+
+def fit(text: str, width: int, right: bool = False) -> str:
+    """Exactly `width` cells: padded, or cut with an ellipsis at the end."""
+    if width <= 0:
+        return ""
+    length = len(text) if text.isascii() else cell_len(text)
+    if length > width:
+        cut = set_cell_size(text, width - 1).rstrip() + "…"
+        return cut + " " * (width - cell_len(cut))
+    blanks = " " * (width - length)
+    return blanks + text if right else text + blanks
+
+
+def counted(number: int, noun: str, plural: str = "") -> str:
+    """`1 task`, `3 tasks`."""
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+
+
+def span(seconds: float) -> str:
+    """How long: `8 s`, `4 min`, `3 h`, `2 d`."""
+    for size, unit in ((86400, "d"), (3600, "h"), (60, "min")):
+        if seconds >= size:
+            return f"{int(seconds // size)} {unit}"
+    return f"{max(0, int(seconds))} s"
