@@ -1,0 +1,104 @@
+"""ConfigDef: validating all keys at once, parsing, validators."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from runtime.api import validators
+from runtime.api.config import ConfigDef, ConfigKey, Type
+from runtime.api.errors import ConfigError
+
+
+def errors(definition: ConfigDef, config: Mapping[str, Any]) -> dict[str, list[str]]:
+    return {v.name: v.errors for v in definition.validate(config) if v.errors}
+
+
+def test_a_bad_number_fails_its_validator_too() -> None:
+    definition = ConfigDef(ConfigKey("n", Type.INT, 1, validator=validators.at_least(1)))
+    assert errors(definition, {"n": "x"}) == {
+        "n": [
+            "Invalid value x for configuration n: Not a number of type INT",
+            "Invalid value null for configuration n: Value must be non-null",
+        ]
+    }
+
+
+def test_missing_keys_and_defaults() -> None:
+    definition = ConfigDef(ConfigKey("must", Type.STRING), ConfigKey("may", Type.LIST, "a,b"))
+    assert errors(definition, {}) == {"must": ['Missing required configuration "must" which has no default value.']}
+    assert definition.parse({"must": " x "}) == {"must": "x", "may": ["a", "b"]}
+    with pytest.raises(ConfigError, match='Missing required configuration "must"'):
+        definition.parse({})
+
+
+def test_keys_that_are_not_defined_are_passed_over() -> None:
+    assert ConfigDef().validate({"zzz": "1"}) == []
+
+
+def test_dependents_have_to_be_defined() -> None:
+    definition = ConfigDef(ConfigKey("a", Type.STRING, "", dependents=("b",)))
+    assert errors(definition, {}) == {"b": ["b is referred in the dependents, but not defined."]}
+
+
+class OnlyWithSsl:
+    """Suggests and shows values depending on another key."""
+
+    def valid_values(self, name: str, parsed: Mapping[str, Any]) -> list[Any]:
+        return ["jks", "pem"] if parsed.get("ssl") else []
+
+    def visible(self, name: str, parsed: Mapping[str, Any]) -> bool:
+        return bool(parsed.get("ssl"))
+
+
+def test_recommenders_see_the_other_values() -> None:
+    definition = ConfigDef(
+        ConfigKey("ssl", Type.BOOLEAN, False), ConfigKey("store", Type.STRING, "jks", recommender=OnlyWithSsl())
+    )
+    hidden, shown = (definition.validate({"ssl": text})[1] for text in ("false", "true"))
+    assert (hidden.recommended_values, hidden.visible) == ([], False)
+    assert (shown.recommended_values, shown.visible) == (["jks", "pem"], True)
+
+
+@pytest.mark.parametrize(
+    ("validator", "value", "reason"),
+    [
+        (validators.between(1, 5), 6, "Value must be no more than 5"),
+        (validators.between(1, 5), 0, "Value must be at least 1"),
+        (validators.one_of("none", "all"), "some", "String must be one of: none, all"),
+        (validators.one_of("none", "all"), None, "String must be one of: none, all"),
+        (validators.one_of_ignoring_case("poll"), "moon", "String must be one of (case insensitive): POLL"),
+        (validators.non_empty, "", "String must be non-empty"),
+        (validators.name_without_control_characters, "", "String may not be empty"),
+        (
+            validators.name_without_control_characters,
+            "a\x07b\x1f",
+            "String may not contain control sequences but had the following ASCII chars: 7, 31",
+        ),
+        (validators.distinct_aliases, ["a", "a"], "Duplicate alias provided."),
+        (validators.satisfies(lambda v: v % 2 == 0, "Only even numbers"), 3, "Only even numbers"),
+    ],
+)
+def test_validators_refuse(validator: validators.Validator, value: Any, reason: str) -> None:
+    with pytest.raises(ConfigError) as raised:
+        validator("k", value)
+    assert str(raised.value).startswith("Invalid value ")
+    assert str(raised.value).endswith(f" for configuration k: {reason}")
+
+
+@pytest.mark.parametrize(
+    ("validator", "value"),
+    [
+        (validators.at_least(1), 1),
+        (validators.optional(validators.at_least(1)), None),
+        (validators.one_of_ignoring_case("poll"), "Poll"),
+        (validators.non_empty, None),
+        (validators.name_without_control_characters, None),
+        (validators.regex, "a.*"),
+        (validators.distinct_entries, ["a", "b"]),
+    ],
+)
+def test_validators_accept(validator: validators.Validator, value: Any) -> None:
+    validator("k", value)

@@ -1,0 +1,69 @@
+"""Texts of configuration values, read and written as Connect does."""
+
+from __future__ import annotations
+
+import pytest
+
+from runtime.api.errors import ConfigError
+from runtime.api.values import Password, Type, java_trim, parse, shown, to_text
+
+
+@pytest.mark.parametrize(
+    ("type_", "text", "value"),
+    [
+        (Type.BOOLEAN, " TRUE ", True),
+        (Type.BOOLEAN, "false", False),
+        (Type.STRING, " a b\u0007", "a b"),
+        (Type.STRING, "\u00a0a", "\u00a0a"),
+        (Type.INT, " +5 ", 5),
+        (Type.INT, "-2147483648", -(2**31)),
+        (Type.SHORT, "32767", 32767),
+        (Type.LONG, "9223372036854775807", 2**63 - 1),
+        (Type.DOUBLE, "1.5e3", 1500.0),
+        (Type.DOUBLE, "2.5f", 2.5),
+        (Type.DOUBLE, "Infinity", float("inf")),
+        (Type.LIST, " a , b ,", ["a", "b", ""]),
+        (Type.LIST, " ", []),
+        (Type.CLASS, " StringConverter", "StringConverter"),
+        (Type.PASSWORD, "s3cret", Password("s3cret")),
+        (Type.INT, None, None),
+        (Type.INT, 7, 7),
+    ],
+)
+def test_parse(type_: Type, text: object, value: object) -> None:
+    assert parse("k", text, type_) == value
+
+
+@pytest.mark.parametrize(
+    ("type_", "text", "message"),
+    [
+        (Type.BOOLEAN, "maybe", "Invalid value maybe for configuration k: Expected value to be either true or false"),
+        (Type.INT, "abc", "Invalid value abc for configuration k: Not a number of type INT"),
+        (Type.INT, "1.5", "Invalid value 1.5 for configuration k: Not a number of type INT"),
+        (Type.INT, "1_000", "Invalid value 1_000 for configuration k: Not a number of type INT"),
+        (Type.INT, "2147483648", "Invalid value 2147483648 for configuration k: Not a number of type INT"),
+        (Type.SHORT, "32768", "Invalid value 32768 for configuration k: Not a number of type SHORT"),
+        (Type.LONG, "9" * 20, f"Invalid value {'9' * 20} for configuration k: Not a number of type LONG"),
+        (Type.LONG, "9" * 5000, f"Invalid value {'9' * 5000} for configuration k: Not a number of type LONG"),
+        (Type.DOUBLE, "nan", "Invalid value nan for configuration k: Not a number of type DOUBLE"),
+    ],
+)
+def test_parse_refuses(type_: Type, text: str, message: str) -> None:
+    with pytest.raises(ConfigError) as raised:
+        parse("k", text, type_)
+    assert str(raised.value) == message
+
+
+def test_texts_of_values() -> None:
+    assert to_text(["a", "b"]) == "a,b"
+    assert to_text(True) == "true"
+    assert to_text(None) is None
+    assert to_text(float("inf")) == "Infinity"
+    assert to_text(Password("s3cret")) == shown(Password("s3cret")) == "[hidden]"
+    assert "s3cret" not in repr(Password("s3cret"))
+    assert shown(["a", None]) == "[a, null]"
+
+
+def test_trim_is_javas() -> None:
+    assert java_trim("\x00\t a \x07") == "a"
+    assert java_trim("\u2003a") == "\u2003a"

@@ -1,0 +1,130 @@
+"""The registry: names, aliases, order, laziness, and folders of Python plugins."""
+
+from __future__ import annotations
+
+import json
+import logging
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from runtime import CONNECT_VERSION
+from runtime.plugins import BUNDLED, Kind, Registry, entries, load
+
+K = "org.apache.kafka.connect."
+
+CONNECTOR = """
+from runtime.api.connector import SourceConnector
+class {name}(SourceConnector):
+    def version(self): return "7.1"
+    def start(self, config): pass
+    def task_configs(self, max_tasks): return []
+"""
+
+
+def test_every_bundled_plugin_loads_and_knows_its_java_name() -> None:
+    for java_name, _, kinds in BUNDLED:
+        for kind in kinds:
+            assert load(kind, java_name).java_name == java_name  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    "name", ["FileStreamSource", "FileStreamSourceConnector", f"{K}file.FileStreamSourceConnector"]
+)
+def test_a_connector_has_three_names(name: str) -> None:
+    plugin = Registry().find(name)
+    assert plugin is not None and plugin.cls == f"{K}file.FileStreamSourceConnector"
+
+
+@pytest.mark.parametrize(
+    ("name", "cls"),
+    [
+        ("Json", "json.JsonConverter"),
+        ("JsonConverter", "json.JsonConverter"),
+        ("String", "storage.StringConverter"),
+        ("Simple", "storage.SimpleHeaderConverter"),
+        ("ByteArray", "converters.ByteArrayConverter"),
+    ],
+)
+def test_converters_have_short_names(name: str, cls: str) -> None:
+    assert load("header_converter", name) is load("header_converter", K + cls)
+
+
+@pytest.mark.parametrize("name", ["filestreamsource", "Nope", "", "FileStream"])
+def test_unknown_names(name: str) -> None:
+    assert Registry().find(name) is None
+    with pytest.raises(LookupError):
+        load("source", name)
+
+
+def test_a_plugin_of_another_kind_is_not_found() -> None:
+    with pytest.raises(LookupError, match="There is no converter plugin named FileStreamSource"):
+        load("converter", "FileStreamSource")
+
+
+def test_entries_are_in_connects_order() -> None:
+    found = entries(connectors_only=False)
+    assert list(dict.fromkeys(e["type"] for e in found)) == ["sink", "source", "converter", "header_converter"]
+    for kind in Kind:
+        classes = [e["class"] for e in found if e["type"] == kind]
+        assert classes == sorted(classes)
+    assert {e["version"] for e in found} == {CONNECT_VERSION}
+    assert list(found[0]) == ["class", "type", "version"]
+    assert [e["type"] for e in entries(connectors_only=True)] == ["sink", "source"]
+
+
+def test_importing_the_registry_imports_no_plugin() -> None:
+    code = "import sys, json, runtime.plugins as p; p.entries(False); print(json.dumps(list(sys.modules)))"
+    modules = json.loads(subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout)
+    targets = {target.partition(":")[0] for _, target, _ in BUNDLED}
+    assert not targets & set(modules)
+    assert not {"pyspark", "confluent_kafka", "orjson"} & set(modules)
+
+
+def test_python_plugins_of_a_folder(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    (tmp_path / "hr_single.py").write_text(CONNECTOR.format(name="OrdersSource"))
+    package = tmp_path / "hr_package"
+    package.mkdir()
+    (package / "__init__.py").write_text("from hr_package.inner import BillsSource\n")
+    (package / "inner.py").write_text(CONNECTOR.format(name="BillsSource"))
+    (tmp_path / "hr_broken.py").write_text("import a_module_that_is_not_there")
+    (tmp_path / "hr_exiting.py").write_text("raise SystemExit(3)")
+    (tmp_path / "json.py").write_text("1 / 0")
+    registry = Registry([str(tmp_path)])
+    assert [e for e in registry.entries(True) if e["type"] == "source" and "hr_" in e["class"]] == [
+        {"class": "hr_package.inner.BillsSource", "type": "source", "version": "7.1"},
+        {"class": "hr_single.OrdersSource", "type": "source", "version": "7.1"},
+    ]
+    plugin = registry.find("OrdersSource")
+    assert plugin is not None and registry.load_class(plugin).__name__ == "OrdersSource"
+    errors = [r.getMessage() for r in caplog.records if r.levelno == logging.ERROR]
+    assert [name for name in ("hr_broken", "hr_exiting", "json") if any(f": {name} in " in e for e in errors)] == [
+        "hr_broken",
+        "hr_exiting",
+        "json",
+    ]
+
+
+def test_an_alias_of_two_plugins_names_neither(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    for module in ("hr_one", "hr_two"):
+        (tmp_path / f"{module}.py").write_text(CONNECTOR.format(name="SameSource"))
+    registry = Registry([str(tmp_path)])
+    assert registry.find("SameSource") is None
+    assert registry.find("hr_one.SameSource") is not None
+    assert "hr_one.SameSource, hr_two.SameSource" in caplog.text
+
+
+def test_java_plugins_are_ignored_with_a_warning(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    (tmp_path / "debezium").mkdir()
+    (tmp_path / "debezium" / "debezium-core.jar").touch()
+    assert Registry([str(tmp_path)]).entries(True) == entries(True)
+    assert [r.getMessage() for r in caplog.records] == [
+        f"plugin.path: Java plugins in {tmp_path} are ignored, this worker runs Python plugins only"
+    ]
+
+
+def test_a_folder_that_is_not_there(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    assert Registry([str(tmp_path / "none")]).entries(True) == entries(True)
+    assert "is not a folder" in caplog.text
