@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from tui import policy
 from tui.client import Connect, Transport
+from tui.commands.base import Context
 from tui.errors import UsageError
 from tui.profiles import Profile, Profiles, config_folder
 from tui.wire.endpoint import Endpoint
@@ -39,3 +40,21 @@ def endpoint(profile: Profile) -> Endpoint:
 def connect(profile: Profile, transport: Transport) -> Connect:
     """A client that keeps to what the profile allows."""
     return Connect(transport, policy.guard(profile))
+
+
+def screen_context(cluster: Connect, profile: Profile, known: Profiles, narrate: Callable[[str], None]) -> Context:
+    """The context of commands that a screen runs: it has asked before, and its standard input is keys."""
+
+    def read(path: str) -> str:
+        if path == "-":
+            raise UsageError("standard input is the keyboard here: use @FILE")
+        return read_text(path)
+
+    return Context(lambda: cluster, profile=lambda: profile, profiles=known, narrate=narrate, read=read)
+
+
+def read_text(path: str) -> str:
+    try:
+        return Path(path).expanduser().read_text("utf-8-sig", "surrogateescape")
+    except OSError as error:
+        raise UsageError(f"cannot read {path}: {error.strerror}") from None

@@ -6,7 +6,6 @@ import os
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tui import session
@@ -94,10 +93,7 @@ def _read(path: str, stdin_taken: bool) -> str:
         if stdin_taken:
             raise UsageError("standard input is the script itself: use @FILE")
         return sys.stdin.read()
-    try:
-        return Path(path).expanduser().read_text("utf-8-sig", "surrogateescape")
-    except OSError as error:
-        raise UsageError(f"cannot read {path}: {error.strerror}") from None
+    return session.read_text(path)
 
 
 def _ask(question: str) -> bool:
