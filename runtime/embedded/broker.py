@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import base64
+import os
 import subprocess
 import time
 import uuid
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from runtime.embedded import coordinates, jars, ports
+from runtime.embedded.archive import ClassArchive
 from runtime.embedded.errors import StartError
 from runtime.embedded.java import Java
 from runtime.embedded.logs import last_words, open_log
@@ -20,7 +23,7 @@ if TYPE_CHECKING:
     from confluent_kafka.admin import AdminClient
 
 # Small and quick to start: a serial collector and the first compiler tier are plenty for one node.
-_JVM = ("-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto", "-Djava.awt.headless=true")
+_JVM = ("-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Djava.awt.headless=true")
 _LOGGING = (
     "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",
     "-Dorg.slf4j.simpleLogger.showDateTime=true",
@@ -62,6 +65,7 @@ class Broker:
         self.config = config
         self._java = java
         self._process: subprocess.Popen[bytes] | None = None
+        self._archive: ClassArchive | None = None
         self._log_start = 0
 
     @property
@@ -87,7 +91,10 @@ class Broker:
         self._log_start = open_log(self.config.log)
         if not (self.config.data / "meta.properties").exists():
             self._format()
-        self._process = spawn([*self._command(), "kafka.Kafka", str(self.config.properties)], self.config.log)
+        folder = self._jars()
+        self._archive = ClassArchive(self._java, folder)
+        command = self._command(folder, self._archive.use_or_record())
+        self._process = spawn([*command, "kafka.Kafka", str(self.config.properties)], self.config.log)
 
     def wait_ready(self, timeout: float) -> None:
         """Returns when it answers and takes part in its own cluster. StartError when it ended or time is up."""
@@ -102,7 +109,7 @@ class Broker:
             self._check(deadline, timeout)
             time.sleep(0.03)
 
-    def stop(self, graceful: float = 10.0) -> None:
+    def stop(self, graceful: float = 15.0) -> None:
         """SIGTERM, then SIGKILL; returns when it is gone."""
         if self._process is None:
             return
@@ -111,11 +118,18 @@ class Broker:
             self._process.wait(graceful)
         except subprocess.TimeoutExpired:
             self.kill()
+        else:
+            self._archived(well=True)
 
     def kill(self) -> None:
         if self._process is not None:
             self._process.kill()
             self._process.wait()
+            self._archived(well=False)
+
+    def _archived(self, *, well: bool) -> None:
+        if self._archive is not None:
+            self._archive.ended(well=well)
 
     def _check(self, deadline: float, timeout: float) -> None:
         if not self.running():
@@ -125,13 +139,18 @@ class Broker:
         if time.monotonic() > deadline:
             raise StartError(f"the broker did not answer within {timeout:.0f} s, see {self.config.log}")
 
-    def _command(self) -> list[str]:
-        folder = jars.fetch("broker", coordinates.BROKER, self._java)
-        return [str(self._java.program), *_JVM, *_LOGGING, "-cp", f"{folder}/*"]
+    def _jars(self) -> Path:
+        return jars.fetch("broker", coordinates.BROKER, self._java)
+
+    def _command(self, folder: Path, options: Sequence[str]) -> list[str]:
+        # In order, and not as a wildcard: a class archive fits one class path only.
+        class_path = os.pathsep.join(str(jar) for jar in sorted(folder.glob("*.jar")))
+        return [str(self._java.program), *_JVM, *options, *_LOGGING, "-cp", class_path]
 
     def _format(self) -> None:
+        folder = self._jars()
         cluster_id = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
-        command = [*self._command(), "kafka.tools.StorageTool", "format"]
+        command = [*self._command(folder, ClassArchive(self._java, folder).use()), "kafka.tools.StorageTool", "format"]
         command += ["--cluster-id", cluster_id, "--config", str(self.config.properties)]
         answer = subprocess.run(command, capture_output=True, text=True, check=False)
         if answer.returncode:

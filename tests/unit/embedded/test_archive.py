@@ -1,0 +1,38 @@
+"""The broker's class archive: written once, by one that ended well, and used from then on."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from runtime.embedded.paths import cache_folder
+from tests.support.broker import EmbeddedBroker
+
+
+def test_written_by_the_first_that_ends_well(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    jars = cache_folder() / "jars"
+    jars.mkdir(parents=True, exist_ok=True)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    cache_folder().mkdir(parents=True)
+    (cache_folder() / "jars").symlink_to(jars)
+    broker = EmbeddedBroker(tmp_path / "broker")
+    try:
+        broker.start()
+        broker.kill()
+        assert _archives() == []
+        broker.start()
+        broker.stop()
+        (written,) = _archives()
+        stamp = written.stat().st_mtime_ns
+        broker.start()
+        command = subprocess.run(["ps", "-ww", "-o", "args=", "-p", str(broker.pid)], capture_output=True, text=True)
+        assert f"-XX:SharedArchiveFile={written} " in command.stdout
+    finally:
+        broker.stop()
+    assert [file.stat().st_mtime_ns for file in _archives()] == [stamp]
+
+
+def _archives() -> list[Path]:
+    return list((cache_folder() / "cds").iterdir())
