@@ -27,9 +27,7 @@ FAILED, BAD_CONFIG = 1, 2
 
 def main(file: str) -> int:
     """Run a worker until SIGTERM or SIGINT; the exit code."""
-    logging.basicConfig(
-        level=logging.INFO, stream=sys.stderr, format="[%(asctime)s] %(levelname)s %(message)s (%(name)s)"
-    )
+    _log_to_stderr()
     try:
         config = load_distributed(Path(file))
         worker = Worker(config, RestServer(config.host, config.port))
@@ -39,6 +37,14 @@ def main(file: str) -> int:
     for warning in config.warnings:
         log.warning("%s: %s", file, warning)
     return asyncio.run(worker.run())
+
+
+def _log_to_stderr() -> None:
+    """Connect's line format; libraries only speak when something is wrong."""
+    line = "[%(asctime)s] %(levelname)s %(message)s (%(name)s)"
+    logging.basicConfig(level=logging.INFO, stream=sys.stderr, format=line)
+    for library in ("kafka", "uvicorn"):
+        logging.getLogger(library).setLevel(logging.WARNING)
 
 
 class Worker:
@@ -71,6 +77,7 @@ class Worker:
         try:
             await parts.host.start()
             await parts.logs.start()
+            await parts.engine.start()
             parts.health.waiting_for = f"the group {self._config.group_id}"
             joined = await parts.membership.join()
             await parts.configs.read_to_end()
@@ -81,7 +88,6 @@ class Worker:
         parts.fleet.start(parts.for_tasks)
         parts.health.ready = True
         log.info("Worker %s is ready: %d connectors", self.id, len(parts.configs.names()))
-        await parts.engine.start()
 
     async def _close(self, parts: Parts) -> None:
         """Tasks first, so that their offsets are committed; then what they needed."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -46,16 +47,13 @@ def _offset(value: dict[str, Any] | None) -> int | None:
 def _integer(value: Any, what: str, title: str) -> int:
     """A JSON integer, or a string of one."""
     try:
-        if isinstance(value, bool | float):
-            raise ValueError(value)
-        return int(value)
-    except (ValueError, TypeError):
-        shown = (
-            {None: "null", True: "true", False: "false"}.get(value, value)
-            if not isinstance(value, dict | list)
-            else value
-        )
+        return value if type(value) is int else int(str(value))
+    except ValueError:
         raise BadRequest(
-            f"Failed to parse the following Kafka {what} value in the provided offsets: '{shown}'. "
+            f"Failed to parse the following Kafka {what} value in the provided offsets: '{_java_text(value)}'. "
             f"{title} values for sink connectors need to be integers."
         ) from None
+
+
+def _java_text(value: Any) -> str:
+    return json.dumps(value) if value is None or isinstance(value, bool) else str(value)

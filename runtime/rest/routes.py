@@ -20,6 +20,10 @@ from runtime.rest.events import EventStream
 from runtime.rest.resource import Handler, Resource, path_name
 
 
+_IN_PATH = "!$&'()*+,;=:@"
+"""What a path segment may hold unescaped (RFC 3986)."""
+
+
 class Health(Protocol):
     """How the worker is: read by GET / and GET /health."""
 
@@ -183,7 +187,7 @@ def _health(health: Health) -> Response:
 
 
 def _created(request: Request, name: str, info: dict[str, object]) -> Response:
-    location = f"{request.url.scheme}://{request.url.netloc}/connectors/{quote(name, safe='')}"
+    location = f"{request.url.scheme}://{request.url.netloc}/connectors/{quote(name, safe=_IN_PATH)}"
     return json_answer(info, 201, {"Location": location})
 
 

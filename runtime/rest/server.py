@@ -22,6 +22,14 @@ class PortTaken(Exception):
 class _Server(uvicorn.Server):
     """uvicorn, with signals left to the worker (it would raise them again after serving)."""
 
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self.listening = asyncio.Event()
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self.listening.set()
+
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
         yield
@@ -50,8 +58,7 @@ class RestServer:
         )
         self._server = _Server(config)
         self._serving = asyncio.create_task(self._server.serve(sockets=[self._socket]), name="rest")
-        while not self._server.started and not self._serving.done():
-            await asyncio.sleep(0.005)
+        await self._server.listening.wait()
 
     async def close(self) -> None:
         """Stop listening and let requests end."""
@@ -79,5 +86,6 @@ def _bind(host: str, port: int) -> socket.socket:
 
 def _why(host: str, port: int, e: OSError) -> str:
     if e.errno == errno.EADDRINUSE:
-        return f"port {port} on {host or 'all addresses'} is in use: stop what listens there, or set another one in `listeners`"
+        where = host or "all addresses"
+        return f"port {port} on {where} is in use: stop what listens there, or set another one in `listeners`"
     return f"cannot listen on {host}:{port}: {e.strerror}"
