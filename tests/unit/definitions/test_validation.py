@@ -1,0 +1,206 @@
+"""Validation of whole connector configurations; the messages are those of a real Connect 4.3.0."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from runtime.api.connector import Connector
+from runtime.definitions import invalid_message
+from runtime.definitions.validation import WorkerDefaults, validate
+from runtime.plugins import Registry
+
+REGISTRY = Registry()
+DEFAULTS = WorkerDefaults("JsonConverter", "StringConverter", "SimpleHeaderConverter")
+K = "org.apache.kafka.connect."
+NULL = "Null value can not be supplied as the configuration value."
+
+
+def answer(config: dict[str, str | None], **defaults: Any) -> dict[str, Any]:
+    plugin = REGISTRY.find(config["connector.class"] or "")
+    assert plugin is not None
+    connector: Connector = REGISTRY.load_class(plugin)()
+    return validate(config, plugin, connector, REGISTRY, DEFAULTS if not defaults else WorkerDefaults(**defaults))
+
+
+def source(**config: str | None) -> dict[str, Any]:
+    base = {"connector.class": "FileStreamSource", "name": "a", "topic": "t", "file": "f"}
+    return answer(base | {k.replace("__", "."): v for k, v in config.items()})
+
+
+def sink(**config: str | None) -> dict[str, Any]:
+    base = {"connector.class": "FileStreamSink", "name": "a", "file": "f"}
+    return answer(base | {k.replace("__", "."): v for k, v in config.items()})
+
+
+def errors(result: dict[str, Any]) -> dict[str, list[str]]:
+    found = {c["value"]["name"]: c["value"]["errors"] for c in result["configs"] if c["value"]["errors"]}
+    assert result["error_count"] == sum(map(len, found.values()))
+    return found
+
+
+def value(result: dict[str, Any], name: str) -> dict[str, Any]:
+    found: dict[str, Any] = next(c["value"] for c in result["configs"] if c["value"]["name"] == name)
+    return found
+
+
+def test_a_right_config_has_no_errors() -> None:
+    assert errors(source()) == {}
+    assert invalid_message(source()) is None
+    assert errors(sink(topics="a, b")) == {}
+    assert errors(sink(topics__regex="a.*")) == {}
+
+
+def test_invalid_message_lists_everything() -> None:
+    result = source(tasks__max="abc")
+    assert invalid_message(result) == (
+        "Connector configuration is invalid and contains the following 2 error(s):\n"
+        "Invalid value abc for configuration tasks.max: Not a number of type INT\n"
+        "Invalid value null for configuration tasks.max: Value must be non-null\n"
+        "You can also find the above list of errors at the endpoint "
+        "`/connector-plugins/{connectorType}/config/validate`"
+    )
+
+
+def test_converters_default_to_the_workers() -> None:
+    result = source()
+    assert value(result, "value.converter")["value"] == "org.apache.kafka.connect.storage.StringConverter"
+    assert not [c for c in result["configs"] if c["value"]["name"].startswith("value.converter.schemas")]
+    assert errors(source(value__converter__schemas__enable="x")) == {}  # the worker's converter is configured there
+
+
+def test_a_converters_own_keys_are_validated() -> None:
+    result = source(value__converter="Json", value__converter__schemas__enable="x", header__converter="JsonConverter")
+    assert errors(result) == {
+        "value.converter.schemas.enable": [
+            "Invalid value x for configuration schemas.enable: Expected value to be either true or false"
+        ]
+    }
+    assert value(result, "header.converter.converter.type")["value"] == "header"
+    assert {"Serialization", "Schemas"} <= set(result["groups"])
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("key.converter", "x.A", "Invalid value x.A for configuration key.converter: Class x.A could not be found."),
+        ("key.converter", "", "Invalid value  for configuration key.converter: Class  could not be found."),
+        (
+            "value.converter",
+            "FileStreamSource",
+            f"Class class {K}file.FileStreamSourceConnector does not implement the Converter interface",
+        ),
+        (
+            "value.converter",
+            "Simple",
+            f"Class class {K}storage.SimpleHeaderConverter does not implement the Converter interface",
+        ),
+    ],
+)  # fmt: skip
+def test_what_is_no_converter(name: str, text: str, message: str) -> None:
+    result = source(**{name: text})
+    assert errors(result) == {name: [message]}
+
+
+def test_a_java_converter_is_told_from_a_typing_error() -> None:
+    (message,) = errors(source(value__converter="io.confluent.connect.avro.AvroConverter"))["value.converter"]
+    assert message.endswith("is a Java plugin; this worker runs Python plugins only")
+
+
+def test_topics_of_a_sink() -> None:
+    both = "topics and topics.regex are mutually exclusive options, but both are set."
+    none = "Must configure one of topics or topics.regex"
+    assert errors(sink()) == {"topics": [none], "topics.regex": [none]}
+    assert errors(sink(topics=" ")) == {"topics": [none], "topics.regex": [none]}
+    assert errors(sink(topics="a", topics__regex="b")) == {"topics": [both], "topics.regex": [both]}
+    assert errors(sink(topics="a,,b")) == {"topics": ["Configuration 'topics' values must not be empty."]}
+    assert errors(sink(topics="a,a")) == {"topics": ["Configuration 'topics' values must not be duplicated."]}
+    assert "Invalid regex: " in errors(sink(topics__regex="(("))["topics.regex"][0]
+
+
+def test_a_dead_letter_topic_that_the_sink_would_read() -> None:
+    name = {"errors.deadletterqueue.topic.name": "abc"}
+    assert errors(sink(topics="x,abc", **name))["topics"] == [
+        "The DLQ topic 'abc' may not be included in the list of topics ('topics=[x, abc]') consumed by the connector"
+    ]
+    assert errors(sink(topics__regex="a.*", **name))["topics.regex"] == [
+        "The DLQ topic 'abc' may not be matched by the regex for the topics ('topics.regex=a.*') consumed by the "
+        "connector"
+    ]
+    (message,) = errors(sink(topics__regex="((", **name))["topics.regex"]
+    assert "Invalid regex" in message
+
+
+def test_nulls() -> None:
+    result = source(tasks__max=None, zzz=None, value__converter=None, errors__tolerance=None)
+    assert errors(result) == {
+        "tasks.max": ["Invalid value null for configuration tasks.max: Value must be non-null", NULL],
+        "errors.tolerance": [
+            "Invalid value null for configuration errors.tolerance: String must be one of: none, all",
+            NULL,
+        ],
+        "value.converter": [NULL],
+        "zzz": [NULL],
+    }
+    assert errors(source(file=None)) == {}
+    assert errors(source(topic=None)) == {
+        "topic": ['Missing required configuration "topic" which has no default value.']
+    }
+
+
+def test_transformations_are_refused_until_there_are_any() -> None:
+    result = source(transforms="a,b,a", transforms__a__type="RegexRouter", predicates="p")
+    assert errors(result) == {
+        "transforms": ["Invalid value [a, b, a] for configuration transforms: Duplicate alias provided."],
+        "transforms.a.type": [
+            "Invalid value RegexRouter for configuration transforms.a.type: Class RegexRouter could not be found. "
+            "This version has no transformations yet"
+        ],
+        "transforms.b.type": ['Missing required configuration "transforms.b.type" which has no default value.'],
+        "predicates.p.type": ['Missing required configuration "predicates.p.type" which has no default value.'],
+    }
+    assert result["groups"][-3:] == ["Transforms: a", "Transforms: b", "Predicates: p"]
+
+
+def test_versions() -> None:
+    cls = "org.apache.kafka.connect.file.FileStreamSourceConnector"
+    message = f"Plugin {cls} not found that matches the version range [9.9,9.9], available versions: [4.3.0]"
+    assert errors(source(connector__plugin__version="9.9")) == {
+        "connector.class": [message],
+        "connector.plugin.version": [message],
+    }
+    assert errors(source(connector__plugin__version="[4.0,5.0)")) == {}
+    assert set(errors(source(value__converter="Json", value__converter__plugin__version="[1,2)"))) == {
+        "value.converter",
+        "value.converter.plugin.version",
+    }
+
+
+def test_exactly_once() -> None:
+    disabled = "This worker does not have exactly-once source support enabled."
+    cannot = "The connector does not support exactly-once semantics with the provided configuration."
+    assert errors(source(exactly__once__support="required")) == {"exactly.once.support": [disabled]}
+    assert errors(source(exactly__once__support="REQUIRED", file="")) == {"exactly.once.support": [disabled, cannot]}
+    assert errors(source(transaction__boundary="interval")) == {}
+    (message,) = errors(source(transaction__boundary="connector"))["transaction.boundary"]
+    assert message.startswith("The connector does not support connector-defined transaction boundaries")
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("errors.retry.timeout", "1000"),
+        ("topic.creation.groups", "g"),
+        ("topic.creation.default.partitions", "3"),
+        ("offsets.storage.topic", "own"),
+    ],
+)
+def test_what_would_do_nothing_is_refused(name: str, text: str) -> None:
+    found = errors(source(**{name: text}))
+    assert list(found) == [name]
+    assert found[name][0].endswith(f"for configuration {name}: not supported by this version")
+
+
+def test_client_overrides_are_accepted() -> None:
+    assert errors(source(producer__override__linger__ms="5", consumer__override__x="1")) == {}

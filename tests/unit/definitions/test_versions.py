@@ -1,0 +1,46 @@
+"""Plugin versions and ranges of them."""
+
+from __future__ import annotations
+
+import pytest
+
+from runtime.api.errors import ConfigError
+from runtime.definitions.versions import matches, mismatch
+
+
+@pytest.mark.parametrize(
+    ("wanted", "accepted"),
+    [
+        ("4.3.0", True),
+        ("4.3", True),
+        ("latest", True),
+        ("LATEST", False),
+        ("9.9", False),
+        ("", False),
+        ("[4.0,5.0)", True),
+        ("(,4.3.0]", True),
+        ("(,4.3.0)", False),
+        ("(4.3.0,)", False),
+        ("[4.3.0]", True),
+        ("[1,2],[4,5]", True),
+        ("[1,2)", False),
+        ("[4.10,)", False),
+    ],
+)
+def test_matches(wanted: str, accepted: bool) -> None:
+    assert matches(wanted, "4.3.0") is accepted
+
+
+def test_what_is_no_range() -> None:
+    with pytest.raises(ConfigError, match="Unbounded range"):
+        matches("[4.0,", "4.3.0")
+
+
+def test_a_prerelease_comes_before_its_release() -> None:
+    assert matches("(,4.3)", "4.3-rc1")
+
+
+@pytest.mark.parametrize(("wanted", "shown"), [("9.9", "[9.9,9.9]"), ("", "[,]"), ("[1,2)", "[1,2)")])
+def test_mismatch(wanted: str, shown: str) -> None:
+    message = f"Plugin P not found that matches the version range {shown}, available versions: [4.3.0]"
+    assert mismatch("P", wanted, "4.3.0") == message

@@ -1,0 +1,299 @@
+"""The plugin host's process: plugins that raise, print, hang and kill, and what the worker hears of it."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import signal
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from runtime.host.client import Host
+from runtime.host.port import ConnectorInfo, HostError
+from runtime.host.settings import HostSettings
+
+PLUGINS = '''
+import os, sys, threading, time
+from runtime.api.connector import SinkConnector, SourceConnector
+from runtime.api.errors import ConfigError, ConnectError, UnsupportedOffsetsError
+from runtime.api.task import SinkTask, SourceTask
+
+class Task(SourceTask):
+    def start(self, config): pass
+    def poll(self): return []
+
+class OddConnector(SourceConnector):
+    """Does in each method what its config says under the method's name."""
+    task_class = Task
+    def _act(self, method, config=None):
+        self.config = dict(config or self.config)
+        match self.config.get(method):
+            case "raise": raise ConnectError(f"{method} as asked")
+            case "config": raise ConfigError("bad key")
+            case "unsupported": raise UnsupportedOffsetsError("never")
+            case "exit": sys.exit(3)
+            case "die": os._exit(7)
+            case "hang": threading.Event().wait()
+            case "hog":
+                while True: pass
+            case "print": print("hello from", method); os.write(1, b"and from the descriptor\\n"); sys.stdin.read()
+            case "wrong": return "wrong"
+    def validate(self, config):
+        self._act("validate", config)
+        return super().validate(config)
+    def start(self, config): self._act("start", config)
+    def stop(self):
+        self._act("stop")
+        if "mark" in self.config: open(self.config["mark"], "a").write("stopped\\n")
+    def task_configs(self, max_tasks):
+        if self._act("task_configs") == "wrong": return [{"n": 1}]
+        if self.config.get("ask"): self.context.request_task_reconfiguration()
+        if self.config.get("fail"): self.context.raise_error(ConnectError("lost the system"))
+        return [{"n": str(n)} for n in range(max_tasks)]
+    def alter_offsets(self, config, offsets):
+        self._act("alter_offsets", config)
+        return bool(offsets)
+
+class BareSink(SinkConnector):
+    def start(self, config): self.config = config
+    def task_configs(self, max_tasks): return [{}] * max_tasks
+    def alter_offsets(self, config, offsets): return offsets == {("t", 0): 5, ("t", 1): None}
+    class Put(SinkTask):
+        def start(self, config): pass
+        def put(self, records): pass
+    task_class = Put
+'''
+
+
+class Heard:
+    """A HostListener that remembers."""
+
+    def __init__(self) -> None:
+        self.reconfigured: list[str] = []
+        self.failed: dict[str, str] = {}
+        self.changed = asyncio.Event()
+
+    def reconfigure(self, connector: str) -> None:
+        self.reconfigured.append(connector)
+        self.changed.set()
+
+    def connector_failed(self, connector: str, trace: str) -> None:
+        self.failed[connector] = trace
+        self.changed.set()
+
+    async def until(self, condition: Callable[[], bool]) -> None:
+        async with asyncio.timeout(10):
+            while not condition():
+                await self.changed.wait()
+                self.changed.clear()
+
+
+Start = Callable[..., Awaitable[tuple[Host, Heard]]]
+
+
+@pytest.fixture
+async def start(tmp_path: Path) -> AsyncIterator[Start]:
+    (tmp_path / "odd_plugins.py").write_text(PLUGINS)
+    hosts: list[Host] = []
+
+    async def start(answer_within: float = 10.0) -> tuple[Host, Heard]:
+        heard = Heard()
+        host = Host(HostSettings(plugin_path=(str(tmp_path),)), heard, answer_within)
+        hosts.append(host)
+        await host.start()
+        return host, heard
+
+    yield start
+    for host in hosts:
+        await host.close()
+
+
+def odd(**config: str) -> dict[str, str]:
+    return {"connector.class": "odd_plugins.OddConnector", "name": "odd", **config}
+
+
+async def test_a_plugin_of_a_folder(start: Start) -> None:
+    host, _ = await start()
+    assert {"class": "odd_plugins.OddConnector", "type": "source", "version": "4.3.0"} in await host.plugins(True)
+    assert await host.resolve("Odd") == ConnectorInfo(
+        "odd_plugins.OddConnector", "source", "4.3.0", "odd_plugins.Task", "odd_plugins:Task"
+    )
+    await host.start_connector("odd", odd())
+    assert await host.task_configs("odd", 2) == [
+        {"n": "0", "task.class": "odd_plugins.Task"},
+        {"n": "1", "task.class": "odd_plugins.Task"},
+    ]
+
+
+async def test_sinks_get_their_topics_from_the_runtime(start: Start) -> None:
+    host, _ = await start()
+    config = {"connector.class": "BareSink", "name": "bare", "topics": "a, b"}
+    await host.start_connector("bare", config)
+    assert await host.task_configs("bare", 1) == [{"task.class": "odd_plugins.BareSink.Put", "topics": "a, b"}]
+    assert (await host.resolve("BareSink")).task_python_class == "odd_plugins:BareSink.Put"
+    assert await host.alter_sink_offsets(config, [("t", 0, 5), ("t", 1, None)]) is True
+    assert await host.alter_sink_offsets(config, []) is False
+
+
+async def test_what_raises_comes_back_with_its_trace(start: Start) -> None:
+    host, _ = await start()
+    calls: dict[str, Callable[[], Awaitable[Any]]] = {
+        "validate": lambda: host.validate(odd(validate="raise")),
+        "start": lambda: host.start_connector("odd", odd(start="raise")),
+        "alter_offsets": lambda: host.alter_source_offsets(odd(alter_offsets="raise"), []),
+    }
+    for method, call in calls.items():
+        with pytest.raises(HostError) as raised:
+            await call()
+        assert (raised.value.kind, raised.value.message) == ("connect", f"{method} as asked")
+        assert raised.value.trace.startswith("org.apache.kafka.connect.errors.ConnectException: ")
+        assert "odd_plugins.py" in raised.value.trace
+    await host.start_connector("odd", odd(task_configs="raise"))
+    with pytest.raises(HostError, match="task_configs as asked"):
+        await host.task_configs("odd", 1)
+
+
+@pytest.mark.parametrize(("act", "kind"), [("config", "config"), ("unsupported", "unsupported"), ("exit", "other")])
+async def test_kinds_of_errors(start: Start, act: str, kind: str) -> None:
+    host, _ = await start()
+    with pytest.raises(HostError) as raised:
+        await host.alter_source_offsets(odd(alter_offsets=act), [])
+    assert raised.value.kind == kind
+
+
+async def test_task_configs_that_are_no_text(start: Start) -> None:
+    host, _ = await start()
+    await host.start_connector("odd", odd(task_configs="wrong"))
+    with pytest.raises(HostError, match="'n': 1"):
+        await host.task_configs("odd", 1)
+
+
+async def test_a_connector_that_fails_to_stop_is_gone(start: Start, caplog: pytest.LogCaptureFixture) -> None:
+    host, heard = await start()
+    await host.start_connector("odd", odd(stop="raise"))
+    await host.stop_connector("odd")
+    with pytest.raises(HostError, match="not started"):
+        await host.task_configs("odd", 1)
+    assert "stop as asked" in caplog.text
+    assert not heard.failed
+
+
+async def test_printing_does_no_harm(start: Start, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+    host, _ = await start()
+    await host.start_connector("odd", odd(start="print"))
+    assert len(await host.task_configs("odd", 1)) == 1
+    await host.close()
+    assert "hello from start" in caplog.text
+    assert "and from the descriptor" in caplog.text
+
+
+async def test_what_connectors_ask_of_the_runtime(start: Start) -> None:
+    host, heard = await start()
+    await host.start_connector("odd", odd(ask="1", fail="1"))
+    await host.task_configs("odd", 1)
+    await heard.until(lambda: bool(heard.reconfigured and heard.failed))
+    assert heard.reconfigured == ["odd"]
+    assert heard.failed["odd"].startswith("org.apache.kafka.connect.errors.ConnectException: lost the system")
+
+
+async def test_starting_again_stops_the_first_instance(start: Start, tmp_path: Path) -> None:
+    host, _ = await start()
+    mark = tmp_path / "mark"
+    await host.start_connector("odd", odd(mark=str(mark)))
+    await host.start_connector("odd", odd(mark=str(mark)))
+    assert mark.read_text() == "stopped\n"
+    await host.close()
+    assert mark.read_text() == "stopped\nstopped\n"
+
+
+async def test_killed_and_back(start: Start) -> None:
+    host, heard = await start()
+    await host.start_connector("odd", odd())
+    before = host.pid
+    assert before is not None
+    os.kill(before, signal.SIGKILL)
+    await heard.until(lambda: "odd" in heard.failed)
+    assert heard.failed["odd"].splitlines()[0].endswith("The plugin host died: signal 9")
+    assert (await host.resolve("Odd")).type == "source"
+    assert host.pid != before
+    await host.start_connector("odd", odd())
+    assert len(await host.task_configs("odd", 1)) == 1
+
+
+async def test_a_plugin_that_ends_the_process(start: Start) -> None:
+    host, heard = await start()
+    await host.start_connector("other", odd())
+    with pytest.raises(HostError, match="exit code 7") as raised:
+        await host.start_connector("odd", odd(start="die"))
+    assert raised.value.kind == "host"
+    await heard.until(lambda: "other" in heard.failed)
+    assert set(heard.failed) == {"other"}
+
+
+@pytest.mark.parametrize("act", ["hang", "hog"])
+async def test_a_plugin_that_does_not_answer(start: Start, act: str) -> None:
+    host, heard = await start(answer_within=2.0)
+    await host.start_connector("other", odd())
+    hanging = asyncio.create_task(host.validate(odd(validate=act)))
+    if act == "hang":
+        for _ in range(20):
+            assert await host.validate(odd())  # others are served meanwhile
+    with pytest.raises(TimeoutError, match="validate was not answered within 2 s"):
+        await hanging
+    await heard.until(lambda: "other" in heard.failed)
+    assert await host.validate(odd())
+
+
+async def test_stopping_never_raises(start: Start) -> None:
+    host, heard = await start(answer_within=2.0)
+    await host.start_connector("odd", odd(stop="hang"))
+    await host.stop_connector("odd")
+    assert await host.plugins(True)
+    assert not heard.failed
+
+
+async def test_closing_leaves_no_process(start: Start) -> None:
+    host, _ = await start()
+    await host.start_connector("odd", odd(stop="hang"))
+    pid = host.pid
+    assert pid is not None
+    began = time.monotonic()
+    await host.close()
+    assert time.monotonic() - began < 5
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
+    with pytest.raises(HostError, match="closed"):
+        await host.plugins(True)
+
+
+async def test_the_terminals_interrupt_is_not_for_the_host(start: Start) -> None:
+    host, _ = await start()
+    await host.plugins(True)
+    pid = host.pid
+    assert pid is not None
+    os.kill(pid, signal.SIGINT)
+    assert await host.plugins(True)
+    assert host.pid == pid
+
+
+async def test_first_answer_and_round_trip_are_quick(start: Start) -> None:
+    began = time.perf_counter()
+    host, _ = await start()
+    await host.plugins(True)
+    first = time.perf_counter() - began
+    config = {"connector.class": "FileStreamSource", "name": "a", "topic": "t"}
+    await host.validate(config)
+    times = []
+    for _ in range(20):
+        began = time.perf_counter()
+        await host.validate(config)
+        times.append(time.perf_counter() - began)
+    print(f"host: first answer {first * 1000:.0f} ms, validate {sorted(times)[10] * 1000:.1f} ms")
+    assert first < 1.5
+    assert sorted(times)[10] < 0.05

@@ -1,0 +1,136 @@
+"""The plugin host's answers against those recorded from Apache Kafka Connect 4.3.0."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from runtime import CONNECT_VERSION
+from runtime.definitions import invalid_message
+from runtime.host.client import Host
+from runtime.host.port import BadRequestError, UnknownPluginError
+from runtime.host.settings import HostSettings
+
+RECORDING = Path(__file__).parents[2] / "contract" / "parity" / "reference-public-eos-disabled.json"
+ELSEWHERE = {"no config", "null config", "empty object", "name in config differs"}
+"""Steps that the herder answers before anybody validates."""
+NOT_YET = {"create o"}
+"""Needs `offsets.storage.topic`."""
+
+
+def steps(*scenarios: str) -> list[Any]:
+    recorded = json.loads(RECORDING.read_text())["steps"]
+    return [pytest.param(s, id=f"{s['scenario']}: {s['step']}") for s in recorded if s["scenario"] in scenarios]
+
+
+def comparable(found: Any) -> Any:
+    """Without free text and version."""
+    if isinstance(found, dict):
+        return {k: "<doc>" if k == "documentation" else comparable(v) for k, v in found.items()}
+    if isinstance(found, list):
+        return [comparable(v) for v in found]
+    return "<version>" if found == CONNECT_VERSION else found
+
+
+class Silent:
+    def reconfigure(self, connector: str) -> None: ...
+
+    def connector_failed(self, connector: str, trace: str) -> None: ...
+
+
+@pytest.fixture
+async def host() -> AsyncIterator[Host]:
+    host = Host(HostSettings(), Silent())
+    await host.start()
+    yield host
+    await host.close()
+
+
+async def test_plugin_definitions(host: Host) -> None:
+    compared = 0
+    for param in steps("plugin_config_connectors", "plugin_config_smts"):
+        (step,) = param.values
+        plugin = step["path"].split("/")[2].replace("%24", "$")
+        if step["status"] != 200 or "transforms" in step["path"] or plugin == "RegexRouter":
+            continue
+        ours, theirs = comparable(await host.describe(plugin)), comparable(step["body"])
+        assert ours == theirs, plugin
+        assert [list(key) for key in ours] == [list(key) for key in theirs], "the order of fields"
+        compared += 1
+    assert compared >= 12
+
+
+async def test_unknown_plugin(host: Host) -> None:
+    with pytest.raises(UnknownPluginError, match="Unknown plugin Nope"):
+        await host.describe("Nope")
+    with pytest.raises(BadRequestError, match=r"version range \[9.9,9.9\]"):
+        await host.describe("FileStreamSource", "9.9")
+
+
+async def test_lists_of_plugins(host: Host) -> None:
+    for param in steps("plugins"):
+        (step,) = param.values
+        kind = step["step"].removeprefix("all: ")
+        if kind in ("sink", "source", "converter", "header_converter"):
+            ours = [p for p in await host.plugins(False) if p["type"] == kind]
+            assert comparable(ours) == step["body"]
+    assert [p["type"] for p in await host.plugins(True)] == ["sink", "source"]
+
+
+async def refusal(host: Host, request: dict[str, Any]) -> str | None:
+    """What POST /connectors would answer with 400."""
+    config = {**request["config"], "name": (request.get("name") or "").strip()}
+    try:
+        return invalid_message(await host.validate(config))
+    except (UnknownPluginError, BadRequestError) as error:
+        return str(error)
+
+
+def words(message: str | None) -> str | None:
+    """Without lists of plugins, and without the order in a Java map."""
+    if message is None:
+        return None
+    message = re.sub("available connectors are: .*", "<plugins>", message)
+    found = re.fullmatch(r"Connector config \{(.*)\} contains no connector type", message)
+    return " ".join(["no type", *sorted(found[1].split(", "))]) if found else message
+
+
+async def test_refused_configs(host: Host) -> None:
+    for param in steps("create_invalid_config", "create_names_missing", "exactly_once_config"):
+        (step,) = param.values
+        if step.get("method") != "POST" or step["step"] in ELSEWHERE | NOT_YET:
+            continue
+        message = await refusal(host, step["request"])
+        assert words(message) == words(step["body"].get("message")), param.id
+
+
+async def test_validation(host: Host) -> None:
+    found: dict[str, Any] = {}
+    for param in steps("validate_source", "validate_errors"):
+        (step,) = param.values
+        if step.get("method") == "PUT":
+            if step["status"] != 200:
+                found = {}
+                continue
+            answer = await host.validate(step["request"])
+            found = {c["value"]["name"]: c for c in answer.pop("configs")}
+            assert comparable(answer) == step["body"], param.id
+        elif found:
+            assert comparable(part(found, step["step"].partition(" # ")[2])) == step["data"], param.id
+
+
+def part(found: dict[str, Any], what: str) -> Any:
+    """The part of an answer that a step recorded."""
+    values = {name: c["value"] for name, c in found.items()}
+    if what == "names":
+        return list(found)
+    if what == "errors":
+        return [{"name": n, "errors": v["errors"]} for n, v in sorted(values.items()) if v["errors"]]
+    if what == "values":
+        return {n: {k: x for k, x in v.items() if k != "errors"} for n, v in values.items()}
+    return found[what]
