@@ -98,7 +98,7 @@ class Groups:
         from confluent_kafka.admin import AdminClient
 
         if self._admin is None:
-            self._admin = AdminClient(self._settings)
+            self._admin = AdminClient({**self._settings, "log_level": 2})
         return self._admin
 
     async def _ask(self, group: str, request: Callable[[Any], _T]) -> _T | None:

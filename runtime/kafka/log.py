@@ -66,8 +66,8 @@ class TopicLogs:
             broker=partial(self._post, setattr, self, "error"),
         )
         self._reader = Reader(self._settings, [log.spec for log in self._logs.values()], events)
-        self._writer.start()
         self._reader.start()
+        await asyncio.to_thread(self._writer.start)
         await self._loaded
 
     async def close(self) -> None:
@@ -100,7 +100,7 @@ class TopicLogs:
         from confluent_kafka.admin import AdminClient
 
         if self._admin is None:
-            self._admin = AdminClient(self._settings, logger=_log)
+            self._admin = AdminClient({**self._settings, "log_level": 2})
         return self._admin
 
     def _send(self, topic: str, key: bytes, value: bytes | None) -> asyncio.Future[Written]:

@@ -30,31 +30,29 @@ class Joined:
     generation: int
 
 
-@dataclass(frozen=True, slots=True)
-class Timeouts:
-    """The group's times in seconds: session.timeout.ms, heartbeat.interval.ms, rebalance.timeout.ms."""
-
-    session: float = 10.0
-    heartbeat: float = 3.0
-    rebalance: float = 60.0
-
-
 class Membership:
     """Joins, stays, leaves; works in a thread of its own. Create and call on the event loop.
 
-    `settings` are librdkafka settings that reach the cluster. `on_lost` is called on the event loop when, after a time
-    without contact, another worker turns out to hold the group: this one must stop."""
+    `settings` are librdkafka settings that reach the cluster; times are in seconds. `on_lost` is called on the event
+    loop, with the reason, when another worker turns out to hold the group after a time without contact: stop then."""
 
     def __init__(
         self,
         settings: Mapping[str, Any],
         group_id: str,
         url: str,
-        on_lost: Callable[[GroupOccupied], None],
-        timeouts: Timeouts | None = None,
+        on_lost: Callable[[str], None],
+        session_timeout: float = 10.0,
+        heartbeat: float = 3.0,
+        rebalance_timeout: float = 60.0,
     ) -> None:
         self._settings, self._group_id, self._url = dict(settings), group_id, url
-        self._on_lost, self._timeouts = on_lost, timeouts or Timeouts()
+        self._on_lost = on_lost
+        self._times = {
+            "session_timeout_ms": int(session_timeout * 1000),
+            "heartbeat_interval_ms": int(heartbeat * 1000),
+            "max_poll_interval_ms": int(rebalance_timeout * 1000),
+        }
         self._closing = threading.Event()
         self._thread = threading.Thread(target=self._run, name="group-member", daemon=True)
         self._coordinator: Any = None
@@ -98,10 +96,8 @@ class Membership:
                 client,
                 {"url": self._url, **process_identity.own_identity()},
                 group_id=self._group_id,
-                session_timeout_ms=int(self._timeouts.session * 1000),
-                heartbeat_interval_ms=int(self._timeouts.heartbeat * 1000),
-                max_poll_interval_ms=int(self._timeouts.rebalance * 1000),
                 api_version=client._manager.broker_version,
+                **self._times,
             )
             while self._patiently(self._stay):
                 self._closing.wait(_TICK)
@@ -211,7 +207,7 @@ class Membership:
         if not self._first.done():
             self._first.set_exception(error)
         else:
-            self._on_lost(error)
+            self._on_lost(str(error))
 
 
 def _metadata(member: Member) -> dict[str, Any]:

@@ -60,7 +60,7 @@ class Reader:
         self._closing = threading.Event()
         self._suspect = threading.Event()
         self._ahead = threading.Semaphore(_AHEAD)
-        self._trouble = ""
+        self._trouble = self._last_error = ""
         self._positions: dict[Position, int] = {}
         self._thread = threading.Thread(target=self._run, name="storage-reader", daemon=True)
 
@@ -104,7 +104,8 @@ class Reader:
         from confluent_kafka import KafkaException
         from confluent_kafka.admin import AdminClient
 
-        admin = AdminClient({**self._settings, "socket.timeout.ms": 15000}, logger=_log)
+        settings: dict[str, Any] = {**self._settings, "error_cb": self._on_error, "log_level": 2}
+        admin = AdminClient(settings)
         told, wait = time.monotonic(), 0.0
         while not self._closing.wait(wait):
             wait = 0.1
@@ -117,7 +118,8 @@ class Reader:
                     self._report("")
                     return str(metadata.cluster_id or "")
             except KafkaException as e:
-                self._report(e.args[0].str())
+                admin.poll(0)  # brings the error that says more
+                self._report(self._last_error or e.args[0].str())
             except BrokerUnavailable as e:
                 self._report(str(e))
             if self._trouble and time.monotonic() - told >= _WAIT_LINES:
@@ -139,8 +141,8 @@ class Reader:
                 "isolation.level": "read_committed",
                 "fetch.wait.max.ms": wait,
                 "error_cb": self._on_error,
-            },
-            logger=_log,
+                "log_level": 2,  # what it has to say of connections comes as errors, and is told once
+            }
         )
         consumer.list_topics(timeout=10.0)  # leaders known at once: without it the first fetch waits up to a second
         consumer.assign([TopicPartition(t, p, offset) for (t, p), offset in self._positions.items()])
@@ -211,7 +213,7 @@ class Reader:
 
     def _on_error(self, error: Any) -> None:
         self._suspect.set()
-        _log.debug("Storage reader: %s", error.str())
+        self._last_error = error.str()
 
     def _probe(self, consumer: Any) -> None:
         """Ask Kafka for anything; its silence is the trouble, its answer the end of it."""
@@ -220,8 +222,9 @@ class Reader:
         try:
             consumer.list_topics(topic=self._specs[0].topic, timeout=2.0)
         except KafkaException as e:
-            self._report(e.args[0].str())
+            self._report(self._last_error or e.args[0].str())
         else:
+            self._last_error = ""
             self._suspect.clear()
             self._report("")
 

@@ -26,6 +26,7 @@ class Writer:
             "message.timeout.ms": 0,
             "partitioner": "murmur2_random",
             "error_cb": self._on_error,
+            "log_level": 2,
         }
         self._on_trouble = on_trouble
         self._lock = threading.Lock()
@@ -69,7 +70,7 @@ class Writer:
         with self._lock:
             if self._producer is None or self._broken:
                 self._broken = False
-                self._producer = Producer(self._settings, logger=_log)
+                self._producer = Producer(self._settings)
                 if self._thread.ident is None:
                     self._thread.start()
             return self._producer
