@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from runtime.engine.spec import ConverterSpec, TaskSpec
 from runtime.vocabulary import State, TaskId
+from tests.support.processes import alive, children, command_line
 
 
 @dataclass
@@ -47,11 +46,11 @@ class Recorder:
         return [entry[:2] for entry in self.lost]
 
 
-async def until(condition: Callable[[], object], timeout: float = 30.0) -> float:
+async def until(condition: Callable[[], object], within: float = 30.0) -> float:
     """Seconds until the condition holds; AssertionError when it does not in time."""
     started = time.perf_counter()
     while not condition():
-        assert time.perf_counter() - started < timeout, f"not so after {timeout} s"
+        assert time.perf_counter() - started < within, f"not so after {within} s"
         await asyncio.sleep(0.005)
     return time.perf_counter() - started
 
@@ -64,36 +63,7 @@ def task_spec(name: str, epoch: int = 1, paused: bool = False, **config: str) ->
 
 def descendants(pid: int) -> dict[int, str]:
     """Command lines of all living processes below this one."""
-    children: dict[int, list[int]] = {}
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            state, parent = stat.read_text().rpartition(")")[2].split()[:2]
-        except OSError:
-            continue
-        if state != "Z":
-            children.setdefault(int(parent), []).append(int(stat.parent.name))
-    found: dict[int, str] = {}
-    front = [pid]
-    while front:
-        for child in children.get(front.pop(), []):
-            found[child] = command_line(child)
-            front.append(child)
-    return found
-
-
-def command_line(pid: int) -> str:
-    try:
-        return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
-    except OSError:
-        return ""
-
-
-def alive(pid: int) -> bool:
-    """Exists, and is not a zombie."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return False
+    return {child: command_line(child) for child in children(pid) if alive(child)}
 
 
 def jvm_of(processes: dict[int, str]) -> int:
@@ -102,7 +72,3 @@ def jvm_of(processes: dict[int, str]) -> int:
 
 def driver_of(processes: dict[int, str]) -> int:
     return next(pid for pid, command in processes.items() if "runtime.engine.driver" in command)
-
-
-def kill(pid: int) -> None:
-    os.kill(pid, 9)

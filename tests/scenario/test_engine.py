@@ -1,0 +1,315 @@
+"""The engine on real Spark: how fast it starts tasks, and what survives which death."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import statistics
+import sys
+import time
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+
+from runtime.engine.settings import EngineSettings
+from runtime.engine.spec import SlotInfo
+from runtime.engine.supervisor import SparkEngine
+from runtime.vocabulary import State, TaskId
+from tests.support.engine_probe import Recorder, descendants, driver_of, jvm_of, task_spec, until
+from tests.support.processes import alive
+
+pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.slow]
+
+ROOT = Path(__file__).parents[2]
+RUNNER = "tests.support.engine_runner:ScriptedRunner"
+TTL = 3.0
+
+
+class Rig:
+    """An engine of two slots, what it reported, and a lease that tests can withhold."""
+
+    def __init__(self) -> None:
+        self.heard = Recorder()
+        self.lease = float("inf")
+        settings = EngineSettings(slots=2, lease_ttl=TTL, runner=RUNNER, archive=False)
+        self.engine = SparkEngine(settings, self.heard, lambda: self.lease)
+
+    async def ready(self, within: float = 60.0) -> None:
+        await until(lambda: len(self.engine.slots) == 2, within)
+
+    async def running(self, name: str, epoch: int = 1, **config: str) -> TaskId:
+        spec = task_spec(name, epoch, **config)
+        self.engine.start_task(spec)
+        await until(lambda: self.heard.has(spec.id, epoch, State.RUNNING))
+        return spec.id
+
+    def slot_of(self, task: TaskId) -> SlotInfo:
+        return next(slot for slot in self.engine.slots if task in slot.tasks)
+
+    async def pair(self, name: str) -> tuple[TaskId, TaskId]:
+        """Two running tasks on different slots."""
+        first, second = await self.running(f"{name}-a"), await self.running(f"{name}-b")
+        assert self.slot_of(first).slot != self.slot_of(second).slot
+        return first, second
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def shared() -> AsyncIterator[Rig]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", str(ROOT))
+        rig = Rig()
+        await rig.engine.start()
+        await rig.ready()
+        yield rig
+        await rig.engine.close(1.0)
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def rig(shared: Rig) -> AsyncIterator[Rig]:
+    await shared.ready()
+    shared.heard.__init__()  # type: ignore[misc]
+    yield shared
+    shared.lease = float("inf")
+    for slot in shared.engine.slots:
+        for task in slot.tasks:
+            await shared.engine.stop_task(task, 2.0)
+
+
+async def test_a_task_starts_on_a_warm_slot_within_milliseconds(
+    rig: Rig, record_property: Callable[[str, object], None]
+) -> None:
+    took = []
+    for number in range(200):
+        started = time.perf_counter()
+        spec = task_spec(f"quick-{number}")
+        rig.engine.start_task(spec)
+        await until(lambda spec=spec: rig.heard.has(spec.id, 1, State.RUNNING))
+        took.append((rig.heard.states[-1][4] - started) * 1000)
+        assert await rig.engine.stop_task(spec.id, 5.0)
+    p50, p95 = statistics.median(took), sorted(took)[int(len(took) * 0.95)]
+    print(f"start_task to RUNNING: p50 {p50:.1f} ms, p95 {p95:.1f} ms, max {max(took):.1f} ms")
+    record_property("start_task_p95_ms", p95)
+    assert p95 < 50
+
+
+async def test_pause_topics_and_logs_arrive_with_their_task(rig: Rig) -> None:
+    task = await rig.running("talker", behaviour="talk")
+    rig.engine.pause_task(task, True)
+    await until(lambda: rig.heard.has(task, 1, State.PAUSED))
+    await until(lambda: (task, 1, "topic-of-it") in rig.heard.topics)
+    await until(lambda: ("INFO", "plugin", "hello from a plugin", "[talker|task-0]") in rig.heard.lines)
+
+
+async def test_a_failure_is_reported_with_its_trace_and_touches_nobody(rig: Rig) -> None:
+    neighbours = await rig.pair("sound")
+    for name, behaviour in (("bad", "fail"), ("quitter", "exit")):
+        failing = await rig.running(name, behaviour=behaviour)
+        await until(lambda failing=failing: rig.heard.has(failing, 1, State.FAILED))
+        assert await rig.engine.stop_task(failing, 1.0)
+    assert "ValueError: the task has failed as told" in rig.heard.trace(TaskId("bad", 0))
+    assert not rig.heard.lost
+    assert all(rig.slot_of(task) for task in neighbours)
+
+
+async def test_a_flood_of_log_lines_is_cut_and_counted(rig: Rig) -> None:
+    await rig.running("flood", behaviour="flood")
+    await until(lambda: any("log lines were dropped" in line[2] for line in rig.heard.lines))
+
+
+async def test_killed_slot_is_back_and_its_neighbour_untouched(rig: Rig) -> None:
+    await rig.running("hit", member="consumer-1")
+    hit, spared = TaskId("hit", 0), await rig.running("spared")
+    victim, other = rig.slot_of(hit), rig.slot_of(spared)
+    rig.heard.states.clear()
+    started = time.perf_counter()
+    os.kill(victim.pid, signal.SIGKILL)
+    await until(lambda: rig.heard.lost)
+    rig.engine.start_task(task_spec("hit", epoch=2))
+    await until(lambda: rig.heard.has(hit, 2, State.RUNNING), 5.0)
+    running = time.perf_counter() - started
+    await rig.ready(5.0)
+    back = time.perf_counter() - started
+    print(f"after kill -9 of a slot its task runs again in {running:.2f} s, the slot is back in {back:.2f} s")
+    assert [entry[:3] for entry in rig.heard.lost] == [(hit, 1, "consumer-1")]
+    assert rig.slot_of(spared) == other
+
+
+@pytest.mark.parametrize(("which", "find"), [("driver", driver_of), ("JVM", jvm_of)])
+async def test_killed_driver_is_replaced(rig: Rig, which: str, find: Callable[[dict[int, str]], int]) -> None:
+    tasks = await rig.pair("orphan")
+    before = descendants(os.getpid())
+    started = time.perf_counter()
+    os.kill(find(before), signal.SIGKILL)
+    await until(lambda: len(rig.heard.lost) == 2)
+    lost_after = time.perf_counter() - started
+    for task in tasks:
+        rig.engine.start_task(task_spec(task.connector, epoch=2))
+    await until(lambda: all(rig.heard.has(task, 2, State.RUNNING) for task in tasks), 60.0)
+    running = time.perf_counter() - started
+    print(f"after kill -9 of the {which}: loss told in {lost_after:.2f} s, running in {running:.2f} s")
+    assert sorted(rig.heard.lost_tasks()) == [(task, 1) for task in tasks]
+    assert rig.slot_of(tasks[0]).slot != rig.slot_of(tasks[1]).slot
+    assert not [pid for pid in before if alive(pid)]
+
+
+async def test_a_hanging_task_is_revoked_in_time(rig: Rig) -> None:
+    task = await rig.running("deaf", behaviour="deaf", member="consumer-2")
+    started = time.perf_counter()
+    assert not await rig.engine.stop_task(task, 0.5)
+    assert time.perf_counter() - started < 1.0
+    assert rig.engine.member_id(task) == "consumer-2"
+    await until(lambda: not any(slot.tasks for slot in rig.engine.slots))
+
+
+async def test_a_task_whose_stop_hangs_does_not_hold_up_others(rig: Rig) -> None:
+    hanging = await rig.running("hang", behaviour="hang")
+    stop = asyncio.create_task(rig.engine.stop_task(hanging, 1.0))
+    for number in range(4):
+        assert await rig.engine.stop_task(await rig.running(f"other-{number}"), 1.0)
+    assert not await stop
+
+
+async def test_a_slot_with_a_thread_that_cannot_be_revoked_is_replaced(rig: Rig) -> None:
+    task = await rig.running("leak", behaviour="leak")
+    stuck = rig.slot_of(task)
+    assert not await rig.engine.stop_task(task, 0.2)
+    spared = await rig.running("placed-elsewhere")
+    assert rig.slot_of(spared).slot != stuck.slot
+    await until(lambda: not alive(stuck.pid), 10.0)
+    assert rig.heard.lost == []
+
+
+async def test_a_lease_that_is_not_renewed_ends_the_slots(rig: Rig) -> None:
+    tasks = await rig.pair("leased")
+    slots = rig.engine.slots
+    rig.lease = 0.0
+    took = await until(lambda: not any(alive(slot.pid) for slot in slots), TTL + 1.0)
+    print(f"slots ended {took:.2f} s after the last renewals; time to live {TTL} s")
+    await until(lambda: len(rig.heard.lost) == 2)
+    await until(lambda: sum("The lease of slot" in line[2] for line in rig.heard.lines) == 2)
+    assert any("engine_runner.py" in line[2] and "_idle" in line[2] for line in rig.heard.lines)
+    rig.engine.start_task(task_spec("leased-a", epoch=2))
+    await rig.ready()
+    assert not any(slot.tasks for slot in rig.engine.slots), "no task is placed on a slot without a lease"
+    rig.lease = float("inf")
+    await until(lambda: rig.heard.has(tasks[0], 2, State.RUNNING))
+
+
+async def test_a_task_that_holds_the_interpreter_is_ended_with_its_stack(rig: Rig) -> None:
+    hog = TaskId("hog", 0)
+    rig.engine.start_task(task_spec("hog", behaviour="hog"))  # it may not even come to say that it runs
+    took = await until(lambda: (hog, 1) in rig.heard.lost_tasks(), TTL * 2)
+    print(f"a slot whose interpreter is held was ended after {took:.2f} s; time to live {TTL} s")
+    await until(lambda: any("_hog" in line[2] for line in rig.heard.lines))
+
+
+async def test_a_stopped_slot_is_given_up_and_killed(rig: Rig) -> None:
+    task = await rig.running("frozen")
+    slot = rig.slot_of(task)
+    os.kill(slot.pid, signal.SIGSTOP)
+    await until(lambda: (task, 1) in rig.heard.lost_tasks(), TTL * 3)
+    await until(lambda: not alive(slot.pid))
+
+
+async def test_memory_of_a_slot(rig: Rig) -> None:
+    await rig.pair("measured")
+    pss = {pid: _pss(pid) for slot in rig.engine.slots for pid in [slot.pid]}
+    below = descendants(os.getpid())
+    rss = _status(jvm_of(below), "VmRSS")
+    print(f"slots: {', '.join(f'{mb:.0f} MB' for mb in pss.values())} (PSS); JVM {rss:.0f} MB (RSS)")
+    assert all(mb < 120 for mb in pss.values())
+
+
+def _pss(pid: int) -> float:
+    lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("Pss:")) / 1024
+
+
+def _status(pid: int, key: str) -> float:
+    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith(key)) / 1024
+
+
+def _environment(pid: int) -> str:
+    return Path(f"/proc/{pid}/environ").read_bytes().decode(errors="replace")
+
+
+OWNER = """
+import asyncio, sys
+sys.path.insert(0, {root!r})
+from tests.support.engine_probe import Recorder, task_spec, until
+from runtime.engine.settings import EngineSettings
+from runtime.engine.supervisor import SparkEngine
+from runtime.vocabulary import State, TaskId
+
+async def main():
+    heard = Recorder()
+    engine = SparkEngine(EngineSettings(slots=2, runner={runner!r}, archive=False), heard)
+    await engine.start()
+    engine.start_task(task_spec("owned"))
+    await until(lambda: heard.has(TaskId("owned", 0), 1, State.RUNNING) and len(engine.slots) == 2, 60)
+    print("running", flush=True)
+    await asyncio.get_running_loop().run_in_executor(None, sys.stdin.readline)
+    await engine.close(1.0)
+    print("closed", flush=True)
+
+asyncio.run(main())
+"""
+
+
+@pytest.mark.parametrize("end", ["killed", "closed"])
+async def test_no_process_and_no_folder_outlive_the_worker(end: str, tmp_path: Path) -> None:
+    owner = await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-c",
+        OWNER.format(root=str(ROOT), runner=RUNNER),
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "TMPDIR": str(tmp_path)},
+    )
+    assert owner.stdout and owner.stdin
+    assert await owner.stdout.readline() == b"running\n"
+    below = descendants(owner.pid)
+    assert len(below) >= 5, below
+    started = time.perf_counter()
+    if end == "killed":
+        owner.kill()
+    else:
+        owner.stdin.write(b"\n")
+    await owner.wait()
+    await until(lambda: not [pid for pid in below if alive(pid)], 5.0)
+    print(f"worker {end}: nothing left after {time.perf_counter() - started:.2f} s")
+    await until(lambda: not list(tmp_path.glob("headrace-*")), 5.0)
+
+
+async def test_secrets_are_in_no_command_line_and_no_environment(rig: Rig) -> None:
+    token = rig.engine._server.token
+    for pid, command in descendants(os.getpid()).items():
+        assert token not in command
+        assert token not in _environment(pid)
+
+
+async def test_a_wrong_token_is_refused(rig: Rig) -> None:
+    hello = {"op": "hello", "token": "0" * 64, "generation": 1, "slot": 0, "attempt": 9, "pid": 1, "host": "x"}
+    assert await _answer(rig, json.dumps(hello).encode()) == b""
+    assert len(rig.engine.slots) == 2
+
+
+async def test_a_long_frame_is_refused_before_it_is_read(rig: Rig) -> None:
+    assert await _answer(rig, b"x" * 5000) == b""
+
+
+async def _answer(rig: Rig, body: bytes) -> bytes:
+    """All that the channel answers to a first frame, until it closes."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", rig.engine._server.port)
+    writer.write(len(body).to_bytes(4, "big") + body)
+    try:
+        return await asyncio.wait_for(reader.read(), 2.0)
+    except ConnectionResetError:
+        return b""
+    finally:
+        writer.close()
