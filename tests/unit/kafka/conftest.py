@@ -1,0 +1,52 @@
+"""Storage topics of a test's own."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import dataclass, field
+
+import pytest
+
+from runtime.kafka.log import LogRecord, TopicLog, TopicLogs, TopicSpec
+from tests.support.broker import KafkaBroker, unique
+
+
+@dataclass
+class Recorder:
+    """One worker's logs over the three topics, and what they applied."""
+
+    prefix: str
+    logs: TopicLogs
+    config: TopicLog = field(init=False)
+    offset: TopicLog = field(init=False)
+    status: TopicLog = field(init=False)
+    applied: dict[str, list[LogRecord]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.config, self.offset, self.status = (
+            self.logs.open(
+                TopicSpec(f"{self.prefix}-{kind}", n, 1, f"{kind}.storage", single=n == 1), self._taker(kind)
+            )
+            for kind, n in (("config", 1), ("offset", 25), ("status", 5))
+        )
+
+    def _taker(self, kind: str) -> Callable[[Sequence[LogRecord]], None]:
+        self.applied[kind] = []
+        return self.applied[kind].extend
+
+    def values(self, kind: str) -> list[bytes | None]:
+        return [r.value for r in self.applied[kind]]
+
+
+@pytest.fixture
+async def recorder(broker: KafkaBroker) -> AsyncIterator[Callable[..., Recorder]]:
+    """Makes logs: `recorder()` on new topics, `recorder(prefix)` on those of another; closed at the end."""
+    made: list[Recorder] = []
+
+    def make(prefix: str | None = None, bootstrap: str = broker.bootstrap, timeout: float = 30.0) -> Recorder:
+        made.append(Recorder(prefix or unique("log"), TopicLogs({"bootstrap.servers": bootstrap}, timeout)))
+        return made[-1]
+
+    yield make
+    for one in made:
+        await one.logs.close()

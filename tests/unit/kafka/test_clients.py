@@ -1,0 +1,120 @@
+"""Java client properties become librdkafka settings that librdkafka takes."""
+
+from __future__ import annotations
+
+import pytest
+from confluent_kafka import Consumer, Producer
+from confluent_kafka.admin import AdminClient
+
+from runtime.kafka.clients import client_config, kafka_python_config
+from runtime.kafka.errors import ClientConfigError
+
+WORKER = {
+    "bootstrap.servers": "localhost:1",
+    "group.id": "connect",
+    "session.timeout.ms": "9999",
+    "security.protocol": "SASL_PLAINTEXT",
+    "sasl.mechanism": "PLAIN",
+    "sasl.jaas.config": "org.apache.kafka.common.security.plain.PlainLoginModule required "
+    'username="me" password="a\\"b";',
+    "producer.linger.ms": "7",
+    "producer.compression.type": "lz4",
+}
+
+
+def test_worker_client_takes_top_level_security_only() -> None:
+    config = client_config(WORKER, "admin", client_id="me")
+    assert config.warnings == ()
+    assert config.settings == {
+        "bootstrap.servers": "localhost:1",
+        "client.id": "me",
+        "reconnect.backoff.max.ms": 1000,
+        "security.protocol": "SASL_PLAINTEXT",
+        "sasl.mechanism": "PLAIN",
+        "sasl.username": "me",
+        "sasl.password": 'a"b',
+    }
+    assert kafka_python_config(config.settings) == {
+        "bootstrap_servers": ["localhost:1"],
+        "security_protocol": "SASL_PLAINTEXT",
+        "sasl_mechanism": "PLAIN",
+        "sasl_plain_username": "me",
+        "sasl_plain_password": 'a"b',
+    }
+
+
+def test_connector_client_takes_prefixed_properties_then_overrides() -> None:
+    settings = client_config(WORKER, "producer", {"producer.override.linger.ms": "9"}).settings
+    assert (settings["linger.ms"], settings["compression.type"]) == (9, "lz4")
+    assert "security.protocol" not in settings
+    assert settings["partitioner"] == "murmur2_random"
+    assert settings["message.timeout.ms"] == 0
+    assert settings["enable.idempotence"] is True
+
+
+def test_fewer_acknowledgements_turn_idempotence_off() -> None:
+    settings = client_config(WORKER, "producer", {"producer.override.acks": "1"}).settings
+    assert settings["enable.idempotence"] is False
+    Producer(settings)
+
+
+@pytest.mark.parametrize("given, wanted", [("2147483647", 0), ("120000", 120000)])
+def test_delivery_timeout(given: str, wanted: int) -> None:
+    settings = client_config(WORKER, "producer", {"producer.override.delivery.timeout.ms": given}).settings
+    assert settings["message.timeout.ms"] == wanted
+
+
+@pytest.mark.parametrize(
+    "key, value, message",
+    [
+        ("max.request.size", "x", "Invalid value x for configuration max.request.size: Not a number of type INT"),
+        ("acks", "2", "Invalid value 2 for configuration acks: String must be one of: all, -1, 0, 1"),
+    ],
+)
+def test_impossible_values_are_refused_in_connects_words(key: str, value: str, message: str) -> None:
+    with pytest.raises(ClientConfigError) as e:
+        client_config(WORKER, "producer", {f"producer.override.{key}": value})
+    assert str(e.value) == message
+
+
+def test_unknown_properties_are_named_and_known_ones_without_use_are_not() -> None:
+    overrides = {"consumer.override.max.poll.records": "10", "consumer.override.no.such": "1"}
+    (warning,) = client_config(WORKER, "consumer", overrides).warnings
+    assert "no.such" in warning
+
+
+def test_java_key_stores_are_named_with_a_remedy() -> None:
+    overrides = {"admin.override.security.protocol": "SSL", "admin.override.ssl.truststore.location": "/x.jks"}
+    config = client_config(WORKER, "admin", overrides)
+    assert "ssl.ca.location" not in config.settings
+    assert "PEM" in config.warnings[0]
+    pem = client_config(WORKER, "admin", {**overrides, "admin.override.ssl.truststore.type": "PEM"})
+    assert (pem.settings["ssl.ca.location"], pem.warnings) == ("/x.jks", ())
+
+
+@pytest.mark.parametrize(
+    "kind, key, value",
+    [
+        ("producer", "buffer.memory", "33554432"),
+        ("producer", "batch.size", "16384"),
+        ("producer", "compression.zstd.level", "3"),
+        ("producer", "request.timeout.ms", "30000"),
+        ("producer", "reconnect.backoff.ms", "5000"),
+        ("consumer", "fetch.max.bytes", "100"),
+        ("consumer", "fetch.max.wait.ms", "500"),
+        ("consumer", "auto.offset.reset", "none"),
+        ("consumer", "isolation.level", "read_committed"),
+        (
+            "consumer",
+            "partition.assignment.strategy",
+            "org.apache.kafka.clients.consumer.RangeAssignor,org.apache.kafka.clients.consumer.CooperativeStickyAssignor",
+        ),
+        ("admin", "request.timeout.ms", "30000"),
+        ("admin", "receive.buffer.bytes", "-1"),
+    ],
+)
+def test_librdkafka_takes_what_comes_out(kind: str, key: str, value: str) -> None:
+    config = client_config(WORKER, kind, {f"{kind}.override.{key}": value})
+    assert config.warnings == ()
+    client = {"producer": Producer, "consumer": Consumer, "admin": AdminClient}[kind]
+    client({**config.settings, **({"group.id": "g"} if kind == "consumer" else {})})

@@ -1,0 +1,211 @@
+"""The storage log on a real broker."""
+
+from __future__ import annotations
+
+import asyncio
+import statistics
+import time
+from collections.abc import Callable
+
+import pytest
+from confluent_kafka import Producer
+from confluent_kafka.admin import AdminClient, ConfigResource
+
+from runtime.kafka.errors import BrokerUnavailable, StorageTopicError
+from runtime.kafka.log import TopicLogs, TopicSpec
+from tests.support.broker import EmbeddedBroker, KafkaBroker, unique
+from tests.unit.kafka.conftest import Recorder
+
+Make = Callable[..., Recorder]
+
+
+async def test_topics_are_created_compacted(recorder: Make, broker: KafkaBroker) -> None:
+    one = recorder()
+    await one.logs.start()
+    assert one.logs.available
+    admin = AdminClient({"bootstrap.servers": broker.bootstrap})
+    for log in (one.config, one.offset, one.status):
+        topic = log.spec.topic
+        described = admin.describe_configs([ConfigResource(ConfigResource.Type.TOPIC, topic)])
+        assert next(iter(described.values())).result()["cleanup.policy"].value == "compact"
+        metadata = admin.list_topics(topic)
+        assert len(metadata.topics[topic].partitions) == log.spec.partitions
+        assert one.logs.cluster_id == metadata.cluster_id
+
+
+async def test_writes_are_applied_in_order_before_they_return(recorder: Make) -> None:
+    one = recorder()
+    await one.logs.start()
+    await one.config.write_all([(b"a", b"1"), (b"b", b"2"), (b"a", None)])
+    assert [(r.key, r.value) for r in one.applied["config"]] == [(b"a", b"1"), (b"b", b"2"), (b"a", None)]
+    await one.config.write(b"c", b"3")
+    assert one.values("config")[-1] == b"3"
+
+
+async def test_what_others_write_is_there_after_read_to_end(recorder: Make) -> None:
+    one, other = recorder(), None
+    await one.logs.start()
+    other = recorder(one.prefix)
+    await other.logs.start()
+    for n in range(20):
+        await other.offset.write(b"k%d" % n, b"%d" % n)
+        await one.offset.read_to_end()
+        assert one.values("offset")[-1] == b"%d" % n
+
+
+async def test_a_new_worker_reads_everything(recorder: Make) -> None:
+    one = recorder()
+    await one.logs.start()
+    await asyncio.gather(*(one.status.send(b"k%d" % n, b"%d" % n) for n in range(1000)))
+    other = recorder(one.prefix)
+    await other.logs.start()
+    assert sorted(int(v or b"") for v in other.values("status")) == list(range(1000))
+
+
+async def test_partitions_are_javas(recorder: Make) -> None:
+    """Murmur2 of these keys over 25 partitions, as Java's default partitioner has it."""
+    one = recorder()
+    await one.logs.start()
+    placed = {key: (await one.offset.send(key, b"{}"))[0] for key in (b"21", b"foobar", b"abc")}
+    assert placed == {b"21": _murmur2(b"21") % 25, b"foobar": _murmur2(b"foobar") % 25, b"abc": _murmur2(b"abc") % 25}
+    assert _murmur2(b"21") == -973932308 & 0x7FFFFFFF
+
+
+def _murmur2(data: bytes) -> int:
+    mask, m = 0xFFFFFFFF, 0x5BD1E995
+    h = 0x9747B28C ^ len(data)
+    whole = len(data) // 4 * 4
+    for i in range(0, whole, 4):
+        k = int.from_bytes(data[i : i + 4], "little") * m & mask
+        h = (h * m ^ (k ^ k >> 24) * m) & mask
+    if whole < len(data):
+        h = (h ^ int.from_bytes(data[whole:], "little")) * m & mask
+    h = (h ^ h >> 13) * m & mask
+    return (h ^ h >> 15) & 0x7FFFFFFF
+
+
+async def test_aborted_and_open_transactions(recorder: Make, broker: KafkaBroker) -> None:
+    """Exactly-once workers write transactions: aborted records do not count, and markers do not stop reading."""
+    one = recorder()
+    await one.logs.start()
+    producer = Producer({"bootstrap.servers": broker.bootstrap, "transactional.id": unique("txn")})
+    producer.init_transactions(20)
+    for number, end in enumerate((producer.abort_transaction, producer.commit_transaction, producer.abort_transaction)):
+        producer.begin_transaction()
+        producer.produce(one.config.spec.topic, b"%d" % number, b"k")
+        producer.flush(20)
+        end(20)
+        await one.config.read_to_end()
+    await _until(lambda: one.values("config") == [b"1"])  # a commit's marker may come after its answer
+    await one.config.write(b"k", b"plain")
+    assert one.values("config") == [b"1", b"plain"]
+    other = recorder(one.prefix)
+    await other.logs.start()
+    assert other.values("config") == [b"1", b"plain"]
+
+
+@pytest.mark.parametrize(
+    "policy, partitions, words",
+    [("delete", 1, "cleanup.policy=delete"), ("compact,delete", 1, "cleanup.policy="), ("compact", 2, "2 partitions")],
+)
+async def test_unfit_topics_are_refused(broker: KafkaBroker, policy: str, partitions: int, words: str) -> None:
+    topic = broker.create_topic(partitions=partitions, cleanup_policy=policy)
+    logs = TopicLogs({"bootstrap.servers": broker.bootstrap})
+    logs.open(TopicSpec(topic, 1, 1, "config.storage", single=True), lambda records: None)
+    with pytest.raises(StorageTopicError, match=words) as e:
+        await logs.start()
+    assert topic in str(e.value)
+    assert "config.storage.topic" in str(e.value)
+    await logs.close()
+
+
+async def test_too_many_replicas_are_refused_with_the_remedy(broker: KafkaBroker) -> None:
+    logs = TopicLogs({"bootstrap.servers": broker.bootstrap})
+    logs.open(TopicSpec(unique("many"), 1, 30, "status.storage"), lambda records: None)
+    with pytest.raises(StorageTopicError, match=r"status\.storage\.replication\.factor"):
+        await logs.start()
+    await logs.close()
+
+
+async def test_an_apply_that_raises_does_not_stop_the_log(broker: KafkaBroker) -> None:
+    logs = TopicLogs({"bootstrap.servers": broker.bootstrap})
+    log = logs.open(TopicSpec(unique("raises"), 1, 1, "config.storage"), lambda records: 1 / 0)  # type: ignore[func-returns-value]
+    await logs.start()
+    await log.write(b"a", b"1")
+    await log.write(b"b", b"2")
+    await logs.close()
+
+
+async def test_absent_broker_is_waited_for(caplog: pytest.LogCaptureFixture) -> None:
+    logs = TopicLogs({"bootstrap.servers": "127.0.0.1:1"})
+    logs.open(TopicSpec("x", 1, 1, "config.storage"), lambda records: None)
+    starting = asyncio.create_task(logs.start())
+    await _until(lambda: bool(logs.error))
+    assert not logs.available
+    assert "bootstrap.servers=127.0.0.1:1" in caplog.text
+    starting.cancel()
+    await logs.close()
+
+
+async def test_outage_is_told_and_survived(recorder: Make, own_broker: EmbeddedBroker) -> None:
+    """Killed and started again: what was sent meanwhile arrives, once and in order; reading goes on."""
+    one = recorder(bootstrap=own_broker.bootstrap, timeout=1.0)
+    await one.logs.start()
+    await one.config.write(b"k", b"before")
+    own_broker.kill()
+    await _until(lambda: not one.logs.available)
+    waiting = [one.config.send(b"k", b"%d" % n) for n in range(50)]
+    with pytest.raises(BrokerUnavailable, match=own_broker.bootstrap):
+        await one.config.write(b"k", b"late")
+    with pytest.raises(BrokerUnavailable, match=own_broker.bootstrap):
+        await one.config.read_to_end()
+    await asyncio.to_thread(own_broker.start)
+    await asyncio.wait_for(asyncio.gather(*waiting), 30)
+    await _until(lambda: one.logs.available and one.values("config")[-1:] == [b"late"])
+    assert one.values("config") == [b"before", *(b"%d" % n for n in range(50)), b"late"]
+    await one.config.write(b"k", b"after")
+
+
+async def test_closing_answers_those_who_wait(recorder: Make) -> None:
+    one = recorder()
+    await one.logs.start()
+    one.logs._positions[one.config.spec.topic, 0] = -1
+    waiting = asyncio.create_task(one.logs._reached({(one.config.spec.topic, 0): 10**9}))
+    await asyncio.sleep(0)
+    await one.logs.close()
+    with pytest.raises(BrokerUnavailable, match="shutting down"):
+        await waiting
+
+
+async def test_speed(recorder: Make) -> None:
+    """Prints the figures; the bounds are far away from them, for busy machines."""
+    one = recorder()
+    await one.logs.start()
+    writes = [await _timed(one.config.write(b"k", b"{}")) for _ in range(200)]
+    ends = [await _timed(one.offset.read_to_end()) for _ in range(50)]
+    sent = [one.offset.send(b"k%d" % n, b'{"position":%d}' % n) for n in range(99_950)]
+    await asyncio.gather(*sent)
+    other = recorder(one.prefix)
+    load = await _timed(other.logs.start())
+    assert len(other.applied["offset"]) == 99_950
+    assert statistics.median(writes) < 0.1
+    assert statistics.median(ends) < 0.1
+    assert load < 10
+    empty = await _timed(recorder().logs.start())
+    print(
+        f"\nwrite and read back p50 {statistics.median(writes) * 1e3:.2f} ms, read to end p50 "
+        f"{statistics.median(ends) * 1e3:.2f} ms, three topics with 100,000 records loaded in {load:.2f} s, "
+        f"three new topics in {empty:.2f} s"
+    )
+
+
+async def _timed(work: object) -> float:
+    started = time.perf_counter()
+    await work  # type: ignore[misc]
+    return time.perf_counter() - started
+
+
+async def _until(true: Callable[[], bool]) -> None:
+    async with asyncio.timeout(30):
+        while not true():  # noqa: ASYNC110
+            await asyncio.sleep(0.02)
