@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 from urllib.parse import quote
 
-from tui.errors import Conflict
+from tui.errors import Conflict, ServerTrouble
 
 T = TypeVar("T")
 Json = Any
@@ -25,6 +25,11 @@ class Call:
     method: str
     path: str  # quoted, with its query
     body: Json = None
+
+    @property
+    def repeatable(self) -> bool:
+        """Sent twice it does what it does once, so it may be tried again when nobody knows whether it arrived."""
+        return self.method != "POST"
 
     @property
     def changes(self) -> bool:
@@ -84,8 +89,10 @@ class Connect:
     async def expanded(self) -> dict[str, Json]:
         """`{name: {"status": …, "info": …}}` at once; workers before 2.3 list names, and are asked for each."""
         answer = await self._send("GET", "/connectors?expand=status&expand=info")
-        if isinstance(answer, dict):
+        if isinstance(answer, dict) and all(isinstance(part, dict) for part in answer.values()):
             return answer
+        if not isinstance(answer, list):
+            raise ServerTrouble("the answer is no list of connectors", 200, "is this URL a Connect worker's?")
         return {name: {"status": await self.status(name), "info": await self.info(name)} for name in answer}
 
     async def names(self) -> list[str]:

@@ -50,6 +50,12 @@ def main() -> int:
         print(f"headrace: {error.filename or 'standard output'}: {error.strerror}", file=sys.stderr)
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FAILED
+    except Exception as error:
+        # A mistake of ours. One line is what a pipeline can bear; whoever wants to mend it asks for the trace.
+        if os.environ.get("HEADRACE_TRACE"):
+            raise
+        print(f"headrace: internal error: {error!r} (HEADRACE_TRACE=1 shows where)", file=sys.stderr)
+        return FAILED
 
 
 def run(words: Sequence[str]) -> int:

@@ -19,7 +19,7 @@ from typing import Any
 
 from tui import model, sse
 from tui.client import Connect
-from tui.errors import HeadraceError, Refused, ServerTrouble, TimedOut, Unreachable
+from tui.errors import HeadraceError, Refused, TimedOut, Unreachable
 from tui.snapshot import Diff, Ledger, Link, LinkState, Notice, Snapshot
 
 Lines = Callable[[str, str], AsyncGenerator[str, None]]  # (path, last event id) → lines of an event stream
@@ -120,7 +120,9 @@ class Store:
                 try:
                     self._apply(event)
                 except (ValueError, KeyError, TypeError, AttributeError) as error:
-                    raise ServerTrouble(f"a {event.name} event makes no sense: {error!r}", 200) from error
+                    raise HeadraceError(
+                        f"a {event.name} event of {self.connect.url} makes no sense: {error!r}"
+                    ) from error
         raise Unreachable(f"{self.connect.url} closed the event stream")
 
     async def _heard(self, lines: AsyncIterator[str]) -> AsyncIterator[str]:
@@ -224,8 +226,9 @@ def difference(before: Snapshot, now: Snapshot) -> Diff:
     """What did not change is the same object, so that 1,000 comparisons cost next to nothing."""
     old, new = before.connectors, now.connectors
     changed = (name for name in old.keys() & new.keys() if old[name] is not new[name])
-    # While lost, each failed try moves the time of the next one: that is news too.
-    link = before.link.state is not now.link.state or now.link.state is LinkState.LOST
+    # While lost, each failed try moves the time of the next one: that is news too. A mere sign of life is not.
+    lost = now.link.state is LinkState.LOST
+    link = before.link != now.link if lost else before.link.state is not now.link.state
     return Diff(
         added=frozenset(new.keys() - old.keys()),
         changed=frozenset(name for name in changed if old[name] != new[name]),

@@ -70,7 +70,8 @@ class _Cluster:
 def run(order: Order) -> int:
     printer = Printer(colour=_colour())
     cluster = _Cluster(order, printer)
-    texts = _read(order.script, stdin_taken=False).splitlines() if order.script else list(order.commands)
+    # Only newlines end a line: JSON may hold the other separators that splitlines() knows.
+    texts = _read(order.script, stdin_taken=False).split("\n") if order.script else list(order.commands)
     context = Context(
         cluster.dial,
         profile=cluster.profile,

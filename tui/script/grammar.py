@@ -50,6 +50,8 @@ def _shell_word(line: str, at: int) -> tuple[str, int]:
     while at < len(line) and not line[at].isspace():
         char = line[at]
         if char == "\\":
+            if at + 1 == len(line):
+                raise UsageError("the line ends in a backslash: a command has one line")
             parts.append(line[at + 1 : at + 2])
             at += 2
         elif char in "'\"":

@@ -11,7 +11,9 @@ import time
 from typing import Any
 
 from tui.client import Call
-from tui.wire.endpoint import Endpoint, decode, encode, trust
+from tui.wire.endpoint import IDLE_SECONDS, Endpoint, decode, encode, trust
+
+_CLOSED = (ConnectionError, http.client.HTTPException)
 
 
 class Blocking:
@@ -22,21 +24,19 @@ class Blocking:
         self._base = endpoint.parts.path.rstrip("/")
         self._headers = {"Accept": "application/json", **_authorization(endpoint)}
         self._connection: http.client.HTTPConnection | None = None
+        self._prefix, self._reused, self._used_at = "", False, 0.0
 
     async def send(self, call: Call) -> Any:
         headers = self._headers if call.body is None else {**self._headers, "Content-Type": "application/json"}
-        reused = self._connection is not None
         try:
             return decode(*self._exchange(call, headers))
-        except (ConnectionError, http.client.HTTPException) as error:
-            self._drop()
-            # A server may close a connection that has been idle; then nothing was done, and nothing is lost.
-            if not (reused and isinstance(error, http.client.RemoteDisconnected | BrokenPipeError)):
+        except _CLOSED as error:
+            if not (self._reused and call.repeatable):
                 raise self.endpoint.unreachable(_words(error)) from error
+        # The server closed a kept connection at the moment we used it.
         try:
             return decode(*self._exchange(call, headers))
-        except (ConnectionError, http.client.HTTPException) as error:
-            self._drop()
+        except _CLOSED as error:
             raise self.endpoint.unreachable(_words(error)) from error
 
     def _exchange(self, call: Call, headers: dict[str, str]) -> tuple[int, bytes]:
@@ -44,10 +44,15 @@ class Blocking:
         try:
             connection.request(call.method, self._target(call.path), encode(call), headers)
             response = connection.getresponse()
-            return response.status, response.read()
+            answer = response.status, response.read()
         except TimeoutError as error:
             self._drop()
             raise self.endpoint.no_answer() from error
+        except _CLOSED:
+            self._drop()
+            raise
+        self._used_at = time.monotonic()
+        return answer
 
     def _target(self, path: str) -> str:
         """What the request line asks for; a proxy wants the whole URL unless it tunnels."""
@@ -55,6 +60,9 @@ class Blocking:
         return f"{self._prefix}{self._base}{path}" if parts.scheme == "http" else self._base + path
 
     def _connect(self) -> http.client.HTTPConnection:
+        if time.monotonic() - self._used_at > IDLE_SECONDS:
+            self._drop()
+        self._reused = self._connection is not None
         if self._connection is None:
             connection, self._prefix = _connection(self.endpoint)
             try:

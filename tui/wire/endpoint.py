@@ -10,6 +10,9 @@ from urllib.parse import SplitResult, urlsplit
 from tui.client import Call
 from tui.errors import ServerTrouble, TimedOut, Unreachable, UsageError, refusal
 
+# Servers close connections that have been idle (Jetty after 30 s, uvicorn after 5): ours are not kept that long.
+IDLE_SECONDS = 3.0
+
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:

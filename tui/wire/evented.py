@@ -10,7 +10,7 @@ from typing import Any
 
 from tui.client import Call
 from tui.errors import NotFound, refusal
-from tui.wire.endpoint import Endpoint, decode, encode, trust
+from tui.wire.endpoint import IDLE_SECONDS, Endpoint, decode, encode, trust
 
 # httpx loads its own command line (click, pygments) where that is installed; the first paint has no time for it.
 sys.modules.setdefault("httpx._main", None)  # type: ignore[arg-type]
@@ -33,14 +33,21 @@ class Evented:
             headers={"Accept": "application/json"},
             # Without TLS there is nothing to verify, and loading the certificates takes 20 ms.
             verify=trust(endpoint) if endpoint.parts.scheme == "https" else False,
+            limits=httpx.Limits(keepalive_expiry=IDLE_SECONDS),
             trust_env=not endpoint.is_local,
             auth=(endpoint.username, endpoint.password) if endpoint.username else None,
         )
 
     async def send(self, call: Call) -> Any:
         headers = {} if call.body is None else {"Content-Type": "application/json"}
+        request = self._client.build_request(call.method, call.path, content=encode(call), headers=headers)
         with self._our_errors():
-            response = await self._client.request(call.method, call.path, content=encode(call), headers=headers)
+            try:
+                response = await self._client.send(request)
+            except httpx.RemoteProtocolError:  # as when the server closes a kept connection while we use it
+                if not call.repeatable:
+                    raise
+                response = await self._client.send(request)
         return decode(response.status_code, response.content)
 
     async def lines(self, path: str, last_id: str) -> AsyncGenerator[str, None]:

@@ -1,0 +1,50 @@
+"""A transport whose answers a test writes down; it remembers what was asked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from tui.client import Call
+
+
+class Scripted:
+    """Answers in order, the last one for ever; an exception is raised instead of returned."""
+
+    url = "http://scripted:8083"
+
+    def __init__(self, *answers: Any) -> None:
+        self.answers: list[Any] = list(answers)
+        self.calls: list[Call] = []
+        self.slept: list[float] = []
+
+    async def send(self, call: Call) -> Any:
+        self.calls.append(call)
+        answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    async def sleep(self, seconds: float) -> None:
+        self.slept.append(seconds)
+
+    async def close(self) -> None:
+        pass
+
+
+def status(name: str, state: str = "RUNNING", tasks: Iterable[str] = ("RUNNING",), kind: str = "source") -> Any:
+    """A status body as a worker gives it."""
+    return {
+        "name": name,
+        "connector": {"state": state, "worker_id": "w:1", "version": "1"},
+        "tasks": [{"id": n, "state": task, "worker_id": "w:1", "version": "1"} for n, task in enumerate(tasks)],
+        "type": kind,
+    }
+
+
+def expanded(*statuses: Any) -> Any:
+    """The answer of the connector list, for these statuses."""
+    return {
+        body["name"]: {"status": body, "info": {"name": body["name"], "config": {"connector.class": "a.b.C"}}}
+        for body in statuses
+    }

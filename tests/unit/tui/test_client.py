@@ -1,0 +1,80 @@
+"""The API over a transport: quoting, retries of what passes by itself, the guard, the blocking driver."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from tests.unit.tui.scripted import Scripted, status
+from tui import policy
+from tui.client import REBALANCE_WAITS, Call, Connect, drive
+from tui.errors import Conflict, ReadOnly
+from tui.profiles import Profile
+
+REBALANCE = Conflict("Cannot complete request because of a conflicting operation (e.g. worker rebalance)", 409)
+TAKEN = Conflict("Connector a already exists", 409)
+
+
+@pytest.mark.parametrize(
+    ("name", "path"),
+    [
+        ("a", "a"),
+        ("a b", "a%20b"),
+        ("a/b", "a%2Fb"),
+        ("[/oops]", "%5B%2Foops%5D"),
+        ("grün+?#%", "gr%C3%BCn%2B%3F%23%25"),
+    ],
+)
+def test_names_are_quoted(name: str, path: str) -> None:
+    transport = Scripted(None)
+    drive(Connect(transport).stop(name))
+    assert transport.calls == [Call("PUT", f"/connectors/{path}/stop")]
+
+
+def test_a_rebalance_is_waited_out_aloud() -> None:
+    transport, said = Scripted(REBALANCE, REBALANCE, None), list[str]()
+    drive(Connect(transport, notice=said.append).resume("a"))
+    assert len(transport.calls) == 3
+    assert transport.slept == list(REBALANCE_WAITS[:2])
+    assert len(said) == 2
+    assert "rebalance" in said[0]
+
+
+def test_but_not_for_ever() -> None:
+    transport = Scripted(REBALANCE)
+    with pytest.raises(Conflict, match="rebalance"):
+        drive(Connect(transport).resume("a"))
+    assert transport.slept == list(REBALANCE_WAITS)
+
+
+def test_a_taken_name_is_not_retried() -> None:
+    transport = Scripted(TAKEN)
+    with pytest.raises(Conflict, match="already exists"):
+        drive(Connect(transport).create({"name": "a"}))
+    assert len(transport.calls) == 1
+
+
+def test_read_only_lets_nothing_out_but_questions() -> None:
+    transport = Scripted({"offsets": []})
+    connect = Connect(transport, policy.guard(Profile("http://x:1", "prod", read_only=True)))
+    drive(connect.offsets("a"))
+    drive(connect.validate("X", {}))
+    asked = len(transport.calls)
+    for change in (connect.stop("a"), connect.delete("a"), connect.reset_offsets("a"), connect.configure("a", {})):
+        with pytest.raises(ReadOnly, match="prod is read-only"):
+            drive(change)
+    assert len(transport.calls) == asked
+
+
+def test_workers_that_know_no_expansion_are_asked_one_by_one() -> None:
+    transport = Scripted(["a"], status("a"), {"config": {}})
+    assert drive(Connect(transport).expanded()) == {"a": {"status": status("a"), "info": {"config": {}}}}
+
+
+def test_the_driver_refuses_what_would_need_a_loop() -> None:
+    async def waits() -> None:
+        await asyncio.sleep(1)
+
+    with pytest.raises(RuntimeError):
+        drive(waits())

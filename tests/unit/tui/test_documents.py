@@ -1,0 +1,81 @@
+"""Connector files in their three forms."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tui.commands.applying import changed_keys
+from tui.commands.documents import documents, files_of, properties
+from tui.errors import UsageError
+
+
+def test_three_forms_are_one() -> None:
+    post = documents('{"name": "a", "config": {"connector.class": "X", "tasks.max": 2}}', "f.json")
+    flat = documents('{"name": "a", "connector.class": "X", "tasks.max": 2}', "f.json")
+    text = documents("name=a\nconnector.class=X\ntasks.max=2\n", "f.properties")
+    assert post[0].config == flat[0].config == {"name": "a", "connector.class": "X", "tasks.max": 2}
+    assert text[0].config == {"name": "a", "connector.class": "X", "tasks.max": "2"}
+    assert not changed_keys(text[0].config, post[0].config)
+
+
+def test_initial_state_and_name() -> None:
+    (one,) = documents('{"config": {"k": "v"}, "initial_state": "STOPPED"}', "-", name="a")
+    assert (one.name, one.initial_state) == ("a", "STOPPED")
+
+
+def test_standard_input_may_be_either() -> None:
+    assert documents("name = a", "standard input")[0].name == "a"
+    assert documents('{"name": "a"}', "standard input")[0].name == "a"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('{"name": ', "is not JSON"),
+        ("[1]", "expected a JSON object"),
+        ('{"connector.class": "X"}', "has no name"),
+        ('{"name": "a", "config": {}, "tasks": []}', "unknown key 'tasks'"),
+        ('{"name": "a", "x": {"y": 1}}', "the value of 'x'"),
+    ],
+)
+def test_bad_files(text: str, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        documents(text, "f.json")
+
+
+def test_one_name_for_several() -> None:
+    with pytest.raises(UsageError, match="only one"):
+        documents('[{"name": "a"}, {"name": "b"}]', "f.json", name="c")
+
+
+def test_folder(tmp_path: Path) -> None:
+    for name in ("b.json", "a.properties", "c.txt"):
+        (tmp_path / name).touch()
+    assert [Path(file).name for file in files_of(str(tmp_path))] == ["a.properties", "b.json"]
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    with pytest.raises(UsageError, match="has no"):
+        files_of(str(empty))
+
+
+def test_properties_as_java_reads_them() -> None:
+    text = "# no\n ! no\n\n a = 1 \nb:2\nc 3\nd\\ e=f=g\nlong = x, \\\n    y\n"
+    text += "uni=\\u00e9\\ud83d\\ude00\npath=c:\\\\dir\\tx\nempty\n"
+    assert properties(text) == {
+        "a": "1",
+        "b": "2",
+        "c": "3",
+        "d e": "f=g",
+        "long": "x, y",
+        "uni": "é😀",
+        "path": "c:\\dir\tx",
+        "empty": "",
+    }
+
+
+def test_changed_keys_know_how_connect_stores() -> None:
+    before = {"name": "a", "n": "1", "b": "true", "gone": "x"}
+    assert changed_keys(before, {"name": "a", "n": 1, "b": True}) == ["gone"]
+    assert changed_keys(before, {"name": "a", "n": 2, "b": True, "gone": "x", "new": ""}) == ["n", "new"]

@@ -1,0 +1,125 @@
+"""Lines into words, words into commands."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tui.commands.lifecycle import Restart, Stop
+from tui.commands.offsets import PatchOffsets
+from tui.commands.reading import GetConnectors, GetOffsets
+from tui.commands.waiting import Wait
+from tui.errors import UsageError
+from tui.script.grammar import parse, split
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("", []),
+        ("   # a comment", []),
+        ("stop a # why", ["stop", "a"]),
+        ("stop a#b", ["stop", "a#b"]),
+        ("stop 'a b' \"c d\" e\\ f", ["stop", "a b", "c d", "e f"]),
+        ('stop "a\\"b" \'a\\b\'', ["stop", 'a"b', "a\\b"]),
+        ("stop ''", ["stop", ""]),
+        ("stop [ab]* x", ["stop", "[ab]*", "x"]),
+        ('patch x [{"a": "b # c"}] --yes', ["patch", "x", '[{"a": "b # c"}]', "--yes"]),
+        ('patch x {"a": {"b": [1, 2]}} # said', ["patch", "x", '{"a": {"b": [1, 2]}}']),
+        ('patch x [{"a": } tail', ["patch", "x", '[{"a": } tail']),
+        ("patch x [] -y", ["patch", "x", "[]", "-y"]),
+        ("patch x '[{\"a\":1}]'", ["patch", "x", '[{"a":1}]']),
+        ("патч ñ", ["патч", "ñ"]),
+    ],
+)
+def test_words(line: str, words: list[str]) -> None:
+    assert split(line) == words
+
+
+@given(st.text())
+def test_any_line_is_words_or_a_usage_error(line: str) -> None:
+    try:
+        parse(line)
+    except UsageError as error:
+        assert str(error)
+
+
+@given(st.lists(st.text(min_size=1)))
+def test_quoted_words_come_back(words: list[str]) -> None:
+    line = " ".join("'" + word.replace("'", "'\"'\"'") + "'" for word in words)
+    assert split(line) == words
+
+
+@pytest.mark.parametrize("line", ["stop a b", "stop connector a b", "stop connectors a b"])
+def test_connector_may_be_left_out(line: str) -> None:
+    command = parse(line)
+    assert isinstance(command, Stop)
+    assert command.names == ("a", "b")
+
+
+def test_options_stand_anywhere_and_in_any_spelling() -> None:
+    for line in ("get -o json a", "get connectors a --output=json", "get connectors -ojson a"):
+        command = parse(line)
+        assert isinstance(command, GetConnectors)
+        assert (command.names, command.output) == (("a",), "json")
+
+
+def test_after_two_dashes_all_is_a_name() -> None:
+    command = parse("stop -- -a --yes")
+    assert isinstance(command, Stop)
+    assert command.names == ("-a", "--yes")
+
+
+def test_states_and_times_in_any_case() -> None:
+    command = parse("wait a running --timeout 1.5m")
+    assert isinstance(command, Wait)
+    assert (command.state, command.timeout) == ("RUNNING", 90.0)
+    restart = parse("restart a -t failed")
+    assert isinstance(restart, Restart)
+    assert restart.tasks == "FAILED"
+
+
+def test_offsets_as_json_unquoted() -> None:
+    command = parse('patch offsets a [{"partition": {"filename": "/a b"}, "offset": null}]')
+    assert isinstance(command, PatchOffsets)
+    assert command.entries == '[{"partition": {"filename": "/a b"}, "offset": null}]'
+    assert isinstance(parse("get offset a"), GetOffsets)
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("frob x", "no command 'frob'"),
+        ("stpo x", "did you mean 'stop'"),
+        ("patch", "patch what? One of offset"),
+        ("stop", "NAME missing"),
+        ("wait a", "STATE missing"),
+        ("wait a SLEEPING", "'SLEEPING' is none of"),
+        ("wait a RUNNING b", "too many words: b"),
+        ("wait a RUNNING --timeout soon", "is not a time"),
+        ("get connectors -o xml", "'xml' is none of"),
+        ("get connectors --nope", "unknown option --nope"),
+        ("get connectors -o", "needs a value"),
+        ("stop x --yes=no", "takes no value"),
+        ("stop -e [", "not a regular expression"),
+        ("stop 'x", "a quote is open"),
+        ("restart task x", "names no task"),
+        ("apply", "apply needs -f"),
+        ("patch offsets x", "give the offsets one way"),
+        ('patch offsets x [{"partition": 1', "not JSON"),
+        ("patch offsets x []", "at least one"),
+        ('patch offsets x [{"partition": {}}]', 'must have "partition" and "offset"'),
+        ('patch offsets x [{"partition": {}, "offset": {}, "more": 1}]', "nothing else"),
+        ('patch offsets x [{"partition": [], "offset": {}}]', "no JSON object"),
+        ('patch offsets x [{"partition": {}, "offset": 3}]', "no JSON object and not null"),
+        ("patch offsets x --kafka-topic t", "belong together"),
+        ("patch offsets x --kafka-topic t --kafka-partition x --kafka-offset 1", "not a whole number"),
+        ("patch offsets x --source-partition {}", "needs its --source-offset"),
+    ],
+)
+def test_what_cannot_be_understood(line: str, message: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        parse(line)
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)

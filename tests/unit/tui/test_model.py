@@ -1,0 +1,92 @@
+"""What answers mean: states with tasks counted in, verdicts, order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from tests.unit.tui.scripted import expanded, status
+from tui import model
+from tui.model import Certainty
+
+
+@pytest.mark.parametrize(
+    ("state", "tasks", "overall", "text"),
+    [
+        ("RUNNING", ["RUNNING", "RUNNING"], "RUNNING", "2/2"),
+        ("RUNNING", ["RUNNING", "FAILED"], "FAILED", "1/2, 1 failed"),
+        ("PAUSED", ["FAILED"], "FAILED", "0/1, 1 failed"),
+        ("RUNNING", ["RUNNING", "UNASSIGNED"], "UNASSIGNED", "1/2"),
+        ("RUNNING", ["RESTARTING"], "RESTARTING", "0/1"),
+        ("RUNNING", [], "RUNNING", "0/0"),
+        ("FAILED", [], "FAILED", "0/0"),
+        ("STOPPED", [], "STOPPED", "0/0"),
+    ],
+)
+def test_overall_state(state: str, tasks: Sequence[str], overall: str, text: str) -> None:
+    one = model.connector("a", status("a", state, tasks))
+    assert (one.overall, one.tasks_text) == (overall, text)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "state", "tasks", "arrived"),
+    [
+        ("RUNNING", "RUNNING", ["RUNNING"], True),
+        ("RUNNING", "RUNNING", [], False),
+        ("RUNNING", "RUNNING", ["RUNNING", "UNASSIGNED"], False),
+        ("STOPPED", "STOPPED", [], True),
+        ("STOPPED", "STOPPED", ["RUNNING"], False),
+        ("PAUSED", "PAUSED", ["PAUSED"], True),
+        ("PAUSED", "PAUSED", [], True),
+        ("PAUSED", "PAUSED", ["RUNNING"], False),
+        ("FAILED", "RUNNING", ["RUNNING", "FAILED"], True),
+    ],
+)
+def test_arrived(wanted: str, state: str, tasks: Sequence[str], arrived: bool) -> None:
+    assert model.connector("a", status("a", state, tasks)).is_in(wanted) is arrived
+
+
+def test_failures_sort_first_then_names() -> None:
+    answer = expanded(
+        status("b"), status("a"), status("s", "STOPPED", []), status("z", tasks=["FAILED"]), status("u", "UNASSIGNED")
+    )
+    assert [one.name for one in model.by_severity(model.connectors(answer).values())] == ["z", "u", "a", "b", "s"]
+
+
+def test_a_connector_without_any_status_yet() -> None:
+    one = model.connectors({"a": {}})["a"]
+    assert (one.state, one.type, one.tasks, one.cls) == ("UNKNOWN", "unknown", (), "")
+
+
+def test_a_restarting_task_has_no_trace_though_the_answer_still_does() -> None:
+    body = status("a", tasks=["RESTARTING", "FAILED"])
+    body["tasks"][0]["trace"] = "old"
+    body["tasks"][1]["trace"] = "new\n\tat x"
+    assert model.connector("a", body).traces == "task 1:\nnew\n\tat x"
+
+
+def test_sink_offsets_sort_by_number() -> None:
+    entries = [{"partition": {"kafka_topic": "t", "kafka_partition": n}, "offset": {}} for n in (10, 9, 2)]
+    assert [entry.partition["kafka_partition"] for entry in model.offsets({"offsets": entries})] == [2, 9, 10]
+
+
+POSSIBLE = (
+    "The Connect framework-managed offsets for this connector have been altered successfully. However, if this "
+    "connector manages offsets externally, they will need to be manually altered in the system that the connector uses."
+)
+
+
+@pytest.mark.parametrize(
+    ("message", "certainty"),
+    [
+        ("The offsets for this connector have been altered successfully", Certainty.DEFINITE),
+        ("The offsets for this connector have been reset successfully", Certainty.DEFINITE),
+        (POSSIBLE, Certainty.POSSIBLE),
+        ("something new", Certainty.POSSIBLE),
+    ],
+)
+def test_verdict_keeps_the_words(message: str, certainty: Certainty) -> None:
+    verdict = model.verdict({"message": message})
+    assert (verdict.message, verdict.certainty) == (message, certainty)
+    assert bool(verdict.by_hand) is (certainty is Certainty.POSSIBLE)

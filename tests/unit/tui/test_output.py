@@ -1,0 +1,71 @@
+"""Results as text."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+import yaml
+
+from tui.commands.reading import listing
+from tui.commands.result import Outcome, Result, Table, confirmation
+from tui.errors import CONFLICT, FAILED, NOT_FOUND
+from tui.model import Connector, Task
+from tui.script.output import draw, render
+
+LIST = listing(
+    [
+        Connector("good", "sink", "RUNNING", (Task(0, "RUNNING"),), "w:1", config={"connector.class": "x.y.Good"}),
+        Connector("bad", "source", "RUNNING", (Task(0, "FAILED"),), "w:1", config={"connector.class": "Bad"}),
+    ]
+)
+
+
+def test_table_and_wide() -> None:
+    assert render(LIST, "table") == (
+        "NAME  TYPE    STATE    TASKS          WORKER  CLASS\n"
+        "bad   source  FAILED   0/1, 1 failed  w:1     Bad\n"
+        "good  sink    RUNNING  1/1            w:1     Good\n"
+    )
+    assert "x.y.Good" in render(LIST, "wide")
+
+
+def test_machines() -> None:
+    parsed = json.loads(render(LIST, "json"))
+    assert [entry["name"] for entry in parsed] == ["bad", "good"]
+    assert parsed[1].keys() == {"name", "type", "state", "tasks", "class", "worker"}
+    assert [json.loads(line) for line in render(LIST, "jsonl").splitlines()] == parsed
+    assert yaml.safe_load(render(LIST, "yaml")) == parsed
+    assert render(LIST, "name") == "bad\ngood\n"
+
+
+def test_colour_is_only_for_states_and_never_in_names() -> None:
+    table = Table(("NAME", "STATE"), (("FAILED", "RUNNING"),))
+    assert draw(table, wide=False, colour=True).splitlines()[1] == "FAILED  \x1b[32mRUNNING\x1b[0m"
+
+
+@pytest.mark.parametrize("name", ["a\x1b[31mb", "a\nb", "a\tb", "a\x9bb", "a\x7f"])
+def test_what_a_server_sends_does_not_steer_the_terminal(name: str) -> None:
+    drawn = draw(Table(("NAME",), ((name,),)), wide=False)
+    assert drawn.count("\n") == 2
+    assert all(char == "\n" or char.isprintable() for char in drawn)
+
+
+def test_wide_characters_keep_columns_straight() -> None:
+    drawn = draw(Table(("NAME", "X"), (("名前", "1"), ("abcd", "2"))), wide=False)
+    assert drawn.splitlines() == ["NAME  X", "名前  1", "abcd  2"]
+
+
+def test_confirmation_of_one_and_of_many() -> None:
+    one = confirmation([Outcome("a", "stopped")])
+    assert (one.raw, one.exit_code) == ({"name": "a", "result": "stopped"}, 0)
+    answer = {"message": "said"}
+    assert confirmation([Outcome("a", "said", raw=answer)]).raw == answer
+    many = confirmation([Outcome("a", "stopped"), Outcome("b", "gone", NOT_FOUND)])
+    assert many.raw == [{"name": "a", "result": "stopped"}, {"name": "b", "error": "gone"}]
+    assert (many.names, many.exit_code) == (("a",), NOT_FOUND)
+    assert confirmation([Outcome("a", "x", CONFLICT), Outcome("b", "y", NOT_FOUND)]).exit_code == FAILED
+
+
+def test_nothing_to_say() -> None:
+    assert render(Result(), "table") == ""

@@ -1,0 +1,109 @@
+"""What a script line loads, and what the command says without a cluster: whole processes."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+HEAVY = ("textual", "rich", "click", "httpx", "asyncio", "yaml", "tomllib", "subprocess", "argparse", "runtime")
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Run:
+    def run(*words: str, stdin: str = "", **environ: str) -> subprocess.CompletedProcess[str]:
+        clean = {key: value for key, value in os.environ.items() if not key.startswith("HEADRACE_")}
+        env = {**clean, "XDG_CONFIG_HOME": str(tmp_path), **environ}
+        command = [sys.executable, "-m", "tui.main", *words]
+        return subprocess.run(command, input=stdin, env=env, capture_output=True, text=True, check=False, timeout=30)
+
+    return run
+
+
+def test_a_script_line_loads_nothing_heavy() -> None:
+    code = (
+        "import sys; from tui.script.door import Order, run;"
+        "code = run(Order(url='http://127.0.0.1:1', commands=('get connectors',)));"
+        f"print(code, [name for name in {HEAVY!r} if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=30)
+    assert done.stdout == "5 []\n"
+
+
+def test_without_a_terminal(run: Run) -> None:
+    done = run()
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+    assert all(word in done.stderr for word in ("--script", "-c", "embedded run"))
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--nope"], "unknown option --nope"),
+        (["frob"], "neither a URL nor a command"),
+        (["get", "connectors"], "headrace -c 'get connectors'"),
+        (["-c"], "-c needs a command"),
+        (["--script"], "--script needs a value"),
+        (["--script", "/no/such/file"], "cannot read /no/such/file"),
+        (["--script", "-", "-c", "info"], "not both"),
+        (["http://x:1", "--context", "a", "-c", "info"], "not both"),
+        (["--context", "nope", "-c", "info"], "no context 'nope'"),
+        (["http://x:port", "-c", "info"], "not the URL"),
+    ],
+)
+def test_usage(run: Run, words: list[str], message: str) -> None:
+    done = run(*words)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert message in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_nothing_is_run_when_a_line_cannot_be_understood(run: Run) -> None:
+    done = run("http://127.0.0.1:1", "--script", "-", stdin="info\n\nfrob # no\nstop\n")
+    assert done.returncode == 2
+    lines = done.stderr.splitlines()
+    assert lines[0].startswith("headrace: line 3: there is no command 'frob'")
+    assert lines[1].startswith("headrace: line 4: stop connector: NAME missing")
+
+
+def test_contexts(run: Run) -> None:
+    made = run("-c", "config set-context prod http://127.0.0.1:1 --read-only", "config current-context")
+    assert (made.returncode, made.stdout, made.stderr) == (0, "prod\n", "prod: created\n")
+    assert "prod" in run("-c", "get contexts -o name").stdout
+    refused = run("-c", "stop anything")
+    assert (refused.returncode, refused.stderr) == (
+        7,
+        "headrace: stop connector refused: the context prod is read-only\n",
+    )
+    assert run("-c", "info").returncode == 5
+    assert "context prod" in run("config").stdout
+    assert run("-c", "config remove-context prod", "current-context").returncode == 3
+
+
+def test_help_and_version(run: Run) -> None:
+    assert "--script" in run("--help").stdout
+    assert run("--version").stdout.startswith("headrace ")
+    listing = run("-c", "help").stdout
+    assert "patch offsets" in listing
+    assert "--kafka-offset" in run("-c", "help patch offsets").stdout
+
+
+def test_a_reader_that_leaves_is_no_error(run: Run) -> None:
+    script = f"{sys.executable} -m tui.main -c help help help | head -n 1; echo ${{PIPESTATUS[0]}}"
+    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=False, timeout=30)
+    assert done.stderr == ""
+    assert done.stdout.splitlines()[-1] in ("0", "141")
+
+
+def test_a_full_disk_is_named() -> None:
+    command = [sys.executable, "-m", "tui.main", "-c", "help"]
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False, timeout=30)
+    assert done.returncode == 1
+    assert done.stderr == "headrace: standard output: No space left on device\n"

@@ -1,0 +1,178 @@
+"""The store: what it asks, what it tells, and how it takes a loss. Time is the test's."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from typing import Any
+
+from tests.unit.tui.scripted import Scripted, expanded, status
+from tui.client import Connect
+from tui.errors import NotFound, Unreachable
+from tui.snapshot import Diff, Link, LinkState, Notice, Snapshot
+from tui.store import Pace, Store
+
+PACE = Pace(interval=2.0, jitter=0.0, gather=0.0)
+
+
+class Watcher:
+    """Collects what a store tells; `until` waits for it. Sleeping costs no time, but lets `turns` run out."""
+
+    def __init__(self, transport: Scripted, streams: list[Any] | None = None, pace: Pace = PACE) -> None:
+        self.now, self.slept = 1000.0, list[float]()
+        self.seen: list[tuple[Snapshot, Diff]] = []
+        self.notices: list[Notice] = []
+        self.asked: list[str] = []
+        self.streams = streams
+        self._news = asyncio.Event()
+        lines = self._lines if streams is not None else None
+        self.store = Store(
+            Connect(transport), lines, pace=pace, clock=lambda: self.now, sleep=self._sleep, chance=lambda: 0.5
+        )
+        self.store.subscribe(self._hear)
+        self.store.on_notice(self.notices.append)
+        self.gate: asyncio.Event | None = None
+
+    async def _sleep(self, seconds: float) -> None:
+        self.slept.append(seconds)
+        self.now += seconds
+        if self.gate is not None:
+            await self.gate.wait()
+        await asyncio.sleep(0)
+
+    async def _lines(self, path: str, last_id: str) -> AsyncGenerator[str, None]:
+        self.asked.append(last_id)
+        assert self.streams is not None
+        stream = self.streams.pop(0) if len(self.streams) > 1 else self.streams[0]
+        if isinstance(stream, Exception):
+            raise stream
+        for line in stream:
+            yield line
+        await asyncio.Event().wait() if stream and stream[-1] == ": hold" else None
+
+    def _hear(self, snapshot: Snapshot, diff: Diff) -> None:
+        self.seen.append((snapshot, diff))
+        self._news.set()
+
+    async def until(self, count: int) -> None:
+        while len(self.seen) < count:
+            self._news.clear()
+            await asyncio.wait_for(self._news.wait(), 5)
+
+    @asynccontextmanager
+    async def running(self) -> AsyncGenerator[None, None]:
+        task = asyncio.create_task(self.store.run())
+        try:
+            yield
+        finally:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+
+
+async def test_polling_tells_only_differences() -> None:
+    failed = status("a", tasks=["FAILED"])
+    transport = Scripted(
+        expanded(status("a"), status("b")),
+        expanded(status("a"), status("b")),
+        expanded(failed, status("c")),
+        expanded(failed, status("c")),
+    )
+    watcher = Watcher(transport)
+    async with watcher.running():
+        await watcher.until(2)
+    (first, one), (second, two) = watcher.seen[:2]
+    assert (one.added, one.link) == (frozenset("ab"), True)
+    assert first.since == {}, "a state that was there before we looked has begun nobody knows when"
+    assert (two.added, two.changed, two.removed) == (frozenset("c"), frozenset("a"), frozenset("b"))
+    assert second.connectors["a"].overall == "FAILED"
+    assert second.since == {"a": 1004.0}
+    assert first.connectors["a"].overall == "RUNNING", "a snapshot stays as it was"
+    assert watcher.slept[:2] == [2.0, 2.0]
+    assert all(call.path == "/connectors?expand=status&expand=info" for call in transport.calls)
+
+
+async def test_a_loss_backs_off_to_a_minute_and_says_so() -> None:
+    transport = Scripted(expanded(status("a")), Unreachable("cannot reach it"))
+    watcher = Watcher(transport)
+    async with watcher.running():
+        await watcher.until(10)
+    assert watcher.slept[:9] == [2.0, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 60.0, 60.0]
+    lost = watcher.seen[2][0]
+    assert lost.link == Link(LinkState.LOST, 1000.0, 1005.0, "cannot reach it")
+    assert lost.link.text(1003.0) == "stale 3 s, next try in 2 s: cannot reach it"
+    assert lost.connectors.keys() == {"a"}, "nothing is forgotten"
+
+
+async def test_it_comes_back_by_itself() -> None:
+    transport = Scripted(expanded(), Unreachable("gone"), Unreachable("gone"), expanded(status("a")))
+    watcher = Watcher(transport)
+    async with watcher.running():
+        await watcher.until(4)
+    states = [snapshot.link.state for snapshot, _ in watcher.seen[:4]]
+    assert states == [LinkState.POLLING, LinkState.LOST, LinkState.LOST, LinkState.POLLING]
+
+
+async def test_refresh_does_not_wait() -> None:
+    watcher = Watcher(Scripted(expanded(), expanded(status("a"))))
+    watcher.gate = asyncio.Event()  # sleeps for ever
+    async with watcher.running():
+        await watcher.until(1)
+        watcher.store.refresh()
+        await watcher.until(2)
+    assert watcher.seen[1][1].added == frozenset("a")
+
+
+def event(name: str, data: Any, seq: int) -> list[str]:
+    return [f"id: boot.{seq}", f"event: {name}", f"data: {json.dumps(data)}", ""]
+
+
+def part(body: Any) -> Any:
+    return {"name": body["name"], **expanded(body)[body["name"]]}
+
+
+async def test_events_then_reconnect_with_the_last_id() -> None:
+    first = [
+        *event("snapshot", {"connectors": expanded(status("a"), status("b"))}, 1),
+        *event("connector", part(status("a", "STOPPED", [])), 2),
+        *event("removed", {"name": "b"}, 3),
+        *event("log", {"time": "t", "level": "ERROR", "connector": "a", "task": 0, "message": "oh"}, 4),
+        *event("from-the-future", {"x": 1}, 5),
+    ]
+    watcher = Watcher(Scripted(AssertionError("polled")), [first, [": still here", ": hold"]])
+    async with watcher.running():
+        await watcher.until(3)
+    assert watcher.asked == ["", "boot.5"]
+    snapshot = watcher.store.snapshot
+    assert snapshot.connectors["a"].state == "STOPPED"
+    assert snapshot.connectors.keys() == {"a"}
+    assert [s.link.state for s, d in watcher.seen if d.link] == [LinkState.LIVE, LinkState.LOST, LinkState.LIVE]
+    assert watcher.notices == [Notice("t", "ERROR", "oh", "a", 0)]
+
+
+async def test_a_burst_of_events_is_one_difference() -> None:
+    names = [f"c{n}" for n in range(100)]
+    lines = [
+        *event("snapshot", {"connectors": {}}, 1),
+        *[line for n, name in enumerate(names, 2) for line in event("connector", part(status(name)), n)],
+        ": hold",
+    ]
+    watcher = Watcher(Scripted(None), [lines])
+    async with watcher.running():
+        await watcher.until(2)
+    assert watcher.seen[1][1].added == frozenset(names)
+
+
+async def test_without_event_stream_it_polls() -> None:
+    watcher = Watcher(Scripted(expanded(status("a"))), [NotFound("HTTP 404 Not Found", 404)])
+    async with watcher.running():
+        await watcher.until(1)
+    assert watcher.seen[0][0].link.state is LinkState.POLLING
+
+
+async def test_an_event_that_makes_no_sense_is_a_loss_not_an_end() -> None:
+    watcher = Watcher(Scripted(None), [event("snapshot", [], 1), [*event("snapshot", {"connectors": {}}, 2), ": hold"]])
+    async with watcher.running():
+        await watcher.until(2)
+    assert [snapshot.link.state for snapshot, _ in watcher.seen] == [LinkState.LOST, LinkState.LIVE]

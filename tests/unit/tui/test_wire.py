@@ -1,0 +1,139 @@
+"""Both transports against a real HTTP server that behaves well and badly."""
+
+from __future__ import annotations
+
+import json
+import socket
+import threading
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import pytest
+
+from tui.client import Call, Transport
+from tui.errors import BadRequest, NotFound, ServerTrouble, TimedOut, Unreachable, UsageError, WrongState
+from tui.wire.blocking import Blocking
+from tui.wire.endpoint import Endpoint
+from tui.wire.evented import Evented
+
+STATE = "Connectors must be in the STOPPED state before their offsets can be modified."
+ANSWERS: dict[str, tuple[int, bytes]] = {
+    "/base/ok": (200, b'{"a":1}'),
+    "/base/empty": (204, b""),
+    "/base/missing": (404, b'{"error_code":404,"message":"Connector x not found"}'),
+    "/base/state": (400, json.dumps({"error_code": 400, "message": STATE}).encode()),
+    "/base/html": (400, b"<html><h1>Ambiguous URI</h1></html>"),
+    "/base/text": (500, b"plain words"),
+    "/base/nojson": (200, b"<html>some page</html>"),
+}
+
+
+class Handler(BaseHTTPRequestHandler):
+    """Answers from the table; `/base/echo` gives back what was sent, `/base/hang` never answers."""
+
+    protocol_version = "HTTP/1.1"
+    release = threading.Event()
+
+    def _answer(self) -> None:
+        length = int(self.headers.get("Content-Length") or 0)
+        body = self.rfile.read(length)
+        if self.path == "/base/hang":
+            self.release.wait(30)
+            self.close_connection = True
+            return
+        seen = {"method": self.command, "body": body.decode(), "auth": self.headers.get("Authorization")}
+        code, answer = (200, json.dumps(seen).encode()) if self.path == "/base/echo" else ANSWERS[self.path]
+        self.send_response(code)
+        if code != 204:
+            self.send_header("Content-Length", str(len(answer)))
+        self.end_headers()
+        self.wfile.write(answer)
+        self.close_connection = self.path == "/base/empty"  # without saying so: the next request meets a closed door
+
+    do_GET = do_PUT = do_PATCH = _answer
+
+    def log_message(self, format: str, *args: Any) -> None:
+        pass
+
+
+@pytest.fixture
+def url() -> Iterator[str]:
+    Handler.release.clear()
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        server.daemon_threads = True
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}/base/"
+        Handler.release.set()
+        server.shutdown()
+        thread.join()
+
+
+Make = Callable[[Endpoint], Transport]
+
+
+@pytest.fixture(params=[Blocking, Evented])
+async def make(request: pytest.FixtureRequest) -> AsyncIterator[Make]:
+    made: list[Transport] = []
+
+    def build(endpoint: Endpoint) -> Transport:
+        made.append(request.param(endpoint))
+        return made[-1]
+
+    yield build
+    for transport in made:
+        await transport.close()
+
+
+def get(transport: Transport, path: str) -> Awaitable[Any]:
+    return transport.send(Call("GET", path))
+
+
+async def test_answers(make: Make, url: str) -> None:
+    transport = make(Endpoint(url, "user", "secret"))
+    assert await get(transport, "/ok") == {"a": 1}
+    assert await get(transport, "/empty") is None
+    assert await get(transport, "/ok") == {"a": 1}, "a kept connection that the server closed is opened again"
+    echo = await transport.send(Call("PATCH", "/echo", {"x": "é\udcff"}))
+    assert (echo["method"], json.loads(echo["body"])) == ("PATCH", {"x": "é\udcff"})
+    assert echo["auth"] == "Basic dXNlcjpzZWNyZXQ="
+
+
+@pytest.mark.parametrize(
+    ("path", "kind", "message"),
+    [
+        ("/missing", NotFound, "Connector x not found"),
+        ("/state", WrongState, STATE),
+        ("/html", BadRequest, "HTTP 400"),
+        ("/text", ServerTrouble, "HTTP 500: plain words"),
+        ("/nojson", ServerTrouble, "the answer is not JSON"),
+    ],
+)
+async def test_refusals(make: Make, url: str, path: str, kind: type, message: str) -> None:
+    with pytest.raises(kind) as caught:
+        await get(make(Endpoint(url)), path)
+    assert caught.value.message == message  # type: ignore[attr-defined]
+
+
+async def test_no_answer_in_time(make: Make, url: str) -> None:
+    with pytest.raises(TimedOut, match=r"no answer within 0\.2 s"):
+        await get(make(Endpoint(url, answer_timeout=0.2)), "/hang")
+
+
+async def test_nobody_there(make: Make) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))  # bound, not listening: refused
+        with pytest.raises(Unreachable, match="cannot reach http://127"):
+            await get(make(Endpoint(f"http://127.0.0.1:{taken.getsockname()[1]}")), "/")
+
+
+async def test_no_such_host(make: Make) -> None:
+    with pytest.raises(Unreachable, match="cannot reach"):
+        await get(make(Endpoint("http://no-such-host.invalid:8083")), "/")
+
+
+@pytest.mark.parametrize("bad", ["", "localhost:8083", "ftp://x", "http://", "http://x:port", "http://x:0"])
+def test_what_is_no_url(bad: str) -> None:
+    with pytest.raises(UsageError, match="not the URL"):
+        Endpoint(bad)
