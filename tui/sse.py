@@ -15,9 +15,9 @@ class ServerEvent:
     id: str
 
 
-async def parse(lines: AsyncIterator[str]) -> AsyncIterator[ServerEvent]:
-    """Events as they are completed by a blank line; comments and `retry` are not events."""
-    name, last_id = "message", ""
+async def parse(lines: AsyncIterator[str], last_id: str = "") -> AsyncIterator[ServerEvent]:
+    """Events as they are completed by a blank line; comments and `retry` are not events. Ids go on from `last_id`."""
+    name = "message"
     data: list[str] = []
     async for line in lines:
         if not line:

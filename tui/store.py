@@ -35,6 +35,7 @@ class Pace:
     longest_retry: float = 60.0
     jitter: float = 0.2  # share of a pause, so that many consoles do not ask in step
     patience: float = 15.0  # for one refresh
+    reconnect: float = 0.25  # before an event stream that ended is taken up again
     gather: float = 0.05  # events within it reach subscribers as one difference
 
 
@@ -114,16 +115,22 @@ class Store:
     # Listening
 
     async def _listen(self, lines: Lines) -> None:
-        async with aclosing(lines("/events", self._last_id)) as stream:
-            async for event in sse.parse(self._heard(stream)):
-                self._last_id = event.id
-                try:
-                    self._apply(event)
-                except (ValueError, KeyError, TypeError, AttributeError) as error:
-                    raise HeadraceError(
-                        f"a {event.name} event of {self.connect.url} makes no sense: {error!r}"
-                    ) from error
-        raise Unreachable(f"{self.connect.url} closed the event stream")
+        """Follows the stream, and takes it up again where it ended; raises when that fails."""
+        while True:
+            seen = self._last_id
+            async with aclosing(lines("/events", seen)) as stream:
+                async for event in sse.parse(self._heard(stream), seen):
+                    self._take(event)
+            if self._last_id == seen:
+                raise Unreachable(f"{self.connect.url} closed the event stream")
+            await self._pause(self.pace.reconnect)
+
+    def _take(self, event: sse.ServerEvent) -> None:
+        self._last_id = event.id
+        try:
+            self._apply(event)
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise HeadraceError(f"{self.connect.url}: a bad {event.name} event: {error!r}") from error
 
     async def _heard(self, lines: AsyncIterator[str]) -> AsyncIterator[str]:
         """Each line, comments too, is a sign of life."""

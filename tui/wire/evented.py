@@ -19,7 +19,7 @@ import httpx  # noqa: E402
 if sys.modules["httpx._main"] is None:
     del sys.modules["httpx._main"]
 
-QUIET = 45.0  # seconds without a byte on the event stream before it counts as dead (the server sends comments)
+QUIET = 25.0  # seconds without a byte on the event stream before it counts as dead (a comment comes each 10 s)
 
 
 class Evented:
@@ -51,7 +51,7 @@ class Evented:
         return decode(response.status_code, response.content)
 
     async def lines(self, path: str, last_id: str) -> AsyncGenerator[str, None]:
-        """The lines of a server-sent event stream, for as long as it is open. NotFound where there is none."""
+        """The lines of a server-sent event stream, for as long as it is open; an empty one says that it opened. NotFound where there is none."""
         headers = {"Accept": "text/event-stream", "Cache-Control": "no-store"}
         if last_id:
             headers["Last-Event-ID"] = last_id
@@ -62,6 +62,7 @@ class Evented:
                     raise refusal(response.status_code, "no event stream")
                 if "event-stream" not in response.headers.get("content-type", ""):
                     raise NotFound("no event stream", 404)
+                yield ""
                 async for line in response.aiter_lines():
                     yield line
 

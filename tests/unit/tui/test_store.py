@@ -140,15 +140,25 @@ async def test_events_then_reconnect_with_the_last_id() -> None:
         *event("log", {"time": "t", "level": "ERROR", "connector": "a", "task": 0, "message": "oh"}, 4),
         *event("from-the-future", {"x": 1}, 5),
     ]
-    watcher = Watcher(Scripted(AssertionError("polled")), [first, [": still here", ": hold"]])
+    again = event("connector", part(status("c")), 6)
+    watcher = Watcher(Scripted(AssertionError("polled")), [first, [*again, ": hold"]])
     async with watcher.running():
         await watcher.until(3)
     assert watcher.asked == ["", "boot.5"]
     snapshot = watcher.store.snapshot
     assert snapshot.connectors["a"].state == "STOPPED"
-    assert snapshot.connectors.keys() == {"a"}
-    assert [s.link.state for s, d in watcher.seen if d.link] == [LinkState.LIVE, LinkState.LOST, LinkState.LIVE]
+    assert snapshot.connectors.keys() == {"a", "c"}
+    assert [s.link.state for s, d in watcher.seen if d.link] == [LinkState.LIVE]
     assert watcher.notices == [Notice("t", "ERROR", "oh", "a", 0)]
+
+
+async def test_a_lost_stream_is_live_again_with_its_first_line() -> None:
+    first = event("snapshot", {"connectors": expanded(status("a"))}, 1)
+    watcher = Watcher(Scripted(None), [first, Unreachable("gone"), ["", ": hold"]])
+    async with watcher.running():
+        await watcher.until(3)
+    assert watcher.asked == ["", "boot.1", "boot.1"]
+    assert [s.link.state for s, _ in watcher.seen] == [LinkState.LIVE, LinkState.LOST, LinkState.LIVE]
 
 
 async def test_a_burst_of_events_is_one_difference() -> None:
