@@ -59,7 +59,9 @@ class SourceConversion:
         for record in records:
             try:
                 stage = Stage.KEY_CONVERTER
-                key = key_of(record.topic, record.key_schema, record.key)
+                key = record.key
+                if key is not None or record.key_schema is not None:
+                    key = key_of(record.topic, record.key_schema, key)
                 stage = Stage.VALUE_CONVERTER
                 message: dict[str, Any] = {"value": value_of(record.topic, record.value_schema, record.value)}
                 headers = record.headers

@@ -1,0 +1,69 @@
+"""FileStreamSink: records as lines at the end of a file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from runtime.api.config import ConfigDef, ConfigKey, Importance, Type
+from runtime.api.connector import SinkConnector
+from runtime.api.errors import ConfigError
+from runtime.api.record import SinkRecord, TopicPartition
+from runtime.api.task import SinkTask
+from runtime.connectors.line_file import LineFile
+from runtime.converters.java_text import java_text
+
+FILE = "file"
+
+
+class FileStreamSinkTask(SinkTask):
+    """Writes each record's value, as text, in a line of its own; `null` for none. Bytes that came as surrogate
+    escapes go out as they were."""
+
+    java_name = "org.apache.kafka.connect.file.FileStreamSinkTask"
+    _file: LineFile | None = None
+
+    def start(self, config: Mapping[str, str]) -> None:
+        self._file = LineFile(config[FILE])
+
+    def put(self, records: Sequence[SinkRecord]) -> None:
+        if not records:
+            return
+        assert self._file is not None
+        lines = [
+            value if type(value := record.value) is str else java_text(value, record.value_schema) for record in records
+        ]
+        lines.append("")
+        self._file.append("\n".join(lines).encode("utf-8", "surrogateescape"))
+
+    def flush(self, offsets: Mapping[TopicPartition, int]) -> None:
+        if self._file is not None:
+            self._file.sync()
+
+    def stop(self) -> None:
+        file, self._file = self._file, None
+        if file is not None:
+            file.close()
+
+
+class FileStreamSinkConnector(SinkConnector):
+    """Every task appends to the same file."""
+
+    java_name = "org.apache.kafka.connect.file.FileStreamSinkConnector"
+    task_class = FileStreamSinkTask
+    config_def = ConfigDef(
+        ConfigKey(FILE, Type.STRING, None, Importance.HIGH, "The file to append to; made when it is not there."),
+    )
+
+    def start(self, config: Mapping[str, str]) -> None:
+        if not config.get(FILE):
+            raise ConfigError(
+                f'Missing required configuration "{FILE}": a task runs in the background and has no standard output'
+            )
+        self._config = dict(config)
+
+    def task_configs(self, max_tasks: int) -> Sequence[Mapping[str, str]]:
+        return [self._config] * max_tasks
+
+    def alter_offsets(self, config: Mapping[str, str], offsets: Mapping[TopicPartition, int | None]) -> bool:
+        """The consumer group is all there is to a file sink's offsets."""
+        return True

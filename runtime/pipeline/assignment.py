@@ -1,0 +1,202 @@
+"""The partitions that a sink task has now: how far each has been put, and what has been committed."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from runtime.api.errors import RetriableError
+from runtime.api.record import TopicPartition
+from runtime.pipeline.convert_sink import Positions
+from runtime.pipeline.port import RevokedError
+
+if TYPE_CHECKING:
+    from confluent_kafka import Consumer, Message
+    from confluent_kafka import TopicPartition as KafkaPartition
+
+    from runtime.api.task import SinkTask
+    from runtime.engine.spec import TaskSpec
+    from runtime.pipeline.control import Control
+    from runtime.pipeline.port import SlotHost
+    from runtime.pipeline.sink_context import SinkContext
+
+_log = logging.getLogger(__name__)
+
+_ASK = 10.0  # seconds for a question to the broker
+
+
+class Assignment:
+    """Follows rebalances on behalf of the task. All calls come from the task's thread, callbacks from poll()."""
+
+    def __init__(
+        self,
+        spec: TaskSpec,
+        task: SinkTask,
+        host: SlotHost,
+        control: Control,
+        consumer: Consumer,
+        context: SinkContext,
+    ) -> None:
+        self._spec, self._task, self._host, self._control = spec, task, host, control
+        self._consumer, self._context = consumer, context
+        self._committed: Positions = {}
+        self._paused = self._held = False
+        self._finished = False
+        self._member = ""
+        self._incremental = "cooperative" in str(spec.consumer.get("partition.assignment.strategy", ""))
+
+    @property
+    def callbacks(self) -> dict[str, Callable[..., Any]]:
+        return {"on_assign": self._on_assign, "on_revoke": self._on_revoke, "on_lost": self._on_lost}
+
+    def advance(self, positions: Positions) -> None:
+        """Everything before these has been put."""
+        current = self._context.positions
+        current.update({tp: offset for tp, offset in positions.items() if tp in current})
+
+    def commit(self) -> None:
+        """Flush, then commit what the task allows. A flush that may succeed later rewinds to what is committed."""
+        current = self._context.positions
+        if not current:
+            return
+        self._control.check()
+        try:
+            allowed = self._task.pre_commit(dict(current))
+        except RetriableError as error:
+            _log.error("Flushing failed, reading again from the last committed offsets: %s", error)
+            self._context.seek({tp: self._committed.get(tp, offset) for tp, offset in current.items()})
+            return
+        self._control.check()
+        self._commit(
+            {
+                tp: offset
+                for tp, offset in allowed.items()
+                if tp in current and offset <= current[tp] and self._committed.get(tp) != offset
+            }
+        )
+
+    def finish(self) -> None:
+        """Flush, commit and close for the last time; what goes wrong is logged, since the task ends anyway."""
+        self._finished = True
+        if self._control.revoked:
+            return
+        try:
+            self.commit()
+        except RevokedError:
+            raise
+        except Exception as error:
+            _log.error("The last flush failed, its offsets are not committed: %s", error)
+        if self._context.positions:
+            self._task.close(list(self._context.positions))
+
+    def apply_requests(self) -> None:
+        """What the task asked for through its context."""
+        context = self._context
+        if context.seeks:
+            for tp, offset in context.seeks.items():
+                if tp in context.positions:
+                    self._consumer.seek(_kafka(tp, offset))
+                    context.positions[tp] = offset
+            context.seeks.clear()
+        if context.pause_changed:
+            context.pause_changed = False
+            self._apply_pauses(context.positions)
+
+    def pause_all(self, paused: bool) -> None:
+        """The whole task is paused, or goes on."""
+        self._paused = paused
+        self._apply_pauses(self._context.positions)
+
+    def hold(self, held: bool) -> None:
+        """A batch waits to be put again; nothing new meanwhile."""
+        self._held = held
+        self._apply_pauses(self._context.positions)
+
+    def unread(self, messages: Sequence[Message]) -> None:
+        """Messages that came although their partitions are paused are read again later."""
+        for message in messages:
+            tp = TopicPartition(str(message.topic()), int(message.partition() or 0))
+            if tp in self._context.positions:
+                self._consumer.seek(_kafka(tp, int(message.offset() or 0)))
+
+    def _apply_pauses(self, partitions: Iterable[TopicPartition]) -> None:
+        everything = self._paused or self._held
+        paused = [tp for tp in partitions if everything or tp in self._context.paused]
+        running = [tp for tp in partitions if not everything and tp not in self._context.paused]
+        if paused:
+            self._consumer.pause([_kafka(tp) for tp in paused])
+        if running:
+            self._consumer.resume([_kafka(tp) for tp in running])
+
+    def _commit(self, offsets: Mapping[TopicPartition, int]) -> None:
+        from confluent_kafka import KafkaException
+
+        if not offsets:
+            return
+        try:
+            self._consumer.commit(offsets=[_kafka(tp, offset) for tp, offset in offsets.items()], asynchronous=False)
+        except KafkaException as error:  # the group moved on, or the broker is away: the next commit will tell
+            _log.warning("Offsets could not be committed now: %s", error.args[0].str())
+        else:
+            self._committed.update(offsets)
+
+    def _on_assign(self, consumer: Consumer, partitions: list[KafkaPartition]) -> None:
+        resolved = self._resolve(consumer, partitions)
+        (consumer.incremental_assign if self._incremental else consumer.assign)(resolved)
+        new = {TopicPartition(p.topic, p.partition): p.offset for p in resolved}
+        self._context.positions.update({tp: offset for tp, offset in new.items() if offset >= 0})
+        if self._paused or self._held or self._context.paused:
+            self._apply_pauses(new)
+        self._tell_member(consumer)
+        _log.info("Assigned: %s", ", ".join(f"{p.topic}-{p.partition} at {p.offset}" for p in resolved) or "nothing")
+        if new:
+            self._task.open(list(new))
+
+    def _on_revoke(self, consumer: Consumer, partitions: list[KafkaPartition]) -> None:
+        if self._finished:
+            return
+        try:
+            self.commit()
+        finally:
+            self._close(partitions)
+
+    def _on_lost(self, consumer: Consumer, partitions: list[KafkaPartition]) -> None:
+        _log.warning("Partitions were lost: another member has them already")
+        if not self._finished:
+            self._close(partitions)
+
+    def _close(self, partitions: Sequence[KafkaPartition]) -> None:
+        gone = [TopicPartition(p.topic, p.partition) for p in partitions]
+        self._task.close(gone)
+        for tp in gone:
+            for known in (self._context.positions, self._committed, self._context.seeks):
+                known.pop(tp, None)
+            self._context.paused.discard(tp)
+
+    def _resolve(self, consumer: Consumer, partitions: list[KafkaPartition]) -> list[KafkaPartition]:
+        """Where to begin in each: at the committed offset, else where auto.offset.reset says."""
+        if not partitions:
+            return []
+        committed = consumer.committed(partitions, timeout=_ASK)
+        latest = str(self._spec.consumer.get("auto.offset.reset", "earliest")) in ("latest", "largest", "end")
+        for p in committed:
+            tp = TopicPartition(p.topic, p.partition)
+            if p.offset >= 0:
+                self._committed[tp] = p.offset
+            else:
+                low, high = consumer.get_watermark_offsets(p, timeout=_ASK)
+                p.offset = high if latest else low
+        return committed
+
+    def _tell_member(self, consumer: Consumer) -> None:
+        member = consumer.memberid() or ""
+        if member != self._member:
+            self._member = member
+            self._host.member(self._spec, member)
+
+
+def _kafka(tp: TopicPartition, offset: int = -1001) -> KafkaPartition:
+    from confluent_kafka import TopicPartition as KafkaPartition
+
+    return KafkaPartition(tp.topic, tp.partition, offset)

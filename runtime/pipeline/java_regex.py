@@ -1,0 +1,70 @@
+"""Java's regular expressions, for `topics.regex` and whatever else a Connect configuration matches with one."""
+
+from __future__ import annotations
+
+import re
+
+from runtime.api.errors import ConfigError
+
+_POSIX = {
+    "Lower": "a-z",
+    "Upper": "A-Z",
+    "ASCII": "\\x00-\\x7f",
+    "Alpha": "a-zA-Z",
+    "Digit": "0-9",
+    "Alnum": "a-zA-Z0-9",
+    "Punct": "!-/:-@\\[-`{-~",
+    "Graph": "!-~",
+    "Print": " -~",
+    "Blank": " \\t",
+    "Cntrl": "\\x00-\\x1f\\x7f",
+    "XDigit": "0-9a-fA-F",
+    "Space": "\\s",
+}
+_TOKEN = re.compile(
+    r"\\Q(?P<quoted>.*?)(?:\\E|\Z)|\\p\{(?P<posix>\w+)\}|\(\?<(?P<group>[A-Za-z]\w*)>|\\k<(?P<back>\w+)>"
+    r"|\\(?P<escape>[zZhG])|(?P<class>\[)|(?P<end>\])|\\.|.",
+    re.DOTALL,
+)
+
+
+def translate(pattern: str) -> str:
+    """The same expression as Python spells it. What Java alone has (nested classes, \\G) is refused."""
+    parts: list[str] = []
+    in_class = False
+    for token in _TOKEN.finditer(pattern):
+        kind, text = token.lastgroup, token.group()
+        if kind == "class":
+            if in_class:
+                raise re.error("nested character classes are not supported")
+            in_class = True
+        elif kind == "end":
+            in_class = False
+        elif kind is not None:
+            text = _special(kind, token.group(kind), in_class)
+        parts.append(text)
+    return "".join(parts)
+
+
+def _special(kind: str, text: str, in_class: bool) -> str:
+    if kind == "quoted":
+        return re.escape(text)
+    if kind == "posix":
+        if text not in _POSIX:
+            raise re.error(f"\\p{{{text}}} is not supported")
+        return _POSIX[text] if in_class else f"[{_POSIX[text]}]"
+    if kind == "group":
+        return f"(?P<{text}>"
+    if kind == "back":
+        return f"(?P={text})"
+    if text == "G":
+        raise re.error("\\G is not supported")
+    return {"z": "\\Z", "Z": "(?=\\n?\\Z)", "h": " \\t\\xa0" if in_class else "[ \\t\\xa0]"}[text]
+
+
+def java_regex(pattern: str) -> re.Pattern[str]:
+    """Compiled, to be used with fullmatch(); ConfigError when it is no regular expression."""
+    try:
+        return re.compile(translate(pattern))
+    except re.error as error:
+        raise ConfigError(f"Invalid regular expression {pattern}: {error}") from error

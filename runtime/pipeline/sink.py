@@ -1,0 +1,139 @@
+"""A sink task: consume, convert, put, flush, commit."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from runtime.api.errors import RetriableError
+from runtime.api.record import SinkRecord
+from runtime.pipeline.assignment import Assignment
+from runtime.pipeline.consumer import Events, fetch, make_consumer
+from runtime.pipeline.convert_sink import SinkConversion
+from runtime.pipeline.load import load_converter, load_header_converter
+from runtime.pipeline.sink_context import SinkContext
+from runtime.pipeline.subscription import Subscription
+from runtime.pipeline.tolerance import Tolerance
+from runtime.vocabulary import State
+
+if TYPE_CHECKING:
+    from confluent_kafka import Message
+
+    from runtime.api.task import SinkTask
+    from runtime.engine.spec import TaskSpec
+    from runtime.pipeline.control import Control
+    from runtime.pipeline.port import SlotHost
+
+_log = logging.getLogger(__name__)
+
+_BATCH = 5000  # messages at a time, where the connector asks for no other number
+_POLL = 0.1  # seconds to wait for messages at a time
+_RETRY_FIRST, _RETRY_LAST = 0.1, 5.0  # seconds between two tries of a put that asks for another
+
+
+class SinkWorker:
+    """Runs a sink task on the calling thread until it is stopped."""
+
+    def __init__(self, spec: TaskSpec, task: SinkTask, host: SlotHost, control: Control) -> None:
+        self._spec, self._task, self._host, self._control = spec, task, host, control
+        self._context = task.context = SinkContext(spec.config)
+        self._conversion = SinkConversion(
+            load_converter(spec.key_converter, True, spec),
+            load_converter(spec.value_converter, False, spec),
+            load_header_converter(spec),
+            Tolerance(spec.config, str(spec.id)),
+        )
+        self._consumer = make_consumer(spec.consumer)
+        self._assignment = Assignment(spec, task, host, control, self._consumer, self._context)
+        self._subscription = Subscription(self._consumer, spec.topics, spec.topics_regex, self._assignment.callbacks)
+        self._events = Events()
+        self._most = spec.max_poll_records if "consumer.override.max.poll.records" in spec.config else _BATCH
+        self._topics: set[str] = set()
+        self._next_commit = time.monotonic() + spec.flush_interval
+
+    def run(self) -> None:
+        """Returns after a graceful stop; raises what the task fails with, once what was put has been committed."""
+        try:
+            self._task.start(self._spec.config)
+            self._host.state(self._spec, State.RUNNING)
+            self._loop()
+        finally:
+            try:
+                self._assignment.finish()
+            finally:
+                self._consumer.close()
+                self._task.stop()
+
+    def _loop(self) -> None:
+        control, assignment = self._control, self._assignment
+        paused = False
+        while not control.stopping:
+            if control.paused is not paused:
+                paused = control.paused
+                assignment.pause_all(paused)
+                self._host.state(self._spec, State.PAUSED if paused else State.RUNNING)
+            self._subscription.update()
+            assignment.apply_requests()
+            messages = fetch(self._consumer, self._most, _POLL)
+            if messages:
+                self._deliver(messages)
+            self._commit_when_due()
+
+    def _deliver(self, messages: list[Message]) -> None:
+        messages = self._events.without(messages)
+        records, positions = self._conversion.convert(messages, self._context.positions)
+        if self._spec.track_topics:
+            for topic in {tp.topic for tp in positions} - self._topics:
+                self._topics.add(topic)
+                self._host.topic(self._spec, topic)
+        if not records or self._put(records):
+            self._assignment.advance(positions)
+
+    def _put(self, records: list[SinkRecord]) -> bool:
+        """False when the task was stopped before the batch could be put."""
+        self._control.check()
+        try:
+            self._task.put(records)
+            return True
+        except RetriableError as error:
+            _log.warning("The task could not take a batch, the same one is tried again: %s", error)
+            return self._put_again(records)
+
+    def _put_again(self, records: Sequence[SinkRecord]) -> bool:
+        """The same batch until it is taken, the consumer paused meanwhile but alive in its group. Records of
+        partitions that were lost on the way are left to whoever reads them now."""
+        wait = _RETRY_FIRST
+        self._assignment.hold(True)
+        try:
+            while not self._control.stopping:
+                self._serve(wait)
+                positions = self._context.positions
+                records = [r for r in records if (r.topic, r.kafka_partition) in positions]
+                self._control.check()
+                try:
+                    self._task.put(records)
+                    return True
+                except RetriableError as error:
+                    wait = min(wait * 2, _RETRY_LAST)
+                    _log.debug("Not yet: %s", error)
+            return False
+        finally:
+            self._assignment.hold(False)
+
+    def _serve(self, seconds: float) -> None:
+        """Keep the membership alive for a while; nothing comes, as all partitions are paused."""
+        until = time.monotonic() + seconds
+        while (left := until - time.monotonic()) > 0 and not self._control.stopping:
+            message = self._consumer.poll(min(left, _POLL))
+            if message is not None:
+                self._assignment.unread(self._events.without([message]))
+
+    def _commit_when_due(self) -> None:
+        now = time.monotonic()
+        if now < self._next_commit and not self._context.commit_requested:
+            return
+        self._context.commit_requested = False
+        self._next_commit = now + self._spec.flush_interval
+        self._assignment.commit()

@@ -1,0 +1,79 @@
+"""A slot host for tests of the pipeline: it remembers what tasks report."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+
+from runtime.engine.spec import TaskSpec
+from runtime.pipeline.port import RevokedError
+from runtime.pipeline.producers import Producers
+from runtime.pipeline.runner import TaskRunner
+from runtime.vocabulary import State
+
+
+class RecordingHost:
+    """A SlotHost whose lease is over when told so."""
+
+    def __init__(self) -> None:
+        self.producers = Producers()
+        self.states: list[State] = []
+        self.trace = ""
+        self.topics: list[str] = []
+        self.members: list[str] = []
+        self.lines: list[str] = []
+        self.lease_over = False
+
+    def state(self, spec: TaskSpec, state: State, trace: str | None = None) -> None:
+        self.states.append(state)
+        self.trace = trace or self.trace
+
+    def topic(self, spec: TaskSpec, topic: str) -> None:
+        self.topics.append(topic)
+
+    def member(self, spec: TaskSpec, member_id: str) -> None:
+        self.members.append(member_id)
+
+    def log(self, level: str, logger: str, message: str, context: str) -> None:
+        self.lines.append(f"{level} {logger} {context} {message}")
+
+    def check_lease(self) -> None:
+        if self.lease_over:
+            raise RevokedError("the lease is over")
+
+
+class RunningTask:
+    """A task that runs on a thread of its own."""
+
+    def __init__(self, spec: TaskSpec, host: RecordingHost | None = None) -> None:
+        self.host = host or RecordingHost()
+        self.runner = TaskRunner(spec, self.host)
+        self._thread = threading.Thread(target=self.runner.run, name=f"task-{spec.id}", daemon=True)
+        self._thread.start()
+
+    @property
+    def alive(self) -> bool:
+        return self._thread.is_alive()
+
+    def join(self, seconds: float = 30.0) -> None:
+        self._thread.join(seconds)
+        assert not self.alive, "the task did not end"
+
+    def stop(self, seconds: float = 30.0) -> None:
+        """Gracefully, and wait for the end."""
+        self.runner.stop()
+        self.join(seconds)
+
+    def wait_state(self, state: State, seconds: float = 30.0) -> None:
+        wait_until(lambda: self.host.states[-1:] == [state], seconds, lambda: f"{self.host.states} {self.host.trace}")
+
+
+def wait_until(
+    condition: Callable[[], bool], seconds: float = 30.0, describe: Callable[[], object] = lambda: ""
+) -> None:
+    """Returns as soon as the condition holds; fails when it does not in time."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, f"not in {seconds} s: {describe()}"
+        time.sleep(0.01)
