@@ -118,7 +118,7 @@ class GetOffsets(Command):
         for name in await chosen(context.connect, self.names):
             with about(name):
                 answers[name] = await context.connect.offsets(name)
-        single = len(self.names) == 1 and not is_glob(self.names[0])
+        single = tuple(answers) == self.names and len(answers) == 1  # a glob of one match is still a glob
         raw = answers[self.names[0]] if single else answers
         entries = [(name, entry) for name, answer in answers.items() for entry in model.offsets(answer)]
         return Result(raw, offsets_table(entries), names=tuple(answers))

@@ -51,7 +51,8 @@ class Evented:
         return decode(response.status_code, response.content)
 
     async def lines(self, path: str, last_id: str) -> AsyncGenerator[str, None]:
-        """The lines of a server-sent event stream, for as long as it is open; an empty one says that it opened. NotFound where there is none."""
+        """The lines of a server-sent event stream, for as long as it is open; an empty one says that it opened.
+        NotFound where there is none."""
         headers = {"Accept": "text/event-stream", "Cache-Control": "no-store"}
         if last_id:
             headers["Last-Event-ID"] = last_id

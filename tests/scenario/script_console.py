@@ -1,0 +1,56 @@
+"""The console's script door as a whole process, for tests."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What a run printed, and its exit code."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+
+class Console:
+    """`headrace URL …`, with settings of its own."""
+
+    def __init__(self, url: str, home: Path) -> None:
+        self.url = url
+        clean = {key: value for key, value in os.environ.items() if not key.startswith("HEADRACE_")}
+        self.environ = {**clean, "XDG_CONFIG_HOME": str(home)}
+
+    def __call__(self, *commands: str, options: tuple[str, ...] = (), code: int = 0, stdin: str = "") -> Said:
+        """Runs them with -c, and expects the exit code."""
+        return self._run([self.url, *options, "-c", *commands], code, stdin)
+
+    def script(self, text: str, *options: str, code: int = 0) -> Said:
+        """Pipes a script to it."""
+        return self._run([self.url, "--script", "-", *options], code, text)
+
+    def _run(self, words: list[str], code: int, stdin: str) -> Said:
+        done = subprocess.run(
+            [sys.executable, "-m", "tui.main", *words],
+            input=stdin,
+            env=self.environ,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=120,
+        )
+        said = Said(done.returncode, done.stdout, done.stderr)
+        assert "Traceback" not in said.err
+        assert said.code == code, said
+        return said

@@ -1,0 +1,171 @@
+"""What scripts rely on: exit codes, what goes to which stream, where a script stops, ^C."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.scenario.script_console import Console
+from tests.support.broker import KafkaBroker, unique
+from tests.support.waiting import wait_until
+from tests.support.workers import WorkerProcess
+
+
+@pytest.fixture
+def console(java_connect: WorkerProcess, tmp_path: Path) -> Console:
+    return Console(java_connect.url, tmp_path)
+
+
+@pytest.fixture
+def stopped(console: Console, broker: KafkaBroker, tmp_path: Path) -> Iterator[str]:
+    """A connector of a name that wants quoting everywhere, STOPPED."""
+    name = unique("grün [x] #1 ")
+    file = tmp_path / "stopped.json"
+    config = {"connector.class": "FileStreamSource", "file": str(tmp_path / "none"), "topic": broker.create_topic()}
+    file.write_text(json.dumps({"name": name, "config": config, "initial_state": "STOPPED"}))
+    console(f"apply -f {file}", f"wait '{name}' STOPPED")
+    yield name
+    console(f"delete '{name}'")
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def test_exit_codes(console: Console, stopped: str, tmp_path: Path) -> None:
+    console("info")
+    assert "Connector nope not found" in console("describe nope", code=3).err
+    assert "Unknown connector nope" in console("stop nope", code=3).err
+    assert "No status found" in console("wait nope RUNNING --timeout 200ms", code=6).err
+    assert "NAME missing" in console("stop", code=2).err
+    assert "cannot read" in console(f"patch offsets x @{tmp_path}/nope", code=2).err
+    assert "read-only" in console(f"stop '{stopped}'", options=("--read-only",), code=7).err
+    console(f"get offsets '{stopped}'", options=("--read-only",))
+    unreachable = Console(f"http://127.0.0.1:{free_port()}", tmp_path)("get connectors", code=5)
+    assert unreachable.err == f"headrace: cannot reach {unreachable.err.split()[3][:-1]}: Connection refused\n"
+
+
+def test_an_odd_name_works_everywhere(console: Console, stopped: str) -> None:
+    entries = [{"partition": {"filename": "/ü"}, "offset": {"position": 3}}]
+    said = console.script(
+        f"""
+        patch offsets "{stopped}" {json.dumps(entries)}  # said by JSON
+        get offsets '{stopped}' -o json
+        """
+    )
+    first, _, rest = said.out.partition("\n")
+    assert first == f"{stopped}: The offsets for this connector have been altered successfully"
+    assert json.loads(rest) == {"offsets": entries}
+    console(
+        f"""patch offsets '{stopped}' --source-partition '{{"filename": "/ü"}}' --source-offset null""",
+        f"describe '{stopped}'",
+    )
+    assert console(f"get offsets '{stopped}' -o json").json == {"offsets": []}
+    assert console("get connectors 'grün*' -o name").out == f"{stopped}\n"
+    assert console(f"patch offsets '{stopped}' -", stdin=json.dumps(entries[0])).code == 0
+    preview = console(f"patch offsets '{stopped}' --dry-run {json.dumps(entries)}").err
+    assert 'would set {"filename":"/ü"} from {"position":3} to {"position":3}' in preview
+
+
+def test_a_script_stops_at_its_first_failure_and_names_the_line(console: Console, stopped: str) -> None:
+    text = f"info -o name\n\nstop nope\nget connectors '{stopped}' -o name\n"
+    halted = console.script(text, code=3)
+    assert halted.err == "headrace: line 3: nope: Unknown connector nope\n"
+    assert halted.out.count("\n") == 1
+    on = console.script(text, "--keep-going", code=3)
+    assert on.out.endswith(f"{stopped}\n")
+
+
+def test_bulk_says_which_and_how_many(console: Console, stopped: str) -> None:
+    said = console(f"stop nope '{stopped}' nada", code=3)
+    assert said.err.splitlines() == [
+        "headrace: nope: Unknown connector nope",
+        f"{stopped}: stopped",
+        "headrace: nada: Unknown connector nada",
+        "headrace: 2 of 3 failed",
+    ]
+    listed = console(f"stop nope '{stopped}' -o json", code=3).json
+    assert listed == [{"name": "nope", "error": "Unknown connector nope"}, {"name": stopped, "result": "stopped"}]
+    assert "no connector matches zz*" in console("stop zz*", code=3).err
+    assert console("stop -e 'gr.n .*' -o name", code=0).out == f"{stopped}\n"
+
+
+def test_only_data_goes_to_standard_output(console: Console, stopped: str) -> None:
+    """So that a script that stops, reads and resumes can be piped into jq."""
+    said = console.script(
+        f"stop '{stopped}'\nwait '{stopped}' STOPPED\nget offsets '{stopped}' -o json\n"
+        f"pause '{stopped}'\nstop '{stopped}'\n"
+    )
+    assert said.json == {"offsets": []}
+    assert "\x1b" not in said.out + said.err
+
+
+def test_interrupted_while_waiting(console: Console, stopped: str) -> None:
+    command = [sys.executable, "-m", "tui.main", console.url, "-c", f"wait '{stopped}' RUNNING --timeout 60s"]
+    with subprocess.Popen(command, env=console.environ, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        assert process.stderr.readline() == f"{stopped}: STOPPED, tasks 0/0\n"
+        process.send_signal(signal.SIGINT)
+        assert process.wait(10) == 130
+        assert process.stderr.read() == ""
+
+
+def test_colour_only_on_a_terminal_and_a_question_before_delete(console: Console, stopped: str) -> None:
+    colourful = on_terminal(console, f"get connectors '{stopped}'")
+    assert "\x1b[2mSTOPPED\x1b[0m" in colourful
+    plain = on_terminal(console, f"get connectors '{stopped}'", NO_COLOR="1")
+    assert "STOPPED" in plain
+    assert "\x1b" not in plain
+    refused = on_terminal(console, f"delete '{stopped}'", answer=b"n\n")
+    assert f"delete {stopped}? [y/N]" in refused
+    assert "nothing was done" in refused
+    console(f"get connectors '{stopped}'")
+
+
+def on_terminal(console: Console, command: str, answer: bytes = b"", **environ: str) -> str:
+    """What a run prints on a terminal of its own, standard error among it."""
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "tui.main", console.url, "-c", command],
+        env={**console.environ, "TERM": "xterm", **environ},
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+    )
+    os.close(theirs)
+    os.write(ours, answer)
+    chunks = []
+    while True:
+        try:
+            chunk = os.read(ours, 4096)
+        except OSError:  # the other side has closed
+            break
+        if not chunk:
+            break
+        chunks.append(chunk)
+    os.close(ours)
+    process.wait(10)
+    return b"".join(chunks).decode()
+
+
+def test_a_script_line_is_quick(console: Console) -> None:
+    """The goal is 0.15 s on a quiet machine; a busy one gets some grace, a heavy import does not fit into it."""
+
+    def seconds() -> float:
+        started = time.perf_counter()
+        console("get connectors")
+        return time.perf_counter() - started
+
+    wait_until(lambda: seconds() < 0.25, timeout=30, what="get connectors within 0.25 s")
