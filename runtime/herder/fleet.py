@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from runtime.herder.board import Board
 from runtime.herder.loop import ConnectorLoop
@@ -31,7 +31,13 @@ class Fleet:
             if self._configs.connector(name) is None:
                 self._board.remove_connector(name)
         for name in self._configs.names():
+            self._disown(name)
             self.look(name)
+
+    def _disown(self, name: str) -> None:
+        """Whatever ran this connector's tasks before is gone."""
+        for task, status in self._statuses.task_statuses(name).items():
+            self._board.task(TaskId(name, task), State.UNASSIGNED, status.version)
 
     def look(self, name: str) -> None:
         """The config topic says something new about this connector."""
@@ -69,6 +75,10 @@ class Fleet:
 
     def connector_failed(self, connector: str, trace: str) -> None:
         self._with(connector, lambda loop: loop.failed(trace))
+
+    def connectors_lost(self, connectors: Sequence[str], reason: str) -> None:
+        for name in connectors:
+            self._with(name, lambda loop: loop.restart(connector=True, tasks=set()))
 
     # EngineListener
 

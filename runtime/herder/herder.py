@@ -180,9 +180,9 @@ class Herder:
     async def plugins(self, connectors_only: bool) -> list[dict[str, str]]:
         return await self._host.plugins(connectors_only)
 
-    async def plugin_config(self, plugin: str) -> list[Answer]:
+    async def plugin_config(self, plugin: str, version: str | None) -> list[Answer]:
         try:
-            return await self._host.describe(plugin)
+            return await self._host.describe(plugin, version)
         except UnknownPluginError:
             raise NotFound(f"Unknown plugin {plugin}.") from None
 
@@ -264,7 +264,7 @@ class Herder:
         if cls not in self._types:
             try:
                 self._types[cls] = (await self._host.resolve(cls)).type
-            except UnknownPluginError:
+            except (UnknownPluginError, HostError):
                 return "unknown"
         return self._types[cls]
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from runtime.herder.board import Board
 from runtime.herder.tasks import Tasks
-from runtime.host.port import ConnectorInfo, HostError, PluginHost, UnknownPluginError
+from runtime.host.port import HOST_DIED, ConnectorInfo, HostError, PluginHost, UnknownPluginError
 from runtime.storage.configs import ConfigStore, StoredConnector
 from runtime.vocabulary import State, TargetState
 
@@ -172,6 +172,11 @@ class ConnectorLoop:
             self._info = await self._host.resolve(stored.config.get("connector.class", ""))
         except UnknownPluginError as e:
             self._fail(stored, f"org.apache.kafka.connect.errors.ConnectException: {e}")
+            return False
+        except HostError as e:
+            if e.kind == HOST_DIED:
+                raise
+            self._fail(stored, e.trace)
             return False
         self._tasks.version = self._info.version
         return True

@@ -155,7 +155,7 @@ class Host:
             if self._closing:
                 return
             _log.error("The plugin host died (%s): starting it again", reason)
-            self._report_failed(child, reason)
+            self._on_event({"event": "lost", "connectors": sorted(child.connectors), "reason": reason})
             early = early + 1 if loop.time() - born < _HEALTHY else 0
             child = await self._respawn(early)
 
@@ -168,11 +168,6 @@ class Host:
                 _log.error("The plugin host cannot be started: %s", error)
                 early += 1
 
-    def _report_failed(self, child: Child, reason: str) -> None:
-        trace = f"org.apache.kafka.connect.errors.ConnectException: The plugin host died: {reason}\n"
-        for name in sorted(child.connectors):
-            self._on_event({"event": "failed", "connector": name, "trace": trace})
-
     def _on_event(self, event: Event) -> None:
         try:
             match event["event"]:
@@ -180,6 +175,8 @@ class Host:
                     self._listener.reconfigure(event["connector"])
                 case "failed":
                     self._listener.connector_failed(event["connector"], event["trace"])
+                case "lost":
+                    self._listener.connectors_lost(event["connectors"], event["reason"])
                 case "log":
                     logging.getLogger(event["logger"]).log(event["level"], "%s", event["text"])
         except Exception:

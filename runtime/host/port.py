@@ -6,6 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+HOST_DIED = "host"
+"""The kind of a HostError that is no plugin's word: the host died under the call, which may be made again."""
+
 
 class HostError(Exception):
     """A plugin raised. `kind` is config, data, unsupported, connect or other; `trace` is its stack trace.
@@ -47,14 +50,17 @@ class HostListener(Protocol):
         """The connector asked for new task configs."""
 
     def connector_failed(self, connector: str, trace: str) -> None:
-        """The connector raised an error through its context, or its host died."""
+        """The connector raised an error through its context."""
+
+    def connectors_lost(self, connectors: Sequence[str], reason: str) -> None:
+        """The host died with these connectors in it: they have to be started anew."""
 
 
 class PluginHost(Protocol):
     """Every call raises HostError when the plugin does, and TimeoutError when it does not answer.
 
     A plugin that does not answer costs the host its life: it is killed and started again, and every connector that
-    was started in it is reported through HostListener.connector_failed; starting it anew is the herder's business.
+    was started in it is reported through HostListener.connectors_lost; starting it anew is the herder's business.
     """
 
     async def start(self) -> None:

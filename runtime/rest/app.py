@@ -11,6 +11,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp
 
 from runtime.herder.errors import HerderError
+from runtime.host.port import BadRequestError, HostError
 from runtime.kafka.errors import BrokerUnavailable
 from runtime.rest.answers import RouterError, error, on_router_error
 from runtime.rest.resource import RawPaths
@@ -27,7 +28,9 @@ def application(services: Services) -> ASGIApp:
             RouterError: on_router_error,
             HTTPException: _on_starlette,
             HerderError: _on_herder,
-            BrokerUnavailable: _on_kafka,
+            BrokerUnavailable: _on_unavailable,
+            TimeoutError: _on_unavailable,
+            HostError: _on_plugin,
             Exception: _on_surprise,
         },
     )
@@ -46,8 +49,14 @@ async def _on_herder(_: Request, e: Exception) -> Response:
     return error(e.status, str(e))
 
 
-async def _on_kafka(_: Request, e: Exception) -> Response:
+async def _on_unavailable(_: Request, e: Exception) -> Response:
+    """Kafka, or a plugin, did not answer in time."""
     return error(503, str(e))
+
+
+async def _on_plugin(_: Request, e: Exception) -> Response:
+    assert isinstance(e, HostError)
+    return error(400 if isinstance(e, BadRequestError) else 500, e.message)
 
 
 async def _on_surprise(request: Request, e: Exception) -> Response:

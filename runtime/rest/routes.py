@@ -19,7 +19,6 @@ from runtime.rest.answers import RouterError, empty, json_answer
 from runtime.rest.events import EventStream
 from runtime.rest.resource import Handler, Resource, path_name
 
-
 _IN_PATH = "!$&'()*+,;=:@"
 """What a path segment may hold unescaped (RFC 3986)."""
 
@@ -142,7 +141,7 @@ def routes(s: Services) -> Sequence[Route]:
         return json_answer(await h.plugins(_flag(r, "connectorsOnly", True)))
 
     async def plugin_config(r: Request) -> Response:
-        return json_answer(await h.plugin_config(path_name(r)))
+        return json_answer(await h.plugin_config(path_name(r), r.query_params.get("version")))
 
     async def validate(r: Request) -> Response:
         return json_answer(await h.validate(path_name(r), bodies.config(await bodies.read(r))))

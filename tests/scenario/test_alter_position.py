@@ -41,25 +41,25 @@ def test_a_source_goes_on_with_exactly_the_line(connect: Connect, broker: KafkaB
 
 
 def test_a_sink_set_back_re_reads_exactly_so_many(connect: Connect, broker: KafkaBroker, tmp_path: Path) -> None:
-    topic, out = broker.create_topic(partitions=2), tmp_path / "out.txt"
+    snk, topic, out = unique("snk"), broker.create_topic(partitions=2), tmp_path / "out.txt"
     _produce(broker, topic, {p: [f"p{p}-{i}" for i in range(500)] for p in (0, 1)})
-    connect.sink("snk", str(out), topic)
+    connect.sink(snk, str(out), topic)
     wait_until(lambda: _lines(out) == 1000)
-    connect.stop("snk")
-    assert _positions(connect) == {0: 500, 1: 500}
+    connect.stop(snk)
+    assert _positions(connect, snk) == {0: 500, 1: 500}
 
-    assert connect.alter("snk", (_partition(topic, 0), {"kafka_offset": 450})) == DEFINITE
-    assert _positions(connect) == {0: 450, 1: 500}
-    connect.resume("snk")
+    assert connect.alter(snk, (_partition(topic, 0), {"kafka_offset": 450})) == DEFINITE
+    assert _positions(connect, snk) == {0: 450, 1: 500}
+    connect.resume(snk)
     wait_until(lambda: _lines(out) == 1050)
-    connect.stop("snk")
+    connect.stop(snk)
     assert out.read_text().splitlines()[1000:] == [f"p0-{i}" for i in range(450, 500)]
 
-    assert connect.alter("snk", (_partition(topic, 1), None)) == DEFINITE
-    assert _positions(connect) == {0: 500}
-    connect.resume("snk")
+    assert connect.alter(snk, (_partition(topic, 1), None)) == DEFINITE
+    assert _positions(connect, snk) == {0: 500}
+    connect.resume(snk)
     wait_until(lambda: _lines(out) == 1550)
-    connect.stop("snk")
+    connect.stop(snk)
     assert out.read_text().splitlines()[1050:] == [f"p1-{i}" for i in range(500)]
 
 
@@ -96,25 +96,25 @@ def test_refused_while_running_and_for_wrong_shapes(connect: Connect, broker: Ka
 
 
 def test_sink_offsets_are_altered_whole_or_not_at_all(connect: Connect, broker: KafkaBroker, tmp_path: Path) -> None:
-    topic = broker.create_topic()
+    snk, topic = unique("snk"), broker.create_topic()
     _produce(broker, topic, {0: ["a", "b", "c"]})
-    connect.sink("snk", str(tmp_path / "out.txt"), topic)
+    connect.sink(snk, str(tmp_path / "out.txt"), topic)
     wait_until(lambda: _lines(tmp_path / "out.txt") == 3)
-    connect.stop("snk")
+    connect.stop(snk)
     good = {"partition": _partition(topic, 0), "offset": {"kafka_offset": 1}}
     bad = {"partition": _partition(unique("nowhere"), 7), "offset": {"kafka_offset": 1}}
-    status, answer = connect.worker.request("PATCH", "/connectors/snk/offsets", {"offsets": [good, bad]})
+    status, answer = connect.worker.request("PATCH", f"/connectors/{snk}/offsets", {"offsets": [good, bad]})
     assert status == 400
     assert "nowhere" in answer["message"]
-    assert _positions(connect) == {0: 3}
+    assert _positions(connect, snk) == {0: 3}
 
 
 def _partition(topic: str, number: int) -> dict[str, object]:
     return {"kafka_topic": topic, "kafka_partition": number}
 
 
-def _positions(connect: Connect) -> dict[int, int]:
-    return {e["partition"]["kafka_partition"]: e["offset"]["kafka_offset"] for e in connect.offsets("snk")}
+def _positions(connect: Connect, name: str) -> dict[int, int]:
+    return {e["partition"]["kafka_partition"]: e["offset"]["kafka_offset"] for e in connect.offsets(name)}
 
 
 def _lines(file: Path) -> int:

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.support import topics
-from tests.support.broker import EmbeddedBroker, KafkaBroker
+from tests.support.broker import EmbeddedBroker, KafkaBroker, unique
 from tests.support.connect import Connect
 from tests.support.processes import children, command_line
 from tests.support.waiting import wait_until
@@ -39,16 +39,16 @@ def test_byte_identical(
     worker: Callable[..., WorkerProcess], broker: KafkaBroker, big_file: Path, tmp_path: Path
 ) -> None:
     connect, topic, out = Connect(worker()), broker.create_topic(), tmp_path / "out.txt"
-    started = time.monotonic()
+    snk, started = unique("snk"), time.monotonic()
     connect.source("src", str(big_file), topic)
     wait_until(lambda: topics.count(broker.bootstrap, topic) >= LINES, 120, every=0.2)
     sourced = time.monotonic()
-    connect.sink("snk", str(out), topic)
+    connect.sink(snk, str(out), topic)
     wait_until(lambda: out.exists() and out.stat().st_size >= big_file.stat().st_size, 120, every=0.2)
     ended = time.monotonic()
     print(f"\nsource {LINES / (sourced - started):,.0f} lines/s, sink {LINES / (ended - sourced):,.0f} lines/s")
     connect.stop("src")
-    connect.stop("snk")
+    connect.stop(snk)
     assert topics.count(broker.bootstrap, topic) == LINES
     assert _digest(out) == _digest(big_file)
 
@@ -65,15 +65,16 @@ def test_killed_on_the_way(
     """Every output line is an input line, none is missing; what was delivered twice is counted."""
     process = worker(bootstrap=own_broker.bootstrap)
     connect, topic, out = Connect(process), own_broker.create_topic(partitions=1), tmp_path / "out.txt"
+    snk = unique("snk")
     connect.source("src", str(big_file), topic)
-    connect.sink("snk", str(out), topic)
+    connect.sink(snk, str(out), topic)
     size = big_file.stat().st_size
     share = random.uniform(0.2, 0.8)
     wait_until(lambda: out.exists() and out.stat().st_size >= share * size, 120, every=0.01)
     _kill(victim, process, own_broker)
     wait_until(lambda: _lines_of(out) >= LINES and _is_quiet(out), 180, f"{victim}: all lines", every=1.0)
     connect.stop("src")
-    connect.stop("snk")
+    connect.stop(snk)
 
     found, wanted = Counter(out.read_bytes().split(b"\n")[:-1]), set(big_file.read_bytes().split(b"\n")[:-1])
     print(f"\n{victim} killed at {share:.0%}: {sum(found.values()) - len(found):,} lines delivered twice")

@@ -7,7 +7,7 @@ import logging
 import os
 import signal
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -76,6 +76,7 @@ class Heard:
     def __init__(self) -> None:
         self.reconfigured: list[str] = []
         self.failed: dict[str, str] = {}
+        self.lost: dict[str, str] = {}
         self.changed = asyncio.Event()
 
     def reconfigure(self, connector: str) -> None:
@@ -84,6 +85,10 @@ class Heard:
 
     def connector_failed(self, connector: str, trace: str) -> None:
         self.failed[connector] = trace
+        self.changed.set()
+
+    def connectors_lost(self, connectors: Sequence[str], reason: str) -> None:
+        self.lost |= dict.fromkeys(connectors, reason)
         self.changed.set()
 
     async def until(self, condition: Callable[[], bool]) -> None:
@@ -181,6 +186,7 @@ async def test_a_connector_that_fails_to_stop_is_gone(start: Start, caplog: pyte
         await host.task_configs("odd", 1)
     assert "stop as asked" in caplog.text
     assert not heard.failed
+    assert not heard.lost
 
 
 async def test_printing_does_no_harm(start: Start, caplog: pytest.LogCaptureFixture) -> None:
@@ -218,8 +224,8 @@ async def test_killed_and_back(start: Start) -> None:
     before = host.pid
     assert before is not None
     os.kill(before, signal.SIGKILL)
-    await heard.until(lambda: "odd" in heard.failed)
-    assert heard.failed["odd"].splitlines()[0].endswith("The plugin host died: signal 9")
+    await heard.until(lambda: "odd" in heard.lost)
+    assert heard.lost["odd"] == "signal 9"
     assert (await host.resolve("Odd")).type == "source"
     assert host.pid != before
     await host.start_connector("odd", odd())
@@ -232,8 +238,8 @@ async def test_a_plugin_that_ends_the_process(start: Start) -> None:
     with pytest.raises(HostError, match="exit code 7") as raised:
         await host.start_connector("odd", odd(start="die"))
     assert raised.value.kind == "host"
-    await heard.until(lambda: "other" in heard.failed)
-    assert set(heard.failed) == {"other"}
+    await heard.until(lambda: "other" in heard.lost)
+    assert set(heard.lost) == {"other"}
 
 
 @pytest.mark.parametrize("act", ["hang", "hog"])
@@ -246,7 +252,7 @@ async def test_a_plugin_that_does_not_answer(start: Start, act: str) -> None:
             assert await host.validate(odd())  # others are served meanwhile
     with pytest.raises(TimeoutError, match="validate was not answered within 2 s"):
         await hanging
-    await heard.until(lambda: "other" in heard.failed)
+    await heard.until(lambda: "other" in heard.lost)
     assert await host.validate(odd())
 
 
@@ -256,6 +262,7 @@ async def test_stopping_never_raises(start: Start) -> None:
     await host.stop_connector("odd")
     assert await host.plugins(True)
     assert not heard.failed
+    assert not heard.lost
 
 
 async def test_closing_leaves_no_process(start: Start) -> None:

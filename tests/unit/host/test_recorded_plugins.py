@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +41,8 @@ class Silent:
     def reconfigure(self, connector: str) -> None: ...
 
     def connector_failed(self, connector: str, trace: str) -> None: ...
+
+    def connectors_lost(self, connectors: Sequence[str], reason: str) -> None: ...
 
 
 @pytest.fixture

@@ -1,0 +1,57 @@
+"""Starts of the engine that go wrong: said clearly, tried again, and closed all the same."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from runtime.engine.settings import EngineSettings
+from runtime.engine.supervisor import SparkEngine
+from tests.support.engine_probe import Recorder, descendants, task_spec, until
+
+
+async def test_missing_java_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    heard = Recorder()
+    engine = SparkEngine(EngineSettings(slots=1, archive=False), heard)
+    await engine.start()
+    await until(lambda: any("Java 17 or newer" in line[2] for line in heard.lines))
+    await engine.close(1.0)
+    assert not descendants(os.getpid())
+
+
+async def test_a_start_that_takes_too_long_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    java = tmp_path / "bin" / "java"
+    java.parent.mkdir()
+    java.write_text("#!/bin/sh\nexec sleep 1000\n")
+    java.chmod(java.stat().st_mode | stat.S_IXUSR)
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    engine = SparkEngine(EngineSettings(slots=1, archive=False, driver_start_timeout=2.0), Recorder())
+    await engine.start()
+    await until(lambda: engine._keeper and engine._keeper.generation == 2)
+    await engine.close(1.0)
+    assert not descendants(os.getpid())
+
+
+async def test_a_task_waiting_for_a_slot_can_be_stopped() -> None:
+    engine = SparkEngine(EngineSettings(slots=1, archive=False), Recorder())
+    await engine.start()
+    spec = task_spec("waiting")
+    engine.start_task(spec)
+    engine.pause_task(spec.id, True)
+    assert await engine.stop_task(spec.id, 1.0)
+    await engine.close(1.0)
+    assert not descendants(os.getpid())
+
+
+@pytest.mark.slow
+async def test_a_runner_that_cannot_be_imported_is_logged() -> None:
+    heard = Recorder()
+    engine = SparkEngine(EngineSettings(slots=1, archive=False, runner="no_such_module:Runner"), heard)
+    await engine.start()
+    await until(lambda: any("No module named 'no_such_module'" in line[2] for line in heard.lines), 60.0)
+    await engine.close(1.0)
+    assert not descendants(os.getpid())
