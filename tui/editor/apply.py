@@ -21,12 +21,14 @@ LOOKS_EVERY = 0.25  # seconds between looks at the state while waiting
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What is to be done. `state` is the connector's when editing began; it goes back to it afterwards."""
+    """What is to be done. `state` is the connector's, and it goes back to it afterwards; `ran`: it was not STOPPED
+    all the time since `base` was read, and may have moved on by itself."""
 
     name: str
     base: tuple[Offset, ...]
     changes: tuple[Change, ...]
     state: str
+    ran: bool = False
 
     @property
     def must_stop(self) -> bool:
@@ -133,7 +135,7 @@ class _Applying:
     async def unchanged(self) -> tuple[Offset, ...]:
         self.tell("reading the offsets again")
         now = await self.read()
-        found = conflicts(self.plan.base, now, self.plan.changes, ran=self.plan.must_stop)
+        found = conflicts(self.plan.base, now, self.plan.changes, ran=self.plan.ran or self.plan.must_stop)
         if found:
             raise NotApplied(
                 f"somebody else changed {_listed(found)} meanwhile", stopped=self.stopped, conflicts=found, now=now

@@ -1,0 +1,98 @@
+"""The screen's program: themes, the main screen, and what holds wherever one is."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from typing import ClassVar
+
+from textual import events
+from textual.app import App, SystemCommand
+from textual.binding import Binding, BindingType
+from textual.screen import Screen
+
+from tui import themes
+from tui.profiles import Profile, config_folder
+from tui.screens.home import Home
+from tui.screens.palette import Everything
+from tui.screens.small import TooSmall, is_too_small
+
+
+class HeadraceApp(App[int]):
+    """One cluster on the screen."""
+
+    TITLE = "headrace"
+    COMMANDS = {Everything}
+    ENABLE_COMMAND_PALETTE = True
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("ctrl+q", "leave", "quit", show=False, priority=True)]
+    CSS = """
+    * { scrollbar-size-vertical: 1; scrollbar-size-horizontal: 1; }
+    """
+
+    def __init__(self, profile: Profile) -> None:
+        super().__init__()
+        self.profile = profile
+        self.animation_level = "none"
+        self.complaints: list[str] = []
+        self.themes_of_user: list[str] = []
+        self._load_themes()
+
+    def _load_themes(self) -> None:
+        mine, self.complaints = themes.of_user(config_folder(os.environ) / "themes")
+        self.themes_of_user = [theme.name for theme in mine]
+        found = themes.by_name([*themes.bundled(), *mine])
+        for theme in found.values():
+            self.register_theme(theme.textual())
+        wanted = os.environ.get("HEADRACE_THEME", themes.DEFAULT)
+        if wanted not in found:
+            self.complaints.append(f"no theme {wanted!r}: there are {', '.join(found)}")
+            wanted = themes.DEFAULT
+        self.theme = wanted
+
+    def get_default_screen(self) -> Screen[None]:
+        return Home(self.profile)
+
+    @property
+    def home(self) -> Home:
+        screen = self.screen_stack[0]
+        assert isinstance(screen, Home)
+        return screen
+
+    def on_ready(self) -> None:
+        if self.complaints:
+            self.home.say(self.complaints[0], "warn")
+
+    def choose_theme(self, words: list[str]) -> None:
+        """`:theme NAME`; without a name the next one."""
+        known = [name for name in self.available_themes if name.startswith("headrace") or name in self.themes_of_user]
+        name = words[0] if words else known[(known.index(self.theme) + 1) % len(known)]
+        name = name if name in known else f"headrace-{name}"
+        if name in known:
+            self.theme = name
+        else:
+            self.home.say(f"no theme {words[0]!r}: there are {', '.join(known)}", "bad")
+
+    def on_resize(self, event: events.Resize) -> None:
+        top = self.screen
+        if is_too_small(event.size) and not isinstance(top, TooSmall):
+            self.push_screen(TooSmall())
+        elif isinstance(top, TooSmall):
+            if is_too_small(event.size):
+                top.tell(event.size)
+            else:
+                self.pop_screen()
+
+    def action_leave(self) -> None:
+        """Asks where the main screen would."""
+        if isinstance(self.screen, Home):
+            self.screen.action_quit()
+
+    def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
+        return ()
+
+
+def run(profile: Profile) -> int:
+    """The whole screen; its exit code."""
+    app = HeadraceApp(profile)
+    code = app.run()
+    return app.return_code or code or 0

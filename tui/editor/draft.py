@@ -1,0 +1,75 @@
+"""A text being edited: what it is based on, what is wrong with it, what it would change."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from tui.editor import partitions
+from tui.editor.apply import Plan
+from tui.editor.changes import Change, changes, left_out
+from tui.editor.checks import Checked, check
+from tui.model import Connector, Offset
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """`base` are the offsets it began with; `ran`: the connector may have moved on by itself since then."""
+
+    connector: Connector
+    base: tuple[Offset, ...]
+    text: str
+    ran: bool
+
+    @property
+    def is_touched(self) -> bool:
+        return self.text != fresh(self.connector, self.base).text
+
+    def typed(self, text: str) -> Draft:
+        return replace(self, text=text)
+
+    def rebased(self, base: Sequence[Offset]) -> Draft:
+        """On what the server has now; the text stays."""
+        return replace(self, base=tuple(base), ran=_runs(self.connector))
+
+    def with_connector(self, connector: Connector) -> Draft:
+        return replace(self, connector=connector, ran=self.ran or _runs(connector))
+
+    def review(self) -> Review:
+        checked = check(self.text, self.connector, self.base)
+        made = () if checked.errors else tuple(changes(self.base, checked.entries))
+        stays = () if checked.errors else tuple(left_out(self.base, checked.entries))
+        return Review(checked, made, stays)
+
+    def plan(self, made: Sequence[Change]) -> Plan:
+        return Plan(self.connector.name, self.base, tuple(made), self.connector.state, self.ran)
+
+
+@dataclass(frozen=True, slots=True)
+class Review:
+    """What there is to say about a draft."""
+
+    checked: Checked
+    changes: tuple[Change, ...]
+    left_out: tuple[Offset, ...]
+
+    @property
+    def may_be_applied(self) -> bool:
+        return not self.checked.errors and bool(self.changes)
+
+
+def fresh(connector: Connector, base: Sequence[Offset]) -> Draft:
+    text = partitions.document(base) if base else partitions.template(connector)
+    return Draft(connector, tuple(base), text, _runs(connector))
+
+
+def of_changes(connector: Connector, base: Sequence[Offset], made: Sequence[Change]) -> Draft:
+    """A draft that has these changes in it already, for an undo."""
+    wanted = {partitions.key(entry.partition): entry for entry in base}
+    for change in made:
+        wanted[partitions.key(change.partition)] = Offset(change.partition, change.after)
+    return Draft(connector, tuple(base), partitions.document(wanted.values()), _runs(connector))
+
+
+def _runs(connector: Connector) -> bool:
+    return connector.state != "STOPPED"

@@ -1,0 +1,71 @@
+"""The verbs that keys send to the connector under the cursor: the commands' own classes, for one literal name."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from glob import escape
+from shlex import quote
+
+from tui.commands.base import Context, Danger
+from tui.commands.lifecycle import Delete, Pause, Restart, Resume, Stop
+from tui.commands.targets import is_glob
+from tui.model import Connector
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """`goal` is the state that ends it; `doing` stands in the row meanwhile; `effect` is what the dialog says."""
+
+    name: str
+    key: str
+    command: type[Stop | Pause | Resume | Restart | Delete]
+    goal: str
+    doing: str
+    effect: str
+
+    @property
+    def danger(self) -> Danger:
+        return self.command.danger
+
+    def needs(self, one: Connector) -> str:
+        """Why it makes no sense for this connector; empty when it does."""
+        if self.name in ("stop", "pause") and one.state == self.goal:
+            return f"{one.name} is {self.goal} already"
+        if self.name == "resume" and one.is_in("RUNNING"):
+            return f"{one.name} is RUNNING already"
+        if self.name == "restart" and one.state in ("STOPPED", "PAUSED"):
+            return f"{one.name} is {one.state}: a restart would leave it so; r resumes it"
+        return ""
+
+    def build(self, one: Connector) -> Stop | Pause | Resume | Restart | Delete:
+        """A restart takes the tasks along: all of them, or those that failed where some did."""
+        if self.command is Restart:
+            return Restart(names=(one.name,), tasks="FAILED" if one.overall == "FAILED" else "ALL")
+        return self.command(names=(one.name,))
+
+    async def send(self, one: Connector, context: Context) -> None:
+        """To this very name: a connector called `a*` is not a pattern here."""
+        await self.build(one).request(context, one.name)
+
+    def script_line(self, one: Connector) -> str:
+        options = " -t " + ("FAILED" if one.overall == "FAILED" else "ALL") if self.name == "restart" else ""
+        return f"{self.command.verb} {quote(escape(one.name) if is_glob(one.name) else one.name)}{options}"
+
+
+ACTIONS = {
+    action.name: action
+    for action in (
+        Action("stop", "s", Stop, "STOPPED", "stopping", "Its tasks end; offsets stay, and may be edited then."),
+        Action("pause", "p", Pause, "PAUSED", "pausing", "Its tasks stay, but move no records."),
+        Action("resume", "r", Resume, "RUNNING", "resuming", ""),
+        Action("restart", "R", Restart, "RUNNING", "restarting", "The connector and its tasks start anew."),
+        Action(
+            "delete",
+            "D",
+            Delete,
+            "DELETED",
+            "deleting",
+            "Its config is gone for good. Committed offsets stay.",
+        ),
+    )
+}

@@ -1,0 +1,92 @@
+"""The connector list: which rows, in which order, with which cells."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+
+from rich.cells import cell_len
+
+from tui.model import Connector, by_severity
+from tui.screens.filtering import matcher
+from tui.screens.operations import Operation
+from tui.snapshot import Snapshot
+from tui.widgets import states
+from tui.widgets.columns import Column
+from tui.widgets.grid import Cell, Grid
+from tui.widgets.text import span
+
+# The name stays; on narrow screens the class goes first, then the worker, the type, the time.
+COLUMNS = (
+    Column("name", "NAME", 26, grows=True),
+    Column("type", "TYPE", 6, rank=2),
+    Column("state", "STATE", 13),
+    Column("tasks", "TASKS", 13),
+    Column("since", "SINCE", 6, rank=1, right=True),
+    Column("worker", "WORKER", 16, rank=3, grows=True),
+    Column("class", "CLASS", 18, rank=4, grows=True),
+)
+
+
+class Board(Grid):
+    """Rows are connector names, failures first."""
+
+    def __init__(self, pending: Callable[[str], Operation | None], clock: Callable[[], float], id: str) -> None:
+        super().__init__(COLUMNS, id=id)
+        self.pending, self.clock = pending, clock
+        self.snapshot = Snapshot()
+        self.filter_text = ""
+
+    def update_rows(self, snapshot: Snapshot, filter_text: str, *, follow: bool = False) -> None:
+        self.snapshot, self.filter_text = snapshot, filter_text
+        passes = matcher(filter_text)
+        chosen = by_severity(one for one in snapshot.connectors.values() if passes(one))
+        self.show([one.name for one in chosen], self.cells, widths(chosen), follow=follow)
+
+    def cells(self, name: str) -> Mapping[str, Cell]:
+        one = self.snapshot.connectors.get(name)
+        if one is None:
+            return {"name": Cell(name, "grid--muted")}
+        operation = self.pending(name)
+        state = one.overall
+        return {
+            "name": Cell(one.name, "grid--strong"),
+            "type": Cell(one.type, "grid--muted"),
+            "state": Cell(f"↻ {operation.doing}…", "state--restarting")
+            if operation
+            else Cell(states.word(state), states.style_class(state)),
+            "tasks": Cell(one.tasks_text, "grid--error" if one.failed else "")
+            if one.tasks
+            else Cell("–", "grid--muted"),
+            "since": Cell(self._since(name), "grid--muted"),
+            "worker": Cell(worker_of(one), "grid--muted"),
+            "class": Cell(one.short_class, "grid--muted"),
+        }
+
+    def _since(self, name: str) -> str:
+        began = self.snapshot.since.get(name)
+        return span(self.clock() - began) if began is not None else ""
+
+    def next_failure(self, step: int) -> str | None:
+        """The next one that failed, round the end; None when there is none."""
+        failed = [name for name in self.keys if self.snapshot.connectors[name].overall == "FAILED"]
+        if not failed:
+            return None
+        if self.cursor in failed:
+            return failed[(failed.index(self.cursor) + step) % len(failed)]
+        return failed[0 if step > 0 else -1]
+
+
+def worker_of(one: Connector) -> str:
+    """The workers that run its tasks; the connector's own when it has none."""
+    workers = sorted({task.worker for task in one.tasks if task.worker}) or ([one.worker] if one.worker else [])
+    return workers[0] + (f" +{len(workers) - 1}" if len(workers) > 1 else "") if workers else ""
+
+
+def widths(some: Iterable[Connector]) -> dict[str, int]:
+    """How wide the content of the growing columns is."""
+    name = worker = cls = 0
+    for one in some:
+        name = max(name, len(one.name) if one.name.isascii() else cell_len(one.name))
+        worker = max(worker, len(one.worker) + 3)
+        cls = max(cls, len(one.short_class))
+    return {"name": name, "worker": worker, "class": cls}

@@ -1,0 +1,38 @@
+"""One cluster as the screen uses it: transport, client, store and the context of commands, behind one door."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tui import policy, session
+from tui.client import Call, Connect
+from tui.commands.base import Context
+from tui.profiles import Profile
+from tui.store import Store
+from tui.wire.evented import Evented
+
+
+class Cluster:
+    """Open for as long as the screen is; raises UsageError for an address that cannot be one."""
+
+    def __init__(self, profile: Profile) -> None:
+        self.profile = profile
+        self.transport = Evented(session.endpoint(profile))
+        self.connect = session.connect(profile, self.transport)
+        self.store = Store(self.connect, self.transport.lines)
+
+    def overheard(self, hear: Callable[[Call], None], notice: Callable[[str], None]) -> Connect:
+        """A client on the same connection that tells of each call it makes and each try again."""
+        permit = policy.guard(self.profile)
+
+        def guard(call: Call) -> None:
+            permit(call)
+            hear(call)
+
+        return Connect(self.transport, guard, notice)
+
+    def context(self, connect: Connect, narrate: Callable[[str], None]) -> Context:
+        return session.screen_context(connect, self.profile, session.profiles(), narrate)
+
+    async def close(self) -> None:
+        await self.connect.close()

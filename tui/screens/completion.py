@@ -1,0 +1,57 @@
+"""Completing a command line from the registry's own declarations: verbs, connector names, options."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from shlex import quote
+
+from tui.commands.base import Command
+from tui.commands.registry import commands, find
+from tui.errors import UsageError
+from tui.script.grammar import split
+
+# What stands behind these words of a command's declaration.
+_CHOICES = {"STATE": ("RUNNING", "PAUSED", "STOPPED", "FAILED", "UNASSIGNED"), "TYPE": ("source", "sink")}
+
+
+def complete(line: str, names: Iterable[str]) -> list[str]:
+    """Whole lines that begin with `line`, the likeliest first."""
+    head, _, last = line.rpartition(" ")
+    if not head:
+        verbs = [command.verb for command in commands()]
+        return [verb for verb in verbs if verb.startswith(line) and verb != line]
+    verbs = [command.verb for command in commands() if command.verb.startswith(line) and command.verb != line]
+    return [*verbs, *(f"{head} {word}" for word in _words(head, last, names) if word.startswith(last) and word != last)]
+
+
+def _words(head: str, last: str, names: Iterable[str]) -> Sequence[str]:
+    try:
+        before = split(head)
+        command, count = find(tuple(before))
+    except UsageError:
+        return ()
+    if last.startswith("-"):
+        return [flag for argument in command.arguments().values() for flag in argument.flags if len(flag) > 2]
+    option = _open_option(command, before)
+    metavar = option if option is not None else _place(command, len(before) - count)
+    if metavar.startswith("NAME"):
+        return [quote(name) for name in sorted(names)]
+    if "|" in metavar:
+        return metavar.split("|")
+    return _CHOICES.get(metavar, ())
+
+
+def _open_option(command: type[Command], before: Sequence[str]) -> str | None:
+    """The metavar of an option that still waits for its value."""
+    for argument in command.arguments().values():
+        if before[-1] in argument.flags and argument.convert is not None:
+            return argument.help if "|" in argument.help else argument.metavar
+    return None
+
+
+def _place(command: type[Command], given: int) -> str:
+    places = [argument for argument in command.arguments().values() if not argument.flags]
+    if not places:
+        return ""
+    place = places[min(given, len(places) - 1)]
+    return place.metavar if given < len(places) or place.many else ""

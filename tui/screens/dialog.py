@@ -1,0 +1,121 @@
+"""Asking before something happens: graded, the focus on cancel, deaf to keys typed before it was seen."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual import events
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widgets import Button, Input, Label, Static
+
+from tui.widgets.bars import KeyBar
+from tui.widgets.pager import Pager
+from tui.widgets.text import visible
+
+UNSEEN = 0.25  # seconds in which nobody can have read the question
+
+
+class Dialog(ModalScreen[bool]):
+    """True when it was confirmed. With `name`, only typing exactly that confirms."""
+
+    DEFAULT_CSS = """
+    Dialog { align: center middle; background: $background 60%; }
+    Dialog > Vertical {
+        width: 76; max-width: 96%; height: auto; max-height: 92%;
+        background: $panel; border: round $border; padding: 0 1;
+    }
+    Dialog.-danger > Vertical { border: round $error; }
+    Dialog #title { text-style: bold; width: 1fr; }
+    Dialog Pager { height: auto; max-height: 100%; background: $panel; padding: 0; margin: 1 0 0 0; }
+    Dialog #typed { display: none; height: 1; margin: 1 0 0 0; }
+    Dialog.-typed #typed { display: block; }
+    Dialog #typed Input { border: none; height: 1; width: 1fr; background: $surface; padding: 0 1; }
+    Dialog #buttons { height: 1; margin: 1 0 0 0; align-horizontal: right; }
+    Dialog Button {
+        background: $surface; color: $text-muted; border: none; height: 1; min-width: 10; margin: 0 0 0 2; padding: 0 2;
+    }
+    Dialog Button:focus { background: $accent; color: $background; text-style: bold; }
+    Dialog.-danger Button#yes:focus { background: $error; color: $background; }
+    Dialog KeyBar { background: $panel; padding: 0; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("y", "yes", "yes"),
+        Binding("n,escape,ctrl+c", "no", "no", key_display="n/esc"),
+        Binding("left,right,tab,shift+tab", "other", "choose", show=False),
+    ]
+
+    def __init__(self, title: str, body: Content, yes: str, *, name: str = "", danger: bool = False) -> None:
+        super().__init__(classes=("-danger " if danger or name else "") + ("-typed" if name else ""))
+        self.title_text, self.body, self.yes, self.wanted = title, body, yes, name
+        self.armed = False
+
+    def compose(self) -> ComposeResult:
+        with Vertical():
+            yield Label(Content(visible(self.title_text)), id="title")
+            yield Pager(self.body)
+            with Horizontal(id="typed"):
+                yield Label(Content("type the name: "))
+                yield Input(compact=True, select_on_focus=False)
+            with Horizontal(id="buttons"):
+                yield Button(Content("cancel"), id="no", compact=True)
+                yield Button(Content(visible(self.yes)), id="yes", compact=True)
+            yield KeyBar()
+
+    def on_mount(self) -> None:
+        self.query_one(Pager).can_focus = False
+        self.query_one("#no").focus()
+        if self.wanted:
+            self.query_one("#yes", Button).disabled = True
+        self.set_timer(UNSEEN, self.arm)
+
+    def arm(self) -> None:
+        """From now on keys count."""
+        self.armed = True
+        self.refresh_bindings()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        if action in ("yes", "other"):
+            return self.armed and (action == "other" or not self.wanted)
+        return True
+
+    def on_key(self, event: events.Key) -> None:
+        """A name may be typed straight away, without going to its field first."""
+        field = self.query_one(Input)
+        if self.wanted and self.armed and event.is_printable and not field.has_focus and event.character:
+            event.stop()
+            event.prevent_default()
+            field.focus()
+            field.insert_text_at_cursor(event.character)
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        self.query_one("#yes", Button).disabled = event.value != self.wanted
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        event.stop()
+        if self.armed and event.value == self.wanted:
+            self.dismiss(True)
+
+    def on_button_pressed(self, event: Button.Pressed) -> None:
+        event.stop()
+        if self.armed:
+            self.dismiss(event.button.id == "yes")
+
+    def action_yes(self) -> None:
+        self.dismiss(True)
+
+    def action_no(self) -> None:
+        self.dismiss(False)
+
+    def action_other(self) -> None:
+        focused = self.focused
+        order: list[Static | Button | Input] = [self.query_one("#no", Button)]
+        if self.wanted:
+            order.append(self.query_one(Input))
+        if not self.query_one("#yes", Button).disabled:
+            order.append(self.query_one("#yes", Button))
+        place = order.index(focused) if focused in order else -1
+        order[(place + 1) % len(order)].focus()

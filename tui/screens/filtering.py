@@ -1,0 +1,30 @@
+"""The filter line: `state:failed type:sink class:file name`, all of which must hold; `-` before one turns it round."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tui.model import Connector
+
+FIELDS: dict[str, Callable[[Connector], str]] = {
+    "state": lambda one: one.overall,
+    "type": lambda one: one.type,
+    "class": lambda one: one.cls,
+    "worker": lambda one: " ".join({one.worker, *(task.worker for task in one.tasks)}),
+    "name": lambda one: one.name,
+}
+
+
+def matcher(text: str) -> Callable[[Connector], bool]:
+    """Whether a connector passes the filter. A field's value may be given in part; case does not matter."""
+    terms = [_term(word) for word in text.lower().split()]
+    return lambda one: all(term(one) for term in terms)
+
+
+def _term(word: str) -> Callable[[Connector], bool]:
+    wanted = not (word.startswith("-") and len(word) > 1)
+    field, colon, value = word.removeprefix("-" if not wanted else "").partition(":")
+    if not colon or field not in FIELDS:
+        field, value = "name", word.removeprefix("-" if not wanted else "")
+    read = FIELDS[field]
+    return lambda one: (value in read(one).lower()) is wanted

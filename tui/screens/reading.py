@@ -1,0 +1,96 @@
+"""Screens to read: a command's result, the help, a trace in full size."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import ActiveBinding, Binding, BindingType
+from textual.containers import Vertical
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widgets import Label
+
+from tui.commands.registry import commands
+from tui.commands.result import Result
+from tui.script import output
+from tui.widgets.bars import KeyBar
+from tui.widgets.jsontext import coloured
+from tui.widgets.pager import Pager
+from tui.widgets.text import visible, visible_lines
+
+
+class Reading(ModalScreen[None]):
+    """A page over everything else; any of the usual keys closes it."""
+
+    DEFAULT_CSS = """
+    Reading { align: center middle; background: $background 60%; }
+    Reading > Vertical { width: 96%; height: 92%; background: $panel; border: round $border; padding: 0 1; }
+    Reading #title { text-style: bold; color: $accent; width: 1fr; }
+    Reading Pager { background: $panel; padding: 0; height: 1fr; }
+    Reading KeyBar { background: $panel; padding: 0; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,q,enter,ctrl+c,question_mark", "close", "close", key_display="esc"),
+        Binding("up,down,pageup,pagedown", "none", "scroll", key_display="↑↓", show=True),
+    ]
+
+    def __init__(self, title: str, content: Content) -> None:
+        super().__init__()
+        self.title_text, self.content = title, content
+
+    def compose(self) -> ComposeResult:
+        with Vertical():
+            yield Label(Content(visible(self.title_text)), id="title")
+            yield Pager(self.content)
+            yield KeyBar()
+
+    def on_mount(self) -> None:
+        self.query_one(Pager).focus()
+
+    def action_close(self) -> None:
+        self.dismiss(None)
+
+
+def plain(text: str) -> Content:
+    return Content("\n".join(visible_lines(text)))
+
+
+def of_result(result: Result, wide: bool) -> Content:
+    """What the script would print."""
+    if result.table is not None:
+        return plain(output.draw(result.table, wide))
+    return plain(result.text)
+
+
+def of_output(result: Result, form: str) -> Content:
+    """In a form of `-o`; tables and texts as they are."""
+    if form == "json":
+        return coloured(output.render(result, form))
+    return (
+        plain(output.render(result, form).rstrip("\n"))
+        if form not in ("table", "wide")
+        else of_result(result, form == "wide")
+    )
+
+
+def help_text(active: Sequence[ActiveBinding], key_display: dict[str, str]) -> Content:
+    """The keys that work where it was asked for, then every command."""
+    parts: list[str | Content | tuple[str, str]] = [("keys that work here\n", "bold $accent")]
+    seen: set[str] = set()
+    for one in active:
+        binding = one.binding
+        if binding.action in seen or not binding.description or not one.enabled or binding.system:
+            continue
+        seen.add(binding.action)
+        parts += [(f"  {key_display[binding.action]:<12}", "bold"), f" {binding.tooltip or binding.description}\n"]
+    parts += [
+        ("\nfilter  ", "bold $accent"),
+        "/ state:failed type:sink class:file worker:10.0 part-of-name; -x: not x\n",
+    ]
+    parts.append(("\ncommands  ", "bold $accent"))
+    parts.append(": then one of these; tab completes, ↑ is the history\n")
+    for command in commands():
+        parts += [(f"  {command.usage()}\n", "bold"), (f"      {command.summary()}\n", "$text-muted")]
+    return Content.assemble(*parts)

@@ -1,0 +1,106 @@
+"""What the screen says about offsets: differences, problems, verdicts, as styled content."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from textual.content import Content
+
+from tui.editor.apply import Applied, NotApplied, Plan
+from tui.editor.changes import Change, Kind
+from tui.editor.draft import Review
+from tui.editor.partitions import shown, shown_offset
+from tui.model import Certainty
+from tui.widgets.text import counted, visible
+
+Part = str | Content | tuple[str, str]
+SIGNS = {Kind.ALTER: ("~", "$warning"), Kind.RESET: ("−", "$error"), Kind.NEW: ("+", "$success")}
+
+
+def diff(made: Sequence[Change]) -> Content:
+    """A line for each change: what it is, what it becomes, how far that is."""
+    lines = []
+    for change in made:
+        sign, ink = SIGNS[change.kind]
+        before = "none" if change.before is None else shown_offset(change.before)
+        parts: list[Part] = [(f"{sign} ", f"bold {ink}"), visible(shown(change.partition)), "  "]
+        parts += [(visible(before), "$text-muted"), " → ", (visible(shown_offset(change.after)), f"bold {ink}")]
+        if change.step:
+            parts.append((f"  ({change.step})", "$text-muted"))
+        if change.kind is Kind.NEW:
+            parts.append(("  new", "$text-muted"))
+        lines.append(Content.assemble(*parts))
+    return Content("\n").join(lines)
+
+
+def review(found: Review) -> Content:
+    """What stands beside the editor: errors first; else the difference, then warnings."""
+    if found.checked.errors:
+        errors = [_problem("✗", str(one), "$error") for one in found.checked.errors]
+        return Content("\n").join(errors)
+    lines = []
+    if found.changes:
+        lines += [Content.assemble((f"would change {counted(len(found.changes), 'partition')}", "bold"))]
+        lines.append(diff(found.changes))
+    else:
+        lines.append(Content.assemble(("no change yet: edit an offset; null resets it", "$text-muted")))
+    if found.left_out:
+        words = "is" if len(found.left_out) == 1 else "are"
+        text = f"{counted(len(found.left_out), 'partition')} {words} not in the text: nothing happens to them"
+        lines.append(Content.assemble((text, "$text-muted")))
+    lines += [_problem("!", str(one), "$warning") for one in found.checked.warnings]
+    return Content("\n").join(lines)
+
+
+def _problem(glyph: str, text: str, ink: str) -> Content:
+    return Content.assemble((f"{glyph} ", f"bold {ink}"), (visible(text), ink))
+
+
+def question(plan: Plan) -> Content:
+    """The body of the dialog before anything is sent."""
+    parts: list[Part] = [diff(plan.changes), "\n\n"]
+    if plan.must_stop:
+        back = {"pause": "pause it again"}.get(plan.way_back, "resume it")
+        parts += [
+            (f"{visible(plan.name)} is {plan.state}. ", "bold"),
+            "In one step: stop it, wait until it is STOPPED, look whether anybody else changed these offsets, ",
+            f"alter them, read them back, {back}.",
+        ]
+    else:
+        parts.append(
+            "The offsets are read again first, and nothing is done if somebody else changed them. "
+            "The connector stays STOPPED."
+        )
+    return Content.assemble(*parts)
+
+
+def verdict(name: str, done: Applied) -> tuple[Content, str]:
+    """The server's answer word for word, and the class of its frame."""
+    definite = done.verdict.certainty is Certainty.DEFINITE
+    ink = "$success" if definite and not done.differing else "$warning"
+    head = "✓ definite success" if definite else "! possible success"
+    parts: list[Part] = [(head, f"bold {ink}"), (f"  {visible(name)}", "bold"), "\n", visible(done.verdict.message)]
+    if not definite:
+        parts += ["\n", ("to do: ", f"bold {ink}"), visible(_by_hand(done.verdict.by_hand))]
+    if done.differing:
+        parts += ["\n", ("read back, but different: ", f"bold {ink}"), diff(done.differing)]
+    if done.trouble:
+        parts += ["\n", (visible(done.trouble), "$error")]
+    if done.left_stopped:
+        parts += ["\n", ("The connector is left STOPPED; r resumes it.", "bold")]
+    return Content.assemble(*parts), "-definite" if ink == "$success" else "-possible"
+
+
+def _by_hand(text: str) -> str:
+    return text.removeprefix("possible success: ")
+
+
+def refusal(error: NotApplied) -> Content:
+    parts: list[Part] = [("✗ not applied", "bold $error"), "  the text is kept\n", (visible(error.message), "$error")]
+    if error.advice:
+        parts += ["\n", visible(error.advice)]
+    if error.conflicts:
+        parts.append("\nThe difference is now against what is there; apply again if you still want it.")
+    if error.stopped:
+        parts += ["\n", ("The connector was stopped on the way and is STOPPED now; r resumes it.", "bold")]
+    return Content.assemble(*parts)

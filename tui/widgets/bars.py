@@ -1,0 +1,215 @@
+"""The one-line bars around the screen: title, counters, status, keys, tabs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import ClassVar
+
+from textual import events
+from textual.binding import ActiveBinding
+from textual.content import Content
+from textual.message import Message
+from textual.widget import Widget
+
+from tui.model import SEVERITY, Connector
+from tui.profiles import Profile
+from tui.snapshot import Link, LinkState
+from tui.widgets import states
+from tui.widgets.text import counted, visible
+
+
+class Bar(Widget):
+    """A line that shows a `Content`; drawn again only when that is another one."""
+
+    DEFAULT_CSS = "Bar { height: 1; width: 1fr; }"
+
+    def __init__(self, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self.content = Content("")
+
+    def put(self, content: Content) -> None:
+        if content != self.content or content.spans != self.content.spans:
+            self.content = content
+            self.refresh()
+
+    def render(self) -> Content:
+        return self.content
+
+
+def joined(left: Content, right: Content, width: int) -> Content:
+    """Both ends of a line; the left one gives way."""
+    room = max(0, width - right.cell_length - 1)
+    if left.cell_length > room:
+        left = left.truncate(room, ellipsis=True)
+    return Content.assemble(left, " " * max(1, width - left.cell_length - right.cell_length), right)
+
+
+class TitleBar(Bar):
+    """Where we are, and how fresh what is shown is."""
+
+    DEFAULT_CSS = """
+    TitleBar { background: $surface; color: $foreground; padding: 0 1; }
+    TitleBar.-production { background: $error; color: $background; text-style: bold; }
+    """
+
+    def __init__(self, profile: Profile, id: str | None = None) -> None:
+        super().__init__(id)
+        self.profile, self.link, self.version, self.now = profile, Link(), "", 0.0
+        self.set_class(profile.production, "-production")
+
+    def tell(self, link: Link, now: float, version: str = "") -> None:
+        self.link, self.now, self.version = link, now, version or self.version
+        self.draw()
+
+    def on_resize(self) -> None:
+        self.draw()
+
+    def draw(self) -> None:
+        accent = "bold" if self.profile.production else "bold $accent"
+        parts: list[str | Content | tuple[str, str]] = [("headrace", accent), "  ", visible(self.profile.label)]
+        if self.version:
+            parts.append((f"  Connect {visible(self.version)}", "" if self.profile.production else "$text-muted"))
+        if self.profile.production:
+            parts.append("  PRODUCTION")
+        if self.profile.read_only:
+            parts.append(("  READ-ONLY", "bold" if self.profile.production else "bold $warning"))
+        self.put(joined(Content.assemble(*parts), self.freshness(), self.size.width))
+
+    def freshness(self) -> Content:
+        """Short here; the trouble itself stands in the counters' line."""
+        ink = "" if self.profile.production else self._ink
+        glyph = {LinkState.LIVE: "● ", LinkState.POLLING: "● ", LinkState.LOST: "✗ "}.get(self.link.state, "○ ")
+        text = self.link.text(self.now)
+        if self.link.state is LinkState.LOST:
+            text = text.removesuffix(f": {self.link.trouble}")
+        return Content.assemble((glyph + visible(text), ink))
+
+    @property
+    def _ink(self) -> str:
+        states_ink = {LinkState.LIVE: "$success", LinkState.POLLING: "$success", LinkState.LOST: "bold $error"}
+        return states_ink.get(self.link.state, "$text-muted")
+
+
+class Counters(Bar):
+    """How many connectors are in which state, failures first."""
+
+    DEFAULT_CSS = "Counters { padding: 0 1; }"
+
+    def tell(self, connectors: Iterable[Connector], link: Link, filter_text: str, shown: int) -> None:
+        counts = Counter(one.overall for one in connectors)
+        total = sum(counts.values())
+        if link.state is LinkState.LOST:
+            self.put(Content.assemble(("not reachable: ", "bold $error"), (visible(link.trouble), "$error")))
+            return
+        if link.state is LinkState.CONNECTING:
+            self.put(Content.assemble(("connecting…", "$text-muted")))
+            return
+        parts: list[str | Content | tuple[str, str]] = []
+        for state in (*SEVERITY, *sorted(counts.keys() - set(SEVERITY))):
+            if counts[state]:
+                ink = f"$state-{states.style_class(state).removeprefix('state--')}"
+                parts += [(f"{states.glyph(state)} {counts[state]:,} {state.lower()}", f"bold {ink}"), "   "]
+        if not parts:
+            parts.append(("no connectors yet", "$text-muted"))
+        left = Content.assemble(*parts)
+        words = f"{shown:,} of {counted(total, 'connector')} by /{visible(filter_text)}" if filter_text else ""
+        right = Content.assemble((words or (counted(total, "connector") if total else ""), "$text-muted"))
+        self.put(joined(left, right, self.size.width))
+
+
+class Status(Bar):
+    """What happened last, in the server's own words; up to four lines."""
+
+    DEFAULT_CSS = """
+    Status { height: auto; min-height: 1; max-height: 4; padding: 0 1; }
+    """
+    INKS: ClassVar[dict[str, str]] = {
+        "info": "$foreground",
+        "good": "$success",
+        "warn": "$warning",
+        "bad": "$error",
+        "busy": "$accent",
+    }
+
+    def say(self, text: str, kind: str = "info") -> None:
+        glyph = {"good": "✓ ", "warn": "! ", "bad": "✗ ", "busy": "… "}.get(kind, "")
+        self.put(Content.assemble((glyph + visible(text), self.INKS[kind])) if text else Content(""))
+        self.refresh(layout=True)
+
+
+class KeyBar(Bar):
+    """The keys that work now, as the focused widget and its parents bind them."""
+
+    DEFAULT_CSS = "KeyBar { background: $surface; padding: 0 1; }"
+
+    def on_mount(self) -> None:
+        self.screen.bindings_updated_signal.subscribe(self, lambda _: self.draw())
+        self.draw()
+
+    def on_resize(self) -> None:
+        self.draw()
+
+    def draw(self) -> None:
+        if self.screen.is_current:
+            self.put(self.line(self._useful(), self.size.width))
+
+    def _useful(self) -> list[ActiveBinding]:
+        seen: set[str] = set()
+        found = []
+        for key, active in self.screen.active_bindings.items():
+            eaten = self.app.focused is not None and len(key) == 1 and self.app.focused.check_consume_key(key, key)
+            if active.binding.show and active.enabled and not eaten and active.binding.action not in seen:
+                seen.add(active.binding.action)
+                found.append(active)
+        return found
+
+    def line(self, keys: Sequence[ActiveBinding], width: int) -> Content:
+        """As many as fit; what does not is in the help."""
+        parts: list[Content] = []
+        used = 0
+        for active in keys:
+            binding = active.binding
+            part = Content.assemble(
+                (binding.key_display or self.app.get_key_display(binding), "bold $accent"),
+                (f" {binding.description}", "$text-muted"),
+            )
+            if used + part.cell_length > width:
+                break
+            used += part.cell_length + 2
+            parts.append(part)
+        return Content("  ").join(parts)
+
+
+class Tabs(Bar, can_focus=False):
+    """Names of pages, numbered by the keys that open them."""
+
+    DEFAULT_CSS = "Tabs { padding: 0 1; }"
+
+    class Picked(Message):
+        def __init__(self, index: int) -> None:
+            super().__init__()
+            self.index = index
+
+    def __init__(self, names: Sequence[str], id: str | None = None) -> None:
+        super().__init__(id)
+        self.names, self.index = list(names), 0
+        self.marks: dict[str, str] = {}
+
+    def pick(self, index: int, marks: dict[str, str] | None = None) -> None:
+        self.index = index
+        if marks is not None:
+            self.marks = marks
+        parts: list[str | Content | tuple[str, str]] = []
+        for place, name in enumerate(self.names):
+            ink = "bold $accent underline" if place == index else "$text-muted"
+            parts += [(f"{place + 1} ", "$text-muted"), (name, ink), (self.marks.get(name, ""), "$error"), "  "]
+        self.put(Content.assemble(*parts))
+
+    def on_click(self, event: events.Click) -> None:
+        at = 0
+        for place, name in enumerate(self.names):
+            at += len(f"{place + 1} {name}{self.marks.get(name, '')}  ")
+            if event.x - 1 < at:
+                self.post_message(self.Picked(place))
+                return

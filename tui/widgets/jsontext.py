@@ -1,0 +1,93 @@
+"""JSON in colours, for reading and for editing; without a parser library, so that it works everywhere."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import ClassVar
+
+from rich.style import Style
+from rich.text import Text
+from textual.binding import Binding, BindingType
+from textual.content import Content
+from textual.widgets import TextArea
+
+from tui.editor.places import Place
+from tui.widgets.text import visible
+
+_TOKEN = re.compile(
+    r'(?P<key>"(?:[^"\\]|\\.)*"(?=\s*:))|(?P<string>"(?:[^"\\]|\\.)*"?)'
+    r"|(?P<number>-?\d[\d.eE+-]*)|(?P<literal>\b(?:true|false|null)\b)"
+)
+KINDS = ("key", "string", "number", "literal")
+
+
+def tokens(line: str) -> Iterator[tuple[int, int, str]]:
+    """Start, end and kind of each token worth a colour; a line stands for itself, since strings end on theirs."""
+    for match in _TOKEN.finditer(line):
+        yield match.start(), match.end(), str(match.lastgroup)
+
+
+def coloured(text: str) -> Content:
+    """For reading."""
+    lines = []
+    for raw in text.split("\n"):
+        line = Content(visible(raw))
+        for start, end, kind in tokens(raw):
+            line = line.stylize(f"$json-{kind}", start, end)
+        lines.append(line)
+    return Content("\n").join(lines)
+
+
+class JsonArea(TextArea):
+    """An editor for JSON that underlines where an error stands."""
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {*(f"json--{kind}" for kind in KINDS), "json--error"}
+    DEFAULT_CSS = """
+    JsonArea { border: none; padding: 0; background: $background; scrollbar-size-vertical: 1; }
+    JsonArea:focus { border: none; }
+    JsonArea > .json--key { color: $json-key; }
+    JsonArea > .json--string { color: $json-string; }
+    JsonArea > .json--number { color: $json-number; }
+    JsonArea > .json--literal { color: $json-literal; }
+    JsonArea > .json--error { color: $error; text-style: underline bold; }
+    JsonArea > .text-area--gutter { color: $text-muted; }
+    JsonArea > .text-area--cursor-gutter { color: $foreground; background: $surface; }
+    JsonArea > .text-area--cursor-line { background: $surface; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+z,ctrl+underscore", "undo", "undo", show=False),
+        Binding("ctrl+y", "redo", "redo", show=False),
+    ]
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(
+            id=id, show_line_numbers=True, soft_wrap=False, tab_behavior="indent", highlight_cursor_line=True
+        )
+        self.error_at: Place | None = None
+        self.indent_width = 2
+
+    def mark(self, place: Place | None) -> None:
+        """Where the error is; None when there is none."""
+        if place != self.error_at:
+            self.error_at = place
+            self.notify_style_update()
+            self.refresh()
+
+    def get_line(self, line_index: int) -> Text:
+        raw = self.document.get_line(line_index)
+        line = Text(visible(raw), end="", no_wrap=True)
+        for start, end, kind in tokens(raw):
+            line.stylize(self._ink(f"json--{kind}"), start, end)
+        if self.error_at is not None and self.error_at.line == line_index + 1:
+            start = min(self.error_at.column - 1, max(0, len(raw) - 1))
+            line.stylize(self._ink("json--error"), start, _word_end(raw, start))
+        return line
+
+    def _ink(self, name: str) -> Style:
+        return self.get_component_rich_style(name, partial=True)
+
+
+def _word_end(line: str, start: int) -> int:
+    match = re.compile(r'"(?:[^"\\]|\\.)*"?|[\w.+-]+|.').match(line, start)
+    return match.end() if match else start + 1

@@ -1,0 +1,42 @@
+"""Text to read: scrolled by keys, never wrapped into markup."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import VerticalScroll
+from textual.content import Content
+from textual.widgets import Static
+
+
+class Pager(VerticalScroll, can_focus=True):
+    """Shows one `Content`; keeps its place when the same page is shown anew."""
+
+    DEFAULT_CSS = """
+    Pager { scrollbar-size-vertical: 1; padding: 0 1; background: $background; }
+    Pager > Static { width: 1fr; height: auto; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("up,k", "scroll_up", "up", show=False),
+        Binding("down,j", "scroll_down", "down", show=False),
+        Binding("g,home", "scroll_home", "top", show=False),
+        Binding("G,end", "scroll_end", "end", show=False),
+        Binding("ctrl+f,pagedown,space", "page_down", "page down", show=False),
+        Binding("ctrl+b,pageup", "page_up", "page up", show=False),
+    ]
+
+    def __init__(self, content: Content | None = None, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self.content = content or Content("")
+
+    def compose(self) -> ComposeResult:
+        yield Static(self.content, markup=False)
+
+    def put(self, content: Content, *, top: bool = False) -> None:
+        if content != self.content or content.spans != self.content.spans:
+            self.content = content
+            self.query_one(Static).update(content)
+        if top:
+            self.scroll_home(animate=False)

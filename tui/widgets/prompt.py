@@ -1,0 +1,163 @@
+"""The line at the bottom: `/` filters as it is typed, `:` takes a command, with completion and history."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import ClassVar
+
+from textual import events
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal
+from textual.message import Message
+from textual.suggester import Suggester
+from textual.widgets import Input, Label
+
+Completer = Callable[[str], list[str]]
+
+
+class _Ghost(Suggester):
+    """The likeliest completion, shown behind the cursor."""
+
+    def __init__(self, prompt: Prompt) -> None:
+        super().__init__(use_cache=False, case_sensitive=True)
+        self.prompt = prompt
+
+    async def get_suggestion(self, value: str) -> str | None:
+        found = self.prompt.completions(value)
+        return found[0] if found else None
+
+
+class PromptInput(Input):
+    """Its keys come before the input's own."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "submit", "do it"),
+        Binding("tab", "complete", "complete"),
+        Binding("up", "history(-1)", "history", key_display="↑"),
+        Binding("down", "history(1)", "later", show=False),
+        Binding("escape,ctrl+c", "leave", "cancel", key_display="esc"),
+    ]
+
+    def __init__(self, prompt: Prompt) -> None:
+        super().__init__(compact=True, suggester=_Ghost(prompt), select_on_focus=False)
+        self.prompt = prompt
+
+    def action_complete(self) -> None:
+        self.prompt.complete()
+
+    def action_history(self, step: int) -> None:
+        self.prompt.recall(step)
+
+    def action_leave(self) -> None:
+        self.prompt.leave()
+
+    def on_blur(self, event: events.Blur) -> None:
+        if self.prompt.display:
+            self.prompt.leave(blurred=True)
+
+
+class Prompt(Horizontal):
+    """Hidden until `open`."""
+
+    DEFAULT_CSS = """
+    Prompt { height: 1; display: none; background: $panel; padding: 0 1; }
+    Prompt.-open { display: block; }
+    Prompt > Label { color: $accent; text-style: bold; width: 1; }
+    Prompt > Input, Prompt > Input:focus { background: $panel; border: none; width: 1fr; height: 1; padding: 0; }
+    """
+
+    class Typed(Message):
+        """The text changed."""
+
+        def __init__(self, sign: str, text: str) -> None:
+            super().__init__()
+            self.sign, self.text = sign, text
+
+    class Submitted(Typed):
+        """Enter."""
+
+    class Left(Message):
+        """Escape, or the focus went elsewhere."""
+
+        def __init__(self, sign: str) -> None:
+            super().__init__()
+            self.sign = sign
+
+    def __init__(self, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self.sign = ":"
+        self.completer: Completer = lambda text: []
+        self.history: dict[str, list[str]] = {":": [], "/": []}
+        self._at = 0
+        self._draft = ""
+
+    def compose(self) -> ComposeResult:
+        yield Label(":", markup=False)
+        yield PromptInput(self)
+
+    @property
+    def input(self) -> Input:
+        return self.query_one(PromptInput)
+
+    def open(self, sign: str, text: str, completer: Completer) -> None:
+        self.sign, self.completer = sign, completer
+        self._at = len(self.history[sign])
+        self.query_one(Label).update(sign)
+        with self.prevent(Input.Changed):
+            self.input.value = text
+        self.input.cursor_position = len(text)
+        self.add_class("-open")
+        self.input.focus()
+
+    def close(self) -> None:
+        self.remove_class("-open")
+
+    @property
+    def is_open(self) -> bool:
+        return self.has_class("-open")
+
+    def leave(self, blurred: bool = False) -> None:
+        if self.is_open:
+            self.close()
+            if not blurred or self.sign == ":":
+                self.post_message(self.Left(self.sign if not blurred else ""))
+
+    def completions(self, text: str) -> list[str]:
+        return self.completer(text) if text else []
+
+    def complete(self) -> None:
+        """As far as all completions agree; wholly when there is one."""
+        found = self.completions(self.input.value)
+        if found:
+            text = _common(found)
+            text = text if len(text) > len(self.input.value) else found[0]
+            self.input.value = text + (" " if len(found) == 1 and self.sign == ":" else "")
+            self.input.cursor_position = len(self.input.value)
+
+    def recall(self, step: int) -> None:
+        lines = self.history[self.sign]
+        if self._at == len(lines):
+            self._draft = self.input.value
+        self._at = min(max(self._at + step, 0), len(lines))
+        self.input.value = lines[self._at] if self._at < len(lines) else self._draft
+        self.input.cursor_position = len(self.input.value)
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        event.stop()
+        self.post_message(self.Typed(self.sign, event.value))
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        event.stop()
+        text = event.value.strip()
+        history = self.history[self.sign]
+        if text and (not history or history[-1] != text):
+            history.append(text)
+        self.close()
+        self.post_message(self.Submitted(self.sign, text))
+
+
+def _common(lines: list[str]) -> str:
+    first, last = min(lines), max(lines)
+    end = next((at for at, (one, other) in enumerate(zip(first, last, strict=False)) if one != other), None)
+    return first[: end if end is not None else min(len(first), len(last))]
