@@ -46,12 +46,12 @@ class LineBuffer:
         self._keep(block[cut:])
         return lines, positions
 
-    def finish(self) -> tuple[list[str], int]:
-        """The rest as a last line, for a file that nobody will write to any more; and how many bytes that was."""
+    def finish(self) -> list[str]:
+        """The rest as a last line, for a file that nobody will write to any more."""
         rest = b"".join(self._rest)
         self.position += len(rest)
         self._rest, self._rest_size = [], 0
-        return ([_text(rest.removesuffix(b"\r"))] if rest else []), len(rest)
+        return [_text(rest.removesuffix(b"\r"))] if rest else []
 
     @property
     def rest_size(self) -> int:

@@ -48,27 +48,32 @@ class FileStreamSourceTask(SourceTask):
         self._fd: int | None = None
         self._missed = False
         self._grew = time.monotonic()
-        self._records: list[SourceRecord] = []
+        self._ready: tuple[list[str], list[int]] = ([], [])
         self._next = 0
         self._lines = LineBuffer(_position(self.context.offsets.offset(self._partition)))
 
     def poll(self) -> Sequence[SourceRecord] | None:
-        if self._next >= len(self._records):
+        if self._next >= len(self._ready[0]):
             self._next = 0
-            self._records = self._read()
+            self._ready = self._read()
+        lines, positions = self._ready
         start = self._next
-        self._next = start + self._batch_size
-        return self._records[start : self._next]
+        self._next = end = start + self._batch_size
+        topic, partition = self._topic, self._partition
+        return [
+            SourceRecord(partition, {POSITION: position}, topic, line, STRING_SCHEMA)
+            for line, position in zip(lines[start:end], positions[start:end], strict=True)
+        ]
 
     def stop(self) -> None:
         fd, self._fd = getattr(self, "_fd", None), None
         if fd is not None:
             os.close(fd)
 
-    def _read(self) -> list[SourceRecord]:
-        """Records of the next piece of the file; none when it has not grown."""
+    def _read(self) -> tuple[list[str], list[int]]:
+        """Lines of the next piece of the file with the positions behind them; none when it has not grown."""
         if self._fd is None and not self._open():
-            return []
+            return [], []
         assert self._fd is not None
         try:
             block = os.pread(self._fd, _CHUNK, self._lines.end)
@@ -77,12 +82,7 @@ class FileStreamSourceTask(SourceTask):
         if not block:
             return self._at_end(self._fd)
         self._grew = time.monotonic()
-        lines, positions = self._lines.feed(block)
-        topic, partition = self._topic, self._partition
-        return [
-            SourceRecord(partition, {POSITION: position}, topic, line, STRING_SCHEMA)
-            for line, position in zip(lines, positions, strict=True)
-        ]
+        return self._lines.feed(block)
 
     def _open(self) -> bool:
         try:
@@ -98,7 +98,7 @@ class FileStreamSourceTask(SourceTask):
         self._missed = False
         return True
 
-    def _at_end(self, fd: int) -> list[SourceRecord]:
+    def _at_end(self, fd: int) -> tuple[list[str], list[int]]:
         """Nothing more to read: has the file been truncated or replaced?"""
         opened = os.fstat(fd)
         if opened.st_size < self._lines.end:
@@ -110,27 +110,25 @@ class FileStreamSourceTask(SourceTask):
                 f"; {self._lines.rest_size} bytes without a line end are gone" if self._lines.rest_size else "",
             )
             self._lines = LineBuffer(0)
-            return []
+            return [], []
         try:
             named = Path(self._path).stat()
         except FileNotFoundError:
-            return []  # renamed or deleted; its successor is yet to come, and until then it may still be written to
+            return [], []  # renamed or deleted; its successor is yet to come, and until then it may still be written to
         if (named.st_dev, named.st_ino) == (opened.st_dev, opened.st_ino):
-            return []
+            return [], []
         if time.monotonic() - self._grew < _QUIET:
-            return []
+            return [], []
         return self._replaced()
 
-    def _replaced(self) -> list[SourceRecord]:
+    def _replaced(self) -> tuple[list[str], list[int]]:
         """Another file has taken the name, and this one has been read to its end."""
         end = self._lines.end
-        last, size = self._lines.finish()
+        last = self._lines.finish()
         _log.info("%s was replaced; the old file was read to its end at %d, now follows the new one", self._path, end)
         self.stop()
         self._lines = LineBuffer(0)
-        if not size:
-            return []
-        return [SourceRecord(self._partition, {POSITION: 0}, self._topic, line, STRING_SCHEMA) for line in last]
+        return last, [0] * len(last)
 
 
 def _position(offset: Offset | None) -> int:
