@@ -16,14 +16,27 @@ from pathlib import Path
 import pytest
 
 from tests.scenario.script_console import Console
+from tests.support import plugins
 from tests.support.broker import KafkaBroker, unique
 from tests.support.waiting import wait_until
-from tests.support.workers import WorkerProcess
+from tests.support.workers import WorkerProcess, our_worker
 
 
-@pytest.fixture
-def console(java_connect: WorkerProcess, tmp_path: Path) -> Console:
-    return Console(java_connect.url, tmp_path)
+@pytest.fixture(scope="module")
+def our_connect(broker: KafkaBroker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[WorkerProcess]:
+    """One worker of ours for all of them, with the tests' plugins."""
+    folder = str(Path(plugins.__path__[0]))
+    process = our_worker(tmp_path_factory.mktemp("worker"), broker.bootstrap, {"plugin.path": folder})
+    process.start()
+    yield process
+    process.stop()
+
+
+@pytest.fixture(params=["java_connect", "our_connect"])
+def console(request: pytest.FixtureRequest, tmp_path: Path) -> Console:
+    """The console on Apache's worker and on ours: scripts must not feel a difference."""
+    worker: WorkerProcess = request.getfixturevalue(request.param)
+    return Console(worker.url, tmp_path)
 
 
 @pytest.fixture
@@ -169,3 +182,23 @@ def test_a_script_line_is_quick(console: Console) -> None:
         return time.perf_counter() - started
 
     wait_until(lambda: seconds() < 0.25, timeout=30, what="get connectors within 0.25 s")
+
+
+def test_possible_success_is_told_apart(our_connect: WorkerProcess, broker: KafkaBroker, tmp_path: Path) -> None:
+    """A connector that says nothing about its offsets: the server's words, and what is left to do by hand."""
+    console, name, topic = Console(our_connect.url, tmp_path), unique("counts"), broker.create_topic()
+    (tmp_path / "c.properties").write_text(
+        f"name={name}\nconnector.class=headrace_test_plugins.CountingConnector\ntopic={topic}\n"
+    )
+    console(f"apply -f {tmp_path}", f"wait {name} RUNNING --timeout 60s", f"stop {name}", f"wait {name} STOPPED")
+    entry = json.dumps({"partition": {"counter": topic}, "offset": {"n": 1}})
+    altered, reset = console(f"patch offsets {name} {entry}"), console(f"delete offsets {name}")
+    for said, done in ((altered, "altered"), (reset, "reset")):
+        assert said.out == (
+            f"{name}: The Connect framework-managed offsets for this connector have been {done} successfully. "
+            "However, if this connector manages offsets externally, they will need to be manually "
+            f"{done} in the system that the connector uses.\n"
+        )
+        assert said.err.startswith(f"{name}: possible success: ")
+        assert "by hand" in said.err
+    console(f"delete {name}")
