@@ -1,17 +1,20 @@
 """The class-data-sharing archive of the driver's JVM: halves the time in which Spark starts.
 
 Recording one doubles the time of a start, so the first engine records none: when its slots are up, a second driver
-does it in the background at the lowest priority. An archive that does not fit any more is left aside by the JVM.
+does it in the background at the lowest priority. The JVM leaves an archive aside that does not fit any more, but
+crashes on a damaged one: after a failed start the next one goes without, and has it recorded anew.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
+import shutil
 from pathlib import Path
 
 from runtime.engine.jvm import LOCAL_JAVA_OPTIONS, find_java
 
+KEPT = 3  # of 70 MB each: one for each installation of Spark that is used at the same time
 QUIET = ("-Xshare:auto", "-Xlog:disable", "-Xlog:all=error:stderr")
 
 
@@ -38,3 +41,14 @@ def use_options(path: Path | None) -> tuple[str, ...]:
 def record_options(path: Path) -> tuple[str, ...]:
     """Options for a JVM that writes the archive at its end."""
     return (*QUIET, f"-XX:ArchiveClassesAtExit={path}")
+
+
+def keep(recorded: Path, target: Path) -> None:
+    """Put a new archive in its place, whole or not at all; the oldest ones go."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    fresh = target.with_suffix(f".{os.getpid()}")
+    shutil.move(recorded, fresh)
+    fresh.replace(target)
+    newest_first = sorted(target.parent.glob("*.jsa"), key=lambda path: path.stat().st_mtime, reverse=True)
+    for old in newest_first[KEPT:]:
+        old.unlink(missing_ok=True)

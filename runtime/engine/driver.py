@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import shlex
 import shutil
 import signal
 import sys
@@ -21,7 +20,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from runtime.engine.archive import archive_path, record_options, use_options
+from runtime.engine.archive import archive_path, keep, record_options, use_options
 from runtime.engine.daemon import PRELOAD
 from runtime.engine.jvm import environment, find_java, spark_properties, write_files
 from runtime.engine.settings import DriverSettings, SlotSettings
@@ -134,10 +133,7 @@ class Driver:
         self._gateway.proc.wait()
         target = archive_path()
         if target and written.exists():
-            target.parent.mkdir(parents=True, exist_ok=True)
-            fresh = target.with_suffix(f".{os.getpid()}")
-            shutil.move(written, fresh)
-            fresh.replace(target)
+            keep(written, target)
         self.leave()
 
     def _watch_worker(self) -> None:

@@ -31,13 +31,14 @@ class DriverChild:
         self._report = report
         self._line = line
         self._process: asyncio.subprocess.Process | None = None
+        self._leaving = False
 
     @property
     def pid(self) -> int | None:
         return self._process.pid if self._process else None
 
-    async def run(self) -> int:
-        """Until it ends by itself; its exit code. When cancelled, it is ended properly first."""
+    async def run(self) -> None:
+        """Until it has ended, by itself or because of leave(); nothing of it is left then."""
         process = self._process = await asyncio.create_subprocess_exec(
             sys.executable,
             "-m",
@@ -49,28 +50,29 @@ class DriverChild:
         )
         assert process.stdin and process.stdout and process.stderr
         process.stdin.write(json.dumps(asdict(self._settings)).encode() + b"\n")
+        if self._leaving:
+            self.leave()
         pumps = [
             asyncio.create_task(_pump(process.stdout, self._take_report)),
             asyncio.create_task(_pump(process.stderr, self._take_line)),
         ]
-        try:
-            return await process.wait()
-        finally:
-            await self._end(process, pumps)
-
-    async def _end(self, process: asyncio.subprocess.Process, pumps: list[asyncio.Task[None]]) -> None:
-        """Closing its standard input tells it to leave; the rest is for one that cannot, or has died before its JVM."""
-        assert process.stdin
-        process.stdin.close()
-        with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(process.wait(), END_TIMEOUT)
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
         await process.wait()
+        self.kill()  # its JVM, when it has died before that
         _, late = await asyncio.wait(pumps, timeout=1)
         for pump in late:
             pump.cancel()
         shutil.rmtree(Path(self._settings.folder), ignore_errors=True)
+
+    def leave(self) -> None:
+        """Tell it to end, by the end of its standard input; run() returns soon after."""
+        self._leaving = True
+        if self._process is not None and self._process.stdin is not None:
+            self._process.stdin.close()
+            asyncio.get_running_loop().call_later(END_TIMEOUT, self._kill_if_alive)
+
+    def _kill_if_alive(self) -> None:
+        if self._process is not None and self._process.returncode is None:
+            self.kill()
 
     def kill(self) -> None:
         """End it at once, and its JVM."""

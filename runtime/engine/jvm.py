@@ -69,7 +69,8 @@ def spark_properties(
     local = master.startswith("local")
     java_options = [f"-Dlog4j2.configurationFile={(folder / 'log4j2.properties').as_uri()}"]
     if local:
-        java_options += [*LOCAL_JAVA_OPTIONS, f"-Djava.io.tmpdir={folder}", *archive_options]
+        crash = f"-XX:ErrorFile={folder / 'crash.log'}"
+        java_options += [*LOCAL_JAVA_OPTIONS, f"-Djava.io.tmpdir={folder}", crash, *archive_options]
     if own := conf.get("spark.driver.extraJavaOptions"):
         java_options.append(own)
     return {

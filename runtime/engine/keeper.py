@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 import logging
 import tempfile
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -15,7 +14,6 @@ from runtime.engine.settings import DriverSettings, EngineSettings
 
 _log = logging.getLogger(__name__)
 
-STEADY = 30.0  # seconds; a driver that ran so long is started again at once when it ends
 LONGEST_PAUSE = 30.0
 
 
@@ -36,8 +34,10 @@ class DriverKeeper:
         self._ended = ended
         self._line = line
         self._child: DriverChild | None = None
-        self._recorder: asyncio.Task[int] | None = None
+        self._recording: DriverChild | None = None
+        self._recorder: asyncio.Task[None] | None = None
         self._ready = asyncio.Event()
+        self._closing = asyncio.Event()
         self._stale_archive = False  # a start from it failed
         self._archive_missing = False
         self.generation = 0
@@ -48,18 +48,24 @@ class DriverKeeper:
         return self._child.pid if self._child else None
 
     async def run(self) -> None:
-        """Until cancelled; then no process is left."""
+        """Until close(); then no process is left. Never cancelled: a driver's end takes its time."""
         failures = 0
-        try:
-            while True:
-                started = time.monotonic()
-                await self._run_one()
-                failures = 0 if self._ready.is_set() or time.monotonic() - started > STEADY else failures + 1
-                pause = min(0.5 * 2**failures, LONGEST_PAUSE) if failures else 0.0
+        while not self._closing.is_set():
+            await self._run_one()
+            failures = 0 if self._ready.is_set() else failures + 1
+            pause = min(0.5 * 2**failures, LONGEST_PAUSE) if failures else 0.0
+            if not self._closing.is_set():
                 _log.error("Spark's driver has ended; another is started in %g s", pause)
-                await asyncio.sleep(pause)
-        finally:
-            await self._stop_recording()
+                await _first_of(self._closing, pause)
+        if self._recorder is not None:
+            await self._recorder
+
+    def close(self) -> None:
+        """Have the driver leave; run() returns when it has."""
+        self._closing.set()
+        for child in (self._child, self._recording):
+            if child is not None:
+                child.leave()
 
     async def _run_one(self) -> None:
         self.generation += 1
@@ -67,7 +73,9 @@ class DriverKeeper:
         settings = self._driver_settings(record=False)
         self.folder = settings.folder
         child = self._child = DriverChild(settings, self._report, self._print)
-        watchdog = asyncio.create_task(self._watch_start(child))
+        watchdog = asyncio.get_running_loop().call_later(
+            self._settings.driver_start_timeout, self._give_up_start, child
+        )
         try:
             await child.run()
         finally:
@@ -75,10 +83,8 @@ class DriverKeeper:
             self._stale_archive = not self._ready.is_set()
             self._ended()
 
-    async def _watch_start(self, child: DriverChild) -> None:
-        try:
-            await asyncio.wait_for(self._ready.wait(), self._settings.driver_start_timeout)
-        except TimeoutError:
+    def _give_up_start(self, child: DriverChild) -> None:
+        if not self._ready.is_set():
             _log.error("Spark was not up after %g s", self._settings.driver_start_timeout)
             child.kill()
 
@@ -113,11 +119,11 @@ class DriverKeeper:
     def record_archive(self) -> None:
         """Once the slots are up: have the archive made, unless there is one, in the background."""
         if self._archive_missing and self._settings.archive and self._settings.local and self._recorder is None:
-            child = DriverChild(self._driver_settings(record=True), lambda report: None, lambda line: None)
-            self._recorder = asyncio.create_task(child.run())
+            self._recording = DriverChild(self._driver_settings(record=True), lambda report: None, lambda line: None)
+            self._recorder = asyncio.create_task(self._recording.run())
 
-    async def _stop_recording(self) -> None:
-        if self._recorder is not None:
-            self._recorder.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await self._recorder
+
+async def _first_of(event: asyncio.Event, seconds: float) -> None:
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(seconds):
+            await event.wait()

@@ -35,9 +35,13 @@ class Lease:
         remaining = max(self._deadline - self._clock(), 0.001)
         faulthandler.dump_traceback_later(remaining, exit=True, file=self._stack)
 
+    @property
+    def over(self) -> bool:
+        return self._clock() >= self._deadline
+
     def check(self) -> None:
         """LeaseLostError when it is over, or was never granted."""
-        if self._clock() >= self._deadline:
+        if self.over:
             raise LeaseLostError("the slot's lease is over")
 
 

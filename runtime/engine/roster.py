@@ -20,6 +20,7 @@ class Task:
     link: Link | None = None  # the slot that it was given to
     member_id: str | None = None  # of its consumer
     revoked_at: float | None = None
+    failed: bool = False  # it has said so
     lost: bool = False  # its slot died
     ended: asyncio.Event = field(default_factory=asyncio.Event)
 

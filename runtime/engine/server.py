@@ -66,7 +66,8 @@ class SlotServer:
 
     async def _admit(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> Link | None:
         try:
-            hello = await asyncio.wait_for(read_frame(reader, MAX_HELLO), HELLO_TIMEOUT)
+            async with asyncio.timeout(HELLO_TIMEOUT):
+                hello = await read_frame(reader, MAX_HELLO)
             if not hmac.compare_digest(str(hello.get("token", "")).encode(), self.token.encode()):
                 raise ChannelError("wrong token")
             link = Link(

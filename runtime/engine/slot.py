@@ -95,7 +95,8 @@ class Slot:
 
     def _ended(self, spec: TaskSpec) -> None:
         self._tasks.pop((spec.id, spec.epoch), None)
-        self._host.ended(spec)
+        if not self._lease.over:  # else it is lost with this slot, which has only an instant to live: no end of its own
+            self._host.ended(spec)
 
     def _with_task(self, message: Message, action: Callable[[TaskThread], None]) -> None:
         task = self._tasks.get(key_of(message))

@@ -26,6 +26,7 @@ from runtime.vocabulary import State, TaskId
 _log = logging.getLogger(__name__)
 
 LEAK_TIMEOUT = 5.0  # how long a revoked thread may go on before its slot, once free of other tasks, is replaced
+UNASKED_END = "The task has ended although nobody had stopped it, and without an error"
 
 
 class SparkEngine:
@@ -47,7 +48,8 @@ class SparkEngine:
         self._roster = Roster(settings.slots, settings.slot_wait, clock)
         self._former_members: dict[TaskId, str] = {}
         self._keeper: DriverKeeper | None = None
-        self._background: list[asyncio.Task[None]] = []
+        self._keeping: asyncio.Task[None] | None = None
+        self._watching: asyncio.Task[None] | None = None
         self._closing = False
 
     # What the herder calls
@@ -61,7 +63,8 @@ class SparkEngine:
         self._keeper = DriverKeeper(
             self._settings, self._server.port, self._server.token, self._driver_ended, self._driver_line
         )
-        self._background = [asyncio.create_task(self._keeper.run()), asyncio.create_task(self._watch_slots())]
+        self._keeping = asyncio.create_task(self._keeper.run())
+        self._watching = asyncio.create_task(self._watch_slots())
 
     def start_task(self, spec: TaskSpec) -> None:
         former = self._roster.tasks.pop(spec.id, None)
@@ -77,7 +80,8 @@ class SparkEngine:
             return True
         stopping.link.send(about("stop", stopping.spec))
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(stopping.ended.wait(), graceful)
+            async with asyncio.timeout(graceful):
+                await stopping.ended.wait()
         if stopping.ended.is_set() and not stopping.lost:
             return True
         if stopping.member_id:
@@ -103,9 +107,10 @@ class SparkEngine:
         self._closing = True
         for link in self._roster.links.values():
             link.send({"op": "leave"})
-        for background in self._background:
-            background.cancel()
-        await asyncio.gather(*self._background, return_exceptions=True)
+        if self._keeper is not None and self._keeping is not None and self._watching is not None:
+            self._watching.cancel()
+            self._keeper.close()
+            await self._keeping
         await self._server.close()
         for link in list(self._roster.links.values()):
             self._drop(link, "the engine closes", kill=True)
@@ -152,8 +157,11 @@ class SparkEngine:
     def _task_report(self, task: Task, link: Link, message: Message) -> None:
         current = self._roster.tasks.get(task.spec.id) is task  # else the herder has stopped it: nobody wants to know
         match message["op"]:
-            case "state" if current:
-                self._listener.task_state(task.spec.id, task.spec.epoch, State(message["state"]), message["trace"])
+            case "state":
+                state = State(message["state"])
+                task.failed = state is State.FAILED
+                if current:
+                    self._listener.task_state(task.spec.id, task.spec.epoch, state, message["trace"])
             case "topic" if current:
                 self._listener.task_topic(task.spec.id, task.spec.epoch, message["topic"])
             case "member":
@@ -161,6 +169,8 @@ class SparkEngine:
             case "ended":
                 del link.tasks[task.key]
                 task.ended.set()
+                if current and not task.failed:
+                    self._listener.task_state(task.spec.id, task.spec.epoch, State.FAILED, UNASKED_END)
 
     def link_down(self, link: Link) -> None:
         if self._roster.links.get(link.slot) is link:
