@@ -43,8 +43,8 @@ def _log_to_stderr() -> None:
     """Connect's line format; libraries only speak when something is wrong."""
     line = "[%(asctime)s] %(levelname)s %(message)s (%(name)s)"
     logging.basicConfig(level=logging.INFO, stream=sys.stderr, format=line)
-    for library in ("kafka", "uvicorn"):
-        logging.getLogger(library).setLevel(logging.WARNING)
+    logging.getLogger("uvicorn").setLevel(logging.WARNING)
+    logging.getLogger("kafka").setLevel(logging.CRITICAL)  # runtime.kafka says what matters of it
 
 
 class Worker:

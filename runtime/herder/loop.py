@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from runtime.herder.board import Board
 from runtime.herder.tasks import Tasks
 from runtime.host.port import HOST_DIED, ConnectorInfo, HostError, PluginHost, UnknownPluginError
+from runtime.kafka.errors import KafkaProblem
 from runtime.storage.configs import ConfigStore, StoredConnector
 from runtime.vocabulary import State, TargetState
 
@@ -20,6 +21,9 @@ log = logging.getLogger(__name__)
 
 RETRY_FIRST, RETRY_LAST = 0.5, 30.0
 """Seconds between attempts at a step that failed for a reason outside the connector."""
+
+_EXPECTED = (KafkaProblem, HostError, TimeoutError, OSError)
+"""Reasons that speak for themselves, without a trace."""
 
 SETTLE = 30.0
 """Seconds that whoever needs a connector at rest waits for it."""
@@ -115,7 +119,7 @@ class ConnectorLoop:
                 delay = RETRY_FIRST
             except Exception as e:
                 self._wishes.add(wishes)
-                log.warning("%s: %s; trying again in %.1f s", self.name, e, delay, exc_info=not isinstance(e, OSError))
+                log.warning("%s: %s; trying again in %.1f s", self.name, e, delay, exc_info=not isinstance(e, _EXPECTED))
                 asyncio.get_running_loop().call_later(delay, self.wake)
                 delay = min(delay * 2, RETRY_LAST)
                 continue

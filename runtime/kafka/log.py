@@ -16,6 +16,7 @@ from runtime.kafka.writer import Writer
 
 _log = logging.getLogger(__name__)
 _TIMEOUT = 30.0  # seconds for a write to be read back, as in Connect
+_AGAIN = 0.2  # seconds until end offsets are asked for again
 _FLUSH = 5.0  # seconds for the last records at close
 
 Apply = Callable[[Sequence[LogRecord]], None]
@@ -81,20 +82,33 @@ class TopicLogs:
             self._loaded.cancel()
 
     async def _read_to_end(self, topic: str) -> None:
+        try:
+            async with asyncio.timeout(self._timeout):
+                await self._reached(await self._ends(topic))
+        except TimeoutError as e:
+            raise self._unavailable(f"topic {topic} could not be read to its end", e) from None
+
+    async def _ends(self, topic: str) -> dict[Position, int]:
+        """End offsets of a topic's partitions, asked until they are told.
+
+        A client that knew the broker before its restart may ask with the old leader epoch for ever (FENCED_LEADER_EPOCH,
+        seen with librdkafka 2.16): after a refusal a new one asks."""
         from confluent_kafka import IsolationLevel, KafkaException, TopicPartition
         from confluent_kafka.admin._listoffsets import OffsetSpec
 
         latest = OffsetSpec.latest()  # type: ignore[no-untyped-call]
         asked = {TopicPartition(t, p): latest for t, p in self._positions if t == topic}
-        try:
-            async with asyncio.timeout(self._timeout):
-                futures = self._admin_client().list_offsets(
-                    asked, isolation_level=IsolationLevel.READ_COMMITTED, request_timeout=self._timeout
-                )
-                ends = {(tp.topic, tp.partition): (await asyncio.wrap_future(f)).offset for tp, f in futures.items()}
-                await self._reached(ends)
-        except (TimeoutError, KafkaException) as e:
-            raise self._unavailable(f"topic {topic} could not be read to its end", e) from None
+        while True:
+            futures = self._admin_client().list_offsets(
+                asked, isolation_level=IsolationLevel.READ_COMMITTED, request_timeout=self._timeout
+            )
+            try:
+                return {(tp.topic, tp.partition): (await asyncio.wrap_future(f)).offset for tp, f in futures.items()}
+            except KafkaException as e:
+                _log.debug("End offsets of topic %s were refused: %s", topic, e)
+                self._suspect()
+                self._admin = None
+                await asyncio.sleep(_AGAIN)
 
     def _admin_client(self) -> Any:
         from confluent_kafka.admin import AdminClient
