@@ -18,6 +18,7 @@ import pytest
 from tests.scenario.script_console import Console
 from tests.support import plugins
 from tests.support.broker import KafkaBroker, unique
+from tests.support.embedded import EmbeddedCommands
 from tests.support.waiting import wait_until
 from tests.support.workers import WorkerProcess, our_worker
 
@@ -202,3 +203,29 @@ def test_possible_success_is_told_apart(our_connect: WorkerProcess, broker: Kafk
         assert said.err.startswith(f"{name}: possible success: ")
         assert "by hand" in said.err
     console(f"delete {name}")
+
+
+@pytest.mark.slow
+def test_without_a_context_the_embedded_cluster_is_there_for_the_script(tmp_path: Path) -> None:
+    """Started when absent, ended at the end; narration on standard error; it ends with a script that is told to."""
+    embedded = EmbeddedCommands(tmp_path)
+    environ = {**os.environ, "XDG_STATE_HOME": str(tmp_path), "XDG_CONFIG_HOME": str(tmp_path)}
+    command = [sys.executable, "-m", "tui.main"]
+    script = (
+        "wait demo-sink RUNNING --timeout 120s\nstop demo-sink\nwait demo-sink STOPPED\nget offsets demo-sink -o json\n"
+    )
+    done = subprocess.run(
+        [*command, "--script", "-"], input=script, env=environ, capture_output=True, text=True, timeout=200, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout).keys() == {"offsets"}
+    assert embedded.status() == {}
+
+    with subprocess.Popen(
+        [*command, "-c", "wait nobody RUNNING --timeout 60s"], env=environ, stderr=subprocess.PIPE, text=True
+    ) as waiting:
+        assert waiting.stderr is not None
+        assert any("No status found" in line for line in waiting.stderr)
+        waiting.send_signal(signal.SIGTERM)
+        assert waiting.wait(30) == 128 + signal.SIGTERM
+    assert embedded.status() == {}
