@@ -51,7 +51,10 @@ class DriverKeeper:
         """Until close(); then no process is left. Never cancelled: a driver's end takes its time."""
         failures = 0
         while not self._closing.is_set():
-            await self._run_one()
+            try:
+                await self._run_one()
+            except OSError:
+                _log.exception("Spark's driver could not be started")
             failures = 0 if self._ready.is_set() else failures + 1
             pause = min(0.5 * 2**failures, LONGEST_PAUSE) if failures else 0.0
             if not self._closing.is_set():

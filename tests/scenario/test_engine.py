@@ -248,7 +248,7 @@ from runtime.vocabulary import State, TaskId
 
 async def main():
     heard = Recorder()
-    engine = SparkEngine(EngineSettings(slots=2, runner={runner!r}, archive=False), heard)
+    engine = SparkEngine(EngineSettings(slots=2, lease_ttl={ttl!r}, runner={runner!r}, archive=False), heard)
     await engine.start()
     engine.start_task(task_spec("owned"))
     await until(lambda: heard.has(TaskId("owned", 0), 1, State.RUNNING) and len(engine.slots) == 2, 60)
@@ -261,29 +261,50 @@ asyncio.run(main())
 """
 
 
-@pytest.mark.parametrize("end", ["killed", "closed"])
-async def test_no_process_and_no_folder_outlive_the_worker(end: str, tmp_path: Path) -> None:
+async def _owner(tmp_path: Path) -> asyncio.subprocess.Process:
+    """A process with an engine of its own, both slots up and a task running."""
     owner = await asyncio.create_subprocess_exec(
         sys.executable,
         "-c",
-        OWNER.format(root=str(ROOT), runner=RUNNER),
+        OWNER.format(root=str(ROOT), runner=RUNNER, ttl=TTL),
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         env={**os.environ, "PYTHONPATH": str(ROOT), "TMPDIR": str(tmp_path)},
     )
-    assert owner.stdout and owner.stdin
+    assert owner.stdout
     assert await owner.stdout.readline() == b"running\n"
+    return owner
+
+
+@pytest.mark.parametrize("end", ["killed", "closed"])
+async def test_no_process_and_no_folder_outlive_the_worker(end: str, tmp_path: Path) -> None:
+    owner = await _owner(tmp_path)
     below = descendants(owner.pid)
     assert len(below) >= 5, below
     started = time.perf_counter()
     if end == "killed":
         owner.kill()
     else:
+        assert owner.stdin
         owner.stdin.write(b"\n")
     await owner.wait()
     await until(lambda: not [pid for pid in below if alive(pid)], 5.0)
     print(f"worker {end}: nothing left after {time.perf_counter() - started:.2f} s")
     await until(lambda: not list(tmp_path.glob("headrace-*")), 5.0)
+
+
+async def test_slots_of_a_worker_that_is_stopped_end_although_their_connection_stands(tmp_path: Path) -> None:
+    owner = await _owner(tmp_path)
+    slots = [pid for pid, command in descendants(owner.pid).items() if "engine.daemon" in command][1:]
+    below = descendants(owner.pid)
+    owner.send_signal(signal.SIGSTOP)
+    try:
+        took = await until(lambda: not [pid for pid in slots if alive(pid)], TTL + 1.0)
+        print(f"slots of a stopped worker ended {took:.2f} s after it; time to live {TTL} s")
+    finally:
+        owner.kill()
+        await owner.wait()
+    await until(lambda: not [pid for pid in below if alive(pid)], 5.0)
 
 
 async def test_secrets_are_in_no_command_line_and_no_environment(rig: Rig) -> None:

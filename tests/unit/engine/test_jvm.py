@@ -1,0 +1,53 @@
+from __future__ import annotations
+
+import stat
+from pathlib import Path
+
+import pytest
+
+from runtime.engine.archive import KEPT, keep
+from runtime.engine.jvm import spark_properties, write_files
+from runtime.engine.settings import EngineSettings
+
+
+def test_the_operators_properties_win_over_defaults_but_not_over_what_slots_need(tmp_path: Path) -> None:
+    conf = {
+        "spark.driver.memory": "2g",
+        "spark.speculation": "true",
+        "spark.driver.extraJavaOptions": "-Dmine=1",
+    }
+    properties = spark_properties(conf, "local[4]", tmp_path, ("-XX:SharedArchiveFile=x",))
+    assert properties["spark.driver.memory"] == "2g"
+    assert properties["spark.speculation"] == "false"
+    options = properties["spark.driver.extraJavaOptions"].split()
+    assert options[-1] == "-Dmine=1"
+    assert "-XX:SharedArchiveFile=x" in options
+
+
+def test_a_cluster_gets_no_option_of_this_machine(tmp_path: Path) -> None:
+    properties = spark_properties({}, "spark://master:7077", tmp_path, ())
+    assert properties["spark.master"] == "spark://master:7077"
+    assert not {"spark.driver.bindAddress", "spark.local.dir", "spark.python.daemon.module"} & properties.keys()
+
+
+def test_properties_may_hold_secrets_and_anything_else(tmp_path: Path) -> None:
+    path = write_files(tmp_path, {"spark.key": " a=b:c\\d\ne ü 🎉"})
+    assert path.read_text() == "spark.key=\\ a\\=b\\:c\\\\d\\ne\\ \\u00fc\\ \\ud83c\\udf89\n"
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def test_two_cores_more_than_slots() -> None:
+    assert EngineSettings(slots=3).master == "local[5]"
+    assert EngineSettings(slots=3, spark_conf={"spark.master": "local[9]"}).master == "local[9]"
+
+
+@pytest.mark.parametrize("present", [0, KEPT, KEPT + 2])
+def test_few_archives_are_kept(tmp_path: Path, present: int) -> None:
+    folder = tmp_path / "cds"
+    folder.mkdir()
+    for number in range(present):
+        (folder / f"old-{number}.jsa").write_text("old")
+    (tmp_path / "recorded").write_text("new")
+    keep(tmp_path / "recorded", folder / "new.jsa")
+    assert (folder / "new.jsa").read_text() == "new"
+    assert len(list(folder.iterdir())) == min(present + 1, KEPT)

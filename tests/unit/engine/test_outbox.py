@@ -1,0 +1,53 @@
+from __future__ import annotations
+
+import queue
+import threading
+
+from runtime.engine.channel import Message
+from runtime.engine.outbox import MAX_LOG_LINES, Outbox
+
+
+class Channel:
+    """Sends into a queue; can be held up."""
+
+    def __init__(self) -> None:
+        self.sent: queue.SimpleQueue[Message] = queue.SimpleQueue()
+        self.open = threading.Event()
+        self.open.set()
+
+    def send(self, message: Message) -> None:
+        self.open.wait()
+        self.sent.put(message)
+
+    def next(self, op: str) -> Message:
+        while (message := self.sent.get(timeout=5.0))["op"] != op:
+            pass
+        return message
+
+
+def test_the_lease_is_asked_for_at_once_and_again() -> None:
+    channel = Channel()
+    Outbox(channel.send, renew_every=0.01).start()
+    first, second = channel.next("renew"), channel.next("renew")
+    assert second["at"] >= first["at"] + 0.01
+
+
+def test_reports_keep_their_order() -> None:
+    channel = Channel()
+    outbox = Outbox(channel.send, renew_every=60.0)
+    for number in range(5000):
+        outbox.put({"op": "state", "number": number})
+    outbox.start()
+    assert [channel.next("state")["number"] for _ in range(5000)] == list(range(5000))
+
+
+def test_log_lines_beyond_the_limit_are_dropped_counted_and_told() -> None:
+    channel = Channel()
+    outbox = Outbox(channel.send, renew_every=60.0)
+    for number in range(MAX_LOG_LINES + 7):
+        outbox.log("INFO", "plugin", f"line {number}", "[c|task-0]")
+    outbox.put({"op": "state"})
+    outbox.start()
+    assert channel.next("log")["message"] == "line 0"
+    assert channel.next("log")["message"].startswith("7 log lines were dropped")
+    assert channel.next("state"), "a report is never dropped"

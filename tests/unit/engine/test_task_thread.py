@@ -1,0 +1,73 @@
+from __future__ import annotations
+
+import queue
+import threading
+from typing import Any
+from unittest.mock import Mock
+
+from runtime.engine.spec import TaskSpec
+from runtime.engine.task_thread import TaskThread
+from runtime.vocabulary import State
+from tests.support.engine_probe import task_spec
+
+
+class Runner:
+    """Runs until stopped or revoked; notes what is asked."""
+
+    def __init__(self, spec: TaskSpec, host: Any) -> None:
+        self.calls: queue.SimpleQueue[str] = queue.SimpleQueue()
+        self.end = threading.Event()
+
+    def run(self) -> None:
+        self.end.wait(10)
+
+    def stop(self) -> None:
+        self.calls.put("stop")
+        self.end.set()
+
+    def revoke(self) -> None:
+        self.calls.put("revoke")
+        self.end.set()
+
+    def pause(self, paused: bool) -> None:
+        self.calls.put(f"pause {paused}")
+
+
+def test_what_is_asked_before_there_is_a_runner_is_kept_for_it() -> None:
+    may_build, ended = threading.Event(), threading.Event()
+    runner = Runner(task_spec("x"), None)
+
+    def factory(spec: TaskSpec, host: Any) -> Runner:
+        may_build.wait(10)
+        return runner
+
+    task = TaskThread(task_spec("x"), Mock(), factory, lambda spec: ended.set())
+    task.start()
+    task.pause(True)
+    task.stop()
+    may_build.set()
+    assert ended.wait(5)
+    assert [runner.calls.get(timeout=5) for _ in range(2)] == ["pause True", "stop"]
+
+
+def test_the_latest_wish_to_pause_is_the_one_that_lasts() -> None:
+    runner = Runner(task_spec("x"), None)
+    task = TaskThread(task_spec("x"), Mock(), lambda spec, host: runner, lambda spec: None)
+    task.start()
+    for paused in (True, False) * 20:
+        task.pause(paused)
+    calls = [runner.calls.get(timeout=5) for _ in range(40)]
+    task.stop()
+    assert calls[-1] == "pause False"
+
+
+def test_a_runner_that_cannot_be_made_is_a_failed_task() -> None:
+    def factory(spec: TaskSpec, host: Any) -> Runner:
+        raise ImportError("no such task class")
+
+    host, ended = Mock(), threading.Event()
+    TaskThread(task_spec("x"), host, factory, lambda spec: ended.set()).start()
+    assert ended.wait(5)
+    ((_, state, trace), _) = host.state.call_args
+    assert state is State.FAILED
+    assert "ImportError: no such task class" in trace
