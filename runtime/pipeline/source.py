@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from runtime.api.task import OffsetReader, SourceTask
 from runtime.pipeline.acks import Acks
-from runtime.pipeline.convert_source import SourceConversion
+from runtime.pipeline.convert_source import Batch, SourceConversion
 from runtime.pipeline.load import load_converter, load_header_converter
 from runtime.pipeline.offsets import CommittedOffsets, OffsetWriter
 from runtime.pipeline.send import Sender, StoppedError, send_failure
@@ -98,6 +98,12 @@ class SourceWorker:
 
     def _process(self, records: Sequence[SourceRecord]) -> None:
         batch = self._conversion.convert(records)
+        self._hand_over(batch)
+        if batch.error is not None:
+            raise batch.error
+
+    def _hand_over(self, batch: Batch) -> None:
+        """A function of its own, since `delivery` must not live on in the frame of what is raised later."""
         delivery = self._acks.begin(batch.offsets)
         for run in batch.runs:
             if run.topic not in self._topics:
@@ -105,8 +111,6 @@ class SourceWorker:
             send = self._sender.send_with_headers if run.headers else self._sender.send
             send(run.topic, run.messages, delivery)
         self._acks.seal()
-        if batch.error is not None:
-            raise batch.error
 
     def _first_record_for(self, topic: str) -> None:
         self._topics.add(topic)

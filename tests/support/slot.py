@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import threading
-import time
-from collections.abc import Callable
 
 from runtime.engine.spec import TaskSpec
 from runtime.pipeline.port import RevokedError
 from runtime.pipeline.producers import Producers
 from runtime.pipeline.runner import TaskRunner
 from runtime.vocabulary import State
+from tests.support.waiting import wait_until
 
 
 class RecordingHost:
@@ -66,14 +65,7 @@ class RunningTask:
         self.join(seconds)
 
     def wait_state(self, state: State, seconds: float = 30.0) -> None:
-        wait_until(lambda: self.host.states[-1:] == [state], seconds, lambda: f"{self.host.states} {self.host.trace}")
-
-
-def wait_until(
-    condition: Callable[[], bool], seconds: float = 30.0, describe: Callable[[], object] = lambda: ""
-) -> None:
-    """Returns as soon as the condition holds; fails when it does not in time."""
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, f"not in {seconds} s: {describe()}"
-        time.sleep(0.01)
+        wait_until(
+            lambda: self.host.states[-1:] == [state] or (State.FAILED in self.host.states and self.host.trace), seconds
+        )
+        assert self.host.states[-1] == state, self.host.trace

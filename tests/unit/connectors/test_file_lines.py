@@ -1,0 +1,54 @@
+"""Splitting a file that arrives in pieces."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from runtime.api.errors import ConnectError
+from runtime.connectors import file_lines
+from runtime.connectors.file_lines import LineBuffer
+
+
+def _feed(*blocks: bytes) -> list[tuple[str, int]]:
+    buffer = LineBuffer(0)
+    return [pair for block in blocks for pair in zip(*buffer.feed(block), strict=True)]
+
+
+def test_line_ends() -> None:
+    assert _feed(b"a\nb\r\nc\rd\n\n") == [("a", 2), ("b", 5), ("c", 7), ("d", 9), ("", 10)]
+
+
+def test_a_carriage_return_at_the_end_waits_for_its_line_feed() -> None:
+    assert _feed(b"last\r") == []
+    assert _feed(b"last\r", b"\nend\n") == [("last", 6), ("end", 10)]
+    assert _feed(b"last\r", b"x") == [("last", 5)]
+    assert _feed(b"last\r", b"\r") == [("last", 5)]
+
+
+def test_positions_count_bytes() -> None:
+    assert _feed("grün\n日本\nend\n".encode()) == [("grün", 6), ("日本", 13), ("end", 17)]
+
+
+def test_the_rest_is_given_when_nobody_will_end_the_line() -> None:
+    buffer = LineBuffer(0)
+    buffer.feed(b"a\nhal")
+    assert (buffer.position, buffer.end) == (2, 5)
+    assert buffer.finish() == ["hal"]
+    assert buffer.finish() == []
+
+
+def test_a_line_without_end_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(file_lines, "MAX_LINE", 100)
+    with pytest.raises(ConnectError, match="position 2"):
+        _feed(b"a\n", b"x" * 60, b"x" * 60)
+
+
+@given(st.lists(st.binary(max_size=12) | st.sampled_from([b"\r", b"\n", b"\r\n", b"x\n", b"a\rb"]), max_size=12))
+def test_pieces_make_no_difference(blocks: list[bytes]) -> None:
+    whole = b"".join([*blocks, b"end\n"])
+    found = _feed(*[block for block in [*blocks, b"end\n"] if block])
+    expected = whole.splitlines(keepends=True)
+    assert [line.encode("utf-8", "surrogateescape") for line, _ in found] == [e.rstrip(b"\r\n") for e in expected]
+    assert [position for _, position in found] == [sum(map(len, expected[: n + 1])) for n in range(len(expected))]

@@ -1,0 +1,222 @@
+"""A sink task on a real broker: what is put, and which offsets are committed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from runtime.api.errors import RetriableError
+from runtime.api.record import SinkRecord, TopicPartition
+from runtime.api.task import SinkTask
+from runtime.engine.spec import ConverterSpec
+from runtime.vocabulary import State
+from tests.support.broker import KafkaBroker, unique
+from tests.support.pipeline import file_sink, group_offsets, produce
+from tests.support.slot import RunningTask
+from tests.support.waiting import wait_until
+
+JSON = ConverterSpec("JsonConverter", {"schemas.enable": "false"})
+
+
+def _lines(file: Path) -> list[bytes]:
+    return file.read_bytes().splitlines() if file.exists() else []
+
+
+def test_records_become_lines_and_offsets_are_committed(broker: KafkaBroker, tmp_path: Path) -> None:
+    topic, file = broker.create_topic(partitions=3), tmp_path / "out.txt"
+    produce(broker, topic, b"one", b"gr\xfcn", None)
+    spec = file_sink(broker, file, topic)
+    task = RunningTask(spec)
+    wait_until(lambda: _lines(file) == [b"one", b"gr\xfcn", b"null"])
+    wait_until(lambda: group_offsets(broker, spec) == {(topic, 0): 3, (topic, 1): 0, (topic, 2): 0})
+    task.stop()
+    assert task.host.states == [State.RUNNING]
+    assert task.host.topics == [topic]
+    assert len(task.host.members) == 1
+    produce(broker, topic, b"four", partition=1)
+    again = RunningTask(spec)
+    wait_until(lambda: _lines(file)[3:] == [b"four"])
+    again.stop()
+    assert group_offsets(broker, spec) == {(topic, 0): 3, (topic, 1): 1, (topic, 2): 0}
+
+
+def test_java_text_of_json(broker: KafkaBroker, tmp_path: Path) -> None:
+    topic, file = broker.create_topic(), tmp_path / "out.txt"
+    values = ['"s"', "1", "1.5", "true", "null", "[1,2]", "1e3", '{"b": 1, "a": {"c": [1, {"d": null}]}}']
+    produce(broker, topic, *[value.encode() for value in values])
+    task = RunningTask(file_sink(broker, file, topic, value_converter=JSON))
+    text = [b"s", b"1", b"1.5", b"true", b"null", b"[1, 2]", b"1000.0", b"{a={c=[1, {d=null}]}, b=1}"]
+    wait_until(lambda: _lines(file) == text)
+    task.stop()
+
+
+def test_a_poison_record_fails_the_task_and_nothing_of_its_batch_is_put(broker: KafkaBroker, tmp_path: Path) -> None:
+    topic, file = broker.create_topic(), tmp_path / "out.txt"
+    produce(broker, topic, b'"good"', b"{broken", b'"never"')
+    spec = file_sink(broker, file, topic, value_converter=JSON)
+    task = RunningTask(spec)
+    task.join()
+    assert task.host.states == [State.RUNNING, State.FAILED]
+    assert task.host.trace.startswith(
+        "org.apache.kafka.connect.errors.ConnectException: Tolerance exceeded in error handler\n"
+        "Caused by: org.apache.kafka.connect.errors.DataException: "
+        "Converting byte[] to Kafka Connect data failed due to serialization error: "
+    )
+    assert _lines(file) == []
+    assert group_offsets(broker, spec).get((topic, 0), 0) == 0
+    tolerant = RunningTask(replace(spec, config={**spec.config, "errors.tolerance": "all"}))
+    wait_until(lambda: _lines(file) == [b"good", b"never"])
+    tolerant.stop()
+    assert group_offsets(broker, spec) == {(topic, 0): 3}
+
+
+def test_a_full_disk_fails_the_task_and_commits_nothing(broker: KafkaBroker) -> None:
+    topic = broker.create_topic()
+    produce(broker, topic, b"one")
+    spec = file_sink(broker, Path("/dev/full"), topic)
+    task = RunningTask(spec)
+    task.join()
+    assert task.host.states == [State.RUNNING, State.FAILED]
+    assert "Cannot write to /dev/full: No space left on device" in task.host.trace.splitlines()[0]
+    assert group_offsets(broker, spec).get((topic, 0), 0) == 0
+
+
+def test_pause_keeps_the_membership_and_reads_nothing(broker: KafkaBroker, tmp_path: Path) -> None:
+    topic, file = broker.create_topic(), tmp_path / "out.txt"
+    produce(broker, topic, b"one")
+    task = RunningTask(file_sink(broker, file, topic))
+    wait_until(lambda: _lines(file) == [b"one"])
+    task.runner.pause(True)
+    task.wait_state(State.PAUSED)
+    produce(broker, topic, b"two")
+    assert _lines(file) == [b"one"]
+    task.runner.pause(False)
+    wait_until(lambda: _lines(file) == [b"one", b"two"])
+    task.stop()
+    assert len(task.host.members) == 1
+
+
+def test_two_tasks_share_a_group_and_lose_nothing_when_one_goes(broker: KafkaBroker, tmp_path: Path) -> None:
+    topic, file = broker.create_topic(partitions=4), tmp_path / "out.txt"
+    spec = file_sink(broker, file, topic)
+    sent: list[bytes] = []
+
+    def send(label: str) -> None:
+        for partition in range(4):
+            batch = [f"{label} {partition} {n}".encode() for n in range(500)]
+            produce(broker, topic, *batch, partition=partition)
+            sent.extend(batch)
+
+    first = RunningTask(spec)
+    send("a")
+    wait_until(lambda: len(_lines(file)) == 2000)
+    second = RunningTask(replace(spec, task=1))
+    send("b")
+    wait_until(lambda: second.host.members, what="the second task joined")
+    wait_until(lambda: len(_lines(file)) == 4000)
+    send("c")
+    first.stop()
+    send("d")
+    wait_until(lambda: len(_lines(file)) >= 8000)
+    second.stop()
+    assert Counter(_lines(file)) == Counter(sent)
+    assert group_offsets(broker, spec) == {(topic, p): 2000 for p in range(4)}
+
+
+def test_a_topic_that_comes_later_is_read(broker: KafkaBroker, tmp_path: Path) -> None:
+    prefix, file = unique("late"), tmp_path / "out.txt"
+    spec = replace(file_sink(broker, file), topics_regex=rf"\Q{prefix}\E-\p{{Lower}}+")
+    task = RunningTask(spec)
+    task.wait_state(State.RUNNING)
+    produce(broker, broker.create_topic(f"{prefix}-a"), b"one")
+    produce(broker, broker.create_topic(f"{prefix}-1"), b"not this")
+    wait_until(lambda: _lines(file) == [b"one"])
+    produce(broker, broker.create_topic(f"{prefix}-b"), b"two")
+    wait_until(lambda: _lines(file) == [b"one", b"two"])
+    task.stop()
+
+
+def test_a_named_topic_that_does_not_exist_yet_is_waited_for(broker: KafkaBroker, tmp_path: Path) -> None:
+    topic, file = unique("later"), tmp_path / "out.txt"
+    spec = file_sink(broker, file, topic)
+    task = RunningTask(replace(spec, consumer={**spec.consumer, "allow.auto.create.topics": False}))
+    task.wait_state(State.RUNNING)
+    produce(broker, broker.create_topic(topic), b"one")
+    wait_until(lambda: _lines(file) == [b"one"])
+    task.stop()
+
+
+class Recorder(SinkTask):
+    """Remembers its calls; `calls` is shared by all instances, a test clears it."""
+
+    calls: list[tuple[str, object]] = []  # noqa: RUF012
+    refuse = 0
+    went_back = False
+
+    def start(self, config: Mapping[str, str]) -> None:
+        self.calls.append(("start", None))
+
+    def open(self, partitions: Sequence[TopicPartition]) -> None:
+        self.calls.append(("open", list(partitions)))
+
+    def put(self, records: Sequence[SinkRecord]) -> None:
+        cls = type(self)
+        if cls.refuse:
+            cls.refuse -= 1
+            self.calls.append(("refused", [r.kafka_offset for r in records]))
+            raise RetriableError("not yet")
+        self.calls.append(("put", [r.kafka_offset for r in records]))
+        if records[-1].kafka_offset == 9 and not cls.went_back:
+            cls.went_back = True
+            self.context.seek({TopicPartition(records[0].topic, 0): 7})
+            self.context.request_commit()
+
+    def flush(self, offsets: Mapping[TopicPartition, int]) -> None:
+        self.calls.append(("flush", list(offsets.values())))
+
+    def close(self, partitions: Sequence[TopicPartition]) -> None:
+        self.calls.append(("close", list(partitions)))
+
+    def stop(self) -> None:
+        self.calls.append(("stop", None))
+
+
+@pytest.fixture
+def recorder() -> type[Recorder]:
+    Recorder.calls, Recorder.refuse, Recorder.went_back = [], 0, False
+    return Recorder
+
+
+def test_seek_commit_request_and_the_order_of_calls(
+    broker: KafkaBroker, tmp_path: Path, recorder: type[Recorder]
+) -> None:
+    topic = broker.create_topic()
+    produce(broker, topic, *[str(n).encode() for n in range(10)])
+    spec = file_sink(broker, tmp_path / "x", topic, task_class=f"{__name__}:Recorder", flush_interval=3600)
+    recorder.refuse = 2
+    task = RunningTask(spec)
+    wait_until(lambda: [v for n, v in recorder.calls if n == "put"][-1:] == [[7, 8, 9]] or None)
+    wait_until(lambda: group_offsets(broker, spec) in ({(topic, 0): 7}, {(topic, 0): 10}))
+    task.stop()
+    names = [name for name, _ in recorder.calls]
+    assert names[:5] == ["start", "open", "refused", "refused", "put"]
+    assert names[-3:] == ["flush", "close", "stop"]
+    assert recorder.calls[2][1] == recorder.calls[3][1] == recorder.calls[4][1], "the same batch again"
+    assert group_offsets(broker, spec) == {(topic, 0): 10}
+
+
+def test_revoked_puts_and_commits_no_more(broker: KafkaBroker, tmp_path: Path, recorder: type[Recorder]) -> None:
+    topic = broker.create_topic()
+    produce(broker, topic, b"one")
+    spec = file_sink(broker, tmp_path / "x", topic, task_class=f"{__name__}:Recorder", flush_interval=3600)
+    task = RunningTask(spec)
+    wait_until(lambda: "put" in [name for name, _ in recorder.calls])
+    task.runner.revoke()
+    task.join()
+    assert [name for name, _ in recorder.calls] == ["start", "open", "put", "stop"]
+    assert group_offsets(broker, spec) == {}
+    assert task.host.states == [State.RUNNING]

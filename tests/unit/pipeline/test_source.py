@@ -1,0 +1,201 @@
+"""A source task on a real broker: what reaches the topic, and which offsets are committed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import orjson
+
+from runtime.api.record import SourceRecord
+from runtime.api.task import SourceTask
+from runtime.engine.spec import ConverterSpec
+from runtime.vocabulary import State
+from tests.support.broker import KafkaBroker, unique
+from tests.support.pipeline import file_source, records, source_offsets, task_spec
+from tests.support.slot import RunningTask
+from tests.support.topics import count
+from tests.support.waiting import wait_until
+
+
+def _values(broker: KafkaBroker, topic: str) -> list[bytes | None]:
+    return [value for _, value in records(broker, topic)]
+
+
+def test_lines_go_to_the_topic_and_offsets_follow(broker: KafkaBroker, tmp_path: Path) -> None:
+    file, topic = tmp_path / "in.txt", broker.create_topic()
+    file.write_bytes(b"one\ntwo\nhalf")
+    spec = file_source(broker, file, topic)
+    task = RunningTask(spec)
+    wait_until(lambda: count(broker.bootstrap, spec.offsets_topic) == 1)
+    with file.open("ab") as more:
+        more.write(b" line\r\nlast\n")
+    wait_until(lambda: count(broker.bootstrap, topic) == 4)
+    task.stop()
+    assert records(broker, topic) == [(None, b"one"), (None, b"two"), (None, b"half line"), (None, b"last")]
+    key = orjson.dumps([spec.connector, {"filename": str(file)}])
+    assert records(broker, spec.offsets_topic) == [(key, b'{"position":8}'), (key, b'{"position":24}')]
+    assert task.host.states == [State.RUNNING]
+    assert task.host.topics == [topic]
+
+
+def test_bytes_that_are_not_utf8_survive(broker: KafkaBroker, tmp_path: Path) -> None:
+    file, topic = tmp_path / "in.txt", broker.create_topic()
+    lines = [b"gr\xfcn", "grün".encode(), bytes(b for b in range(256) if b not in b"\r\n")]
+    file.write_bytes(b"\n".join([*lines, b""]))
+    spec = file_source(broker, file, topic)
+    task = RunningTask(spec)
+    wait_until(lambda: count(broker.bootstrap, topic) == 3)
+    task.stop()
+    assert _values(broker, topic) == lines
+    assert source_offsets(broker, spec)[0].offset == {"position": file.stat().st_size}
+
+
+def test_stopped_and_started_again_sends_nothing_twice(broker: KafkaBroker, tmp_path: Path) -> None:
+    file, topic = tmp_path / "in.txt", broker.create_topic()
+    expected = [f"line {number}".encode() for number in range(200_000)]
+    file.write_bytes(b"\n".join([*expected, b""]))
+    spec = file_source(broker, file, topic)
+    for stop_at in (1, 50_000, 120_000, 200_000):
+        task = RunningTask(replace(spec, offsets=source_offsets(broker, spec)))
+        wait_until(lambda at=stop_at: count(broker.bootstrap, topic) >= at)  # type: ignore[misc]
+        task.stop()
+    assert _values(broker, topic) == expected
+
+
+def test_a_known_partition_keeps_the_bytes_of_its_key(broker: KafkaBroker, tmp_path: Path) -> None:
+    file, topic = tmp_path / "in.txt", broker.create_topic()
+    file.write_bytes(b"one\ntwo\n")
+    spec = file_source(broker, file, topic)
+    raw = f'["{spec.connector}", {{"filename": "{file}"}} ]'
+    first = source_offsets(broker, spec)
+    assert first == []
+    from runtime.engine.spec import SourceOffset
+
+    task = RunningTask(replace(spec, offsets=[SourceOffset({"filename": str(file)}, {"position": 4}, raw)]))
+    wait_until(lambda: count(broker.bootstrap, spec.offsets_topic) == 1)
+    task.stop()
+    assert _values(broker, topic) == [b"two"]
+    assert records(broker, spec.offsets_topic) == [(raw.encode(), b'{"position":8}')]
+
+
+class Counting(SourceTask):
+    """Records of several source partitions, with keys and headers; the sixth cannot be converted to bytes."""
+
+    def start(self, config: object) -> None:
+        self._at = 0
+
+    def poll(self) -> Sequence[SourceRecord] | None:
+        if self._at:
+            return None
+        self._at = 1
+        topic = self.context.configs["topic"]
+        values = [b"0", b"1", b"2", b"3", b"4", object(), b"6"]
+        return [
+            SourceRecord({"p": n % 2}, {"n": n}, topic, value, key=b"k", headers=[("h", None, "x")] if n == 1 else None)
+            for n, value in enumerate(values)
+        ]
+
+
+BYTES = ConverterSpec("ByteArrayConverter")
+
+
+def test_a_poison_record_fails_the_task_after_those_before_it(broker: KafkaBroker) -> None:
+    topic = broker.create_topic()
+    spec = task_spec(
+        "source",
+        f"{__name__}:Counting",
+        {"topic": topic},
+        producer={"bootstrap.servers": broker.bootstrap},
+        offsets_topic=broker.create_topic(unique("offsets")),
+        key_converter=BYTES,
+        value_converter=BYTES,
+    )
+    task = RunningTask(spec)
+    task.join()
+    assert task.host.states == [State.RUNNING, State.FAILED]
+    first, cause, *_ = task.host.trace.splitlines()
+    assert first == "org.apache.kafka.connect.errors.ConnectException: Tolerance exceeded in error handler"
+    assert cause.startswith("Caused by: org.apache.kafka.connect.errors.DataException: ")
+    assert records(broker, topic) == [(b"k", str(n).encode()) for n in range(5)]
+    assert {o.partition["p"]: o.offset["n"] for o in source_offsets(broker, spec)} == {0: 4, 1: 3}
+
+
+def test_tolerance_all_skips_and_goes_on(broker: KafkaBroker) -> None:
+    topic = broker.create_topic()
+    spec = task_spec(
+        "source",
+        f"{__name__}:Counting",
+        {"topic": topic, "errors.tolerance": "all", "errors.log.enable": "true"},
+        producer={"bootstrap.servers": broker.bootstrap},
+        offsets_topic=broker.create_topic(unique("offsets")),
+        key_converter=BYTES,
+        value_converter=BYTES,
+    )
+    task = RunningTask(spec)
+    wait_until(lambda: count(broker.bootstrap, topic) == 6)
+    task.stop()
+    assert task.host.states == [State.RUNNING]
+    assert {o.partition["p"]: o.offset["n"] for o in source_offsets(broker, spec)} == {0: 6, 1: 5}
+    assert any("VALUE_CONVERTER" in line for line in task.host.lines)
+
+
+def test_a_record_that_kafka_refuses_fails_the_task_and_commits_nothing_of_it(
+    broker: KafkaBroker, tmp_path: Path
+) -> None:
+    file, topic = tmp_path / "in.txt", broker.create_topic(max_message_bytes="2000")
+    file.write_bytes(b"short\n")
+    spec = file_source(broker, file, topic)
+    task = RunningTask(spec)
+    wait_until(lambda: count(broker.bootstrap, topic) == 1)
+    with file.open("ab") as more:
+        more.write(b"x" * 5000 + b"\n")
+    task.join()
+    assert task.host.states[-1] is State.FAILED
+    assert "MSG_SIZE_TOO_LARGE" in task.host.trace
+    assert [o.offset for o in source_offsets(broker, spec)] == [{"position": 6}]
+
+
+def test_pause_and_resume(broker: KafkaBroker, tmp_path: Path) -> None:
+    file, topic = tmp_path / "in.txt", broker.create_topic()
+    file.write_bytes(b"one\n")
+    task = RunningTask(file_source(broker, file, topic, paused=True))
+    task.wait_state(State.PAUSED)
+    task.runner.pause(False)
+    wait_until(lambda: count(broker.bootstrap, topic) == 1)
+    task.runner.pause(True)
+    task.wait_state(State.PAUSED)
+    with file.open("ab") as more:
+        more.write(b"two\n")
+    task.runner.pause(False)
+    wait_until(lambda: count(broker.bootstrap, topic) == 2)
+    task.stop()
+    assert task.host.states == [State.PAUSED, State.RUNNING, State.PAUSED, State.RUNNING]
+
+
+def test_revoked_commits_nothing_and_says_nothing(broker: KafkaBroker, tmp_path: Path) -> None:
+    file, topic = tmp_path / "in.txt", broker.create_topic()
+    file.write_bytes(b"one\n")
+    spec = file_source(broker, file, topic, flush_interval=3600)
+    task = RunningTask(spec)
+    wait_until(lambda: count(broker.bootstrap, topic) == 1)
+    task.runner.revoke()
+    task.join()
+    assert task.host.states == [State.RUNNING]
+    assert count(broker.bootstrap, spec.offsets_topic) == 0
+
+
+def test_a_lease_that_is_over_ends_the_task(broker: KafkaBroker, tmp_path: Path) -> None:
+    file, topic = tmp_path / "in.txt", broker.create_topic()
+    file.write_bytes(b"one\n")
+    spec = file_source(broker, file, topic, flush_interval=3600)
+    task = RunningTask(spec)
+    wait_until(lambda: count(broker.bootstrap, topic) == 1)
+    task.host.lease_over = True
+    with file.open("ab") as more:
+        more.write(b"two\n")
+    task.join()
+    assert count(broker.bootstrap, topic) == 1
+    assert count(broker.bootstrap, spec.offsets_topic) == 0
+    assert task.host.states == [State.RUNNING]
