@@ -5,14 +5,18 @@ pinned for that."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from runtime.kafka.clients import kafka_python_config
-from runtime.kafka.errors import BrokerUnavailable, GroupError, GroupNotEmpty
+from runtime.kafka.errors import BrokerUnavailable, GroupError, GroupNotEmpty, OffsetsRefused
 
 _T = TypeVar("_T")
+_PAUSE = 0.2  # seconds between two attempts
+
+TopicPartition = tuple[str, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,28 +40,102 @@ class Group:
 
 
 def ask(settings: Mapping[str, Any], group: str, request: Callable[[Any], _T], timeout: float) -> _T | None:
-    """The answer to a request to the admin client; None when there is no such group."""
+    """The answer to a request to the admin client; None when there is no such group.
+
+    Asks again while the group's coordinator is being found or loads (it does so for a second on a new cluster): every
+    request here may be repeated."""
     from kafka import errors
+
+    deadline = time.monotonic() + timeout
+    while True:
+        try:
+            return _ask_once(settings, request, max(deadline - time.monotonic(), 0.5))
+        except errors.GroupIdNotFoundError:
+            return None
+        except (errors.NonEmptyGroupError, errors.UnknownMemberIdError):
+            raise not_empty(group) from None
+        except errors.KafkaError as e:
+            if not (isinstance(e, errors.RetriableError) or e.retriable):
+                raise GroupError(f"Kafka refused a request about group {group}: {e}") from None
+            if time.monotonic() + _PAUSE >= deadline:
+                raise BrokerUnavailable(f"Kafka did not answer about group {group}: {e}") from None
+        time.sleep(_PAUSE)
+
+
+def _ask_once(settings: Mapping[str, Any], request: Callable[[Any], _T], timeout: float) -> _T:
+    """With a client of its own: ten milliseconds, and nothing stale is remembered."""
     from kafka.admin import KafkaAdminClient
 
-    milliseconds = int(timeout * 1000)
-    admin = None
+    limit = int(timeout * 1000)
+    admin = KafkaAdminClient(**kafka_python_config(settings), bootstrap_timeout_ms=limit, request_timeout_ms=limit)
     try:
-        admin = KafkaAdminClient(
-            **kafka_python_config(settings), bootstrap_timeout_ms=milliseconds, request_timeout_ms=milliseconds
-        )
         return request(admin)
-    except errors.GroupIdNotFoundError:
-        return None
-    except errors.NonEmptyGroupError:
-        raise not_empty(group) from None
-    except errors.KafkaError as e:
-        if isinstance(e, errors.RetriableError) or e.retriable:
-            raise BrokerUnavailable(f"Kafka did not answer about group {group}: {e}") from None
-        raise GroupError(f"Kafka refused a request about group {group}: {e}") from None
     finally:
-        if admin is not None:
-            admin.close()
+        admin.close()
+
+
+def committed(group: str) -> Callable[[Any], dict[TopicPartition, int]]:
+    """Request: committed offsets. (librdkafka's own crashes the process when the coordinator has moved:
+    confluentinc/librdkafka issue 5040.)"""
+
+    def request(admin: Any) -> dict[TopicPartition, int]:
+        found = admin.list_group_offsets(group)[group]
+        return {(tp.topic, tp.partition): o.offset for tp, o in found.items() if o.offset >= 0}
+
+    return request
+
+
+def alter(group: str, offsets: Mapping[TopicPartition, int]) -> Callable[[Any], None]:
+    """Request: set committed offsets."""
+
+    def request(admin: Any) -> None:
+        from kafka import TopicPartition as At
+        from kafka.structs import OffsetAndMetadata
+
+        wanted = {At(topic, number): OffsetAndMetadata(o, "", -1) for (topic, number), o in offsets.items()}
+        _raise_refused(admin.alter_group_offsets(group, wanted))
+
+    return request
+
+
+def delete_offsets(group: str, partitions: Sequence[TopicPartition]) -> Callable[[Any], None]:
+    """Request: remove committed offsets; partitions without one are no error."""
+
+    def request(admin: Any) -> None:
+        from kafka import TopicPartition as At
+        from kafka import errors
+
+        answers = admin.delete_group_offsets(group, [At(topic, number) for topic, number in partitions])
+        if errors.GroupSubscribedToTopicError in answers.values():
+            raise errors.NonEmptyGroupError(group)
+        _raise_refused({at: e for at, e in answers.items() if e is not errors.UnknownTopicOrPartitionError})
+
+    return request
+
+
+def delete(group: str) -> Callable[[Any], None]:
+    """Request: remove the group with all its offsets."""
+
+    def request(admin: Any) -> None:
+        from kafka import errors
+
+        answer = admin.delete_groups([group])[group]
+        if answer != "OK":
+            raise getattr(errors, answer)(group)
+
+    return request
+
+
+def _raise_refused(answers: Mapping[Any, Any]) -> None:
+    """What concerns the whole group is raised as it is, so that it is tried again or named; the rest by partition."""
+    from kafka import errors
+
+    refused = {at: e for at, e in answers.items() if e is not errors.NoError}
+    for e in refused.values():
+        if e is errors.UnknownMemberIdError or "Coordinator" in e.__name__:
+            raise e()
+    if refused:
+        raise OffsetsRefused({(at.topic, at.partition): e.description or e.__name__ for at, e in refused.items()})
 
 
 def describe(group: str) -> Callable[[Any], Group]:
@@ -92,8 +170,7 @@ def evict(group: str, members: list[str]) -> Callable[[Any], None]:
 
         gone = [MemberToRemove(member_id=m, reason="found dead by a worker") for m in members]
         errors = admin.remove_group_members(group, gone)
-        refused = {m.member_id: e.__name__ for m, e in errors.items() if e.errno != 0}
-        refused = {m: name for m, name in refused.items() if name != "UnknownMemberIdError"}
+        refused = {m: e.__name__ for m, e in errors.items() if e.__name__ not in ("NoError", "UnknownMemberIdError")}
         if refused:
             raise GroupError(f"members of group {group} could not be removed: {refused}")
 

@@ -91,8 +91,8 @@ class TopicLogs:
     async def _ends(self, topic: str) -> dict[Position, int]:
         """End offsets of a topic's partitions, asked until they are told.
 
-        A client that knew the broker before its restart may ask with the old leader epoch for ever (FENCED_LEADER_EPOCH,
-        seen with librdkafka 2.16): after a refusal a new one asks."""
+        A client that knew the broker before its restart may ask with the old leader epoch for ever
+        (FENCED_LEADER_EPOCH, seen with librdkafka 2.16): after a refusal a new one asks."""
         from confluent_kafka import IsolationLevel, KafkaException, TopicPartition
         from confluent_kafka.admin._listoffsets import OffsetSpec
 
