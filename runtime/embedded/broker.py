@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import base64
 import os
+import signal
 import subprocess
-import time
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,14 +16,14 @@ from runtime.embedded import coordinates, jars, ports
 from runtime.embedded.archive import ClassArchive
 from runtime.embedded.errors import StartError
 from runtime.embedded.java import Java
-from runtime.embedded.logs import last_words, open_log
-from runtime.embedded.process import spawn
+from runtime.embedded.service import Service
 
 if TYPE_CHECKING:
     from confluent_kafka.admin import AdminClient
 
 # Small and quick to start: a serial collector and the first compiler tier are plenty for one node.
 _JVM = ("-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Djava.awt.headless=true")
+_TERMINATED = 128 + signal.SIGTERM
 _LOGGING = (
     "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",
     "-Dorg.slf4j.simpleLogger.showDateTime=true",
@@ -48,29 +48,22 @@ class BrokerConfig:
         return self.folder / "data"
 
     @property
-    def log(self) -> Path:
-        return self.folder / "broker.log"
-
-    @property
     def properties(self) -> Path:
         return self.folder / "server.properties"
 
 
-class Broker:
+class Broker(Service):
     """The broker's process."""
 
     name = "broker"
+    graceful = 15.0
 
     def __init__(self, config: BrokerConfig, java: Java) -> None:
+        super().__init__(config.folder / "broker.log", (config.port, config.controller_port))
         self.config = config
         self._java = java
-        self._process: subprocess.Popen[bytes] | None = None
         self._archive: ClassArchive | None = None
-        self._log_start = 0
-
-    @property
-    def pid(self) -> int | None:
-        return self._process.pid if self._process else None
+        self._admin: AdminClient | None = None
 
     @property
     def address(self) -> str:
@@ -81,77 +74,47 @@ class Broker:
         lines = (self.config.data / "meta.properties").read_text().splitlines()
         return next((line.partition("=")[2] for line in lines if line.startswith("cluster.id=")), "")
 
-    def running(self) -> bool:
-        return self._process is not None and self._process.poll() is None
+    def ready(self) -> bool:
+        """An open port is not enough: metadata names the broker only when the controller has let it in. And the port
+        might be that of somebody else's broker."""
+        from confluent_kafka import KafkaException
 
-    def start(self) -> None:
-        """Starts it, and formats its storage when that is new. Returns before it is ready."""
-        self.config.folder.mkdir(parents=True, exist_ok=True)
-        self.config.properties.write_text(server_properties(self.config))
-        self._log_start = open_log(self.config.log)
-        if not (self.config.data / "meta.properties").exists():
-            self._format()
-        folder = self._jars()
-        self._archive = ClassArchive(self._java, folder)
-        command = self._command(folder, self._archive.use_or_record())
-        self._process = spawn([*command, "kafka.Kafka", str(self.config.properties)], self.config.log)
-
-    def wait_ready(self, timeout: float) -> None:
-        """Returns when it answers and takes part in its own cluster. StartError when it ended or time is up."""
-        deadline = time.monotonic() + timeout
-        while not ports.answers(self.config.port):
-            self._check(deadline, timeout)
-            time.sleep(0.03)
-        # An open port is not enough: metadata names the broker only when the controller has let it in. And it might
-        # be the port of somebody else's broker.
-        admin = _admin(self.config.bootstrap)
-        while not _answers_for(admin, self.cluster_id()):
-            self._check(deadline, timeout)
-            time.sleep(0.03)
-
-    def stop(self, graceful: float = 15.0) -> None:
-        """SIGTERM, then SIGKILL; returns when it is gone."""
-        if self._process is None:
-            return
-        self._process.terminate()
+        if self._admin is None:
+            if not ports.answers(self.config.port):
+                return False
+            self._admin = _admin(self.config.bootstrap)
         try:
-            self._process.wait(graceful)
-        except subprocess.TimeoutExpired:
-            self.kill()
-        else:
-            self._archived(well=True)
+            metadata = self._admin.list_topics(timeout=1.0)
+        except KafkaException:
+            return False
+        if not metadata.brokers or metadata.cluster_id != self.cluster_id():
+            return False
+        self._admin = None
+        return True
 
-    def kill(self) -> None:
-        if self._process is not None:
-            self._process.kill()
-            self._process.wait()
-            self._archived(well=False)
+    def _prepare(self) -> list[str]:
+        self.config.properties.write_text(server_properties(self.config))
+        folder = jars.fetch("broker", coordinates.BROKER, self._java)
+        self._archive = ClassArchive(self._java, folder)
+        if not (self.config.data / "meta.properties").exists():
+            self._format(self._command(folder, self._archive.use()))
+        return [*self._command(folder, self._archive.use_or_record()), "kafka.Kafka", str(self.config.properties)]
 
-    def _archived(self, *, well: bool) -> None:
-        if self._archive is not None:
-            self._archive.ended(well=well)
-
-    def _check(self, deadline: float, timeout: float) -> None:
-        if not self.running():
-            code = self._process.returncode if self._process else None
-            said = last_words(self.config.log, self._log_start)
-            raise StartError(f"the broker ended with code {code}: {said} ({self.config.log})")
-        if time.monotonic() > deadline:
-            raise StartError(f"the broker did not answer within {timeout:.0f} s, see {self.config.log}")
-
-    def _jars(self) -> Path:
-        return jars.fetch("broker", coordinates.BROKER, self._java)
+    def _ended(self) -> None:
+        if self._archive is not None and self._process is not None:
+            # Of a broker that failed, too, the JVM writes an archive: one without most of the classes.
+            self._archive.ended(well=self._process.returncode == _TERMINATED)
 
     def _command(self, folder: Path, options: Sequence[str]) -> list[str]:
         # In order, and not as a wildcard: a class archive fits one class path only.
         class_path = os.pathsep.join(str(jar) for jar in sorted(folder.glob("*.jar")))
         return [str(self._java.program), *_JVM, *options, *_LOGGING, "-cp", class_path]
 
-    def _format(self) -> None:
-        folder = self._jars()
+    def _format(self, java: Sequence[str]) -> None:
         cluster_id = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
-        command = [*self._command(folder, ClassArchive(self._java, folder).use()), "kafka.tools.StorageTool", "format"]
-        command += ["--cluster-id", cluster_id, "--config", str(self.config.properties)]
+        command = [*java, "kafka.tools.StorageTool", "format"]
+        # A cluster id may begin with a dash, which would be taken for an option behind a blank.
+        command += [f"--cluster-id={cluster_id}", "--config", str(self.config.properties)]
         answer = subprocess.run(command, capture_output=True, text=True, check=False)
         if answer.returncode:
             said = (answer.stderr or answer.stdout or "it said nothing").strip().splitlines()
@@ -190,13 +153,3 @@ def _admin(bootstrap: str) -> AdminClient:
     from confluent_kafka.admin import AdminClient
 
     return AdminClient({"bootstrap.servers": bootstrap, "log_level": 0, "socket.timeout.ms": 2000})
-
-
-def _answers_for(admin: AdminClient, cluster_id: str) -> bool:
-    from confluent_kafka import KafkaException
-
-    try:
-        metadata = admin.list_topics(timeout=1.0)
-    except KafkaException:
-        return False
-    return bool(metadata.brokers) and metadata.cluster_id == cluster_id

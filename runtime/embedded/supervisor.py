@@ -23,6 +23,7 @@ from runtime.embedded.errors import BusyError, StartError
 from runtime.embedded.java import find_java
 from runtime.embedded.lock import HeldLock
 from runtime.embedded.process import ProcessRef
+from runtime.embedded.service import Service, wait_ready
 from runtime.embedded.signals import Stopped, StopSignals
 from runtime.embedded.state import ClusterState, Part, Phase, StateFolder
 from runtime.embedded.worker import Worker, WorkerConfig
@@ -32,6 +33,7 @@ REST_PORT = 8083
 READY_TIMEOUT = 120.0
 _LEFTOVER_GRACE = 10.0
 _TICK = 0.2
+_ATTEMPTS = 3
 _LOOK_EVERY = 1.0
 
 Say = Callable[[str], None]
@@ -76,21 +78,39 @@ class Supervisor:
         if self._stays:
             self._state.keep(True)
         self._write()
-        java = find_java()
+        self._choose_ports()
+
+    def _choose_ports(self) -> None:
         folder = self._state.folder
         broker = BrokerConfig(folder / "broker", ports.choose(BROKER_PORT), ports.choose())
-        self._broker = Broker(broker, java)
+        self._broker = Broker(broker, find_java())
         self._worker = Worker(WorkerConfig(folder / "worker", ports.choose(REST_PORT), broker.bootstrap))
 
     def _start(self) -> None:
         began = time.monotonic()
+        for attempt in range(1, _ATTEMPTS + 1):
+            try:
+                self._start_both()
+                break
+            except StartError as error:
+                if attempt == _ATTEMPTS or not self._lost_a_port():
+                    raise
+                self._say(f"{error}; trying other ports")
+                self._stop_both()
+                self._choose_ports()
+        self._create_demo()
+        self._ready(time.monotonic() - began)
+
+    def _start_both(self) -> None:
         # Both at once: the worker waits for its broker, and has Python and Spark to start meanwhile.
         self._start_part(self._broker)
         self._start_part(self._worker)
-        self._broker.wait_ready(READY_TIMEOUT)
-        self._worker.wait_ready(READY_TIMEOUT)
-        self._create_demo()
-        self._ready(time.monotonic() - began)
+        wait_ready((self._broker, self._worker), READY_TIMEOUT)
+
+    def _lost_a_port(self) -> bool:
+        """Whether somebody listens in the place of a part that has ended: ports are not ours until it listens."""
+        ended = [part for part in (self._broker, self._worker) if not part.running()]
+        return any(ports.answers(port) for part in ended for port in part.ports)
 
     def _ready(self, seconds: float) -> None:
         self._record = replace(
@@ -114,7 +134,7 @@ class Supervisor:
         next_look = 0.0
         while True:
             self._feeder.feed()
-            dead = [part for part in (self._broker, self._worker) if not part.running()]
+            dead: list[Service] = [part for part in (self._broker, self._worker) if not part.running()]
             if dead:
                 self._start_again(dead, restarts)
             if time.monotonic() >= next_look:
@@ -124,28 +144,27 @@ class Supervisor:
                     raise Stopped
             time.sleep(_TICK)
 
-    def _start_again(self, dead: list[Broker | Worker], restarts: _Restarts) -> None:
+    def _start_again(self, dead: list[Service], restarts: _Restarts) -> None:
         began = time.monotonic()
         self._record = replace(self._record, phase=Phase.STARTING)
         for part in dead:
-            self._say(f"the {part.name} has died, see {part.config.log}; starting it again")
+            self._say(f"{part.ending()}; starting it again")
             restarts.wait()
             self._start_part(part)
         try:
-            for part in dead:
-                part.wait_ready(READY_TIMEOUT)
+            wait_ready((self._broker, self._worker), READY_TIMEOUT)
         except StartError as error:
             self._say(str(error))
         else:
             self._ready(time.monotonic() - began)
 
-    def _start_part(self, part: Broker | Worker) -> None:
+    def _start_part(self, part: Service) -> None:
         with self._signals.deferred():
             part.start()
             if part.pid is not None:
                 self._note(part, part.pid)
 
-    def _note(self, part: Broker | Worker, pid: int) -> None:
+    def _note(self, part: Service, pid: int) -> None:
         try:
             process = ProcessRef.of(pid)
         except ProcessLookupError:
@@ -171,6 +190,10 @@ class Supervisor:
     def _end(self) -> None:
         self._record = replace(self._record, phase=Phase.STOPPING)
         self._write()
+        self._stop_both()
+
+    def _stop_both(self) -> None:
+        # The worker commits its offsets while it stops: it goes first.
         self._worker.stop()
         self._broker.stop()
 

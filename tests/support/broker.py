@@ -8,6 +8,7 @@ from pathlib import Path
 from runtime.embedded import ports
 from runtime.embedded.broker import Broker, BrokerConfig
 from runtime.embedded.java import find_java
+from runtime.embedded.service import wait_ready
 
 
 class KafkaBroker:
@@ -51,11 +52,11 @@ class EmbeddedBroker(KafkaBroker):
 
     @property
     def log(self) -> Path:
-        return self._broker.config.log
+        return self._broker.log
 
     def start(self, timeout: float = 60.0) -> None:
         self._broker.start()
-        self._broker.wait_ready(timeout)
+        wait_ready((self._broker,), timeout)
 
     def kill(self) -> None:
         """SIGKILL."""

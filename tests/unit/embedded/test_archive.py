@@ -11,6 +11,7 @@ from runtime.embedded.paths import cache_folder
 from tests.support.broker import EmbeddedBroker
 
 
+@pytest.mark.slow
 def test_written_by_the_first_that_ends_well(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     jars = cache_folder() / "jars"
     jars.mkdir(parents=True, exist_ok=True)

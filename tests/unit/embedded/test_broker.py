@@ -11,6 +11,7 @@ from runtime.embedded import ports
 from runtime.embedded.broker import Broker, BrokerConfig
 from runtime.embedded.errors import StartError
 from runtime.embedded.java import find_java
+from runtime.embedded.service import wait_ready
 from tests.support.broker import EmbeddedBroker
 
 
@@ -34,7 +35,7 @@ def test_unusable_port_is_named(tmp_path: Path, own_broker: EmbeddedBroker) -> N
     try:
         second.start()
         with pytest.raises(StartError, match=r"ended with code 1: .*in use"):
-            second.wait_ready(30)
+            wait_ready((second,), 30)
     finally:
         second.stop()
 
