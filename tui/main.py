@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from io import TextIOWrapper
 from typing import Any
 
 from tui.errors import BROKEN_PIPE, FAILED, INTERRUPTED, HeadraceError, UsageError
@@ -33,6 +34,7 @@ exit codes of scripts: 0 done, 1 refused or failed, 2 usage, 3 not found, 4 conf
 
 def main() -> int:
     """The whole process; never a Python trace for what a user or a cluster can do wrong."""
+    _never_choke()
     try:
         code = run(sys.argv[1:])
         sys.stdout.flush()
@@ -56,6 +58,13 @@ def main() -> int:
             raise
         print(f"headrace: internal error: {error!r} (HEADRACE_TRACE=1 shows where)", file=sys.stderr)
         return FAILED
+
+
+def _never_choke() -> None:
+    """Names and offsets may hold what the streams' encoding cannot say: it is escaped (in JSON as JSON does)."""
+    for stream, errors in ((sys.stdin, "surrogateescape"), (sys.stdout, "backslashreplace")):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors=errors)
 
 
 def run(words: Sequence[str]) -> int:

@@ -69,12 +69,3 @@ class Notice:
     message: str
     connector: str = ""
     task: int | None = None
-
-
-@dataclass(slots=True)
-class Ledger:
-    """The store's own state: raw answers beside what was made of them, so that what did not change is not made anew."""
-
-    raw: dict[str, object] = field(default_factory=dict)
-    connectors: dict[str, Connector] = field(default_factory=dict)
-    since: dict[str, float] = field(default_factory=dict)

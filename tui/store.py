@@ -13,14 +13,14 @@ import random
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import aclosing, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
 from tui import model, sse
 from tui.client import Connect
 from tui.errors import HeadraceError, Refused, TimedOut, Unreachable
-from tui.snapshot import Diff, Ledger, Link, LinkState, Notice, Snapshot
+from tui.snapshot import Diff, Link, LinkState, Notice, Snapshot
 
 Lines = Callable[[str, str], AsyncGenerator[str, None]]  # (path, last event id) → lines of an event stream
 Subscriber = Callable[[Snapshot, Diff], None]
@@ -39,6 +39,15 @@ class Pace:
     gather: float = 0.05  # events within it reach subscribers as one difference
 
 
+@dataclass(slots=True)
+class _Ledger:
+    """The store's own state: raw answers beside what was made of them, so that what did not change is not made anew."""
+
+    raw: dict[str, object] = field(default_factory=dict)
+    connectors: dict[str, model.Connector] = field(default_factory=dict)
+    since: dict[str, float] = field(default_factory=dict)
+
+
 class Store:
     """Watches one cluster while `run` runs. Subscribers are called on its event loop."""
 
@@ -54,7 +63,7 @@ class Store:
     ) -> None:
         self.connect, self.lines, self.pace = connect, lines, pace
         self._clock, self._sleep, self._chance = clock, sleep, chance
-        self._ledger = Ledger()
+        self._ledger = _Ledger()
         self._subscribers: list[Subscriber] = []
         self._listeners: list[Callable[[Notice], None]] = []
         self._wake = asyncio.Event()

@@ -126,6 +126,12 @@ def test_only_data_goes_to_standard_output(console: Console, stopped: str) -> No
     assert "\x1b" not in said.out + said.err
 
 
+def test_waiting_for_several(console: Console, stopped: str) -> None:
+    assert console(f"wait '{stopped}' 'gr*' STOPPED -o name").out == f"{stopped}\n"
+    late = console(f"wait '{stopped}' nope STOPPED --timeout 200ms", code=6)
+    assert late.err.splitlines()[-1] == "headrace: 1 of 2 failed"
+
+
 def test_interrupted_while_waiting(console: Console, stopped: str) -> None:
     command = [sys.executable, "-m", "tui.main", console.url, "-c", f"wait '{stopped}' RUNNING --timeout 60s"]
     with subprocess.Popen(command, env=console.environ, stderr=subprocess.PIPE, text=True) as process:

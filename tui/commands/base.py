@@ -39,10 +39,9 @@ class Context:
         confirm: Callable[[str], bool] = lambda question: True,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._dial, self._profile, self._connect = dial, profile, None
+        self._dial, self._profile = dial, profile
+        self._connect: Connect | None = None
         self.profiles, self.narrate, self.read, self.confirm, self.clock = profiles, narrate, read, confirm, clock
-
-    _connect: Connect | None
 
     @property
     def connect(self) -> Connect:

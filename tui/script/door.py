@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -110,20 +111,16 @@ def _colour() -> bool:
     return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
-class _ends_on_sigterm:
-    """SIGTERM unwinds like ^C, so that the embedded cluster is let go; a test or a thread keeps its own handler."""
+@contextmanager
+def _ends_on_sigterm() -> Iterator[None]:
+    """SIGTERM unwinds as ^C does, so that the embedded cluster is let go."""
+    import signal
 
-    def __enter__(self) -> None:
-        import signal
-        import threading
+    def leave(number: int, frame: object) -> None:
+        raise SystemExit(128 + number)
 
-        def leave(number: int, frame: object) -> None:
-            raise SystemExit(128 + number)
-
-        self._restore: Callable[[], object] = lambda: None
-        if threading.current_thread() is threading.main_thread():
-            before = signal.signal(signal.SIGTERM, leave)
-            self._restore = lambda: signal.signal(signal.SIGTERM, before)
-
-    def __exit__(self, *error: object) -> None:
-        self._restore()
+    before = signal.signal(signal.SIGTERM, leave)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)

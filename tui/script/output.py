@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -44,7 +45,8 @@ def plain(text: str, lines: bool = False) -> str:
 
 
 def _json(value: Any, indent: int | None = None) -> str:
-    return json.dumps(value, indent=indent, ensure_ascii=False, separators=None if indent else (",", ":"))
+    ascii_only = not (sys.stdout.encoding or "").lower().startswith("utf")
+    return json.dumps(value, indent=indent, ensure_ascii=ascii_only, separators=None if indent else (",", ":"))
 
 
 def _yaml(value: Any) -> str:

@@ -14,6 +14,7 @@ from tui.client import drive
 from tui.commands.base import Command, Context, execute
 from tui.commands.result import Result, common_code
 from tui.errors import DONE, USAGE, HeadraceError, UsageError
+from tui.model import Verdict
 from tui.script.grammar import parse
 from tui.script.output import plain, render
 
@@ -53,17 +54,21 @@ class Printer:
             line = f"{outcome.name}: {outcome.message}"
             if outcome.failed:
                 self.say(f"headrace: {where}{': ' if where else ''}{line}")
-            elif outcome.verdict is None:
-                self.say(line) if not printed else None
-            else:
-                if not printed:  # the server's own words are data
-                    sys.stdout.write(plain(line) + "\n")
-                    sys.stdout.flush()
-                if outcome.verdict.by_hand:
-                    self.say(f"{outcome.name}: {outcome.verdict.by_hand}")
+            elif outcome.verdict is not None:
+                self._verdict(outcome.name, outcome.verdict, printed)
+            elif not printed:
+                self.say(line)
         failed = sum(outcome.failed for outcome in result.outcomes)
         if failed and len(result.outcomes) > 1:
             self.say(f"headrace: {failed} of {len(result.outcomes)} failed")
+
+    def _verdict(self, name: str, verdict: Verdict, printed: bool) -> None:
+        """The server's own words are data; what they leave to do by hand is not."""
+        if not printed:
+            sys.stdout.write(plain(f"{name}: {verdict.message}") + "\n")
+            sys.stdout.flush()
+        if verdict.by_hand:
+            self.say(f"{name}: {verdict.by_hand}")
 
     @property
     def exit_code(self) -> int:

@@ -74,7 +74,7 @@ def test_after_two_dashes_all_is_a_name() -> None:
 def test_states_and_times_in_any_case() -> None:
     command = parse("wait a running --timeout 1.5m")
     assert isinstance(command, Wait)
-    assert (command.state, command.timeout) == ("RUNNING", 90.0)
+    assert (command.names, command.state, command.timeout) == (("a",), "RUNNING", 90.0)
     restart = parse("restart a -t failed")
     assert isinstance(restart, Restart)
     assert restart.tasks == "FAILED"
@@ -95,8 +95,9 @@ def test_offsets_as_json_unquoted() -> None:
         ("patch", "patch what? One of offset"),
         ("stop", "NAME missing"),
         ("wait a", "STATE missing"),
+        ("wait a RUNNING b", "'b' is none of"),
         ("wait a SLEEPING", "'SLEEPING' is none of"),
-        ("wait a RUNNING b", "too many words: b"),
+        ("describe a b", "too many words: b"),
         ("wait a RUNNING --timeout soon", "is not a time"),
         ("get connectors -o xml", "'xml' is none of"),
         ("get connectors --nope", "unknown option --nope"),

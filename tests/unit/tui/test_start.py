@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -19,8 +20,16 @@ def run(tmp_path: Path) -> Run:
     def run(*words: str, stdin: str = "", **environ: str) -> subprocess.CompletedProcess[str]:
         clean = {key: value for key, value in os.environ.items() if not key.startswith("HEADRACE_")}
         env = {**clean, "XDG_CONFIG_HOME": str(tmp_path), **environ}
-        command = [sys.executable, "-m", "tui.main", *words]
-        return subprocess.run(command, input=stdin, env=env, capture_output=True, text=True, check=False, timeout=30)
+        return subprocess.run(
+            [sys.executable, "-m", "tui.main", *words],
+            input=stdin,
+            env=env,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            check=False,
+            timeout=30,
+        )
 
     return run
 
@@ -107,3 +116,12 @@ def test_a_full_disk_is_named() -> None:
         done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False, timeout=30)
     assert done.returncode == 1
     assert done.stderr == "headrace: standard output: No space left on device\n"
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
+def test_any_text_can_be_printed(run: Run, encoding: str) -> None:
+    """Surrogates stand for bytes that were never UTF-8; JSON stays JSON under every encoding."""
+    name = "ü 日本 \U0001f600"
+    done = run("-c", f"config set-context '{name}' http://h:1", "get contexts -o json", PYTHONIOENCODING=encoding)
+    assert (done.returncode, json.loads(done.stdout)[0]["name"]) == (0, name)
+    assert run("-c", "get contexts", PYTHONIOENCODING=encoding).returncode == 0

@@ -1,0 +1,102 @@
+"""The console's store on real workers: live on ours, polling on Apache's, and through the loss of one."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.support.broker import KafkaBroker, unique
+from tests.support.workers import WorkerProcess
+from tui.client import Connect
+from tui.snapshot import Diff, LinkState, Snapshot
+from tui.store import Pace, Store
+from tui.wire.endpoint import Endpoint
+from tui.wire.evented import Evented
+
+QUICK = Pace(interval=0.2, first_retry=0.1, longest_retry=0.5)
+
+
+class Watch:
+    """A running store, and waiting for what it shows."""
+
+    def __init__(self, url: str) -> None:
+        transport = Evented(Endpoint(url))
+        self.connect = Connect(transport)
+        self.store = Store(self.connect, transport.lines, pace=QUICK)
+        self.store.subscribe(self._hear)
+        self._news = asyncio.Event()
+
+    def _hear(self, snapshot: Snapshot, diff: Diff) -> None:
+        self._news.set()
+
+    async def until(self, condition: Callable[[Snapshot], bool], within: float = 30.0) -> Snapshot:
+        async with asyncio.timeout(within):
+            while not condition(self.store.snapshot):
+                self._news.clear()
+                await self._news.wait()
+        return self.store.snapshot
+
+
+@asynccontextmanager
+async def watching(url: str) -> AsyncIterator[Watch]:
+    watch = Watch(url)
+    task = asyncio.create_task(watch.store.run())
+    try:
+        yield watch
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        await watch.connect.close()
+
+
+async def _life(watch: Watch, topic: str, file: Path) -> None:
+    """A connector's life, as it is seen."""
+    name = unique("seen")
+    config = {"connector.class": "FileStreamSource", "file": str(file), "topic": topic, "tasks.max": "1"}
+    await watch.connect.create({"name": name, "config": config})
+    snapshot = await watch.until(lambda now: name in now.connectors and now.connectors[name].is_in("RUNNING"))
+    assert snapshot.connectors[name].cls == "FileStreamSource"
+    await watch.connect.stop(name)
+    snapshot = await watch.until(lambda now: now.connectors[name].is_in("STOPPED"))
+    assert name in snapshot.since, "a change that was seen has its time"
+    await watch.connect.delete(name)
+    await watch.until(lambda now: name not in now.connectors)
+
+
+async def test_on_java_it_polls(java_connect: WorkerProcess, broker: KafkaBroker, tmp_path: Path) -> None:
+    async with watching(java_connect.url) as watch:
+        await watch.until(lambda now: now.link.state is LinkState.POLLING)
+        await _life(watch, broker.create_topic(), tmp_path / "in")
+
+
+async def test_on_ours_it_is_live_and_survives_the_worker(
+    worker: Callable[..., WorkerProcess], broker: KafkaBroker, tmp_path: Path
+) -> None:
+    process = worker()
+    async with watching(process.url) as watch:
+        await watch.until(lambda now: now.link.state is LinkState.LIVE)
+        await _life(watch, broker.create_topic(), tmp_path / "in")
+        config = {"connector.class": "FileStreamSource", "file": "/none", "topic": broker.create_topic()}
+        await watch.connect.create({"name": "stays", "config": config})
+        await watch.until(lambda now: "stays" in now.connectors)
+
+        await asyncio.to_thread(process.kill)
+        lost = await watch.until(lambda now: now.link.state is LinkState.LOST)
+        assert "stays" in lost.connectors, "nothing is forgotten"
+        assert "next try in" in lost.link.text(lost.link.heard_at or 0.0)
+        await asyncio.to_thread(process.start)
+        back = await watch.until(lambda now: now.link.state is LinkState.LIVE)
+        assert "stays" in back.connectors
+
+
+async def test_nobody_there_is_no_end() -> None:
+    async with watching("http://127.0.0.1:1") as watch:
+        lost = await watch.until(lambda now: now.link.state is LinkState.LOST)
+        assert lost.link.heard_at is None
+        assert "no answer yet" in lost.link.text(0.0)
+        with pytest.raises(TimeoutError):
+            await watch.until(lambda now: now.link.state is not LinkState.LOST, within=0.5)
