@@ -10,10 +10,11 @@ import os
 import signal
 import socket
 import time
+import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from runtime.engine.channel import Message
+from runtime.engine.channel import ChannelError, Message
 from runtime.engine.keeper import DriverKeeper
 from runtime.engine.lease import stack_file
 from runtime.engine.roster import Link, Roster, Task
@@ -180,7 +181,16 @@ class SparkEngine:
 
     def _place(self) -> None:
         for task, link in self._roster.placements():
-            link.send({"op": "start", "spec": task.spec})
+            try:
+                link.send({"op": "start", "spec": task.spec})
+            except (ChannelError, TypeError, ValueError):  # too long, or not JSON
+                self._refuse(task, link, traceback.format_exc())
+
+    def _refuse(self, task: Task, link: Link, trace: str) -> None:
+        del link.tasks[task.key]
+        task.ended.set()
+        tell = self._listener.task_state  # later: the herder is just starting it
+        asyncio.get_running_loop().call_soon(tell, task.spec.id, task.spec.epoch, State.FAILED, trace)
 
     def _await_missing(self) -> None:
         """Slots are missing that will be back in a moment; those that are there take everything after it."""

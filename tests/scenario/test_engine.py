@@ -10,6 +10,7 @@ import statistics
 import sys
 import time
 from collections.abc import AsyncIterator, Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -113,6 +114,20 @@ async def test_a_failure_is_reported_with_its_trace_and_touches_nobody(rig: Rig)
     assert "ValueError: the task has failed as told" in rig.heard.trace(TaskId("bad", 0))
     assert not rig.heard.lost
     assert all(rig.slot_of(task) for task in neighbours)
+
+
+async def test_a_specification_that_cannot_travel_is_a_failed_task(rig: Rig) -> None:
+    spec = replace(task_spec("odd"), producer={"stats_cb": print})
+    rig.engine.start_task(spec)
+    await until(lambda: rig.heard.has(spec.id, 1, State.FAILED))
+    assert "does not travel" in rig.heard.trace(spec.id)
+    assert await rig.engine.stop_task(spec.id, 1.0)
+
+
+async def test_a_task_that_ends_unasked_is_a_failed_task(rig: Rig) -> None:
+    task = await rig.running("short", behaviour="end")
+    await until(lambda: rig.heard.has(task, 1, State.FAILED))
+    assert "nobody had stopped it" in rig.heard.trace(task)
 
 
 async def test_a_flood_of_log_lines_is_cut_and_counted(rig: Rig) -> None:

@@ -12,7 +12,8 @@ from runtime.vocabulary import State
 
 
 class ScriptedRunner:
-    """`behaviour`: idle, fail, exit, hog (never lets go of the interpreter), deaf (to stop), leak (to revoke too)."""
+    """`behaviour`: idle, end, fail, exit, talk, flood, hog (never lets go of the interpreter), deaf (to stop),
+    hang (in stop), leak (deaf to revoke too)."""
 
     def __init__(self, spec: TaskSpec, host: SlotHost) -> None:
         self._spec = spec
@@ -58,6 +59,9 @@ class ScriptedRunner:
 
     def _exit(self) -> None:
         raise SystemExit(3)
+
+    def _end(self) -> None:
+        """Nothing to do."""
 
     def _talk(self) -> None:
         logging.getLogger("plugin").info("hello from a plugin")
