@@ -1,5 +1,6 @@
 # Everything starts here: `make run` and `make test` set up what they need.
-PYTHON ?= python3
+PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; do \
+    $$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
 VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.ready
@@ -9,8 +10,8 @@ STAMP  := $(VENV)/.ready
 setup: $(STAMP)
 
 $(STAMP): pyproject.toml .ci/constraints.txt
-	@$(PYTHON) -c 'import sys; sys.exit("Headrace needs Python 3.11 or newer, this is " + sys.version.split()[0]) if sys.version_info < (3, 11) else None'
-	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@test -n "$(PYTHON)" || { echo "Headrace needs Python 3.11 or newer: install it, or name it with make PYTHON=…" >&2; exit 1; }
+	@$(BIN)/python -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv --clear $(VENV)
 	@echo "installing Headrace and its test tools into $(VENV) (PySpark is large: about a minute)"
 	@$(BIN)/python -m pip install -q --disable-pip-version-check -c .ci/constraints.txt -e '.[runtime,dev]'
 	@touch $@
