@@ -99,7 +99,8 @@ class TopicLogs:
         latest = OffsetSpec.latest()  # type: ignore[no-untyped-call]
         asked = {TopicPartition(t, p): latest for t, p in self._positions if t == topic}
         while True:
-            futures = self._admin_client().list_offsets(
+            admin = self._admin_client()  # held: a client that goes takes its unanswered requests with it
+            futures = admin.list_offsets(
                 asked, isolation_level=IsolationLevel.READ_COMMITTED, request_timeout=self._timeout
             )
             try:

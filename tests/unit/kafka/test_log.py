@@ -164,6 +164,7 @@ async def test_outage_is_told_and_survived(recorder: Make, own_broker: EmbeddedB
     await _until(lambda: one.logs.available and one.values("config")[-1:] == [b"late"])
     assert one.values("config") == [b"before", *(b"%d" % n for n in range(50)), b"late"]
     await one.config.write(b"k", b"after")
+    await one.offset.read_to_end()
 
 
 async def test_closing_answers_those_who_wait(recorder: Make) -> None:

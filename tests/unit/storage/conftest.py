@@ -1,0 +1,66 @@
+"""Stores on storage topics of a test's own."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass
+
+import pytest
+
+from runtime.kafka.log import LogRecord, TopicLogs, TopicSpec
+from runtime.storage.configs import ConfigStore
+from runtime.storage.offsets import OffsetStore
+from runtime.storage.statuses import StatusStore
+from tests.support.broker import KafkaBroker, unique
+
+
+@dataclass
+class Stores:
+    """One worker's stores; `raw` writes and `seen` reads records as they are."""
+
+    prefix: str
+    logs: TopicLogs
+    configs: ConfigStore
+    offsets: OffsetStore
+    statuses: StatusStore
+
+    async def raw(self, kind: str, *records: tuple[bytes, bytes | None]) -> None:
+        """As another worker would write them."""
+        await self.logs._write(f"{self.prefix}-{kind}", records)
+
+    async def seen(self, kind: str) -> list[tuple[bytes | None, bytes | None]]:
+        """Every record of a topic, in order for each key."""
+        found: list[LogRecord] = []
+        logs = TopicLogs(self.logs._settings)
+        logs.open(_spec(self.prefix, kind), found.extend)
+        await logs.start()
+        await logs.close()
+        return [(r.key, r.value) for r in found]
+
+
+def _spec(prefix: str, kind: str) -> TopicSpec:
+    partitions = {"configs": 1, "offsets": 25, "status": 5}[kind]
+    return TopicSpec(f"{prefix}-{kind}", partitions, 1, kind, single=partitions == 1)
+
+
+MakeStores = Callable[..., Awaitable[Stores]]
+
+
+@pytest.fixture
+async def stores(broker: KafkaBroker) -> AsyncIterator[MakeStores]:
+    """Opens stores: `await stores()` on new topics, `await stores(prefix)` on those of another worker."""
+    made: list[Stores] = []
+
+    async def make(prefix: str | None = None) -> Stores:
+        prefix = prefix or unique("stores")
+        logs = TopicLogs({"bootstrap.servers": broker.bootstrap})
+        configs = ConfigStore(logs, _spec(prefix, "configs"))
+        offsets = OffsetStore(logs, _spec(prefix, "offsets"))
+        statuses = StatusStore(logs, _spec(prefix, "status"), clock=lambda: 1.5)
+        made.append(Stores(prefix, logs, configs, offsets, statuses))
+        await logs.start()
+        return made[-1]
+
+    yield make
+    for one in made:
+        await one.logs.close()

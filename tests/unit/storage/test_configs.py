@@ -1,0 +1,170 @@
+"""The config store on a real broker."""
+
+from __future__ import annotations
+
+import pytest
+
+from runtime.storage.configs import RestartRequest
+from runtime.vocabulary import TargetState
+from tests.unit.storage.conftest import MakeStores
+
+CONFIG = {"connector.class": "FileStreamSource", "name": "c"}
+
+
+async def test_a_connectors_life(stores: MakeStores) -> None:
+    one = await stores()
+    changes: list[str] = []
+    one.configs.on_change = changes.append
+    assert one.configs.connector("c") is None
+    await one.configs.put_connector("c", CONFIG)
+    stored = one.configs.connector("c")
+    assert stored is not None
+    assert (stored.config, stored.target, stored.tasks) == (CONFIG, TargetState.STARTED, ())
+    await one.configs.put_tasks("c", [{"task": "0"}, {"task": "1"}])
+    await one.configs.put_target_state("c", TargetState.PAUSED)
+    changed = one.configs.connector("c")
+    assert changed is not None
+    assert (changed.target, changed.tasks) == (TargetState.PAUSED, ({"task": "0"}, {"task": "1"}))
+    assert stored.tasks == ()  # a snapshot
+    await one.configs.put_tasks("c", [])
+    await one.configs.put_target_state("c", TargetState.STOPPED)
+    again = (await stores(one.prefix)).configs.connector("c")
+    assert again == one.configs.connector("c")
+    assert again is not None
+    assert (again.target, again.tasks) == (TargetState.STOPPED, ())
+    await one.configs.remove_connector("c")
+    assert one.configs.connector("c") is None
+    assert one.configs.names() == []
+    assert set(changes) == {"c"}
+
+
+async def test_initial_state_holds_from_the_start(stores: MakeStores) -> None:
+    """Nobody ever sees the connector without it."""
+    one = await stores()
+    seen: list[TargetState] = []
+
+    def look(name: str) -> None:
+        stored = one.configs.connector(name)
+        if stored is not None:
+            seen.append(stored.target)
+
+    one.configs.on_change = look
+    await one.configs.put_connector("c", CONFIG, TargetState.STOPPED)
+    assert set(seen) == {TargetState.STOPPED}
+
+
+async def test_target_state_does_not_survive_deletion(stores: MakeStores) -> None:
+    one = await stores()
+    await one.configs.put_connector("c", CONFIG, TargetState.PAUSED)
+    await one.configs.remove_connector("c")
+    await one.configs.put_connector("c", CONFIG)
+    stored = one.configs.connector("c")
+    assert stored is not None
+    assert stored.target is TargetState.STARTED
+
+
+async def test_old_target_states(stores: MakeStores) -> None:
+    """Workers before 3.5 wrote no state.v2."""
+    one = await stores()
+    await one.configs.put_connector("c", CONFIG)
+    await one.raw("configs", (b"target-state-c", b'{"state":"PAUSED"}'))
+    stored = one.configs.connector("c")
+    assert stored is not None
+    assert stored.target is TargetState.PAUSED
+
+
+async def test_incomplete_task_sets_do_not_count(stores: MakeStores) -> None:
+    """What compaction may leave: a commit whose task records were replaced by later, uncommitted ones."""
+    one = await stores()
+    await one.configs.put_connector("c", CONFIG)
+    await one.raw(
+        "configs",
+        (b"task-c-1", b'{"properties":{"n":"1"}}'),
+        (b"commit-c", b'{"tasks":2}'),
+        (b"task-c-0", b'{"properties":{"n":"new"}}'),
+    )
+    stored = one.configs.connector("c")
+    assert stored is not None
+    assert stored.inconsistent
+    assert stored.tasks == ()
+    await one.configs.put_tasks("c", [{"n": "0"}])
+    stored = one.configs.connector("c")
+    assert stored is not None
+    assert not stored.inconsistent
+    assert stored.tasks == ({"n": "0"},)
+
+
+async def test_task_records_of_a_deleted_connector_do_not_come_back(stores: MakeStores) -> None:
+    """Compacted: the deletion is gone, for the name was used again, but the old tasks are still there."""
+    one = await stores()
+    await one.raw(
+        "configs",
+        (b"task-c-0", b'{"properties":{"n":"old"}}'),
+        (b"commit-c", b'{"tasks":1}'),
+        (b"target-state-c", b'{"state":"PAUSED","state.v2":"STOPPED"}'),
+        (b"connector-c", b'{"properties":{"name":"c"}}'),
+    )
+    stored = one.configs.connector("c")
+    assert stored is not None
+    assert stored.tasks == ()
+
+
+async def test_names_with_dashes_and_other_letters(stores: MakeStores) -> None:
+    one = await stores()
+    for name in ("a-1", "task-b-0", "connector-x", "grün 日本", "a/b"):
+        await one.configs.put_connector(name, {"name": name})
+        await one.configs.put_tasks(name, [{"of": name}])
+        stored = one.configs.connector(name)
+        assert stored is not None
+        assert stored.tasks == ({"of": name},)
+    assert len(one.configs.names()) == 5
+
+
+async def test_other_records_are_kept(stores: MakeStores) -> None:
+    one = await stores()
+    restarts: list[RestartRequest] = []
+    one.configs.on_restart = restarts.append
+    await one.configs.put_restart("c", True, False)
+    await one.raw(
+        "configs",
+        (b"session-key", b'{"key":"M5yv","algorithm":"HmacSHA256","creation-timestamp":1}'),
+        (b"tasks-fencing-c", b'{"task-count":3}'),
+        (b"logger-cluster-org.x", b'{"level":"DEBUG"}'),
+    )
+    assert restarts == [RestartRequest("c", True, False)]
+    assert one.configs.session_key == {"key": "M5yv", "algorithm": "HmacSHA256", "creation-timestamp": 1}
+    assert one.configs.fencing_counts == {"c": 3}
+    assert one.configs.logger_levels == {"org.x": "DEBUG"}
+    assert one.configs.names() == []
+
+
+@pytest.mark.parametrize(
+    "key, value",
+    [
+        (b"connector-c", b"no json"),
+        (b"connector-c", b"[]"),
+        (b"connector-c", b'{"no":"properties"}'),
+        (b"connector-c", b"\xff\xfe"),
+        (b"connector-", b'{"properties":{}}'),
+        (b"target-state-c", b'{"state":"ASLEEP"}'),
+        (b"target-state-c", b"{}"),
+        (b"task-c", b'{"properties":{}}'),
+        (b"task-c-x", b'{"properties":{}}'),
+        (b"task-c-0", None),
+        (b"commit-c", b'{"tasks":-1}'),
+        (b"commit-c", b'{"tasks":"1"}'),
+        (b"commit-c", None),
+        (b"who-knows", b"{}"),
+        (b"\xff", b"{}"),
+        (b"", b"{}"),
+    ],
+)
+async def test_malformed_records_are_skipped_and_named(
+    stores: MakeStores, caplog: pytest.LogCaptureFixture, key: bytes, value: bytes | None
+) -> None:
+    one = await stores()
+    await one.configs.put_connector("c", CONFIG)
+    before = one.configs.connector("c")
+    await one.raw("configs", (key, value))
+    assert one.configs.connector("c") == before
+    assert f"offset 1 of {one.prefix}-configs-0" in caplog.text

@@ -1,0 +1,171 @@
+"""The status store on a real broker, and the order of optimistic writes without one."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from runtime.kafka.errors import KafkaProblem
+from runtime.kafka.log import LogRecord, Written
+from runtime.storage.optimistic import Optimistic
+from runtime.storage.statuses import Status
+from runtime.vocabulary import State, TaskId
+from tests.unit.storage.conftest import MakeStores
+
+RUNNING = Status(State.RUNNING, None, "127.0.0.1:8083", 3, "4.3.0")
+FAILED = Status(State.FAILED, "a trace\n\tat x", "127.0.0.1:8083", 3, None)
+
+
+async def test_writes_show_at_once_and_to_the_next_worker(stores: MakeStores) -> None:
+    one = await stores()
+    one.statuses.put_connector("c", RUNNING)
+    one.statuses.put_task(TaskId("c", 0), FAILED)
+    one.statuses.put_task(TaskId("d-1", 12), RUNNING)
+    one.statuses.put_topic(TaskId("c", 0), "t")
+    assert one.statuses.connector_status("c") == RUNNING
+    assert one.statuses.task_statuses("c") == {0: FAILED}
+    assert one.statuses.topics("c") == ["t"]
+    assert one.statuses.connectors() == ["c", "d-1"]
+    await one.logs.close()
+    two = await stores(one.prefix)
+    assert two.statuses.connector_status("c") == RUNNING
+    assert two.statuses.task_statuses("c") == {0: FAILED}
+    assert two.statuses.task_statuses("d-1") == {12: RUNNING}
+    assert two.statuses.topics("c") == ["t"]
+
+
+async def test_removal(stores: MakeStores) -> None:
+    one = await stores()
+    one.statuses.put_connector("c", RUNNING)
+    one.statuses.put_task(TaskId("c", 0), RUNNING)
+    one.statuses.put_topic(TaskId("c", 0), "t")
+    one.statuses.remove_task(TaskId("c", 0))
+    one.statuses.reset_topics("c")
+    one.statuses.remove_connector("c")
+    await one.logs.close()
+    for store in (one.statuses, (await stores(one.prefix)).statuses):
+        assert store.connector_status("c") is None
+        assert store.task_statuses("c") == {}
+        assert store.topics("c") == []
+        assert store.connectors() == []
+
+
+async def test_the_last_of_many_writes_stays(stores: MakeStores) -> None:
+    """What is read back on the way is older than what was written meanwhile."""
+    one = await stores()
+    for n in range(500):
+        state = State.RUNNING if n % 2 else State.PAUSED
+        one.statuses.put_connector("c", Status(state, None, "w", n))
+        shown = one.statuses.connector_status("c")
+        assert shown is not None
+        assert shown.generation == n
+        await asyncio.sleep(0)
+    await one.raw("status", (b"status-task-c-0", None))
+    shown = one.statuses.connector_status("c")
+    assert shown is not None
+    assert shown.generation == 499
+
+
+async def test_what_others_write_is_news(stores: MakeStores) -> None:
+    one, two = await stores(), None
+    two = await stores(one.prefix)
+    one.statuses.put_connector("c", RUNNING)
+    await one.raw("status", (b"status-connector-c", b'{"state":"PAUSED","trace":null,"worker_id":"w","generation":9}'))
+    for store in (one.statuses, two.statuses):
+        await two.logs._read_to_end(f"{two.prefix}-status")
+        assert store.connector_status("c") == Status(State.PAUSED, None, "w", 9, None)
+
+
+@pytest.mark.parametrize(
+    "key, value",
+    [
+        (b"status-connector-c", b'{"state":"ASLEEP","worker_id":"w","generation":1}'),
+        (b"status-connector-c", b'{"state":"RUNNING"}'),
+        (b"status-connector-c", b"no json"),
+        (b"status-task-c", b"{}"),
+        (b"status-topic-t", b"{}"),
+        (b"status-topic-t:connector-c", b'{"topic":"t"}'),
+        (b"status-who", b"{}"),
+    ],
+)
+async def test_malformed_records_are_skipped_and_named(
+    stores: MakeStores, caplog: pytest.LogCaptureFixture, key: bytes, value: bytes
+) -> None:
+    one = await stores()
+    await one.raw("status", (key, value))
+    assert one.statuses.connectors() == []
+    assert "Ignoring the record at offset 0" in caplog.text
+
+
+class _Line:
+    """A topic of one key in slow motion."""
+
+    def __init__(self) -> None:
+        self.value: bytes | None = None
+        self.sent: list[asyncio.Future[Written]] = []
+        self.writes = Optimistic(self._send, self._take)
+
+    def _send(self, key: bytes, value: bytes | None) -> asyncio.Future[Written]:
+        self.sent.append(asyncio.get_running_loop().create_future())
+        return self.sent[-1]
+
+    def _take(self, key: bytes, value: bytes | None) -> None:
+        self.value = value
+
+    def write(self, value: bytes | None) -> None:
+        self.writes.write(b"k", value)
+
+    def read(self, offset: int, value: bytes | None) -> None:
+        if not self.writes.superseded(LogRecord(b"k", value, 0, offset, 0)):
+            self._take(b"k", value)
+
+    async def written(self, number: int, offset: int) -> None:
+        self.sent[number].set_result((0, offset))
+        await asyncio.sleep(0)
+
+
+async def test_own_tombstone_does_not_erase_the_next_write() -> None:
+    line = _Line()
+    line.write(b"1")
+    line.write(None)
+    line.write(b"3")
+    for number in range(3):
+        await line.written(number, number)
+    for offset, value in enumerate((b"1", None, b"3")):
+        line.read(offset, value)
+        assert line.value == b"3"
+    line.read(3, b"theirs")
+    assert line.value == b"theirs"
+
+
+@pytest.mark.parametrize("theirs, shown", [(4, b"ours"), (6, b"theirs")])
+async def test_a_record_read_during_a_write_is_ordered_by_its_offset(theirs: int, shown: bytes) -> None:
+    line = _Line()
+    line.write(b"ours")
+    line.read(theirs, b"theirs")
+    assert line.value == b"ours"
+    await line.written(0, 5)
+    assert line.value == shown
+    if theirs < 5:
+        line.read(5, b"ours")
+    line.read(7, b"later")
+    assert line.value == b"later"
+
+
+async def test_read_back_before_the_acknowledgement() -> None:
+    line = _Line()
+    line.write(b"ours")
+    line.read(0, b"ours")
+    await line.written(0, 0)
+    line.read(1, b"theirs")
+    assert line.value == b"theirs"
+
+
+async def test_a_failed_write_leaves_the_topic_in_charge() -> None:
+    line = _Line()
+    line.write(b"ours")
+    line.sent[0].set_exception(KafkaProblem("no"))
+    await asyncio.sleep(0)
+    line.read(0, b"theirs")
+    assert line.value == b"theirs"
