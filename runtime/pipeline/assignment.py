@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,7 @@ from runtime.pipeline.convert_sink import Positions
 from runtime.pipeline.port import RevokedError
 
 if TYPE_CHECKING:
-    from confluent_kafka import Consumer, Message
+    from confluent_kafka import Consumer, KafkaError, Message
     from confluent_kafka import TopicPartition as KafkaPartition
 
     from runtime.api.task import SinkTask
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 _ASK = 10.0  # seconds for a question to the broker
+_TRIES = 6
 
 
 class Assignment:
@@ -42,7 +44,7 @@ class Assignment:
         self._consumer, self._context = consumer, context
         self._committed: Positions = {}
         self._paused = self._held = False
-        self._finished = False
+        self._finished = self._committing = False
         self._member = ""
         self._incremental = "cooperative" in str(spec.consumer.get("partition.assignment.strategy", ""))
 
@@ -55,10 +57,14 @@ class Assignment:
         current = self._context.positions
         current.update({tp: offset for tp, offset in positions.items() if tp in current})
 
-    def commit(self) -> None:
-        """Flush, then commit what the task allows. A flush that may succeed later rewinds to what is committed."""
+    def commit(self, in_rebalance: bool = False) -> None:
+        """Flush, then commit what the task allows. A flush that may succeed later rewinds to what is committed.
+        The answer comes later, as on_commit(), since the broker may be away for long; a rebalance waits for it."""
         current = self._context.positions
         if not current:
+            return
+        if self._committing and not in_rebalance:
+            _log.warning("The last offset commit is still on its way; the next one waits for it")
             return
         self._control.check()
         try:
@@ -73,16 +79,30 @@ class Assignment:
                 tp: offset
                 for tp, offset in allowed.items()
                 if tp in current and offset <= current[tp] and self._committed.get(tp) != offset
-            }
+            },
+            in_rebalance,
         )
+
+    def on_commit(self, error: KafkaError | None, partitions: Sequence[KafkaPartition]) -> None:
+        """The group's answer to a commit."""
+        self._committing = False
+        for p in partitions:
+            refused = error or p.error
+            if refused is not None:  # the group moved on, or the broker went away: the next commit will tell
+                _log.warning("The offset of %s-%d could not be committed now: %s", p.topic, p.partition, refused.str())
+            else:
+                self._committed[TopicPartition(p.topic, p.partition)] = p.offset
 
     def finish(self) -> None:
         """Flush, commit and close for the last time; what goes wrong is logged, since the task ends anyway."""
         self._finished = True
         if self._control.revoked:
             return
+        deadline = time.monotonic() + self._spec.flush_timeout
         try:
+            self._await_commit(deadline)
             self.commit()
+            self._await_commit(deadline)
         except RevokedError:
             raise
         except Exception as error:
@@ -129,19 +149,31 @@ class Assignment:
         if running:
             self._consumer.resume([_kafka(tp) for tp in running])
 
-    def _commit(self, offsets: Mapping[TopicPartition, int]) -> None:
+    def _commit(self, offsets: Mapping[TopicPartition, int], wait: bool) -> None:
         from confluent_kafka import KafkaException
 
         if not offsets:
             return
+        partitions = [_kafka(tp, offset) for tp, offset in offsets.items()]
         try:
-            self._consumer.commit(offsets=[_kafka(tp, offset) for tp, offset in offsets.items()], asynchronous=False)
-        except KafkaException as error:  # the group moved on, or the broker is away: the next commit will tell
-            _log.warning("Offsets could not be committed now: %s", error.args[0].str())
-        else:
-            self._committed.update(offsets)
+            if wait:
+                self.on_commit(None, self._consumer.commit(offsets=partitions, asynchronous=False) or [])
+            else:
+                self._consumer.commit(offsets=partitions, asynchronous=True)
+                self._committing = True
+        except KafkaException as error:
+            self.on_commit(error.args[0], partitions)
+
+    def _await_commit(self, deadline: float) -> None:
+        """Poll for the answer; what else comes now is not put any more."""
+        while self._committing and time.monotonic() < deadline:
+            self._consumer.poll(0.05)
+        if self._committing:
+            _log.error("Offsets could not be committed within %.1f s", self._spec.flush_timeout)
 
     def _on_assign(self, consumer: Consumer, partitions: list[KafkaPartition]) -> None:
+        if self._finished:
+            return
         resolved = self._resolve(consumer, partitions)
         (consumer.incremental_assign if self._incremental else consumer.assign)(resolved)
         new = {TopicPartition(p.topic, p.partition): p.offset for p in resolved}
@@ -157,7 +189,7 @@ class Assignment:
         if self._finished:
             return
         try:
-            self.commit()
+            self.commit(in_rebalance=True)
         finally:
             self._close(partitions)
 
@@ -175,7 +207,18 @@ class Assignment:
             self._context.paused.discard(tp)
 
     def _resolve(self, consumer: Consumer, partitions: list[KafkaPartition]) -> list[KafkaPartition]:
-        """Where to begin in each: at the committed offset, else where auto.offset.reset says."""
+        """Where to begin in each; the broker is asked again when it does not answer at once."""
+        from confluent_kafka import KafkaException
+
+        for _ in range(_TRIES - 1):
+            try:
+                return self._ask(consumer, partitions)
+            except KafkaException as error:
+                _log.warning("Committed offsets could not be read, trying again: %s", error.args[0].str())
+        return self._ask(consumer, partitions)
+
+    def _ask(self, consumer: Consumer, partitions: list[KafkaPartition]) -> list[KafkaPartition]:
+        """At the committed offset, else where auto.offset.reset says."""
         if not partitions:
             return []
         committed = consumer.committed(partitions, timeout=_ASK)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+import threading
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from runtime.api.errors import ConnectError
+from runtime.pipeline.client_log import ClientLog
 
 if TYPE_CHECKING:
     from confluent_kafka import Consumer, KafkaError, Message
+    from confluent_kafka import TopicPartition as KafkaPartition
 
 _log = logging.getLogger(__name__)
 
@@ -25,32 +28,15 @@ _DEFAULTS: dict[str, Any] = {
 }
 
 
-def make_consumer(settings: Mapping[str, Any]) -> Consumer:
+OnCommit = Callable[["KafkaError | None", "list[KafkaPartition]"], None]
+
+
+def make_consumer(settings: Mapping[str, Any], on_commit: OnCommit) -> Consumer:
     """A consumer that commits only when told to."""
     from confluent_kafka import Consumer
 
-    return Consumer(
-        {
-            **_DEFAULTS,
-            **settings,
-            "enable.auto.commit": False,
-            "enable.auto.offset.store": False,
-            "error_cb": _Errors(),
-            "logger": logging.getLogger("librdkafka.consumer"),
-        }
-    )
-
-
-class _Errors:
-    """Logs what happens on the consumer's connections, once for each kind in a row."""
-
-    def __init__(self) -> None:
-        self._told = ""
-
-    def __call__(self, error: KafkaError) -> None:
-        if error.str() != self._told:
-            self._told = error.str()
-            _log.warning("The consumer will try again: %s", error.str())
+    always = {"enable.auto.commit": False, "enable.auto.offset.store": False, "on_commit": on_commit}
+    return Consumer({**_DEFAULTS, **settings, **always, **ClientLog("consumer").settings})
 
 
 class Events:
@@ -87,3 +73,12 @@ def fetch(consumer: Consumer, most: int, timeout: float) -> list[Message]:
     if first is None:
         return []
     return [first, *consumer.consume(most - 1, 0)] if most > 1 else [first]
+
+
+def close(consumer: Consumer, timeout: float) -> None:
+    """Leave the group. With the broker away that can last as long as the outage: then it goes on by itself."""
+    closing = threading.Thread(target=consumer.close, name="consumer-close", daemon=True)
+    closing.start()
+    closing.join(timeout)
+    if closing.is_alive():
+        _log.warning("The consumer has not left its group within %.1f s; it does when the broker answers", timeout)

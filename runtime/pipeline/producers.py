@@ -6,15 +6,14 @@ A producer costs half a megabyte, three threads and five file descriptors, so ta
 from __future__ import annotations
 
 import json
-import logging
 import threading
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:
-    from confluent_kafka import KafkaError, Producer
+from runtime.pipeline.client_log import ClientLog
 
-_log = logging.getLogger(__name__)
+if TYPE_CHECKING:
+    from confluent_kafka import Producer
 
 _DEFAULTS: dict[str, Any] = {
     "acks": "all",
@@ -28,30 +27,15 @@ _DEFAULTS: dict[str, Any] = {
 
 
 class _Entry:
-    """A producer, and whether it can still be used."""
+    """A producer, and what it reports."""
 
     def __init__(self, settings: Mapping[str, Any]) -> None:
         from confluent_kafka import Producer
 
-        self.dead = False
-        self._told = ""
-        self.producer = Producer(
-            {
-                **_DEFAULTS,
-                **settings,
-                "delivery.report.only.error": True,  # success is told without a call per record: see acks.py
-                "error_cb": self._error,
-                "logger": logging.getLogger("librdkafka.producer"),
-            }
-        )
-
-    def _error(self, error: KafkaError) -> None:
-        if error.fatal():
-            self.dead = True
-            _log.error("The producer cannot go on: %s", error.str())
-        elif error.str() != self._told:  # every try tells the same again while a broker is away
-            self._told = error.str()
-            _log.warning("The producer will try again: %s", error.str())
+        self.log = ClientLog("producer")
+        # Success is told without a call per record: see acks.py.
+        always = {"delivery.report.only.error": True, **self.log.settings}
+        self.producer = Producer({**_DEFAULTS, **settings, **always})
 
 
 class Producers:
@@ -66,7 +50,7 @@ class Producers:
         key = json.dumps([owner, settings], sort_keys=True, default=str)
         with self._lock:
             entry = self._entries.get(key)
-            if entry is None or entry.dead:
+            if entry is None or entry.log.dead:
                 entry = self._entries[key] = _Entry(settings)
             return entry.producer
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from runtime.api.errors import RetriableError
 from runtime.api.record import SinkRecord
 from runtime.pipeline.assignment import Assignment
-from runtime.pipeline.consumer import Events, fetch, make_consumer
+from runtime.pipeline.consumer import Events, close, fetch, make_consumer
 from runtime.pipeline.convert_sink import SinkConversion
 from runtime.pipeline.load import load_converter, load_header_converter
 from runtime.pipeline.sink_context import SinkContext
@@ -45,7 +45,7 @@ class SinkWorker:
             load_header_converter(spec),
             Tolerance(spec.config, str(spec.id)),
         )
-        self._consumer = make_consumer(spec.consumer)
+        self._consumer = make_consumer(spec.consumer, lambda error, done: self._assignment.on_commit(error, done))
         self._assignment = Assignment(spec, task, host, control, self._consumer, self._context)
         self._subscription = Subscription(self._consumer, spec.topics, spec.topics_regex, self._assignment.callbacks)
         self._events = Events()
@@ -63,7 +63,7 @@ class SinkWorker:
             try:
                 self._assignment.finish()
             finally:
-                self._consumer.close()
+                close(self._consumer, self._spec.flush_timeout)
                 self._task.stop()
 
     def _loop(self) -> None:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 _LOOK_AGAIN = 5.0  # seconds between two looks at the cluster's topics
-_LIST_TIMEOUT = 10.0
+_LIST_TIMEOUT = 5.0  # seconds; a stop waits that long at the most when the cluster does not answer
 
 
 class Subscription:

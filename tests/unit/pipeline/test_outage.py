@@ -1,0 +1,63 @@
+"""A broker that goes away for a while: tasks wait, lose nothing, and can still be stopped."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+
+from runtime.vocabulary import State
+from tests.support.broker import EmbeddedBroker
+from tests.support.pipeline import file_sink, file_source, group_offsets, records, source_offsets
+from tests.support.slot import RunningTask
+from tests.support.topics import count
+from tests.support.waiting import wait_until
+
+pytestmark = pytest.mark.slow
+
+
+def test_tasks_outlive_the_broker(own_broker: EmbeddedBroker, tmp_path: Path) -> None:
+    broker, file, copy = own_broker, tmp_path / "in.txt", tmp_path / "out.txt"
+    topic = broker.create_topic()
+    file.write_bytes(b"one\n")
+    source_spec, sink_spec = file_source(broker, file, topic), file_sink(broker, copy, topic)
+    source, sink = RunningTask(source_spec), RunningTask(sink_spec)
+    wait_until(lambda: copy.exists() and copy.read_bytes() == b"one\n")
+    broker.kill()
+    lines = b"".join(b"line %d\n" % n for n in range(300_000))  # more than the producer's queue holds
+    with file.open("ab") as more:
+        more.write(lines)
+    started = time.monotonic()
+    wait_until(lambda: any("will try again" in line for line in source.host.lines))
+    broker.start()
+    wait_until(lambda: copy.stat().st_size >= 4 + len(lines), 120)
+    assert source.host.states == sink.host.states == [State.RUNNING], source.host.trace + sink.host.trace
+    source.stop()
+    sink.stop()
+    assert time.monotonic() - started < 120
+    assert copy.read_bytes() == b"one\n" + lines
+    assert count(broker.bootstrap, topic) == 300_001
+    assert source_offsets(broker, source_spec)[0].offset == {"position": file.stat().st_size}
+    assert group_offsets(broker, sink_spec) == {(topic, 0): 300_001}
+
+
+def test_tasks_can_be_stopped_while_the_broker_is_away(own_broker: EmbeddedBroker, tmp_path: Path) -> None:
+    broker, file, copy = own_broker, tmp_path / "in.txt", tmp_path / "out.txt"
+    topic = broker.create_topic()
+    file.write_bytes(b"one\n")
+    source_spec = file_source(broker, file, topic, flush_timeout=1.0)
+    source = RunningTask(source_spec)
+    sink = RunningTask(file_sink(broker, copy, topic, flush_timeout=1.0, flush_interval=3600))
+    wait_until(lambda: copy.exists() and copy.read_bytes() == b"one\n")
+    wait_until(lambda: count(broker.bootstrap, source_spec.offsets_topic) == 1)
+    broker.kill()
+    with file.open("ab") as more:
+        more.write(b"x\n" * 300_000)
+    wait_until(lambda: any("will try again" in line for line in source.host.lines))
+    source.stop(5)
+    sink.stop(10)
+    assert source.host.states == sink.host.states == [State.RUNNING]
+    broker.start()
+    assert source_offsets(broker, source_spec)[0].offset == {"position": 4}
+    assert records(broker, topic)[0] == (None, b"one")
