@@ -13,13 +13,13 @@ import random
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import aclosing, suppress
-from dataclasses import dataclass, field, replace
-from types import MappingProxyType
+from dataclasses import dataclass, replace
 from typing import Any
 
-from tui import model, sse
+from tui import sse
 from tui.client import Connect
 from tui.errors import HeadraceError, Refused, TimedOut, Unreachable
+from tui.ledger import Ledger, difference
 from tui.snapshot import Diff, Link, LinkState, Notice, Snapshot
 
 Lines = Callable[[str, str], AsyncGenerator[str, None]]  # (path, last event id) → lines of an event stream
@@ -39,15 +39,6 @@ class Pace:
     gather: float = 0.05  # events within it reach subscribers as one difference
 
 
-@dataclass(slots=True)
-class _Ledger:
-    """The store's own state: raw answers beside what was made of them, so that what did not change is not made anew."""
-
-    raw: dict[str, object] = field(default_factory=dict)
-    connectors: dict[str, model.Connector] = field(default_factory=dict)
-    since: dict[str, float] = field(default_factory=dict)
-
-
 class Store:
     """Watches one cluster while `run` runs. Subscribers are called on its event loop."""
 
@@ -63,7 +54,7 @@ class Store:
     ) -> None:
         self.connect, self.lines, self.pace = connect, lines, pace
         self._clock, self._sleep, self._chance = clock, sleep, chance
-        self._ledger = _Ledger()
+        self._ledger = Ledger(clock)
         self._subscribers: list[Subscriber] = []
         self._listeners: list[Callable[[Notice], None]] = []
         self._wake = asyncio.Event()
@@ -118,7 +109,7 @@ class Store:
                 answer = await self.connect.expanded()
         except TimeoutError:
             raise TimedOut(f"{self.connect.url} gave no answer within {self.pace.patience:g} s") from None
-        self._replace(answer)
+        self._ledger.replace(answer)
         self._publish(Link(LinkState.POLLING, self._clock()))
 
     # Listening
@@ -160,13 +151,13 @@ class Store:
             return
         data = json.loads(event.data)
         if event.name == "snapshot":
-            self._replace(data["connectors"])
+            self._ledger.replace(data["connectors"])
             self._publish(Link(LinkState.LIVE, self._clock()))
         elif event.name == "connector":
-            self._put(data["name"], {"status": data.get("status"), "info": data.get("info")})
+            self._ledger.put(data["name"], {"status": data.get("status"), "info": data.get("info")})
             self._flush_soon()
         elif event.name == "removed":
-            self._remove(data["name"])
+            self._ledger.remove(data["name"])
             self._flush_soon()
         else:
             self._notify(data)
@@ -182,27 +173,7 @@ class Store:
         for listener in list(self._listeners):
             listener(notice)
 
-    # The ledger, and what subscribers see of it
-
-    def _replace(self, raw: dict[str, Any]) -> None:
-        for name in self._ledger.raw.keys() - raw.keys():
-            self._remove(name)
-        for name, part in raw.items():
-            self._put(name, part)
-
-    def _put(self, name: str, part: Any) -> None:
-        ledger = self._ledger
-        if name in ledger.raw and ledger.raw[name] == part:
-            return
-        before = ledger.connectors.get(name)
-        now = model.connector(name, part.get("status"), part.get("info"))
-        if before is not None and before.overall != now.overall:
-            ledger.since[name] = self._clock()
-        ledger.raw[name], ledger.connectors[name] = part, now
-
-    def _remove(self, name: str) -> None:
-        for table in (self._ledger.raw, self._ledger.connectors, self._ledger.since):
-            table.pop(name, None)
+    # What subscribers see of it
 
     def _flush_soon(self) -> None:
         if self._flush_handle is None:
@@ -214,13 +185,11 @@ class Store:
 
     def _publish(self, link: Link) -> None:
         """Makes the ledger's state the snapshot, and tells subscribers what is different."""
-        before, ledger = self.snapshot, self._ledger
-        now = Snapshot(MappingProxyType(dict(ledger.connectors)), MappingProxyType(dict(ledger.since)), link)
-        self.snapshot = now
-        diff = difference(before, now)
+        before, self.snapshot = self.snapshot, self._ledger.snapshot(link)
+        diff = difference(before, self.snapshot)
         if diff:
             for subscriber in list(self._subscribers):
-                subscriber(now, diff)
+                subscriber(self.snapshot, diff)
 
     async def _pause(self, seconds: float) -> None:
         """Sleeps, unless somebody wants to know now."""
@@ -236,18 +205,3 @@ class Store:
 
     def _jittered(self, seconds: float) -> float:
         return seconds * (1 + self.pace.jitter * (2 * self._chance() - 1))
-
-
-def difference(before: Snapshot, now: Snapshot) -> Diff:
-    """What did not change is the same object, so that 1,000 comparisons cost next to nothing."""
-    old, new = before.connectors, now.connectors
-    changed = (name for name in old.keys() & new.keys() if old[name] is not new[name])
-    # While lost, each failed try moves the time of the next one: that is news too. A mere sign of life is not.
-    lost = now.link.state is LinkState.LOST
-    link = before.link != now.link if lost else before.link.state is not now.link.state
-    return Diff(
-        added=frozenset(new.keys() - old.keys()),
-        changed=frozenset(name for name in changed if old[name] != new[name]),
-        removed=frozenset(old.keys() - new.keys()),
-        link=link,
-    )

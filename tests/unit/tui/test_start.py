@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import pexpect
 import pytest
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
@@ -125,3 +126,19 @@ def test_any_text_can_be_printed(run: Run, encoding: str) -> None:
     done = run("-c", f"config set-context '{name}' http://h:1", "get contexts -o json", PYTHONIOENCODING=encoding)
     assert (done.returncode, json.loads(done.stdout)[0]["name"]) == (0, name)
     assert run("-c", "get contexts", PYTHONIOENCODING=encoding).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("term", "columns", "message"),
+    [
+        ("dumb", 80, "set TERM to what the terminal is"),
+        ("xterm", 30, "the screen needs 40 columns, this terminal has 30"),
+    ],
+)
+def test_a_terminal_that_cannot_show_it(term: str, columns: int, message: str) -> None:
+    environ = {**os.environ, "TERM": term}
+    child = pexpect.spawn(sys.executable, ["-m", "tui.main"], env=environ, dimensions=(24, columns), encoding="utf-8")  # type: ignore[arg-type]
+    said = child.read().replace("\r\n", "\n")
+    child.close()
+    assert message in said
+    assert child.exitstatus == 2

@@ -133,6 +133,18 @@ async def test_no_such_host(make: Make) -> None:
         await get(make(Endpoint("http://no-such-host.invalid:8083")), "/")
 
 
+async def test_a_proxy_is_obeyed_unless_told_otherwise(make: Make, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("HTTP_PROXY", "ALL_PROXY", "all_proxy", "NO_PROXY", "no_proxy"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("http_proxy", url.removesuffix("/base/"))
+    monkeypatch.setitem(ANSWERS, "http://connect.invalid:8083/base/ok", (200, b'"through the proxy"'))
+    assert await get(make(Endpoint("http://connect.invalid:8083/base")), "/ok") == "through the proxy"
+    assert await get(make(Endpoint(url)), "/ok") == {"a": 1}, "not for this machine"
+    monkeypatch.setenv("no_proxy", ".invalid")
+    with pytest.raises(Unreachable):
+        await get(make(Endpoint("http://connect.invalid:8083/base")), "/ok")
+
+
 @pytest.mark.parametrize("bad", ["", "localhost:8083", "ftp://x", "http://", "http://x:port", "http://x:0"])
 def test_what_is_no_url(bad: str) -> None:
     with pytest.raises(UsageError, match="not the URL"):

@@ -1,0 +1,57 @@
+"""The store's books: raw answers beside what was made of them, so that only what changed is made anew."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+from tui import model
+from tui.snapshot import Diff, Link, LinkState, Snapshot
+
+
+class Ledger:
+    """Connectors by name, each `{"status": …, "info": …}` as it was received."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._raw: dict[str, Any] = {}
+        self._connectors: dict[str, model.Connector] = {}
+        self._since: dict[str, float] = {}
+
+    def replace(self, raw: Mapping[str, Any]) -> None:
+        """All of them, as a list answer has them."""
+        for name in self._raw.keys() - raw.keys():
+            self.remove(name)
+        for name, part in raw.items():
+            self.put(name, part)
+
+    def put(self, name: str, part: Any) -> None:
+        if name in self._raw and self._raw[name] == part:
+            return
+        before = self._connectors.get(name)
+        now = model.connector(name, part.get("status"), part.get("info"))
+        if before is not None and before.overall != now.overall:
+            self._since[name] = self._clock()
+        self._raw[name], self._connectors[name] = part, now
+
+    def remove(self, name: str) -> None:
+        for table in (self._raw, self._connectors, self._since):
+            table.pop(name, None)
+
+    def snapshot(self, link: Link) -> Snapshot:
+        return Snapshot(MappingProxyType(dict(self._connectors)), MappingProxyType(dict(self._since)), link)
+
+
+def difference(before: Snapshot, now: Snapshot) -> Diff:
+    """What did not change is the same object, so that 1,000 comparisons cost next to nothing."""
+    old, new = before.connectors, now.connectors
+    changed = (name for name in old.keys() & new.keys() if old[name] is not new[name])
+    # While lost, each failed try moves the time of the next one: that is news too. A mere sign of life is not.
+    lost = now.link.state is LinkState.LOST
+    return Diff(
+        added=frozenset(new.keys() - old.keys()),
+        changed=frozenset(name for name in changed if old[name] != new[name]),
+        removed=frozenset(old.keys() - new.keys()),
+        link=before.link != now.link if lost else before.link.state is not now.link.state,
+    )

@@ -1,0 +1,85 @@
+"""The process's own arguments: which door, which cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tui.errors import UsageError
+
+USAGE_TEXT = """\
+headrace                         the screen, on the current context; with none, on the embedded cluster
+headrace URL | --context NAME    the screen on that cluster (also HEADRACE_URL, HEADRACE_CONTEXT)
+headrace --script FILE|-         one command a line, `#` comments; stops at the first failure (--keep-going)
+headrace -c 'COMMAND' …          the same for a command or several; `headrace -c help` lists them
+headrace worker distributed FILE.properties
+headrace worker standalone FILE.properties CONNECTOR.{properties,json}…
+headrace offsets --config FILE.properties --export|--import …
+headrace embedded up|down|status|run
+headrace doctor                  what this machine has, and what it lacks
+headrace config                  every setting with its value and where it came from
+
+  --read-only      refuse every change        --version, --help
+
+exit codes of scripts: 0 done, 1 refused or failed, 2 usage, 3 not found, 4 conflict or wrong state,
+5 unreachable, 6 timed out, 7 refused by read-only, 130 interrupted
+"""
+
+
+def read_options(words: Sequence[str]) -> dict[str, Any]:
+    """Only what was given: url, context, script, commands, keep_going, read_only, help, version."""
+    options: dict[str, Any] = {}
+    rest = list(words)
+    while rest:
+        word = rest.pop(0)
+        name, equals, value = word.partition("=")
+        if word in _FLAGS:
+            options[_FLAGS[word]] = True
+        elif name in ("--script", "--context"):
+            if not equals and not rest:
+                raise UsageError(f"{name} needs a value")
+            options[name[2:]] = value if equals else rest.pop(0)
+        elif word in ("-c", "--command"):
+            options["commands"] = (*options.get("commands", ()), *_commands(rest))
+        elif is_url(word) and "url" not in options:
+            options["url"] = word
+        else:
+            raise _misunderstood(word, words)
+    if "script" in options and "commands" in options:
+        raise UsageError("give --script or -c, not both")
+    return options
+
+
+_FLAGS = {
+    "--keep-going": "keep_going",
+    "--read-only": "read_only",
+    "--help": "help",
+    "-h": "help",
+    "--version": "version",
+}
+
+
+def _commands(rest: list[str]) -> list[str]:
+    """The commands after a -c; a URL among them is the cluster's, since no command begins so."""
+    found = []
+    while rest and not rest[0].startswith("-") and not is_url(rest[0]):
+        found.append(rest.pop(0))
+    if not found:
+        raise UsageError("-c needs a command, quoted: -c 'get connectors'")
+    return found
+
+
+def is_url(word: str) -> bool:
+    return word.startswith(("http://", "https://")) and " " not in word
+
+
+def _misunderstood(word: str, words: Sequence[str]) -> UsageError:
+    if word.startswith("-"):
+        return UsageError(f"unknown option {word}", "see: headrace --help")
+    from tui.commands.registry import find
+
+    try:
+        find(tuple(words))
+    except UsageError:
+        return UsageError(f"{word!r} is neither a URL nor a command", "see: headrace --help")
+    return UsageError(f"commands go behind -c: headrace -c '{' '.join(words)}'")
