@@ -21,6 +21,7 @@ from runtime.embedded.errors import JarsError
 from runtime.embedded.java import Java
 from runtime.embedded.lock import exclusive
 from runtime.embedded.paths import cache_folder
+from runtime.embedded.process import die_with_parent
 
 SETTINGS = """\
 <ivysettings>
@@ -75,7 +76,10 @@ def _run_ivy(work: Path, target: Path, name: str, total: int, java: Java, progre
         *("-retrieve", f"{target}/[artifact]-[revision].[ext]"),
     ]
     print(f"fetching the {name}'s {total} jars, once", file=progress, flush=True)
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as ivy:
+    # Left alone it would go on loading beside the next start's.
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, preexec_fn=die_with_parent()
+    ) as ivy:
         try:
             said = _follow(ivy.stdout or (), name, total, progress)
         except BaseException:

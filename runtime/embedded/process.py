@@ -87,11 +87,12 @@ def spawn(
             stderr=subprocess.STDOUT,
             env=env,
             start_new_session=True,
-            preexec_fn=_die_with_parent() if ends_with_us else None,
+            preexec_fn=die_with_parent() if ends_with_us else None,
         )
 
 
-def _die_with_parent() -> Callable[[], None] | None:
+def die_with_parent() -> Callable[[], None] | None:
+    """For `preexec_fn`: the child gets SIGTERM when we die, even by SIGKILL, where the kernel offers that (Linux)."""
     if not sys.platform.startswith("linux"):
         return None
     prctl = ctypes.CDLL(None).prctl

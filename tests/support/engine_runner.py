@@ -37,6 +37,9 @@ class ScriptedRunner:
     def pause(self, paused: bool) -> None:
         self._host.state(self._spec, State.PAUSED if paused else State.RUNNING)
 
+    def forget_topics(self) -> None:
+        self._host.topic(self._spec, "topic-of-it")
+
     def revoke(self) -> None:
         self._revoked = True
         self._wake.set()

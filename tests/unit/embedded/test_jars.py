@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -10,6 +12,7 @@ import pytest
 from runtime.embedded import coordinates, jars
 from runtime.embedded.errors import JarsError
 from runtime.embedded.java import find_java
+from tests.support.waiting import wait_until
 
 SMALL = ("org.slf4j:slf4j-simple:1.7.36",)
 
@@ -25,6 +28,19 @@ def test_fetched_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     again = io.StringIO()
     assert jars.fetch("small", SMALL, find_java(), again) == folder
     assert again.getvalue() == ""
+
+
+def test_goes_on_after_a_kill(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    several = (*SMALL, "org.slf4j:slf4j-api:1.7.36", "net.sf.jopt-simple:jopt-simple:5.0.4")
+    program = f"from runtime.embedded import jars, java\njars.fetch('several', {several!r}, java.find_java())"
+    with subprocess.Popen([sys.executable, "-c", program], stderr=subprocess.PIPE) as first:
+        assert first.stderr is not None
+        first.stderr.readline()
+        wait_until(lambda: list(tmp_path.rglob("cache/*")) or first.poll() is not None, 30)
+        first.kill()
+    folder = jars.fetch("several", several, find_java(), io.StringIO())
+    assert len(list(folder.glob("*.jar"))) == len(several)
 
 
 def test_what_does_not_exist_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
