@@ -17,6 +17,7 @@ PRELOAD = "HEADRACE_SLOT_RUNNER"
 
 
 def main() -> None:
+    gc.disable()  # while nothing but imports happens
     from pyspark.daemon import manager
 
     for module in modules():
@@ -26,6 +27,7 @@ def main() -> None:
             traceback.print_exc()  # the slot meets it again and says so
     gc.collect()
     gc.freeze()  # the collector would write into the shared pages
+    gc.enable()
     manager()
 
 

@@ -31,5 +31,8 @@ class Engine(Protocol):
     def pause_task(self, task: TaskId, paused: bool) -> None:
         """Pause or resume a task where it is; its new state comes as task_state()."""
 
+    def forget_topics(self, connector: str) -> None:
+        """Have the tasks of a connector report the topics they use anew, each with its next record."""
+
     async def close(self, graceful: float) -> None:
         """Stop every task, then slots and driver. No process is left behind."""

@@ -56,6 +56,7 @@ class Slot:
             "start": self._start,
             "stop": lambda message: self._with_task(message, TaskThread.stop),
             "revoke": lambda message: self._with_task(message, TaskThread.revoke),
+            "forget_topics": lambda message: self._with_task(message, TaskThread.forget_topics),
             "pause": lambda message: self._with_task(message, lambda task: task.pause(message["paused"])),
             "lease": lambda message: self._lease.extend(message["at"], message["ttl"]),
             "leave": lambda message: os._exit(0),

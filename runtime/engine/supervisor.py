@@ -99,6 +99,11 @@ class SparkEngine:
         else:
             found.link.send(about("pause", found.spec, paused=paused))
 
+    def forget_topics(self, connector: str) -> None:
+        for task in self._roster.tasks.values():
+            if task.spec.connector == connector and task.link is not None and not task.ended.is_set():
+                task.link.send(about("forget_topics", task.spec))
+
     def member_id(self, task: TaskId) -> str | None:
         """The group member id of a task whose stop_task() was False: its consumer may still be in its group."""
         return self._former_members.get(task)

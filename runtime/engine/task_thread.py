@@ -24,6 +24,8 @@ class Runner(Protocol):
 
     def revoke(self) -> None: ...
 
+    def forget_topics(self) -> None: ...
+
 
 RunnerFactory = Callable[[TaskSpec, SlotHost], Runner]
 
@@ -52,6 +54,9 @@ class TaskThread:
 
     def revoke(self) -> None:
         self._ask(lambda runner: runner.revoke())
+
+    def forget_topics(self) -> None:
+        self._ask(lambda runner: runner.forget_topics())
 
     def pause(self, paused: bool) -> None:
         self._paused = paused
