@@ -81,7 +81,7 @@ class SourceTask(Task):
         May block for up to about a second waiting for data, never longer: the task is stopped between polls.
         """
 
-    def commit(self) -> None:  # noqa: B027 - optional hook
+    def commit(self) -> None:
         """Offsets of what was polled before have been committed."""
 
 
@@ -94,7 +94,7 @@ class SinkTask(Task):
     def put(self, records: Sequence[SinkRecord]) -> None:
         """Take a batch; may be empty. RetriableError asks for the same batch again."""
 
-    def flush(self, offsets: Mapping[TopicPartition, int]) -> None:  # noqa: B027 - optional hook
+    def flush(self, offsets: Mapping[TopicPartition, int]) -> None:
         """Make everything put so far durable; `offsets` are the next offsets to be read."""
 
     def pre_commit(self, offsets: Mapping[TopicPartition, int]) -> Mapping[TopicPartition, int]:
@@ -102,8 +102,8 @@ class SinkTask(Task):
         self.flush(offsets)
         return offsets
 
-    def open(self, partitions: Sequence[TopicPartition]) -> None:  # noqa: B027 - optional hook
+    def open(self, partitions: Sequence[TopicPartition]) -> None:
         """These partitions have been assigned."""
 
-    def close(self, partitions: Sequence[TopicPartition]) -> None:  # noqa: B027 - optional hook
+    def close(self, partitions: Sequence[TopicPartition]) -> None:
         """These partitions go elsewhere; what they brought has been committed."""

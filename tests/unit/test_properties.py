@@ -30,10 +30,10 @@ def test_parse(text: str, expected: dict[str, str]) -> None:
 
 
 def test_a_malformed_escape_names_file_and_line() -> None:
-    with pytest.raises(properties.PropertiesError, match="w.properties:2: malformed"):
+    with pytest.raises(properties.PropertiesError, match=r"w\.properties:2: malformed"):
         properties.parse("a=1\nb=\\u12", "w.properties")
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
-    with pytest.raises(properties.PropertiesError, match="nope.properties: no such file"):
+    with pytest.raises(properties.PropertiesError, match=r"nope\.properties: no such file"):
         properties.load(tmp_path / "nope.properties")
