@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
+from pathlib import Path
 
 from tui.commands.arguments import flag, maybe_word, option, word
 from tui.commands.base import Command, Context, refuse
@@ -48,6 +49,10 @@ class CurrentContext(Command):
         return Result({"name": current}, text=current, names=(current,))
 
 
+def _absolute(path: str) -> str:
+    return str(Path(path).expanduser().absolute())
+
+
 class SetContext(Command):
     """Make or change a context; the first one becomes the current one."""
 
@@ -59,7 +64,7 @@ class SetContext(Command):
     cluster = option("--cluster", metavar="URL", help="the same, as kcctl has it", convert=str)
     username = option("--username", metavar="USER", convert=str)
     password = option("--password", metavar="PASSWORD", convert=str)
-    ca = option("--ca", metavar="FILE", help="certificates to trust", convert=str)
+    ca = option("--ca", metavar="FILE", help="certificates to trust", convert=_absolute)
     bootstrap = option("--bootstrap-servers", metavar="HOST:PORT", help="Kafka's own address", convert=str)
     read_only = flag("--read-only", help="refuse every change")
     production = flag("--production", help="give it the colour of danger")

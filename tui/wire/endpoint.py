@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import SplitResult, urlsplit
@@ -68,14 +69,14 @@ def encode(call: Call) -> bytes | None:
     return None if call.body is None else json.dumps(call.body).encode()
 
 
-def decode(status: int, body: bytes) -> Any:
-    """The JSON of an answer, or the error it stands for."""
+def decode(status: int, body: bytes, loads: Callable[[bytes], Any] = json.loads) -> Any:
+    """The JSON of an answer, or the error it stands for. `loads` raises ValueError for what is no JSON."""
     if not 200 <= status < 300:
         raise refusal(status, _message(status, body))
     if not body:
         return None
     try:
-        return json.loads(body)
+        return loads(body)
     except ValueError:
         raise ServerTrouble("the answer is not JSON", status, "is this URL a Connect worker's?") from None
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import sys
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import contextmanager
 from typing import Any
+
+import orjson
 
 from tui.client import Call
 from tui.errors import NotFound, refusal
@@ -48,7 +51,7 @@ class Evented:
                 if not call.repeatable:
                     raise
                 response = await self._client.send(request)
-        return decode(response.status_code, response.content)
+        return decode(response.status_code, response.content, _loads)
 
     async def lines(self, path: str, last_id: str) -> AsyncGenerator[str, None]:
         """The lines of a server-sent event stream, for as long as it is open; an empty one says that it opened.
@@ -83,6 +86,15 @@ class Evented:
 
     async def close(self) -> None:
         await self._client.aclose()
+
+
+def _loads(body: bytes) -> Any:
+    """A list of 1,000 connectors is a megabyte: 22 ms of the event loop with json, 8 ms with orjson, which however
+    refuses the stray surrogates that stand for bytes."""
+    try:
+        return orjson.loads(body)
+    except orjson.JSONDecodeError:
+        return json.loads(body)
 
 
 def _words(error: Exception) -> str:
