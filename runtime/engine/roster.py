@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from runtime.engine.channel import Message, encode
-from runtime.engine.spec import SlotInfo, TaskSpec
+from runtime.engine.port import SlotInfo
 from runtime.engine.wire import Key
+from runtime.task_spec import TaskSpec
 from runtime.vocabulary import TaskId
 
 

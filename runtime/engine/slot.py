@@ -15,9 +15,9 @@ from runtime.engine.lease import Lease, open_stack
 from runtime.engine.outbox import Outbox
 from runtime.engine.settings import SlotSettings
 from runtime.engine.slot_host import Host, SlotLogHandler
-from runtime.engine.spec import TaskSpec
 from runtime.engine.task_thread import RunnerFactory, TaskThread
 from runtime.engine.wire import Key, key_of, spec_from_json
+from runtime.task_spec import TaskSpec
 
 CONNECT_TIMEOUT = 5.0
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from runtime.engine.lease import Lease
 from runtime.engine.outbox import Outbox
-from runtime.engine.spec import TaskSpec
 from runtime.engine.wire import about
 from runtime.pipeline.log import quiet
+from runtime.task_spec import TaskSpec
 from runtime.vocabulary import State
 
 if TYPE_CHECKING:

@@ -17,11 +17,12 @@ from dataclasses import replace
 from runtime.engine.channel import ChannelError, Message
 from runtime.engine.keeper import DriverKeeper
 from runtime.engine.lease import stack_file
+from runtime.engine.port import EngineListener, SlotInfo
 from runtime.engine.roster import Link, Roster, Task
 from runtime.engine.server import SlotServer
 from runtime.engine.settings import EngineSettings
-from runtime.engine.spec import EngineListener, SlotInfo, TaskSpec
 from runtime.engine.wire import about, key_of
+from runtime.task_spec import TaskSpec
 from runtime.vocabulary import State, TaskId
 
 _log = logging.getLogger(__name__)

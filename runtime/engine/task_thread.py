@@ -7,9 +7,9 @@ import traceback
 from collections.abc import Callable
 from typing import Protocol
 
-from runtime.engine.spec import TaskSpec
 from runtime.pipeline.log import task_log
 from runtime.pipeline.port import SlotHost
+from runtime.task_spec import TaskSpec
 from runtime.vocabulary import State
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from runtime.engine.channel import Message
-from runtime.engine.spec import ConverterSpec, SourceOffset, TaskSpec
+from runtime.task_spec import ConverterSpec, SourceOffset, TaskSpec
 from runtime.vocabulary import TaskId
 
 Key = tuple[TaskId, int]

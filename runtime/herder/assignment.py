@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from runtime.config import WorkerConfig
-from runtime.engine.spec import ConverterSpec, SourceOffset, TaskSpec
 from runtime.host.port import ConnectorInfo
 from runtime.kafka.clients import client_config
+from runtime.task_spec import ConverterSpec, SourceOffset, TaskSpec
 
 _epochs = itertools.count(1)
 

@@ -119,7 +119,8 @@ class ConnectorLoop:
                 delay = RETRY_FIRST
             except Exception as e:
                 self._wishes.add(wishes)
-                log.warning("%s: %s; trying again in %.1f s", self.name, e, delay, exc_info=not isinstance(e, _EXPECTED))
+                unexpected = not isinstance(e, _EXPECTED)
+                log.warning("%s: %s; trying again in %.1f s", self.name, e, delay, exc_info=unexpected)
                 asyncio.get_running_loop().call_later(delay, self.wake)
                 delay = min(delay * 2, RETRY_LAST)
                 continue

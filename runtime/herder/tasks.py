@@ -9,7 +9,6 @@ from dataclasses import dataclass
 
 from runtime.config import WorkerConfig
 from runtime.engine.port import Engine
-from runtime.engine.spec import SourceOffset
 from runtime.herder import assignment
 from runtime.herder.assignment import Order
 from runtime.herder.board import Board
@@ -18,6 +17,7 @@ from runtime.kafka.groups import Groups
 from runtime.storage.configs import StoredConnector
 from runtime.storage.offsets import OffsetStore
 from runtime.storage.statuses import StatusStore
+from runtime.task_spec import SourceOffset
 from runtime.vocabulary import State, TaskId
 
 log = logging.getLogger(__name__)
@@ -99,6 +99,10 @@ class Tasks:
         del self._running[task]
         self._parts.board.task(TaskId(self._name, task), State.UNASSIGNED, self.version)
         return True
+
+    def forget_topics(self) -> None:
+        """Topics that are in use come back with the next record."""
+        self._parts.engine.forget_topics(self._name)
 
     def unassign(self) -> None:
         """The worker ends: its tasks belong to nobody."""

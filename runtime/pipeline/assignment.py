@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from confluent_kafka import TopicPartition as KafkaPartition
 
     from runtime.api.task import SinkTask
-    from runtime.engine.spec import TaskSpec
     from runtime.pipeline.control import Control
     from runtime.pipeline.port import SlotHost
     from runtime.pipeline.sink_context import SinkContext
+    from runtime.task_spec import TaskSpec
 
 _log = logging.getLogger(__name__)
 

@@ -8,7 +8,7 @@ from runtime.api.errors import ConfigError
 
 if TYPE_CHECKING:
     from runtime.api.converter import Converter, HeaderConverter
-    from runtime.engine.spec import ConverterSpec, TaskSpec
+    from runtime.task_spec import ConverterSpec, TaskSpec
 
 
 def load_task(spec: TaskSpec) -> Any:

@@ -9,8 +9,8 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from runtime.engine.spec import TaskSpec
     from runtime.pipeline.port import SlotHost
+    from runtime.task_spec import TaskSpec
 
 _task: ContextVar[tuple[SlotHost, str] | None] = ContextVar("task", default=None)
 _LEVELS = {"WARNING": "WARN", "CRITICAL": "FATAL"}

@@ -12,7 +12,7 @@ from runtime.pipeline.compact import canonical, compact
 if TYPE_CHECKING:
     from confluent_kafka import Producer
 
-    from runtime.engine.spec import SourceOffset
+    from runtime.task_spec import SourceOffset
 
 _log = logging.getLogger(__name__)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from runtime.engine.spec import TaskSpec
     from runtime.pipeline.producers import Producers
+    from runtime.task_spec import TaskSpec
     from runtime.vocabulary import State
 
 

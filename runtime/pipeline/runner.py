@@ -14,8 +14,8 @@ from runtime.pipeline.trace import trace_of
 from runtime.vocabulary import ConnectorType, State
 
 if TYPE_CHECKING:
-    from runtime.engine.spec import TaskSpec
     from runtime.pipeline.port import SlotHost
+    from runtime.task_spec import TaskSpec
 
 _log = logging.getLogger(__name__)
 
@@ -49,6 +49,10 @@ class TaskRunner:
     def revoke(self) -> None:
         """Give up at once: no more put, produce or commit."""
         self._control.revoke()
+
+    def forget_topics(self) -> None:
+        """Report the topics that the task uses anew, each with its next record."""
+        self._control.forget_topics()
 
     def _run(self) -> None:
         if not self._wait_while_paused():

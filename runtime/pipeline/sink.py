@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from confluent_kafka import Message
 
     from runtime.api.task import SinkTask
-    from runtime.engine.spec import TaskSpec
     from runtime.pipeline.control import Control
     from runtime.pipeline.port import SlotHost
+    from runtime.task_spec import TaskSpec
 
 _log = logging.getLogger(__name__)
 
@@ -50,7 +50,7 @@ class SinkWorker:
         self._subscription = Subscription(self._consumer, spec.topics, spec.topics_regex, self._assignment.callbacks)
         self._events = Events()
         self._most = spec.max_poll_records if "consumer.override.max.poll.records" in spec.config else _BATCH
-        self._topics: set[str] = set()
+        self._topics = control.topics
         self._next_commit = time.monotonic() + spec.flush_interval
 
     def run(self) -> None:

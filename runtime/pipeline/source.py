@@ -19,9 +19,9 @@ from runtime.vocabulary import State
 
 if TYPE_CHECKING:
     from runtime.api.record import SourceRecord
-    from runtime.engine.spec import TaskSpec
     from runtime.pipeline.control import Control
     from runtime.pipeline.port import SlotHost
+    from runtime.task_spec import TaskSpec
 
 _log = logging.getLogger(__name__)
 
@@ -58,7 +58,7 @@ class SourceWorker:
         self._writer = OffsetWriter(host.producers.take(spec.offsets_producer or spec.producer), spec.offsets_topic)
         self._ready: dict[bytes, Mapping[str, Any] | None] = {}
         self._next_commit = time.monotonic() + spec.flush_interval
-        self._topics: set[str] = set()
+        self._topics = control.topics
         self._idle = _IDLE_FIRST
 
     def run(self) -> None:
@@ -108,7 +108,7 @@ class SourceWorker:
         for run in batch.runs:
             if run.topic not in self._topics:
                 self._first_record_for(run.topic)
-            send = self._sender.send_with_headers if run.headers else self._sender.send
+            send = self._sender.send_each if run.single else self._sender.send
             send(run.topic, run.messages, delivery)
         self._acks.seal()
 

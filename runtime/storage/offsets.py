@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from runtime.engine.spec import SourceOffset
 from runtime.kafka.formats import canonical, compact, java_ordered, offset_key
 from runtime.kafka.log import LogRecord, TopicLogs, TopicSpec
 from runtime.storage.records import Malformed, json_object, json_value, skipped
+from runtime.task_spec import SourceOffset
 
 _log = logging.getLogger(__name__)
 

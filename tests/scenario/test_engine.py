@@ -16,8 +16,8 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
+from runtime.engine.port import SlotInfo
 from runtime.engine.settings import EngineSettings
-from runtime.engine.spec import SlotInfo
 from runtime.engine.supervisor import SparkEngine
 from runtime.vocabulary import State, TaskId
 from tests.support.engine_probe import Recorder, descendants, driver_of, jvm_of, task_spec, until

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from runtime.engine.spec import ConverterSpec, TaskSpec
+from runtime.task_spec import ConverterSpec, TaskSpec
 from runtime.vocabulary import State, TaskId
 from tests.support.processes import alive, children, command_line
 

@@ -6,8 +6,8 @@ import logging
 import re
 import threading
 
-from runtime.engine.spec import TaskSpec
 from runtime.pipeline.port import RevokedError, SlotHost
+from runtime.task_spec import TaskSpec
 from runtime.vocabulary import State
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import orjson
 
-from runtime.engine.spec import ConverterSpec, SourceOffset, TaskSpec
+from runtime.task_spec import ConverterSpec, SourceOffset, TaskSpec
 from tests.support.broker import KafkaBroker, unique
 from tests.support.topics import count
 

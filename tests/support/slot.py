@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import threading
 
-from runtime.engine.spec import TaskSpec
 from runtime.pipeline.port import RevokedError
 from runtime.pipeline.producers import Producers
 from runtime.pipeline.runner import TaskRunner
+from runtime.task_spec import TaskSpec
 from runtime.vocabulary import State
 from tests.support.waiting import wait_until
 

@@ -5,8 +5,8 @@ import threading
 from typing import Any
 from unittest.mock import Mock
 
-from runtime.engine.spec import TaskSpec
 from runtime.engine.task_thread import TaskThread
+from runtime.task_spec import TaskSpec
 from runtime.vocabulary import State
 from tests.support.engine_probe import task_spec
 
@@ -31,6 +31,9 @@ class Runner:
 
     def pause(self, paused: bool) -> None:
         self.calls.put(f"pause {paused}")
+
+    def forget_topics(self) -> None:
+        self.calls.put("forget topics")
 
 
 def test_what_is_asked_before_there_is_a_runner_is_kept_for_it() -> None:

@@ -12,7 +12,7 @@ import pytest
 from runtime.api.errors import RetriableError
 from runtime.api.record import SinkRecord, TopicPartition
 from runtime.api.task import SinkTask
-from runtime.engine.spec import ConverterSpec
+from runtime.task_spec import ConverterSpec
 from runtime.vocabulary import State
 from tests.support.broker import KafkaBroker, unique
 from tests.support.pipeline import file_sink, group_offsets, produce

@@ -10,7 +10,7 @@ import orjson
 
 from runtime.api.record import SourceRecord
 from runtime.api.task import SourceTask
-from runtime.engine.spec import ConverterSpec
+from runtime.task_spec import ConverterSpec
 from runtime.vocabulary import State
 from tests.support.broker import KafkaBroker, unique
 from tests.support.pipeline import file_source, records, source_offsets, task_spec
@@ -71,7 +71,7 @@ def test_a_known_partition_keeps_the_bytes_of_its_key(broker: KafkaBroker, tmp_p
     raw = f'["{spec.connector}", {{"filename": "{file}"}} ]'
     first = source_offsets(broker, spec)
     assert first == []
-    from runtime.engine.spec import SourceOffset
+    from runtime.task_spec import SourceOffset
 
     task = RunningTask(replace(spec, offsets=[SourceOffset({"filename": str(file)}, {"position": 4}, raw)]))
     wait_until(lambda: count(broker.bootstrap, spec.offsets_topic) == 1)
@@ -81,7 +81,7 @@ def test_a_known_partition_keeps_the_bytes_of_its_key(broker: KafkaBroker, tmp_p
 
 
 class Counting(SourceTask):
-    """Records of several source partitions, with keys and headers; the sixth cannot be converted to bytes."""
+    """Records of several source partitions, with keys, headers, timestamps; the sixth cannot be converted to bytes."""
 
     def start(self, config: object) -> None:
         self._at = 0
@@ -93,7 +93,15 @@ class Counting(SourceTask):
         topic = self.context.configs["topic"]
         values = [b"0", b"1", b"2", b"3", b"4", object(), b"6"]
         return [
-            SourceRecord({"p": n % 2}, {"n": n}, topic, value, key=b"k", headers=[("h", None, "x")] if n == 1 else None)
+            SourceRecord(
+                {"p": n % 2},
+                {"n": n},
+                topic,
+                value,
+                key=b"k",
+                timestamp=n + 5 if n == 3 else None,
+                headers=[("h", None, "x")] if n == 1 else None,
+            )
             for n, value in enumerate(values)
         ]
 

@@ -1,11 +1,11 @@
-"""What a slot is told about a task, and what the worker hears back: plain data that travels as JSON."""
+"""What a slot is told about a task: plain data that travels as JSON."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
-from runtime.vocabulary import State, TaskId
+from runtime.vocabulary import TaskId
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,33 +57,3 @@ class TaskSpec:
     @property
     def id(self) -> TaskId:
         return TaskId(self.connector, self.task)
-
-
-@dataclass(frozen=True, slots=True)
-class SlotInfo:
-    """One slot as the worker sees it."""
-
-    slot: int
-    attempt: int
-    pid: int
-    tasks: tuple[TaskId, ...]
-
-
-class EngineListener(Protocol):
-    """What the herder hears from the engine; always called on the worker's event loop."""
-
-    def task_state(self, task: TaskId, epoch: int, state: State, trace: str | None) -> None:
-        """RUNNING, PAUSED or FAILED (with trace), as it happens in the slot."""
-
-    def task_topic(self, task: TaskId, epoch: int, topic: str) -> None:
-        """The first record of this task for a topic (topic tracking)."""
-
-    def task_lost(self, task: TaskId, epoch: int, member_id: str | None, reason: str) -> None:
-        """The task's slot died. The task is forgotten by the engine: hand it out again with fresh offsets.
-        `member_id` is its consumer's, to be evicted from its group."""
-
-    def slots_changed(self) -> None:
-        """A slot came or went."""
-
-    def log(self, level: str, logger: str, message: str, context: str) -> None:
-        """A line from a slot or the driver; `context` like `[name|task-0]` or empty."""
