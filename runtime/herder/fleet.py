@@ -56,6 +56,9 @@ class Fleet:
         if loop is not None:
             loop.restart(connector, tasks)
 
+    def forget_topics(self, name: str) -> None:
+        self._with(name, lambda loop: loop.tasks.forget_topics())
+
     async def settled(self, name: str) -> bool:
         """Whether a connector has reached its target state; waits for it, but not for ever."""
         loop = self._loops.get(name)

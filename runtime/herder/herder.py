@@ -83,6 +83,7 @@ class Herder:
         if not self._tracking.reset:
             raise Forbidden("Topic tracking reset is disabled.")
         self._statuses.reset_topics(name)
+        self._fleet.forget_topics(name)
 
     def entry(self, name: str) -> Answer | None:
         """A connector as followers of the events get it; None when it is gone."""

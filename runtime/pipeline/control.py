@@ -14,6 +14,7 @@ class Control:
     def __init__(self, paused: bool, check_lease: Callable[[], None]) -> None:
         self.paused = paused
         self.stopping = False
+        self.topics: set[str] = set()  # that have been reported as used by the task
         self._revoked = False
         self._check_lease = check_lease
         self._changed = threading.Event()
@@ -29,6 +30,10 @@ class Control:
     def revoke(self) -> None:
         self._revoked = self.stopping = True
         self._changed.set()
+
+    def forget_topics(self) -> None:
+        """Topics are reported anew, each with its next record."""
+        self.topics.clear()
 
     @property
     def revoked(self) -> bool:
