@@ -49,6 +49,7 @@ class Supervisor:
         self._signals = StopSignals()
         self._demo = DemoFiles(folder / "demo")
         self._feeder = Feeder(self._demo.source)
+        self._feed_problem = ""
         self._broker: Broker
         self._worker: Worker
         self._record = ClusterState(ProcessRef.of(os.getpid()), Phase.STARTING)
@@ -133,7 +134,7 @@ class Supervisor:
         restarts = _Restarts()
         next_look = 0.0
         while True:
-            self._feeder.feed()
+            self._feed()
             dead: list[Service] = [part for part in (self._broker, self._worker) if not part.running()]
             if dead:
                 self._start_again(dead, restarts)
@@ -143,6 +144,15 @@ class Supervisor:
                     self._say("nobody is attached any more")
                     raise Stopped
             time.sleep(_TICK)
+
+    def _feed(self) -> None:
+        try:
+            self._feeder.feed()
+        except OSError as error:
+            # A full disk or a removed folder: the demo pauses, the cluster does not end.
+            if str(error) != self._feed_problem:
+                self._feed_problem = str(error)
+                self._say(f"the demo cannot be fed: {error}")
 
     def _start_again(self, dead: list[Service], restarts: _Restarts) -> None:
         began = time.monotonic()

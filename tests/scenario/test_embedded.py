@@ -156,8 +156,7 @@ def test_what_the_operator_started_stays(embedded: EmbeddedCommands) -> None:
 
 def test_starts_beside_each_other_give_one_cluster(embedded: EmbeddedCommands) -> None:
     commands = [
-        subprocess.Popen(embedded._command(["up", "--json"]), stdout=subprocess.PIPE, env=embedded._env)
-        for _ in range(3)
+        subprocess.Popen(embedded.command(["up", "--json"]), stdout=subprocess.PIPE, env=embedded.env) for _ in range(3)
     ]
     answers = [json.loads(command.communicate(timeout=150)[0]) for command in commands]
     assert sorted(answer["started"] for answer in answers) == [False, False, True]
@@ -165,7 +164,7 @@ def test_starts_beside_each_other_give_one_cluster(embedded: EmbeddedCommands) -
 
 
 def test_without_java(embedded: EmbeddedCommands, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    embedded._env["JAVA_HOME"] = str(tmp_path)
+    embedded.env["JAVA_HOME"] = str(tmp_path)
     for verb in ("up", "run"):
         done = embedded.run(verb)
         assert done.returncode == 1

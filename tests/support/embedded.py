@@ -19,12 +19,12 @@ class EmbeddedCommands:
 
     def __init__(self, folder: Path) -> None:
         self.state = folder / "headrace" / "embedded"
-        self._env = {**os.environ, "XDG_STATE_HOME": str(folder)}
+        self.env = {**os.environ, "XDG_STATE_HOME": str(folder)}
 
     def run(self, *arguments: str, timeout: float = 150.0) -> subprocess.CompletedProcess[str]:
         """Runs a command to its end."""
         return subprocess.run(
-            self._command(arguments), capture_output=True, text=True, env=self._env, timeout=timeout, check=False
+            self.command(arguments), capture_output=True, text=True, env=self.env, timeout=timeout, check=False
         )
 
     def ok(self, *arguments: str) -> str:
@@ -35,7 +35,7 @@ class EmbeddedCommands:
 
     def start(self, *arguments: str) -> subprocess.Popen[str]:
         """Starts a command, its standard error to be read."""
-        return subprocess.Popen(self._command(arguments), stderr=subprocess.PIPE, text=True, env=self._env)
+        return subprocess.Popen(self.command(arguments), stderr=subprocess.PIPE, text=True, env=self.env)
 
     def status(self) -> dict[str, Any]:
         """What `status --json` says, whatever its exit code; empty when it does not run."""
@@ -48,5 +48,6 @@ class EmbeddedCommands:
         return [ProcessRef.of(supervisor), *children(supervisor)]
 
     @staticmethod
-    def _command(arguments: Sequence[str]) -> list[str]:
+    def command(arguments: Sequence[str]) -> list[str]:
+        """The command line of `headrace embedded` with these arguments."""
         return [sys.executable, "-m", "runtime", "embedded", *arguments]
