@@ -148,5 +148,5 @@ BUILT_IN = frozenset({
 })  # fmt: skip
 """Known and not needed: librdkafka does it by itself, or the worker does (commits, conversion, batches of put)."""
 
-ALIASES = ("metrics.context.",)
+UNUSED_PREFIXES = ("metrics.context.",)
 """Prefixes of properties that only Java's metrics reporters read."""

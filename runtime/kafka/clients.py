@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from runtime.kafka import client_security as security
-from runtime.kafka.client_names import ALIASES, BUILT_IN, COMMON, CONSUMER, PRODUCER, Translate
+from runtime.kafka.client_names import BUILT_IN, COMMON, CONSUMER, PRODUCER, UNUSED_PREFIXES, Translate
 from runtime.kafka.errors import ClientConfigError
 
 PRODUCER_FIXED: Mapping[str, Any] = {
@@ -97,7 +97,7 @@ def _translated(java: Mapping[str, str], kind: str, client_id: str) -> ClientCon
         translate = names.get(key)
         if translate is not None:
             settings |= _value(translate, key, value.strip())
-        elif not (key in BUILT_IN or key.startswith(("override.", *ALIASES))):
+        elif not (key in BUILT_IN or key.startswith(("override.", *UNUSED_PREFIXES))):
             warnings.append(f"{kind} property {key} is not known to this worker's Kafka client; it has no effect")
     settings |= secured
     first = settings.get("reconnect.backoff.ms", 100)

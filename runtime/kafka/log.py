@@ -80,6 +80,7 @@ class TopicLogs:
         if self._reader is not None:
             await asyncio.to_thread(self._reader.close)
             self._loaded.cancel()
+        self._admin = None
 
     async def _read_to_end(self, topic: str) -> None:
         try:

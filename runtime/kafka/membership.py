@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import urlsplit
 
 from runtime.kafka import process_identity
 from runtime.kafka.errors import GroupOccupied, KafkaProblem
@@ -88,7 +89,7 @@ class Membership:
     def _run(self) -> None:
         from runtime.kafka.coordinator import WorkerCoordinator, connect
 
-        client = connect(self._settings, f"connect-{self._url}")
+        client = connect(self._settings, f"connect-{urlsplit(self._url).netloc}")
         try:
             if not self._patiently(lambda: self._clear_the_way(client)):
                 return
@@ -131,7 +132,7 @@ class Membership:
 
     def _clear_the_way(self, client: Any) -> None:
         """See who is in the group. A worker that was killed would keep it for a whole session: send it away."""
-        client._manager.bootstrap(int(_REQUEST * 1000))
+        client._manager.bootstrap(1000)
         group = ask(self._settings, self._group_id, describe(self._group_id), _REQUEST)
         if group is None or not group.members:
             return

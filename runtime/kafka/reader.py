@@ -158,8 +158,7 @@ class Reader:
             consumer.close()
 
     def _follow(self) -> None:
-        # A first fetch that starts before all partitions are assigned holds the others up for its whole wait.
-        consumer = self._patiently(lambda: self._consumer(wait=100))
+        consumer = self._patiently(lambda: self._consumer(wait=500))
         while consumer is not None and not self._closing.is_set():
             self._step(consumer)
             if self._suspect.is_set():

@@ -2,8 +2,20 @@
 
 from __future__ import annotations
 
-from runtime.storage.statuses import Status
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from runtime.kafka.log import TopicLogs, TopicSpec
+from runtime.storage.configs import ConfigStore
+from runtime.storage.offsets import OffsetStore
+from runtime.storage.statuses import Status, StatusStore
 from runtime.vocabulary import State, TargetState, TaskId
+from tests.support.broker import KafkaBroker, unique
+from tests.support.waiting import wait_until
+from tests.support.workers import WorkerProcess
 from tests.unit.storage.conftest import MakeStores, stores  # noqa: F401
 
 CONNECTOR = {
@@ -97,3 +109,54 @@ async def test_offset_records(stores: MakeStores) -> None:  # noqa: F811
         ('["par875b7c-a",{"a":null,"x":"ü","n":1}]'.encode(), None),
         (b'["par875b7c-a",{"filename":"/g"}]', b'{"y":"z","position":3,"n":null}'),
     ]
+
+
+@pytest.mark.slow
+async def test_a_java_cluster_is_read_and_written(
+    java_connect: WorkerProcess,
+    broker: KafkaBroker,
+    tmp_path: Path,
+) -> None:
+    """Our stores on Java's topics know its connectors; Java follows what our stores write."""
+    name, file = unique("java"), tmp_path / "in.txt"
+    file.write_text("one\ntwo\n")
+    config = {"connector.class": "FileStreamSource", "file": str(file), "topic": broker.create_topic(), "name": name}
+    assert (await _ask(java_connect, "POST", "/connectors", {"name": name, "config": config}))[0] == 201
+    await _shown(java_connect, name, "RUNNING", tasks=1)
+    topics = java_connect.properties
+    logs = TopicLogs({"bootstrap.servers": broker.bootstrap})
+    configs = ConfigStore(logs, TopicSpec(topics["config.storage.topic"], 1, 1, "config.storage", single=True))
+    statuses = StatusStore(logs, TopicSpec(topics["status.storage.topic"], 5, 1, "status.storage"))
+    offsets = OffsetStore(logs, TopicSpec(topics["offset.storage.topic"], 25, 1, "offset.storage"))
+    await logs.start()
+    stored, status = configs.connector(name), statuses.connector_status(name)
+    assert stored is not None
+    assert (stored.config, stored.target, len(stored.tasks)) == (config, TargetState.STARTED, 1)
+    assert status is not None
+    assert status.state is State.RUNNING
+    assert statuses.task_statuses(name)[0].version == status.version == "4.3.0"
+    await configs.put_tasks(name, [])
+    await configs.put_target_state(name, TargetState.STOPPED)
+    await _shown(java_connect, name, "STOPPED", tasks=0)
+    await offsets.read_to_end()
+    assert [(o.partition, o.offset) for o in offsets.offsets(name)] == [({"filename": str(file)}, {"position": 8})]
+    await offsets.alter(name, [({"filename": str(file)}, {"position": 4})])
+    shown = (await _ask(java_connect, "GET", f"/connectors/{name}/offsets"))[1]
+    assert shown == {"offsets": [{"partition": {"filename": str(file)}, "offset": {"position": 4}}]}
+    await configs.remove_connector(name)
+    await logs.close()
+
+
+async def _ask(worker: WorkerProcess, method: str, path: str, body: Any = None) -> tuple[int, Any]:
+    return await asyncio.to_thread(worker.request, method, path, body)
+
+
+async def _shown(worker: WorkerProcess, name: str, state: str, tasks: int) -> None:
+    """Wait until Java's status is this one, tasks alike."""
+
+    def reached() -> bool:
+        code, status = worker.request("GET", f"/connectors/{name}/status")
+        states = [t["state"] for t in status.get("tasks", ())]
+        return code == 200 and status["connector"]["state"] == state and states == [state] * tasks
+
+    await asyncio.to_thread(wait_until, reached, 30.0, f"{name} {state}")

@@ -94,6 +94,7 @@ async def test_members_are_evicted(groups: Groups, topic: str, group: str, membe
     await groups.alter(group, {(topic, 0): 5})
 
 
+@pytest.mark.slow
 async def test_a_cluster_that_never_had_a_group(own_broker: EmbeddedBroker, group: str) -> None:
     """Its coordinator comes up only now; librdkafka's own call crashed the process here."""
     groups = Groups({"bootstrap.servers": own_broker.bootstrap})

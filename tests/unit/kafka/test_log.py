@@ -147,6 +147,7 @@ async def test_absent_broker_is_waited_for(caplog: pytest.LogCaptureFixture) -> 
     await logs.close()
 
 
+@pytest.mark.slow
 async def test_outage_is_told_and_survived(recorder: Make, own_broker: EmbeddedBroker) -> None:
     """Killed and started again: what was sent meanwhile arrives, once and in order; reading goes on."""
     one = recorder(bootstrap=own_broker.bootstrap, timeout=1.0)
@@ -178,6 +179,7 @@ async def test_closing_answers_those_who_wait(recorder: Make) -> None:
         await waiting
 
 
+@pytest.mark.slow
 async def test_speed(recorder: Make) -> None:
     """Prints the figures; the bounds are far away from them, for busy machines."""
     one = recorder()
