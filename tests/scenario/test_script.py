@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import os
 import pty
+import resource
 import signal
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -181,14 +181,16 @@ def on_terminal(console: Console, command: str, answer: bytes = b"", **environ: 
 
 
 def test_a_script_line_is_quick(console: Console) -> None:
-    """The goal is 0.15 s on a quiet machine; a busy one gets some grace, a heavy import does not fit into it."""
+    """0.15 s for the whole process is the goal. Its processor time is judged: neighbours do not count, imports do."""
 
     def seconds() -> float:
-        started = time.perf_counter()
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
         console("get connectors")
-        return time.perf_counter() - started
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
 
-    wait_until(lambda: seconds() < 0.25, timeout=30, what="get connectors within 0.25 s")
+    best = min(seconds() for _ in range(5))
+    assert best < 0.15, f"{best:.3f} s"
 
 
 def test_possible_success_is_told_apart(our_connect: WorkerProcess, broker: KafkaBroker, tmp_path: Path) -> None:
