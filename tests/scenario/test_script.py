@@ -19,7 +19,6 @@ from tests.scenario.script_console import Console
 from tests.support import plugins
 from tests.support.broker import KafkaBroker, unique
 from tests.support.embedded import EmbeddedCommands
-from tests.support.waiting import wait_until
 from tests.support.workers import WorkerProcess, our_worker
 
 
