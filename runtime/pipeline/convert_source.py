@@ -16,10 +16,11 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Run:
-    """Consecutive messages for one topic, either all with headers or all without."""
+    """Consecutive messages for one topic that go the same way: as a batch, or each by itself since it has headers or
+    a timestamp."""
 
     topic: str
-    headers: bool
+    single: bool
     messages: list[dict[str, Any]] = field(default_factory=list)
 
 
@@ -52,7 +53,7 @@ class SourceConversion:
         batch = Batch()
         offsets = batch.offsets
         key_of, value_of, place = self._key.from_connect, self._value.from_connect, self._offsets.key
-        topic, with_headers, append = None, False, None
+        topic, run, append = "", Run("", False), None
         partition: Any = self  # no record's partition
         offset: Mapping[str, Any] | None = None
         stage = Stage.KEY_CONVERTER
@@ -75,13 +76,15 @@ class SourceConversion:
             else:
                 if key is not None:
                     message["key"] = key
+                single = bool(headers)
                 if record.timestamp is not None:
                     message["timestamp"] = record.timestamp
+                    single = True
                 if record.kafka_partition is not None:
                     message["partition"] = record.kafka_partition
-                if append is None or record.topic != topic or bool(headers) is not with_headers:
-                    topic, with_headers = record.topic, bool(headers)
-                    run = Run(topic, with_headers)
+                if append is None or record.topic != topic or single is not run.single:
+                    topic = record.topic
+                    run = Run(topic, single)
                     batch.runs.append(run)
                     append = run.messages.append
                 append(message)

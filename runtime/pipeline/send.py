@@ -37,7 +37,7 @@ class Sender:
         self._patience = patience
 
     def send(self, topic: str, messages: list[dict[str, Any]], delivery: Delivery) -> None:
-        """Messages without headers, all in one call."""
+        """All in one call: messages without headers and timestamps."""
         give_up = None
         while True:
             self._control.check()
@@ -48,8 +48,8 @@ class Sender:
             messages = messages[queued:]
             give_up = self._wait(give_up)
 
-    def send_with_headers(self, topic: str, messages: list[dict[str, Any]], delivery: Delivery) -> None:
-        """One by one: the client's batch call knows no headers."""
+    def send_each(self, topic: str, messages: list[dict[str, Any]], delivery: Delivery) -> None:
+        """One by one: the client's batch call knows neither headers nor timestamps."""
         give_up = None
         produce = self._producer.produce
         for message in messages:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 _LOOK_AGAIN = 5.0  # seconds between two looks at the cluster's topics
+_LOOK_SOON = 1.0  # while there is nothing to read at all
 _LIST_TIMEOUT = 5.0  # seconds; a stop waits that long at the most when the cluster does not answer
 
 
@@ -34,7 +35,7 @@ class Subscription:
         now = time.monotonic()
         if now < self._next_look:
             return
-        self._next_look = now + _LOOK_AGAIN
+        self._next_look = now + (_LOOK_AGAIN if self._existing else _LOOK_SOON)
         if self._pattern is None and self._existing == self._named:
             return
         existing = self._look()

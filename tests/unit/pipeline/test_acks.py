@@ -1,0 +1,66 @@
+"""Acknowledgements without a call per record: what the client library has to keep to for it."""
+
+from __future__ import annotations
+
+import pytest
+
+from runtime.pipeline.acks import Acks
+from runtime.pipeline.producers import Producers
+from tests.support.broker import KafkaBroker
+from tests.support.waiting import wait_until
+
+OFFSETS = {b"k": {"position": 1}}
+
+
+def test_a_batch_is_acknowledged_by_its_last_report(broker: KafkaBroker) -> None:
+    topic = broker.create_topic()
+    producer = Producers().take({"bootstrap.servers": broker.bootstrap, "linger.ms": 200})
+    acks = Acks()
+    producer.produce_batch(topic, [{"value": b"x"}] * 1000, on_delivery=acks.begin(OFFSETS))
+    acks.seal()
+    assert acks.take() == {}, "nothing was served yet"
+    wait_until(lambda: producer.poll(0.05) is not None and acks.take() == OFFSETS)
+    assert not acks.pending
+
+
+def test_batches_are_acknowledged_in_order() -> None:
+    acks = Acks()
+    first, second = acks.begin({b"k": {"n": 1}}), None
+    acks.seal()
+    second = acks.begin({b"k": {"n": 2}, b"l": None})
+    acks.seal()
+    del second
+    assert acks.take() == {}
+    del first
+    assert acks.take() == {b"k": {"n": 2}, b"l": None}
+
+
+def test_a_batch_that_was_not_handed_over_to_its_end_does_not_count() -> None:
+    acks = Acks()
+    acks.begin(OFFSETS)
+    assert acks.take() == {}
+    acks.drop_unsealed()
+    assert not acks.pending
+
+
+def test_a_failed_message_fails_its_batch(broker: KafkaBroker) -> None:
+    topic = broker.create_topic()
+    producer = Producers().take({"bootstrap.servers": broker.bootstrap})
+    acks = Acks()
+    producer.produce(topic, b"x", partition=77, on_delivery=acks.begin(OFFSETS))
+    acks.seal()
+    wait_until(lambda: producer.poll(0.05) is not None and acks.error)
+    assert acks.take() == {}
+
+
+def test_producers_are_shared_by_settings(broker: KafkaBroker) -> None:
+    producers, settings = Producers(), {"bootstrap.servers": broker.bootstrap}
+    shared = producers.take(settings)
+    assert producers.take(dict(settings)) is shared
+    assert producers.take({**settings, "linger.ms": 1}) is not shared
+    own = producers.take(settings, "c-0")
+    assert own is not shared
+    producers.drop("c-0")
+    assert producers.take(settings, "c-0") is not own
+    with pytest.raises(Exception, match="no-such"):
+        producers.take({**settings, "no-such.setting": 1})
