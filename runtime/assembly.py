@@ -57,7 +57,13 @@ def assemble(config: WorkerConfig, worker_id: str, on_lost: Callable[[str], None
     events = EventLog()
     board = Board(statuses, events, worker_id)
     membership = Membership(
-        settings, config.group_id, f"http://{worker_id}/", on_lost, config.session_timeout, config.heartbeat
+        settings,
+        config.group_id,
+        f"http://{worker_id}/",
+        on_lost,
+        config.session_timeout,
+        config.heartbeat,
+        config.rebalance_timeout,
     )
     fleet = Fleet(configs, statuses, board)
     host = Host(_host(config), fleet)
