@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import ClassVar
 
 from textual import events
 from textual.app import App, SystemCommand
 from textual.binding import Binding, BindingType
+from textual.command import Provider
 from textual.screen import Screen
 
 from tui import themes
@@ -22,7 +23,7 @@ class HeadraceApp(App[int]):
     """One cluster on the screen."""
 
     TITLE = "headrace"
-    COMMANDS = {Everything}
+    COMMANDS: ClassVar[set[type[Provider] | Callable[[], type[Provider]]]] = {Everything}
     ENABLE_COMMAND_PALETTE = True
     BINDINGS: ClassVar[list[BindingType]] = [Binding("ctrl+q", "leave", "quit", show=False, priority=True)]
     CSS = """
@@ -71,6 +72,12 @@ class HeadraceApp(App[int]):
             self.theme = name
         else:
             self.home.say(f"no theme {words[0]!r}: there are {', '.join(known)}", "bad")
+
+    def on_key(self, event: events.Key) -> None:
+        """What no widget took; bindings come after this."""
+        if isinstance(self.screen, Home) and self.screen.catch(event):
+            event.stop()
+            event.prevent_default()
 
     def on_resize(self, event: events.Resize) -> None:
         top = self.screen

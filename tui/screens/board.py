@@ -9,11 +9,11 @@ from rich.cells import cell_len
 from tui.model import Connector, by_severity
 from tui.screens.filtering import matcher
 from tui.screens.operations import Operation
-from tui.snapshot import Snapshot
+from tui.snapshot import LinkState, Snapshot
 from tui.widgets import states
 from tui.widgets.columns import Column
 from tui.widgets.grid import Cell, Grid
-from tui.widgets.text import span
+from tui.widgets.text import span, visible
 
 # The name stays; on narrow screens the class goes first, then the worker, the type, the time.
 COLUMNS = (
@@ -40,7 +40,14 @@ class Board(Grid):
         self.snapshot, self.filter_text = snapshot, filter_text
         passes = matcher(filter_text)
         chosen = by_severity(one for one in snapshot.connectors.values() if passes(one))
+        self.empty = self._nothing(snapshot, filter_text)
         self.show([one.name for one in chosen], self.cells, widths(chosen), follow=follow)
+
+    def _nothing(self, snapshot: Snapshot, filter_text: str) -> str:
+        if snapshot.connectors:
+            return f"nothing matches /{visible(filter_text)}; esc shows all"
+        known = snapshot.link.state in (LinkState.LIVE, LinkState.POLLING)
+        return "no connectors yet; :apply -f FILE creates some" if known else ""
 
     def cells(self, name: str) -> Mapping[str, Cell]:
         one = self.snapshot.connectors.get(name)

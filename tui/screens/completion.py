@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from glob import escape
 from shlex import quote
 
 from tui.commands.base import Command
 from tui.commands.registry import commands, find
+from tui.commands.targets import is_glob
 from tui.errors import UsageError
 from tui.script.grammar import split
 
@@ -17,10 +19,9 @@ _CHOICES = {"STATE": ("RUNNING", "PAUSED", "STOPPED", "FAILED", "UNASSIGNED"), "
 def complete(line: str, names: Iterable[str]) -> list[str]:
     """Whole lines that begin with `line`, the likeliest first."""
     head, _, last = line.rpartition(" ")
-    if not head:
-        verbs = [command.verb for command in commands()]
-        return [verb for verb in verbs if verb.startswith(line) and verb != line]
     verbs = [command.verb for command in commands() if command.verb.startswith(line) and command.verb != line]
+    if not head or any(command.verb == line for command in commands()):
+        return verbs or [f"{line} "]
     return [*verbs, *(f"{head} {word}" for word in _words(head, last, names) if word.startswith(last) and word != last)]
 
 
@@ -34,8 +35,9 @@ def _words(head: str, last: str, names: Iterable[str]) -> Sequence[str]:
         return [flag for argument in command.arguments().values() for flag in argument.flags if len(flag) > 2]
     option = _open_option(command, before)
     metavar = option if option is not None else _place(command, len(before) - count)
-    if metavar.startswith("NAME"):
-        return [quote(name) for name in sorted(names)]
+    if metavar.startswith("NAME"):  # where globs are fine, a name with a bracket must not be one
+        globs = any(argument.many and not argument.flags for argument in command.arguments().values())
+        return [quote(escape(name) if globs and is_glob(name) else name) for name in sorted(names)]
     if "|" in metavar:
         return metavar.split("|")
     return _CHOICES.get(metavar, ())
@@ -55,3 +57,16 @@ def _place(command: type[Command], given: int) -> str:
         return ""
     place = places[min(given, len(places) - 1)]
     return place.metavar if given < len(places) or place.many else ""
+
+
+def hint(line: str, names: Iterable[str]) -> str:
+    """What may come next, for a line under the prompt: the words that fit, or how the command is used."""
+    found = complete(line, names) if line else [command.verb for command in commands()]
+    if len(found) > 1:
+        head = "" if any(command.verb == found[0] for command in commands()) else line.rpartition(" ")[0]
+        return "  ".join(entry.removeprefix(head).strip() for entry in found)
+    try:
+        command, _ = find(tuple(split(line)))
+    except UsageError:
+        return ""
+    return f"{command.usage()} · {command.summary()}"

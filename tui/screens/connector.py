@@ -13,6 +13,7 @@ from textual.widget import Widget
 from textual.widgets import ContentSwitcher
 
 from tui.model import Connector, Task
+from tui.screens import traces
 from tui.screens.offsets import OffsetsPane
 from tui.widgets import states
 from tui.widgets.bars import Bar, Tabs
@@ -20,7 +21,7 @@ from tui.widgets.columns import Column
 from tui.widgets.grid import Cell, Grid
 from tui.widgets.jsontext import coloured
 from tui.widgets.pager import Pager
-from tui.widgets.text import counted, visible, visible_lines
+from tui.widgets.text import counted, visible
 
 PAGES = ("overview", "tasks", "config", "trace", "offsets")
 TASK_COLUMNS = (
@@ -118,7 +119,7 @@ class ConnectorView(Vertical):
         elif self.page == "config":
             self.query_one("#config", Pager).put(config(one), top=top)
         elif self.page == "trace":
-            self.query_one("#trace", Pager).put(trace(one), top=top)
+            self.query_one("#trace", Pager).put(traces.content(one), top=top)
         elif self.page == "tasks":
             self._tasks(one)
 
@@ -130,7 +131,7 @@ class ConnectorView(Vertical):
             (visible(one.name), "bold"),
             "  ",
             (states.word(one.overall), f"bold {ink(one.overall)}"),
-            (f"  {one.tasks_text} tasks" if one.tasks else "  no tasks", "$text-muted"),
+            (f"  tasks {one.tasks_text}" if one.tasks else "  no tasks", "$text-muted"),
             (f"  {visible(one.type)}  {visible(one.short_class)}", "$text-muted"),
         )
 
@@ -195,9 +196,9 @@ def overview(one: Connector) -> Content:
     for task in one.tasks:
         name = f"task {task.id}"
         line(name, (states.word(task.state), ink(task.state)), (f"  {visible(task.worker)}", "$text-muted"))
-    if one.traces:
-        parts.append(("\nt shows the whole trace\n", "$text-muted"))
-        parts += [(f"{line}\n", "$error") for line in visible_lines(one.traces)[:8]]
+    for heading, why in traces.causes(one):
+        parts.append((f"\nwhy {heading} failed (t: all of it)\n", "bold $accent"))
+        parts += [(f"{line}\n", "$error") for line in why]
     return Content.assemble(*parts)
 
 
@@ -210,17 +211,3 @@ def config(one: Connector) -> Content:
 def is_secret(key: str, value: str) -> bool:
     """A reference such as `${file:…}` tells nothing and may be seen."""
     return any(word in key.lower() for word in SECRET) and not value.startswith("${")
-
-
-def trace(one: Connector) -> Content:
-    if not one.traces:
-        return Content.assemble(("no trace: nothing failed", "$text-muted"))
-    lines = []
-    for line in visible_lines(one.traces):
-        style = "$text-muted" if line.startswith("    at ") else ""
-        if line.startswith("Caused by:"):
-            style = "bold $error"
-        elif line.endswith(":") and line.startswith(("task ", "connector")):
-            style = "bold $accent"
-        lines.append(Content.assemble((line, style)))
-    return Content("\n").join(lines)

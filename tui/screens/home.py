@@ -6,6 +6,7 @@ import time
 from collections.abc import Coroutine
 from typing import Any, ClassVar
 
+from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
@@ -22,7 +23,7 @@ from tui.profiles import Profile
 from tui.screens import reading, wording
 from tui.screens.actions import ACTIONS, Action
 from tui.screens.board import Board
-from tui.screens.completion import complete
+from tui.screens.completion import complete, hint
 from tui.screens.connector import PAGES, ConnectorView
 from tui.screens.dialog import Dialog
 from tui.screens.log import OperationsScreen
@@ -36,6 +37,7 @@ from tui.widgets.prompt import Prompt
 
 BROAD = 140  # columns from which list and page stand side by side
 OFFSETS_EVERY = 3.0  # seconds between looks at offsets that are on the screen
+SAID_FOR = 15.0  # seconds that good news stay; bad news stay until the next
 KINDS = {Phase.OBSERVED: "good", Phase.FAILED: "bad", Phase.TIMED_OUT: "warn"}
 
 
@@ -55,19 +57,21 @@ class Home(Screen[None]):
     Home.-broad.-detail Counters { display: block; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "open", "open", id="open"),
+        Binding("enter", "open", "open", id="open", show=False),
         Binding("escape", "back", "back", id="back", key_display="esc"),
+        Binding("t", "trace", "trace", id="trace"),
+        Binding("n", "failure(1)", "next failure", id="next-failure", show=False),
+        Binding("N", "failure(-1)", "failure before", id="previous-failure", show=False),
         Binding("slash", "filter", "filter", id="filter", key_display="/"),
         Binding("s", "act('stop')", "stop", id="stop"),
         Binding("p", "act('pause')", "pause", id="pause"),
         Binding("r", "act('resume')", "resume", id="resume"),
         Binding("R", "act('restart')", "restart", id="restart"),
-        Binding("D", "act('delete')", "delete", id="delete"),
         Binding("e", "edit", "edit offsets", id="edit"),
         Binding("u", "undo", "undo offsets", id="undo"),
-        Binding("t", "trace", "trace", id="trace"),
-        Binding("n", "failure(1)", "next failure", id="next-failure"),
-        Binding("N", "failure(-1)", "failure before", id="previous-failure", show=False),
+        Binding("D", "act('delete')", "delete", id="delete"),
+        Binding("o", "log", "log", id="log", tooltip="operations of this session"),
+        Binding("colon", "command", "command", id="command", key_display=":"),
         Binding("left,h", "turn(-1)", "page before", id="page-before", show=False),
         Binding("right,l", "turn(1)", "next page", id="page-after", show=False),
         *(
@@ -75,8 +79,6 @@ class Home(Screen[None]):
             for number, page in enumerate(PAGES, 1)
         ),
         Binding("tab,shift+tab", "switch", "list/page", id="switch", show=False),
-        Binding("o", "log", "operations", id="log"),
-        Binding("colon", "command", "command", id="command", key_display=":"),
         Binding("question_mark", "help", "help", id="help", key_display="?"),
         Binding("f5,ctrl+l", "refresh", "look now", id="refresh", show=False),
         Binding("q", "quit", "quit", id="quit"),
@@ -93,7 +95,7 @@ class Home(Screen[None]):
         self.operations = Operations(time.time, self._operation_changed)
         self._interrupted = 0.0
         self._asked_at = 0.0
-        self._said_at = 0.0
+        self._said_at, self._said_kind = 0.0, ""
 
     def compose(self) -> ComposeResult:
         yield TitleBar(self.profile)
@@ -172,9 +174,10 @@ class Home(Screen[None]):
             self.cluster.store.refresh()
         if self.snapshot.since and not int(now) % 5:
             self.board.refresh()
-        if self.has_class("-detail") and self.view.page == "offsets" and now - self._asked_at >= OFFSETS_EVERY:
-            if not self.view.offsets.is_editing and not self.is_stale:
-                self.view.offsets.ask()
+        if self.shows_offsets and not self.is_stale and now - self._asked_at >= OFFSETS_EVERY:
+            self.view.offsets.ask()
+        if self._said_kind in ("good", "info") and now - self._said_at > SAID_FOR:
+            self.say("")
 
     # Pieces
 
@@ -199,8 +202,12 @@ class Home(Screen[None]):
         name = self.view.name_shown if self.is_detail and not self.board.has_focus else self.board.current
         return self.snapshot.connectors.get(name) if name is not None else None
 
+    @property
+    def shows_offsets(self) -> bool:
+        return self.is_detail and self.view.page == "offsets" and not self.view.offsets.is_editing
+
     def say(self, text: str, kind: str = "info") -> None:
-        self._said_at = time.time()
+        self._said_at, self._said_kind = time.time(), kind if text else ""
         self.query_one(Status).say(text, kind)
 
     def do(self, coroutine: Coroutine[Any, Any, None]) -> None:
@@ -242,6 +249,14 @@ class Home(Screen[None]):
         if action == "open":
             return self.board.has_focus and self.board.current is not None
         return True
+
+    def is_idle(self, action: str) -> bool:
+        """Works, but has nothing to do for this connector: not in the footer, though its key says why."""
+        if action.startswith("act("):
+            return (one := self.target()) is None or bool(ACTIONS[action[5:-2]].needs(one))
+        if action == "trace":
+            return self.is_detail and self.view.page == "trace"
+        return action == "filter" and self.is_detail and not self.is_broad
 
     # Moving about
 
@@ -316,16 +331,29 @@ class Home(Screen[None]):
 
     def action_command(self, text: str = "") -> None:
         self.query_one(Prompt).open(":", text, lambda line: complete(line, self.snapshot.connectors))
+        self.say(hint(text, self.snapshot.connectors))
         self.refresh_bindings()
 
     def on_prompt_typed(self, event: Prompt.Typed) -> None:
         if event.sign == "/":
             self.filter_text = event.text.strip()
             self.draw(follow=True)
+        else:
+            self.say(hint(event.text, self.snapshot.connectors))
+
+    def catch(self, event: events.Key) -> bool:
+        """Keys typed right behind `/` or `:` belong to the prompt, even those that came before it had the focus:
+        over SSH several arrive at once."""
+        prompt = self.query_one(Prompt)
+        if prompt.is_open and event.is_printable and event.character:
+            prompt.insert(event.character)
+            return True
+        return False
 
     def on_prompt_submitted(self, event: Prompt.Submitted) -> None:
         event.stop()
         self.back_to_work()
+        self.say("")
         if event.sign == ":" and event.text:
             self.typed(event.text)
 
@@ -333,6 +361,7 @@ class Home(Screen[None]):
         if event.sign == "/":
             self.filter_text = ""
             self.draw(follow=True)
+        self.say("")
         if event.sign:
             self.back_to_work()
 
@@ -426,7 +455,7 @@ class Home(Screen[None]):
         return Dialog(f"{action.name} {one.name}{where}?", body, action.name, name=name, danger=self.profile.production)
 
     def _operation_changed(self, operation: Operation) -> None:
-        kind = KINDS.get(operation.phase, "busy")
+        kind = "warn" if operation.doubtful else KINDS.get(operation.phase, "busy")
         self.say(f"{operation.title}: {operation.last}", kind)
         self.board.refresh()
         self.refresh_bindings()
@@ -442,6 +471,7 @@ class Home(Screen[None]):
             self.view.offsets.edit()
 
     def action_undo(self) -> None:
+        self.view.turn("offsets")
         self.view.offsets.undo()
 
     def on_connector_view_turned(self, event: ConnectorView.Turned) -> None:
@@ -496,11 +526,8 @@ class Home(Screen[None]):
         self.app.push_screen(OperationsScreen(self.operations, self.profile.url))
 
     def action_help(self) -> None:
-        active = list(self.active_bindings.values())
-        display = {
-            one.binding.action: one.binding.key_display or self.app.get_key_display(one.binding) for one in active
-        }
-        self.app.push_screen(reading.Reading("help", reading.help_text(active, display)))
+        text = reading.help_text(list(self.active_bindings.values()), self.app.get_key_display)
+        self.app.push_screen(reading.Reading("help", text))
 
     # Leaving
 

@@ -40,7 +40,7 @@ class OperationsScreen(ModalScreen[None]):
     OperationsScreen { align: center middle; background: $background 60%; }
     OperationsScreen > Vertical { width: 96%; height: 92%; background: $panel; border: round $border; padding: 0 1; }
     OperationsScreen #title { text-style: bold; color: $accent; }
-    OperationsScreen Grid { height: 1fr; background: $panel; }
+    OperationsScreen Grid { height: 1fr; max-height: 8; background: $panel; }
     OperationsScreen Pager { height: 1fr; background: $panel; border-top: solid $border; padding: 0; }
     OperationsScreen KeyBar { background: $panel; padding: 0; }
     """

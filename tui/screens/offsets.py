@@ -117,7 +117,7 @@ class OffsetsPane(Vertical):
             yield Pager(id="review")
 
     def on_resize(self) -> None:
-        self.set_class(self.size.width >= 100, "-broad")
+        self.set_class(self.size.width >= 130, "-broad")
 
     # What is shown
 

@@ -59,6 +59,7 @@ class Operation:
     ended_at: float = 0.0
     notes: list[tuple[float, str]] = field(default_factory=list)
     calls: list[Call] = field(default_factory=list)
+    doubtful: bool = False  # the server calls it a possible success only
 
     @property
     def title(self) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import ClassVar
 
 from textual.app import ComposeResult
@@ -75,22 +75,28 @@ def of_output(result: Result, form: str) -> Content:
     )
 
 
-def help_text(active: Sequence[ActiveBinding], key_display: dict[str, str]) -> Content:
+def help_text(active: Sequence[ActiveBinding], display: Callable[[Binding], str]) -> Content:
     """The keys that work where it was asked for, then every command."""
-    parts: list[str | Content | tuple[str, str]] = [("keys that work here\n", "bold $accent")]
-    seen: set[str] = set()
-    for one in active:
-        binding = one.binding
-        if binding.action in seen or not binding.description or not one.enabled or binding.system:
-            continue
-        seen.add(binding.action)
-        parts += [(f"  {key_display[binding.action]:<12}", "bold"), f" {binding.tooltip or binding.description}\n"]
-    parts += [
-        ("\nfilter  ", "bold $accent"),
-        "/ state:failed type:sink class:file worker:10.0 part-of-name; -x: not x\n",
-    ]
-    parts.append(("\ncommands  ", "bold $accent"))
-    parts.append(": then one of these; tab completes, ↑ is the history\n")
+    keys: dict[str, tuple[Binding, list[str]]] = {}
+    for one in sorted(active, key=lambda one: not one.binding.id):  # what acts before what moves
+        if one.enabled and _is_ours(one):
+            keys.setdefault(one.binding.action, (one.binding, []))[1].append(display(one.binding))
+    parts: list[str | tuple[str, str]] = [("keys that work here\n", "bold $accent")]
+    for binding, names in keys.values():
+        parts += [(f"  {' '.join(dict.fromkeys(names)):<12}", "bold"), f" {binding.tooltip or binding.description}\n"]
+    parts += [("\nfilter\n", "bold $accent"), "  /state:failed type:sink class:file worker:10.0 part-of-name\n"]
+    parts.append(("  all must hold; -x: not x\n", "$text-muted"))
+    parts += [("\ncommands\n", "bold $accent"), (":  tab completes, ↑ has the history\n", "$text-muted")]
     for command in commands():
         parts += [(f"  {command.usage()}\n", "bold"), (f"      {command.summary()}\n", "$text-muted")]
     return Content.assemble(*parts)
+
+
+def _is_ours(one: ActiveBinding) -> bool:
+    """Not one of the toolkit's own."""
+    ours = (kind for kind in type(one.node).__mro__ if kind.__module__.startswith("tui."))
+    return any(one.binding.action == binding.action for kind in ours for binding in _declared(kind))
+
+
+def _declared(kind: type) -> list[Binding]:
+    return [binding for binding in vars(kind).get("BINDINGS", ()) if isinstance(binding, Binding)]

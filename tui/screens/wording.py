@@ -88,6 +88,7 @@ def verdict(name: str, done: Applied) -> tuple[Content, str]:
         parts += ["\n", (visible(done.trouble), "$error")]
     if done.left_stopped:
         parts += ["\n", ("The connector is left STOPPED; r resumes it.", "bold")]
+    parts.append(("\nu brings the old offsets back, as a text to look at first", "$text-muted"))
     return Content.assemble(*parts), "-definite" if ink == "$success" else "-possible"
 
 

@@ -61,8 +61,13 @@ class Work:
         finally:
             self.cluster.store.refresh()
         certain = done.verdict.certainty is Certainty.DEFINITE
-        rest = "" if certain else f" ({done.verdict.by_hand})"
-        self.operations.done(operation, f"{done.verdict.message}{rest}")
+        operation.doubtful = not certain
+        self.operations.note(operation, done.verdict.message + ("" if certain else f" ({done.verdict.by_hand})"))
+        if plan.must_stop and not done.left_stopped:
+            operation.goal = plan.state
+            self.operations.accepted(operation)
+        else:
+            self.operations.done(operation, "possible success, see above" if not certain else "done")
         return done
 
     async def preview(self, command: Command) -> Result | None:

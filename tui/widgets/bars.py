@@ -155,30 +155,34 @@ class KeyBar(Bar):
             self.put(self.line(self._useful(), self.size.width))
 
     def _useful(self) -> list[ActiveBinding]:
+        """Those that do something now: not eaten by a text field, and not idle in the screen's own opinion."""
         seen: set[str] = set()
         found = []
-        for key, active in self.screen.active_bindings.items():
-            eaten = self.app.focused is not None and len(key) == 1 and self.app.focused.check_consume_key(key, key)
-            if active.binding.show and active.enabled and not eaten and active.binding.action not in seen:
-                seen.add(active.binding.action)
+        focused = self.app.focused
+        idle = getattr(self.screen, "is_idle", None)
+        for active in self.screen.active_bindings.values():
+            binding = active.binding
+            shown = self.app.get_key_display(binding)
+            eaten = focused is not None and len(shown) == 1 and focused.check_consume_key(shown, shown)
+            if not binding.show or not active.enabled or eaten or binding.action in seen:
+                continue
+            if idle is None or not idle(binding.action):
+                seen.add(binding.action)
                 found.append(active)
         return found
 
     def line(self, keys: Sequence[ActiveBinding], width: int) -> Content:
-        """As many as fit; what does not is in the help."""
-        parts: list[Content] = []
-        used = 0
-        for active in keys:
-            binding = active.binding
-            part = Content.assemble(
-                (binding.key_display or self.app.get_key_display(binding), "bold $accent"),
-                (f" {binding.description}", "$text-muted"),
-            )
-            if used + part.cell_length > width:
-                break
-            used += part.cell_length + 2
-            parts.append(part)
-        return Content("  ").join(parts)
+        """As many as fit, and always the help, which has the rest."""
+        parts = [self._part(active) for active in keys if active.binding.action != "help"]
+        ends = [self._part(active) for active in keys if active.binding.action == "help"]
+        room = width - sum(part.cell_length + 2 for part in ends)
+        while parts and sum(part.cell_length + 2 for part in parts) - 2 > room:
+            parts.pop()
+        return Content("  ").join([*parts, *ends])
+
+    def _part(self, active: ActiveBinding) -> Content:
+        key = self.app.get_key_display(active.binding)
+        return Content.assemble((key, "bold $accent"), (f" {active.binding.description}", "$text-muted"))
 
 
 class Tabs(Bar, can_focus=False):

@@ -103,7 +103,7 @@ class Grid(ScrollView, can_focus=True):
         self.keys: list[str] = []
         self.cursor: str | None = None
         self.stale = False
-        self.header_note: Mapping[str, str] = {}
+        self.empty = ""  # said where there are no rows
         self._rows: dict[str, int] = {}
         self._cells: Cells = no_cells
         self._wanted: Mapping[str, int] = {}
@@ -226,7 +226,8 @@ class Grid(ScrollView, can_focus=True):
             return self._header(width, base)
         row = y - 1 + self.scroll_offset.y
         if row >= len(self.keys):
-            return Strip.blank(width, base)
+            text = f" {self.empty}" if self.empty and not self.keys and y == 2 else ""
+            return Strip([Segment(fit(text, width), base + self._style("grid--muted"))])
         return self._line(self.keys[row], width, base)
 
     def _header(self, width: int, base: Style) -> Strip:
@@ -234,8 +235,7 @@ class Grid(ScrollView, can_focus=True):
         gap = Segment(" " * GAP, style)
         segments = [Segment(" ", style)]
         for column, size in self.arranged:
-            title = column.title + self.header_note.get(column.key, "")
-            segments += [Segment(fit(title, size, column.right), style), gap]
+            segments += [Segment(fit(column.title, size, column.right), style), gap]
         return Strip(segments).adjust_cell_length(width, style)
 
     def _line(self, key: str, width: int, base: Style) -> Strip:

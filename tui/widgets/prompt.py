@@ -53,7 +53,7 @@ class PromptInput(Input):
         self.prompt.leave()
 
     def on_blur(self, event: events.Blur) -> None:
-        if self.prompt.display:
+        if self.prompt.is_open:
             self.prompt.leave(blurred=True)
 
 
@@ -61,8 +61,7 @@ class Prompt(Horizontal):
     """Hidden until `open`."""
 
     DEFAULT_CSS = """
-    Prompt { height: 1; display: none; background: $panel; padding: 0 1; }
-    Prompt.-open { display: block; }
+    Prompt { height: 1; background: $panel; padding: 0 1; }
     Prompt > Label { color: $accent; text-style: bold; width: 1; }
     Prompt > Input, Prompt > Input:focus { background: $panel; border: none; width: 1fr; height: 1; padding: 0; }
     """
@@ -86,6 +85,7 @@ class Prompt(Horizontal):
 
     def __init__(self, id: str | None = None) -> None:
         super().__init__(id=id)
+        self.display = False
         self.sign = ":"
         self.completer: Completer = lambda text: []
         self.history: dict[str, list[str]] = {":": [], "/": []}
@@ -107,15 +107,15 @@ class Prompt(Horizontal):
         with self.prevent(Input.Changed):
             self.input.value = text
         self.input.cursor_position = len(text)
-        self.add_class("-open")
-        self.input.focus()
+        self.display = True
+        self.screen.set_focus(self.input)  # at once: the next key may be here already
 
     def close(self) -> None:
-        self.remove_class("-open")
+        self.display = False
 
     @property
     def is_open(self) -> bool:
-        return self.has_class("-open")
+        return self.display
 
     def leave(self, blurred: bool = False) -> None:
         if self.is_open:
@@ -127,21 +127,26 @@ class Prompt(Horizontal):
         return self.completer(text) if text else []
 
     def complete(self) -> None:
-        """As far as all completions agree; wholly when there is one."""
+        """As far as all completions agree, and a blank behind the only one."""
         found = self.completions(self.input.value)
         if found:
             text = _common(found)
-            text = text if len(text) > len(self.input.value) else found[0]
-            self.input.value = text + (" " if len(found) == 1 and self.sign == ":" else "")
-            self.input.cursor_position = len(self.input.value)
+            self.put(text + (" " if len(found) == 1 and self.sign == ":" and not text.endswith(" ") else ""))
+
+    def put(self, text: str) -> None:
+        self.input.value = text
+        self.input.cursor_position = len(text)
+
+    def insert(self, character: str) -> None:
+        """A key that was on its way to somebody else when the prompt opened."""
+        self.input.insert_text_at_cursor(character)
 
     def recall(self, step: int) -> None:
         lines = self.history[self.sign]
         if self._at == len(lines):
             self._draft = self.input.value
         self._at = min(max(self._at + step, 0), len(lines))
-        self.input.value = lines[self._at] if self._at < len(lines) else self._draft
-        self.input.cursor_position = len(self.input.value)
+        self.put(lines[self._at] if self._at < len(lines) else self._draft)
 
     def on_input_changed(self, event: Input.Changed) -> None:
         event.stop()

@@ -1,0 +1,102 @@
+"""A Connect worker of Apache's for the screens, and connectors of the test's own on it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support import rest
+from tests.support.broker import unique
+from tests.support.waiting import wait_until
+
+STRINGS = {f"{kind}.converter": "org.apache.kafka.connect.storage.StringConverter" for kind in ("key", "value")}
+
+
+class Cluster:
+    """A worker's REST API, and the connectors made through this object."""
+
+    def __init__(self, url: str, folder: Path) -> None:
+        self.url, self.folder = url, folder
+        self.made: list[str] = []
+
+    def request(self, method: str, path: str, body: Any = None) -> tuple[int, Any]:
+        return rest.request(self.url + path, method, body)
+
+    def create(self, name: str, config: dict[str, str], state: str = "RUNNING") -> str:
+        status, answer = self.request(
+            "POST", "/connectors", {"name": name, "config": {**STRINGS, **config}, "initial_state": state}
+        )
+        assert status == 201, answer
+        self.made.append(name)
+        return name
+
+    def source(self, prefix: str = "source", lines: int = 100, state: str = "RUNNING") -> str:
+        """A file source; its offset is at the end of its file once it has read it."""
+        name = unique(prefix)
+        file = self.folder / f"{name}.txt"
+        file.write_text("".join(f"line {number:04}\n" for number in range(lines)))
+        config = {"connector.class": "FileStreamSource", "file": str(file), "topic": name, "tasks.max": "1"}
+        return self.create(name, config, state)
+
+    def sink(self, topic: str, prefix: str = "sink", **config: str) -> str:
+        name = unique(prefix)
+        out = str(self.folder / f"{name}.out")
+        return self.create(name, {"connector.class": "FileStreamSink", "file": out, "topics": topic, **config})
+
+    def failing(self, topic: str) -> str:
+        """A sink that cannot read the plain text of the topic as JSON."""
+        json = "org.apache.kafka.connect.json.JsonConverter"
+        return self.sink(topic, "failing", **{"value.converter": json})
+
+    def state(self, name: str) -> str:
+        """`RUNNING 1/1`; empty while there is no status yet."""
+        status, answer = self.request("GET", f"/connectors/{name}/status")
+        if status != 200:
+            return ""
+        running = sum(task["state"] == "RUNNING" for task in answer["tasks"])
+        return f"{answer['connector']['state']} {running}/{len(answer['tasks'])}"
+
+    def offsets(self, name: str) -> list[Any]:
+        status, answer = self.request("GET", f"/connectors/{name}/offsets")
+        assert status == 200, answer
+        return [(entry["partition"], entry["offset"]) for entry in answer["offsets"]]
+
+    def wait(self, name: str, state: str) -> None:
+        wait_until(lambda: self.state(name) == state, 60, f"{name} {state}", every=0.1)
+
+    def wait_offset(self, name: str) -> Any:
+        """The first committed offset."""
+        return wait_until(lambda: self.offsets(name), 90, f"offsets of {name}", every=0.2)[0][1]
+
+    def close(self) -> None:
+        for name in self.made:
+            self.request("DELETE", f"/connectors/{name}")
+
+
+@pytest.fixture(scope="session")
+def connect_url(request: pytest.FixtureRequest) -> str:
+    """HEADRACE_TEST_CONNECT names one that is there already."""
+    return os.environ.get("HEADRACE_TEST_CONNECT") or str(request.getfixturevalue("java_connect").url)
+
+
+@pytest.fixture
+def cluster(connect_url: str, tmp_path: Path) -> Iterator[Cluster]:
+    one = Cluster(connect_url, tmp_path)
+    yield one
+    one.close()
+
+
+@pytest.fixture
+def stopped_source(cluster: Cluster) -> str:
+    """A stopped file source that has committed the end of its file: position 1000."""
+    name = cluster.source()
+    cluster.wait(name, "RUNNING 1/1")
+    wait_until(lambda: cluster.request("GET", f"/connectors/{name}/topics")[1][name]["topics"], 60, "records")
+    cluster.request("PUT", f"/connectors/{name}/stop")
+    cluster.wait(name, "STOPPED 0/0")
+    assert cluster.wait_offset(name) == {"position": 1000}
+    return name

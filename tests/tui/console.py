@@ -1,0 +1,71 @@
+"""Driving the console in a test: the real program on a real cluster, without a terminal."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+from textual.pilot import Pilot
+
+from tui.app import HeadraceApp
+from tui.profiles import Profile
+from tui.screens.dialog import Dialog
+from tui.screens.home import Home
+
+
+class Console:
+    """The app under a pilot."""
+
+    def __init__(self, app: HeadraceApp, pilot: Pilot[int]) -> None:
+        self.app, self.pilot = app, pilot
+
+    @property
+    def home(self) -> Home:
+        return self.app.home
+
+    async def press(self, *keys: str) -> None:
+        await self.pilot.press(*keys)
+        await self.pilot.pause()
+
+    async def until(self, condition: Callable[[], Any], what: str = "", within: float = 30.0) -> Any:
+        deadline = asyncio.get_running_loop().time() + within
+        while not (answer := condition()):
+            if asyncio.get_running_loop().time() > deadline:
+                raise AssertionError(f"not within {within:g} s: {what or condition}\n{self.text}")
+            await self.pilot.pause(0.02)
+        return answer
+
+    async def sees(self, *texts: str, within: float = 30.0) -> None:
+        await self.until(lambda: all(text in self.text for text in texts), " and ".join(texts), within)
+
+    async def confirm(self, *keys: str) -> None:
+        """Waits for the question, and until it listens."""
+        await self.until(lambda: isinstance(self.app.screen, Dialog) and self.app.screen.armed, "a question")
+        await self.press(*keys)
+        await self.until(lambda: not isinstance(self.app.screen, Dialog), "the question to be gone")
+
+    async def go(self, name: str) -> None:
+        await self.until(lambda: name in self.home.board.keys, name)
+        self.home.board.go(name)
+        await self.pilot.pause()
+
+    @property
+    def lines(self) -> list[str]:
+        """What stands on the screen, as a terminal would show it."""
+        screen = self.app.screen
+        strips = screen._compositor.render_strips(self.app.size)
+        return ["".join(segment.text for segment in strip).rstrip() for strip in strips]
+
+    @property
+    def text(self) -> str:
+        """With line breaks and frames as blanks, so that wrapped sentences are found."""
+        return " ".join("\n".join(self.lines).replace("│", " ").replace("█", " ").split())
+
+
+@asynccontextmanager
+async def console(url: str, width: int = 80, height: int = 24, **profile: Any) -> AsyncIterator[Console]:
+    app = HeadraceApp(Profile(url, **profile))
+    async with app.run_test(size=(width, height)) as pilot:
+        yield Console(app, pilot)

@@ -1,0 +1,137 @@
+"""The connector list against a real worker."""
+
+from __future__ import annotations
+
+from tests.tui.conftest import Cluster
+from tests.tui.console import console
+from tests.tui.gate import Gate
+from tui.screens.small import TooSmall
+
+
+async def test_failures_first_live_and_n_goes_to_them(cluster: Cluster) -> None:
+    source = cluster.source("aaa")
+    cluster.wait(source, "RUNNING 1/1")
+    async with console(cluster.url) as seen:
+        await seen.until(lambda: source in seen.home.board.keys)
+        await seen.go(source)
+        failing = cluster.failing(source)  # while the screen is on
+        await seen.until(lambda: seen.home.snapshot.connectors.get(failing, None) is not None)
+        await seen.until(lambda: seen.home.snapshot.connectors[failing].failed == 1)
+        keys = seen.home.board.keys
+        assert keys.index(failing) < keys.index(source)
+        assert seen.home.board.cursor == source, "a refresh never moves the cursor"
+        await seen.sees("✗ FAILED", "0/1, 1 failed", "● RUNNING", "failed")
+        seen.home.board.action_edge(-1)
+        visited = set()
+        while failing not in visited:
+            await seen.press("n")
+            assert seen.home.board.cursor not in visited, "n goes round all failures"
+            visited.add(seen.home.board.cursor)
+        await seen.press("t")
+        await seen.sees("why task 0 failed", "Tolerance exceeded in error handler", "↳ org.apache.kafka.common.errors")
+        await seen.press("escape")
+        assert seen.home.board.has_focus and seen.home.board.cursor == failing
+
+
+async def test_filter_as_it_is_typed(cluster: Cluster) -> None:
+    one, other = cluster.source("first"), cluster.source("second")
+    async with console(cluster.url) as seen:
+        await seen.until(lambda: {one, other} <= set(seen.home.board.keys))
+        await seen.press("slash", *other[:9])
+        assert other in seen.home.board.keys and one not in seen.home.board.keys
+        assert seen.home.board.cursor in seen.home.board.keys
+        await seen.press("enter")
+        assert seen.home.board.has_focus
+        await seen.press("escape")
+        assert {one, other} <= set(seen.home.board.keys)
+        await seen.press("slash", *"type:nothing")
+        assert not seen.home.board.keys
+        await seen.sees("nothing matches")
+        await seen.press("escape")
+        assert {one, other} <= set(seen.home.board.keys)
+
+
+async def test_columns_by_width(cluster: Cluster) -> None:
+    name = cluster.source()
+    async with console(cluster.url) as seen:
+        await seen.sees(name)
+        assert "CLASS" not in seen.text and "SINCE" in seen.text
+        await seen.pilot.resize_terminal(200, 50)
+        await seen.sees("CLASS", "WORKER", "FileStreamSource")
+        await seen.pilot.resize_terminal(80, 24)
+        await seen.until(lambda: "CLASS" not in seen.text)
+        await seen.pilot.resize_terminal(50, 10)
+        await seen.until(lambda: isinstance(seen.app.screen, TooSmall))
+        await seen.sees("50×10 is too small")
+        await seen.pilot.resize_terminal(80, 24)
+        await seen.sees(name)
+
+
+async def test_beside_the_list_when_broad_instead_of_it_when_not(cluster: Cluster) -> None:
+    name = cluster.source()
+    async with console(cluster.url, 200, 50) as seen:
+        await seen.go(name)
+        await seen.press("enter")
+        await seen.sees("overview", "NAME")
+        assert seen.home.board.display
+        await seen.pilot.resize_terminal(80, 24)
+        await seen.until(lambda: "NAME" not in seen.text)
+        await seen.press("3")
+        await seen.sees('"connector.class": "FileStreamSource"')
+
+
+async def test_what_the_server_sends_is_text(cluster: Cluster) -> None:
+    config = {"connector.class": "FileStreamSource", "file": "/[bold]none[/]", "topic": "x\x07[/oops]"}
+    names = ["[/oops]", "[red]日本語の名前", "a" * 90]
+    prefixed = [f"text-{name}" for name in names]
+    for name in prefixed:
+        status, _ = cluster.request("POST", "/connectors", {"name": name, "config": config})
+        assert status in (201, 409)
+    try:
+        async with console(cluster.url) as seen:
+            await seen.until(lambda: set(prefixed) <= set(seen.home.board.keys))
+            await seen.sees("text-[/oops]", "text-[red]日本語の名前")
+            assert any("…" in line for line in seen.lines)
+            await seen.go(prefixed[0])
+            for page in "12345":
+                await seen.press(*(["enter"] if page == "1" else []), page)
+                assert "text-[/oops]" in seen.text
+            await seen.press("3")
+            await seen.sees('"file": "/[bold]none[/]"', "[/oops]")
+            assert "\x07" not in "".join(seen.lines)
+    finally:
+        from urllib.parse import quote
+
+        for name in prefixed:
+            cluster.request("DELETE", f"/connectors/{quote(name, safe='')}")
+
+
+async def test_losing_the_worker_dims_and_comes_back(cluster: Cluster) -> None:
+    name = cluster.source()
+    gate = Gate(cluster.url)
+    await gate.open()
+    try:
+        async with console(gate.url) as seen:
+            await seen.go(name)
+            await seen.sees("● RUNNING")
+            await gate.shut()
+            await seen.sees("next try in", "not reachable:")
+            assert seen.home.board.stale and name in seen.text
+            await seen.press("s")
+            await seen.sees("the cluster does not answer")
+            await gate.open()
+            await seen.until(lambda: not seen.home.is_stale, within=60)
+            assert not seen.home.board.stale and seen.home.board.cursor == name
+    finally:
+        await gate.shut()
+
+
+async def test_nobody_there_at_all() -> None:
+    async with console("http://127.0.0.1:1") as seen:
+        await seen.sees("not reachable: cannot reach http://127.0.0.1:1", "next try in")
+        await seen.press("question_mark")
+        await seen.sees("keys that work here", "/ filter")
+        await seen.press("escape")
+        await seen.press("colon", *"info", "enter")
+        await seen.sees("cannot reach")
+        assert seen.app.is_running

@@ -1,0 +1,158 @@
+"""The offset editor: checked while typing, shown as a difference, refused when others were quicker, applied, undone."""
+
+from __future__ import annotations
+
+from tests.support.waiting import wait_until
+from tests.tui.conftest import Cluster
+from tests.tui.console import Console, console
+from tui.screens.dialog import Dialog
+from tui.widgets.pager import Pager
+
+
+async def edit(seen: Console, name: str) -> None:
+    """Opens the editor and waits for the text."""
+    await seen.go(name)
+    await seen.press("e")
+    await seen.until(lambda: seen.home.view.offsets.is_editing, "the editor")
+
+
+async def write(seen: Console, old: str, new: str) -> None:
+    """Changes the text, as a paste would, and waits for the check."""
+    editor = seen.home.view.offsets.editor
+    editor.text = editor.text.replace(old, new)
+    await seen.until(lambda: seen.home.view.offsets.drafts[seen.home.view.name_shown or ""].text == editor.text)
+
+
+def review(seen: Console) -> str:
+    return seen.home.view.query_one("#review", Pager).content.plain
+
+
+async def test_syntax_shape_and_difference_while_typing(cluster: Cluster, stopped_source: str) -> None:
+    async with console(cluster.url) as seen:
+        await edit(seen, stopped_source)
+        assert "no change yet" in review(seen)
+        await seen.press("backspace", "x")  # the cursor stands behind the number
+        await seen.until(lambda: "line 3, column" in review(seen) and "is no number" in review(seen))
+        await seen.press("ctrl+s")
+        assert not isinstance(seen.app.screen, Dialog)
+        await write(seen, "100x", "1005")
+        await seen.until(lambda: "position 1000 → position 1005  (+5)" in review(seen))
+        await write(seen, "1005", "-1")
+        await seen.until(lambda: "must not be negative" in review(seen))
+        await write(seen, '"position": -1', '"pos": 1')
+        await seen.until(lambda: '{"position": N}' in review(seen))
+        await write(seen, '{"pos": 1}', "null")
+        await seen.until(lambda: "position 1000 → reset" in review(seen))
+        await seen.press("escape")
+        await seen.sees("the text is kept")
+        await seen.press("e")
+        assert "null" in seen.home.view.offsets.editor.text
+        await seen.press("f5")
+        await seen.until(lambda: "1000" in seen.home.view.offsets.editor.text)
+
+
+async def test_alter_of_a_stopped_one_and_undo(cluster: Cluster, stopped_source: str) -> None:
+    async with console(cluster.url) as seen:
+        await edit(seen, stopped_source)
+        await write(seen, "1000", "500")
+        await seen.press("ctrl+s")
+        await seen.sees("alter the offsets of", "position 1000 → position 500 (−500)", "stays STOPPED")
+        await seen.confirm("y")
+        await seen.sees("✓ definite success", "The offsets for this connector have been altered successfully")
+        assert cluster.offsets(stopped_source)[0][1] == {"position": 500}
+        assert cluster.state(stopped_source) == "STOPPED 0/0"
+        await seen.press("u")
+        await seen.until(lambda: "position 500 → position 1000  (+500)" in review(seen))
+        await seen.press("ctrl+s")
+        await seen.confirm("y")
+        await seen.until(lambda: cluster.offsets(stopped_source)[0][1] == {"position": 1000})
+
+
+async def test_in_one_step_from_running(cluster: Cluster, stopped_source: str) -> None:
+    name = stopped_source
+    cluster.request("PUT", f"/connectors/{name}/resume")
+    cluster.wait(name, "RUNNING 1/1")
+    async with console(cluster.url) as seen:
+        await edit(seen, name)
+        await write(seen, "1000", "990")
+        await seen.press("ctrl+s")
+        await seen.sees("is RUNNING. In one step", "resume it")
+        await seen.confirm("y")
+        await seen.sees("✓ definite success")
+        operation = seen.home.operations.log[-1]
+        await seen.until(lambda: "observed: RUNNING" in operation.last)
+        assert operation.lines[0] == f"stop connector {name}" and operation.lines[-1] == f"resume connector {name}"
+        assert [call.method for call in operation.calls if call.changes] == ["PUT", "PATCH", "PUT"]
+    cluster.wait(name, "RUNNING 1/1")
+    wait_until(lambda: cluster.offsets(name)[0][1] == {"position": 1000}, 60, "read on to the end", every=0.2)
+
+
+async def test_paused_goes_back_to_paused(cluster: Cluster, stopped_source: str) -> None:
+    cluster.request("PUT", f"/connectors/{stopped_source}/pause")
+    cluster.wait(stopped_source, "PAUSED 0/0")
+    async with console(cluster.url) as seen:
+        await seen.until(lambda: stopped_source in seen.home.board.keys)
+        await seen.until(lambda: seen.home.snapshot.connectors[stopped_source].state == "PAUSED")
+        await edit(seen, stopped_source)
+        await write(seen, "1000", "10")
+        await seen.press("ctrl+s")
+        await seen.sees("pause it again")
+        await seen.confirm("y")
+        await seen.sees("definite success")
+    cluster.wait(stopped_source, "PAUSED 0/0")
+
+
+async def test_somebody_else_was_quicker(cluster: Cluster, stopped_source: str) -> None:
+    async with console(cluster.url) as seen:
+        await edit(seen, stopped_source)
+        await write(seen, "1000", "500")
+        partition, _ = cluster.offsets(stopped_source)[0]
+        body = {"offsets": [{"partition": partition, "offset": {"position": 700}}]}
+        assert cluster.request("PATCH", f"/connectors/{stopped_source}/offsets", body)[0] == 200
+        await seen.press("ctrl+s")
+        await seen.confirm("y")
+        await seen.sees("✗ not applied", "somebody else changed", "position 1000 → position 700")
+        assert cluster.offsets(stopped_source)[0][1] == {"position": 700}
+        assert "500" in seen.home.view.offsets.editor.text, "the text is kept"
+        await seen.until(lambda: "position 700 → position 500  (−200)" in review(seen))
+        await seen.press("ctrl+s")
+        await seen.confirm("y")
+        await seen.sees("definite success")
+        assert cluster.offsets(stopped_source)[0][1] == {"position": 500}
+
+
+async def test_reset_wants_the_name(cluster: Cluster, stopped_source: str) -> None:
+    async with console(cluster.url) as seen:
+        await edit(seen, stopped_source)
+        await write(seen, '{"position": 1000}', "null")
+        await seen.press("ctrl+s")
+        await seen.sees("type the name", "reset")
+        await seen.confirm(*stopped_source, "enter")
+        await seen.sees("definite success", "no offsets committed yet")
+        assert cluster.offsets(stopped_source) == []
+
+
+async def test_what_the_server_refuses_is_said_in_its_words(cluster: Cluster, stopped_source: str) -> None:
+    """A sink's partition that does not exist: only the server can know."""
+    sink = cluster.sink(stopped_source)
+    cluster.wait(sink, "RUNNING 1/1")
+    wait_until(lambda: cluster.offsets(sink), 90, "offsets of the sink", every=0.2)
+    cluster.request("PUT", f"/connectors/{sink}/stop")
+    cluster.wait(sink, "STOPPED 0/0")
+    async with console(cluster.url) as seen:
+        await edit(seen, sink)
+        await write(seen, '"kafka_partition": 0', '"kafka_partition": 99')
+        await seen.until(lambda: "a new partition" in review(seen) and "not in the text" in review(seen))
+        await seen.press("ctrl+s")
+        await seen.confirm("y")
+        await seen.sees("✗ not applied", "Failed to alter consumer group offsets for connector")
+        assert "99" in seen.home.view.offsets.editor.text
+        assert seen.home.view.offsets.is_editing
+
+
+async def test_the_editor_side_by_side_when_broad(cluster: Cluster, stopped_source: str) -> None:
+    async with console(cluster.url, 260, 50) as seen:
+        await edit(seen, stopped_source)
+        editor = seen.home.view.offsets.editor.region
+        beside = seen.home.view.query_one("#review").region
+        assert beside.x >= editor.right and beside.y == editor.y
