@@ -49,13 +49,15 @@ class Cluster:
             if running is None:
                 self._state.keep(False)
                 fetch_jars()
+                open_log(self._state.log)
             if attach is None:
                 self._state.keep(True)
             else:
                 self._state.attach(ProcessRef.of(attach))
+            told = self._state.log.stat().st_size if self._state.log.exists() else 0
             starter = None if running else self._spawn()
             try:
-                return Up(self._wait_ready(starter), running is None)
+                return Up(self._wait_ready(starter, told), running is None)
             except BaseException:
                 if starter is not None:
                     starter.terminate()
@@ -120,18 +122,18 @@ class Cluster:
         raise StartError("another start of the embedded cluster hangs")
 
     def _spawn(self) -> subprocess.Popen[bytes]:
-        open_log(self._state.log)
         command = [sys.executable, "-m", "runtime.embedded", "run", "--detached"]
         return spawn(command, self._state.log, ends_with_us=False)
 
-    def _wait_ready(self, starter: subprocess.Popen[bytes] | None) -> ClusterState:
-        told = self._state.log.stat().st_size if self._state.log.exists() else 0
+    def _wait_ready(self, starter: subprocess.Popen[bytes] | None, told: int) -> ClusterState:
+        """`told` is how much of the supervisor's log has been passed on."""
         deadline = time.monotonic() + _START_TIMEOUT
         while time.monotonic() < deadline:
             told = self._tell_news(told)
             state = self._state.read()
             if state is not None and state.running():
                 if state.phase is Phase.READY:
+                    self._tell_news(told)
                     return state
             elif starter is None or starter.poll() is not None:
                 self._tell_news(told)

@@ -121,8 +121,9 @@ class Supervisor:
             bootstrap=self._broker.config.bootstrap,
             cluster_id=self._broker.cluster_id(),
         )
-        self._write()
+        # Said before it is written: whoever waits for the record passes on what was said.
         self._say(f"ready in {seconds:.1f} s: Connect {self._record.url}, Kafka {self._record.bootstrap}")
+        self._write()
 
     def _create_demo(self) -> None:
         try:
