@@ -6,6 +6,7 @@ import logging
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from runtime.kafka.formats import offset_key
 from runtime.pipeline.acks import Acks, OffsetsByKey
 from runtime.pipeline.compact import canonical, compact
 
@@ -33,7 +34,7 @@ class CommittedOffsets:
         name = canonical(partition)
         key = self._keys.get(name)
         if key is None:
-            key = self._keys[name] = compact([self._connector, partition])
+            key = self._keys[name] = offset_key(self._connector, partition)
         return key
 
 

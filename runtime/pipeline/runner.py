@@ -38,6 +38,8 @@ class TaskRunner:
             except BaseException as error:
                 if not self._control.revoked:
                     self._failed(error)
+            finally:
+                self._host.producers.drop(str(self._spec.id))
 
     def stop(self) -> None:
         """Finish gracefully: flush, commit, close. run() returns when that is done."""
