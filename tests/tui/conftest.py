@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
-from tests.support import rest
-from tests.support.broker import unique
+from tests.support import plugins, rest
+from tests.support.broker import KafkaBroker, unique
 from tests.support.waiting import wait_until
+from tests.support.workers import our_worker
 
 STRINGS = {f"{kind}.converter": "org.apache.kafka.connect.storage.StringConverter" for kind in ("key", "value")}
 
@@ -100,3 +101,13 @@ def stopped_source(cluster: Cluster) -> str:
     cluster.wait(name, "STOPPED 0/0")
     assert cluster.wait_offset(name) == {"position": 1000}
     return name
+
+
+@pytest.fixture(scope="session")
+def our_connect_url(broker: KafkaBroker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A worker of ours, with the tests' plugins."""
+    folder = str(Path(plugins.__path__[0]))
+    process = our_worker(tmp_path_factory.mktemp("our-connect"), broker.bootstrap, {"plugin.path": folder})
+    process.start()
+    yield process.url
+    process.stop()

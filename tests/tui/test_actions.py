@@ -49,7 +49,10 @@ async def test_stop_resume_pause_restart(cluster: Cluster) -> None:
         operation = await ended(seen, "restart", name)
         assert operation.phase is Phase.OBSERVED and operation.lines == (f"restart connector {name} -t ALL",)
         await seen.press("o")
-        await seen.sees("operations of this session", "curl -sS -X POST", "includeTasks=true", "accepted")
+        await seen.sees("operations of this session", "curl -sS -X POST", "accepted: waiting for RUNNING")
+        assert operation.curl(cluster.url) == [
+            f"curl -sS -X POST '{cluster.url}/connectors/{name}/restart?includeTasks=true&onlyFailed=false'"
+        ]
         await seen.press("escape")
 
 

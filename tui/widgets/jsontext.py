@@ -62,7 +62,7 @@ class JsonArea(TextArea):
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(
-            id=id, show_line_numbers=True, soft_wrap=True, tab_behavior="indent", highlight_cursor_line=True
+            id=id, show_line_numbers=True, soft_wrap=True, tab_behavior="focus", highlight_cursor_line=True
         )
         self.error_at: Place | None = None
         self.indent_width = 2

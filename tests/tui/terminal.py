@@ -1,0 +1,102 @@
+"""The real program in a real terminal: a pseudo terminal, and an emulator that says what stands on the screen."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pexpect
+import pyte
+
+# pyte 0.8 prints the end of private sequences it does not know; a terminal ignores them.
+_PRIVATE = re.compile(rb"\x1b\[[><=?][0-9;]*[a-zA-Z$]*[a-zA-Z]|\x1b\[\?[0-9;]*\$p")
+_KNOWN = re.compile(rb"\x1b\[\?(25|7|1049|6)[hl]")
+KEYS = {
+    "enter": "\r",
+    "escape": "\x1b",
+    "backspace": "\x7f",
+    "tab": "\t",
+    "down": "\x1b[B",
+    "up": "\x1b[A",
+    "end": "\x1b[F",
+}
+
+
+class Terminal:
+    """`headrace ARGUMENTS` at a size. Every wait is bounded and shows the screen when it is in vain."""
+
+    def __init__(self, *arguments: str, columns: int = 80, lines: int = 24, **environment: str) -> None:
+        program = str(Path(sys.executable).parent / "headrace")
+        env = {**os.environ, "TERM": "xterm-256color", "LANG": "C.UTF-8", **environment}
+        self._screen = pyte.Screen(columns, lines)
+        self._stream = pyte.ByteStream(self._screen)
+        self._rest = b""
+        self.process = pexpect.spawn(program, list(arguments), env=env, dimensions=(lines, columns), timeout=30)
+
+    def __enter__(self) -> Terminal:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.process.close(force=True)
+
+    def pump(self, seconds: float = 0.05) -> None:
+        """Takes what the program has written."""
+        with suppress(pexpect.TIMEOUT, pexpect.EOF):
+            self._feed(self.process.read_nonblocking(65536, seconds))
+
+    def _feed(self, data: bytes) -> None:
+        data = self._rest + data
+        cut = data.rfind(b"\x1b")
+        whole = cut < 0 or len(data) - cut > 32 or re.match(rb"\x1b\[[0-9;?<>=$]*[a-zA-Z]", data[cut:])
+        data, self._rest = (data, b"") if whole else (data[:cut], data[cut:])
+        self._stream.feed(_PRIVATE.sub(lambda match: match[0] if _KNOWN.fullmatch(match[0]) else b"", data))
+
+    @property
+    def lines(self) -> list[str]:
+        return [line.rstrip() for line in self._screen.display]
+
+    @property
+    def text(self) -> str:
+        """Line breaks and frames as blanks, so that wrapped sentences are found."""
+        return " ".join(re.sub("[│█▌]", " ", "\n".join(self.lines)).split())
+
+    def until(self, condition: Callable[[], Any], what: str, within: float = 45.0) -> None:
+        deadline = time.monotonic() + within
+        while not condition():
+            shown = "\n".join(self.lines)
+            assert time.monotonic() < deadline, f"not within {within:g} s: {what}\n{shown}"
+            assert self.process.isalive() or condition(), f"the program has ended: {what}\n{shown}"
+            self.pump()
+
+    def sees(self, *texts: str, within: float = 45.0) -> None:
+        self.until(lambda: all(text in self.text for text in texts), " and ".join(texts), within)
+
+    def press(self, *keys: str) -> None:
+        for key in keys:
+            control = chr(ord(key[-1]) - 96) if key.startswith("ctrl+") else None
+            self.process.send(control or KEYS.get(key, key))
+            self.pump(0.01)
+
+    def escape(self) -> None:
+        """Alone: what follows at once would make another key of it."""
+        self.press("escape")
+        self.pump(0.3)
+
+    def resize(self, columns: int, lines: int) -> None:
+        self._screen.resize(lines, columns)
+        self._screen.reset()
+        self.process.setwinsize(lines, columns)
+
+    def exit_code(self, within: float = 20.0) -> int | None:
+        deadline = time.monotonic() + within
+        while self.process.isalive():
+            assert time.monotonic() < deadline, f"still running after {within:g} s\n" + "\n".join(self.lines)
+            self.pump()
+        self.process.close()
+        return self.process.exitstatus
