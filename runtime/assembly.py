@@ -6,6 +6,8 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from starlette.types import ASGIApp
+
 from runtime.config import Storage, WorkerConfig
 from runtime.engine.settings import EngineSettings
 from runtime.engine.supervisor import SparkEngine
@@ -14,6 +16,7 @@ from runtime.herder.events import EventLog
 from runtime.herder.fleet import Fleet
 from runtime.herder.health import WorkerHealth
 from runtime.herder.herder import Herder, TopicTracking
+from runtime.herder.loggers import Loggers
 from runtime.herder.offsets import OffsetsDesk
 from runtime.herder.tasks import TaskParts
 from runtime.host.client import Host
@@ -22,8 +25,10 @@ from runtime.kafka.clients import client_config
 from runtime.kafka.groups import Groups
 from runtime.kafka.log import TopicLogs, TopicSpec
 from runtime.kafka.membership import Membership
+from runtime.rest.admin import admin_routes
+from runtime.rest.app import application
 from runtime.rest.events import EventStream
-from runtime.rest.routes import Services
+from runtime.rest.routes import Services, routes
 from runtime.storage.configs import ConfigStore
 from runtime.storage.offsets import OffsetStore
 from runtime.storage.statuses import StatusStore
@@ -42,12 +47,15 @@ class Parts:
     board: Board
     events: EventLog
     health: WorkerHealth
-    services: Services
+    api: ASGIApp
+    admin: ASGIApp  # /admin alone, for listeners of its own
+    loggers: Loggers
     for_tasks: TaskParts
 
 
-def assemble(config: WorkerConfig, worker_id: str, on_lost: Callable[[str], None]) -> Parts:
-    """All parts, knowing each other, none started."""
+def assemble(config: WorkerConfig, url: str, on_lost: Callable[[str], None]) -> Parts:
+    """All parts, knowing each other, none started. `url` is where others reach this worker."""
+    worker_id = url.partition("://")[2]
     settings = client_config(config.originals, "admin", client_id=f"{config.group_id}-worker").settings
     logs = TopicLogs(settings)
     configs = ConfigStore(logs, _topic(config.configs, "config.storage", single=True))
@@ -59,7 +67,7 @@ def assemble(config: WorkerConfig, worker_id: str, on_lost: Callable[[str], None
     membership = Membership(
         settings,
         config.group_id,
-        f"http://{worker_id}/",
+        f"{url}/",
         on_lost,
         config.session_timeout,
         config.heartbeat,
@@ -71,11 +79,14 @@ def assemble(config: WorkerConfig, worker_id: str, on_lost: Callable[[str], None
     herder = Herder(configs, statuses, host, fleet, TopicTracking(config.topic_tracking, config.topic_tracking_reset))
     health = WorkerHealth(logs, waiting_for=f"Kafka at {config.bootstrap_servers}")
     desk = OffsetsDesk(herder, fleet, host, offsets, groups)
+    loggers = Loggers(configs, engine)
+    api = routes(Services(herder, desk, health, EventStream(events, herder)))
+    admin = admin_routes(loggers)
     board.entry = herder.entry
     configs.on_change = fleet.look
     return Parts(
         logs, configs, membership, host, engine, fleet, board, events, health,
-        Services(herder, desk, health, EventStream(events, herder)),
+        application([*api, *(admin if config.admin_listeners is None else [])]), application(admin), loggers,
         TaskParts(config, engine, offsets, statuses, groups, board, host),
     )  # fmt: skip
 

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
-from runtime import properties
+from runtime import listeners, properties
 from runtime.api.config import ConfigDef, ConfigKey, Importance, Type
 from runtime.api.errors import ConfigError
+from runtime.listeners import Advertised, Listener
 
 _H, _M, _L = Importance.HIGH, Importance.MEDIUM, Importance.LOW
 _JSON = "org.apache.kafka.connect.json.JsonConverter"
@@ -37,8 +37,14 @@ DISTRIBUTED = ConfigDef(
     ConfigKey("offset.flush.timeout.ms", Type.LONG, 5_000, _L, "How long a commit of offsets may take."),
     ConfigKey("task.shutdown.graceful.timeout.ms", Type.LONG, 5_000, _L, "How long tasks may take to stop."),
     ConfigKey("listeners", Type.LIST, "http://127.0.0.1:8083", _L, "Where the REST API listens."),
+    ConfigKey("admin.listeners", Type.LIST, None, _L, "Where /admin listens; empty: nowhere; unset: with the rest."),
+    ConfigKey("rest.advertised.listener", Type.STRING, None, _L, "Protocol by which others reach the REST API."),
     ConfigKey("rest.advertised.host.name", Type.STRING, None, _L, "Host by which others reach the REST API."),
     ConfigKey("rest.advertised.port", Type.INT, None, _L, "Port by which others reach the REST API."),
+    ConfigKey("access.control.allow.origin", Type.STRING, "", _L, "Origins whose pages may read answers (CORS)."),
+    ConfigKey("access.control.allow.methods", Type.STRING, "", _L, "Methods that such pages may use."),
+    ConfigKey("response.http.headers.config", Type.STRING, "", _L, "Headers that every answer gets."),
+    ConfigKey("rest.extension.classes", Type.LIST, "", _L, "Only Apache's basic authentication, which is built in."),
     ConfigKey("plugin.path", Type.LIST, "", _L, "Folders with Python plugins."),
     ConfigKey("session.timeout.ms", Type.INT, 10_000, _H, "Silence after which a worker counts as dead."),
     ConfigKey("heartbeat.interval.ms", Type.INT, 3_000, _H, "How often a worker says that it lives."),
@@ -53,9 +59,8 @@ DISTRIBUTED = ConfigDef(
 
 _PASSED_ON = (
     "producer.", "consumer.", "admin.", "spark.", "key.converter.", "value.converter.", "header.converter.", "ssl.",
-    "sasl.", "security.", "headrace.", "client.", "config.storage.", "offset.storage.", "status.storage.",
-    "retry.", "reconnect.", "request.", "socket.", "metadata.",
-    "connections.",
+    "sasl.", "security.", "headrace.", "client.", "listeners.https.", "config.storage.", "offset.storage.",
+    "status.storage.", "retry.", "reconnect.", "request.", "socket.", "metadata.", "connections.",
 )  # fmt: skip
 _IGNORED = {
     "scheduled.rebalance.max.delay.ms": "groups of workers come in a later version",
@@ -100,10 +105,10 @@ class WorkerConfig:
     flush_interval: float
     flush_timeout: float
     graceful: float
-    host: str
-    port: int
-    advertised_host: str
-    advertised_port: int | None
+    listeners: tuple[Listener, ...]
+    admin_listeners: tuple[Listener, ...] | None
+    """None: /admin is served with the rest; empty: nowhere."""
+    advertised: Advertised
     session_timeout: float
     heartbeat: float
     rebalance_timeout: float
@@ -141,7 +146,7 @@ def distributed(props: Mapping[str, str]) -> WorkerConfig:
     """As load_distributed, for properties already read."""
     v = DISTRIBUTED.parse(props)
     _refuse_unsupported(v["exactly.once.source.support"])
-    host, port = _listener(v["listeners"])
+    served = listeners.parse("listeners", v["listeners"])
     return WorkerConfig(
         originals=dict(props),
         bootstrap_servers=",".join(v["bootstrap.servers"]),
@@ -152,10 +157,9 @@ def distributed(props: Mapping[str, str]) -> WorkerConfig:
         flush_interval=v["offset.flush.interval.ms"] / 1000,
         flush_timeout=v["offset.flush.timeout.ms"] / 1000,
         graceful=v["task.shutdown.graceful.timeout.ms"] / 1000,
-        host=host,
-        port=port,
-        advertised_host=v["rest.advertised.host.name"] or (host if host not in ("", "0.0.0.0", "::") else "127.0.0.1"),
-        advertised_port=v["rest.advertised.port"],
+        listeners=served,
+        admin_listeners=listeners.admin(v["admin.listeners"]),
+        advertised=listeners.advertised(v, served),
         session_timeout=v["session.timeout.ms"] / 1000,
         heartbeat=v["heartbeat.interval.ms"] / 1000,
         rebalance_timeout=v["rebalance.timeout.ms"] / 1000,
@@ -186,20 +190,6 @@ def _storage(which: str, values: Mapping[str, Any], props: Mapping[str, str]) ->
         values[f"{prefix}replication.factor"],
         settings,
     )
-
-
-def _listener(listeners: list[str]) -> tuple[str, int]:
-    """Host and port of the one plain-text listener."""
-    if len(listeners) != 1:
-        raise WorkerConfigError(f"listeners={','.join(listeners)}: this version serves exactly one listener")
-    try:
-        url = urlsplit(listeners[0])
-        port = url.port
-    except ValueError:
-        raise WorkerConfigError(f"listeners={listeners[0]}: the port is not a number") from None
-    if url.scheme.lower() != "http" or port is None:
-        raise WorkerConfigError(f"listeners={listeners[0]}: expected http://HOST:PORT (https comes in a later version)")
-    return url.hostname or "", port
 
 
 def _warnings(props: Mapping[str, str]) -> list[str]:

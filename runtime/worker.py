@@ -14,10 +14,11 @@ import sys
 import time
 from pathlib import Path
 
+from runtime.api.errors import ConfigError
 from runtime.assembly import Parts, assemble
-from runtime.config import WorkerConfig, WorkerConfigError, load_distributed
+from runtime.config import WorkerConfig, load_distributed
 from runtime.kafka.errors import KafkaProblem
-from runtime.rest.app import application
+from runtime.rest.security import protection, tls
 from runtime.rest.server import PortTaken, RestServer
 
 log = logging.getLogger(__name__)
@@ -30,8 +31,8 @@ def main(file: str) -> int:
     _log_to_stderr()
     try:
         config = load_distributed(Path(file))
-        worker = Worker(config, RestServer(config.host, config.port))
-    except (WorkerConfigError, PortTaken) as e:
+        worker = Worker(config, Door(config))
+    except (ConfigError, PortTaken) as e:
         print(f"headrace worker: {e}", file=sys.stderr)
         return BAD_CONFIG
     for warning in config.warnings:
@@ -47,12 +48,31 @@ def _log_to_stderr() -> None:
     logging.getLogger("kafka").setLevel(logging.CRITICAL)  # runtime.kafka says what matters of it
 
 
+class Door:
+    """All listeners, bound as soon as it is made, and what protects them."""
+
+    def __init__(self, config: WorkerConfig) -> None:
+        props, admin = config.originals, config.admin_listeners or ()
+        self._protection = protection(props)
+        self._api = RestServer("listeners", config.listeners, tls(props, config.listeners, "listeners.https."))
+        self._admin = RestServer("admin.listeners", admin, tls(props, admin, "admin.listeners.https."))
+        listener, port = next(b for b in self._api.bound if b[0].scheme == config.advertised.scheme)
+        self.url = config.advertised.url(listener, port)
+
+    async def open(self, parts: Parts) -> None:
+        await self._api.start(self._protection.around(parts.api))
+        await self._admin.start(self._protection.around(parts.admin))
+
+    async def close(self) -> None:
+        await asyncio.gather(self._api.close(), self._admin.close())
+
+
 class Worker:
     """Leads the parts of a distributed worker through their lives."""
 
-    def __init__(self, config: WorkerConfig, server: RestServer) -> None:
-        self._config, self._server = config, server
-        self.id = f"{config.advertised_host}:{config.advertised_port or server.port}"
+    def __init__(self, config: WorkerConfig, door: Door) -> None:
+        self._config, self._door = config, door
+        self.id = door.url.partition("://")[2]
         self._stop = asyncio.Event()
         self._failure: str | None = None
 
@@ -60,9 +80,9 @@ class Worker:
         """Everything, from the first request to the last offset committed."""
         started = time.monotonic()
         self._watch_signals()
-        parts = assemble(self._config, self.id, self._lost_group)
-        await self._server.start(application(parts.services))
-        log.info("REST API at http://%s after %.2f s", self.id, time.monotonic() - started)
+        parts = assemble(self._config, self._door.url, self._lost_group)
+        await self._door.open(parts)
+        log.info("REST API at %s after %.2f s", self._door.url, time.monotonic() - started)
         starting = asyncio.create_task(self._start(parts), name="start")
         await self._stop.wait()
         starting.cancel()
@@ -85,6 +105,7 @@ class Worker:
             self._fail(str(e))
             return
         parts.board.generation = joined.generation
+        parts.configs.on_logger_level = parts.loggers.heard  # only what is asked from now on (KIP-976)
         parts.fleet.start(parts.for_tasks)
         parts.health.ready = True
         log.info("Worker %s is ready: %d connectors", self.id, len(parts.configs.names()))
@@ -97,7 +118,7 @@ class Worker:
         await parts.fleet.close()
         await parts.engine.close(self._config.graceful)
         await parts.host.close()
-        await self._server.close()
+        await self._door.close()
         await parts.membership.leave()
         await parts.logs.close()
         log.info("Worker %s has stopped", self.id)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -64,6 +64,9 @@ class Engine(Protocol):
 
     def forget_topics(self, connector: str) -> None:
         """Have the tasks of a connector report the topics they use anew, each with its next record."""
+
+    def set_levels(self, levels: Mapping[str, str]) -> None:
+        """Set log levels, by logger, in every slot that there is and will be."""
 
     async def close(self, graceful: float) -> None:
         """Stop every task, then slots and driver. No process is left behind."""

@@ -17,6 +17,7 @@ from runtime.engine.settings import SlotSettings
 from runtime.engine.slot_host import Host, SlotLogHandler
 from runtime.engine.task_thread import RunnerFactory, TaskThread
 from runtime.engine.wire import Key, key_of, spec_from_json
+from runtime.pipeline.log import set_levels
 from runtime.task_spec import TaskSpec
 
 CONNECT_TIMEOUT = 5.0
@@ -59,6 +60,7 @@ class Slot:
             "forget_topics": lambda message: self._with_task(message, TaskThread.forget_topics),
             "pause": lambda message: self._with_task(message, lambda task: task.pause(message["paused"])),
             "lease": lambda message: self._lease.extend(message["at"], message["ttl"]),
+            "levels": lambda message: set_levels(message["levels"]),
             "leave": lambda message: os._exit(0),
         }
 

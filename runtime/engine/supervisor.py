@@ -11,7 +11,7 @@ import signal
 import socket
 import time
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from runtime.engine.channel import ChannelError, Message
@@ -49,6 +49,7 @@ class SparkEngine:
         self._server = SlotServer(self, clock)
         self._roster = Roster(settings.slots, settings.slot_wait, clock)
         self._former_members: dict[TaskId, str] = {}
+        self._levels: dict[str, str] = {}
         self._keeper: DriverKeeper | None = None
         self._keeping: asyncio.Task[None] | None = None
         self._watching: asyncio.Task[None] | None = None
@@ -105,6 +106,11 @@ class SparkEngine:
             if task.spec.connector == connector and task.link is not None and not task.ended.is_set():
                 task.link.send(about("forget_topics", task.spec))
 
+    def set_levels(self, levels: Mapping[str, str]) -> None:
+        self._levels = dict(levels)
+        for link in self._roster.links.values():
+            link.send({"op": "levels", "levels": self._levels})
+
     def member_id(self, task: TaskId) -> str | None:
         """The group member id of a task whose stop_task() was False: its consumer may still be in its group."""
         return self._former_members.get(task)
@@ -135,6 +141,8 @@ class SparkEngine:
             self._await_missing()
         self._roster.links[link.slot] = link
         link.send({"op": "welcome"})
+        if self._levels:
+            link.send({"op": "levels", "levels": self._levels})
         _log.info("Slot %d is up (process %d, attempt %d)", link.slot, link.pid, link.attempt)
         self._listener.slots_changed()
         if len(self._roster.links) == self._settings.slots:

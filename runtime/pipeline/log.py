@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING
+
+from runtime import levels
 
 if TYPE_CHECKING:
     from runtime.pipeline.port import SlotHost
@@ -18,6 +20,8 @@ _LEVELS = {"WARNING": "WARN", "CRITICAL": "FATAL"}
 
 class _TaskHandler(logging.Handler):
     """Sends what is logged on a task's thread to that task's slot. Other threads' lines are left to others."""
+
+    levels_given = False  # an operator has set some: they are left as they are
 
     def emit(self, record: logging.LogRecord) -> None:
         task = _task.get()
@@ -40,13 +44,20 @@ def quiet(record: logging.LogRecord) -> bool:
     return _task.get() is None
 
 
+def set_levels(wanted: Mapping[str, str]) -> None:
+    """Levels by logger, asked for while the slot runs."""
+    _handler.levels_given = True
+    levels.apply(wanted)
+
+
 @contextmanager
 def task_log(spec: TaskSpec, host: SlotHost) -> Iterator[None]:
     """Lines logged by this thread go to `host`, with the task's name in Connect's form."""
     root = logging.getLogger()
     if _handler not in root.handlers:
         root.addHandler(_handler)
-        root.setLevel(min(root.level or logging.INFO, logging.INFO))
+        if not _handler.levels_given:
+            root.setLevel(min(root.level or logging.INFO, logging.INFO))
     token = _task.set((host, f"[{spec.connector}|task-{spec.task}]"))
     try:
         yield

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from runtime.herder.errors import HerderError
@@ -15,15 +17,14 @@ from runtime.host.port import BadRequestError, HostError
 from runtime.kafka.errors import BrokerUnavailable
 from runtime.rest.answers import RouterError, error, on_router_error
 from runtime.rest.resource import RawPaths
-from runtime.rest.routes import Services, routes
 
 log = logging.getLogger(__name__)
 
 
-def application(services: Services) -> ASGIApp:
-    """The whole API as one ASGI application."""
+def application(served: Sequence[Route]) -> ASGIApp:
+    """Resources as one ASGI application."""
     app = Starlette(
-        routes=routes(services),
+        routes=served,
         exception_handlers={
             RouterError: on_router_error,
             HTTPException: _on_starlette,

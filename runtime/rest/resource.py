@@ -34,7 +34,7 @@ class Resource:
             return self._options(request)
         handler = self._handlers.get(request.method)
         if handler is None:
-            raise RouterError(405, {"Allow": self._allow})
+            raise RouterError(405)  # without Allow, as recorded
         if not _accepts(request, self._produces):
             raise RouterError(406)
         if _has_body(request) and not _is_json(request):

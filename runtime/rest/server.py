@@ -1,15 +1,18 @@
-"""The HTTP server: one listener, started and stopped by the worker."""
+"""The HTTP server: listeners bound at once, started and stopped by the worker."""
 
 from __future__ import annotations
 
 import asyncio
 import errno
 import socket
-from collections.abc import Iterator
+import ssl
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 import uvicorn
 from starlette.types import ASGIApp
+
+from runtime.listeners import Listener
 
 DRAIN = 2
 """Seconds that requests under way may still take when the worker ends."""
@@ -36,39 +39,54 @@ class _Server(uvicorn.Server):
 
 
 class RestServer:
-    """Serves an application on an address that is bound at once, so that a taken port is known at once."""
+    """Serves an application on addresses that are bound at once, so that a taken port is known at once."""
 
-    def __init__(self, host: str, port: int) -> None:
-        self._socket = _bind(host, port)
-        self.port: int = self._socket.getsockname()[1]
-        self._server: _Server | None = None
-        self._serving: asyncio.Task[None] | None = None
+    def __init__(self, key: str, listeners: Sequence[Listener], tls: ssl.SSLContext | None = None) -> None:
+        """`key` is the property that names the listeners; `tls` is for those with https."""
+        self.bound: list[tuple[Listener, int]] = []
+        self._tls, self._sockets = tls, []
+        self._running: list[tuple[_Server, asyncio.Task[None]]] = []
+        for listener in listeners:
+            bound = _bind(key, listener)
+            self._sockets.append(bound)
+            self.bound.append((listener, bound.getsockname()[1]))
 
     async def start(self, app: ASGIApp) -> None:
         """Listen; returns when connections are accepted."""
-        config = uvicorn.Config(
-            app,
-            log_config=None,
-            access_log=False,
-            lifespan="off",
-            server_header=False,
-            timeout_keep_alive=30,
-            timeout_graceful_shutdown=DRAIN,
-            backlog=512,
-        )
-        self._server = _Server(config)
-        self._serving = asyncio.create_task(self._server.serve(sockets=[self._socket]), name="rest")
-        await self._server.listening.wait()
+        for (listener, _), bound in zip(self.bound, self._sockets, strict=True):
+            server = _Server(_uvicorn(app, self._tls if listener.scheme == "https" else None))
+            serving = asyncio.create_task(server.serve(sockets=[bound]), name=f"rest {listener}")
+            self._running.append((server, serving))
+            await server.listening.wait()
 
     async def close(self) -> None:
         """Stop listening and let requests end."""
-        if self._server is not None and self._serving is not None:
-            self._server.should_exit = True
-            await asyncio.gather(self._serving, return_exceptions=True)
-        self._socket.close()
+        for server, _ in self._running:
+            server.should_exit = True
+        await asyncio.gather(*(serving for _, serving in self._running), return_exceptions=True)
+        for bound in self._sockets:
+            bound.close()
 
 
-def _bind(host: str, port: int) -> socket.socket:
+def _uvicorn(app: ASGIApp, tls: ssl.SSLContext | None) -> uvicorn.Config:
+    config = uvicorn.Config(
+        app,
+        log_config=None,
+        access_log=False,
+        lifespan="off",
+        server_header=False,
+        proxy_headers=False,  # the audit log names who really asked
+        timeout_keep_alive=30,
+        timeout_graceful_shutdown=DRAIN,
+        backlog=512,
+    )
+    config.load()
+    config.ssl = tls
+    return config
+
+
+def _bind(key: str, listener: Listener) -> socket.socket:
+    host, port = listener.host, listener.port
     try:
         family, kind, proto, _, address = socket.getaddrinfo(
             host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
@@ -77,15 +95,15 @@ def _bind(host: str, port: int) -> socket.socket:
         s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         s.bind(address)
     except socket.gaierror as e:
-        raise PortTaken(f"listeners: the host '{host}' is not known here ({e.strerror})") from None
+        raise PortTaken(f"{key}: the host '{host}' is not known here ({e.strerror})") from None
     except OSError as e:
-        raise PortTaken(_why(host, port, e)) from None
+        raise PortTaken(_why(key, host, port, e)) from None
     s.setblocking(False)
     return s
 
 
-def _why(host: str, port: int, e: OSError) -> str:
+def _why(key: str, host: str, port: int, e: OSError) -> str:
     if e.errno == errno.EADDRINUSE:
         where = host or "all addresses"
-        return f"port {port} on {where} is in use: stop what listens there, or set another one in `listeners`"
+        return f"port {port} on {where} is in use: stop what listens there, or set another one in `{key}`"
     return f"cannot listen on {host}:{port}: {e.strerror}"

@@ -58,6 +58,7 @@ class ConfigStore:
         self._entries: dict[str, _Entry] = {}
         self.on_change: Callable[[str], None] = lambda name: None
         self.on_restart: Callable[[RestartRequest], None] = lambda request: None
+        self.on_logger_level: Callable[[str, str], None] = lambda namespace, level: None
         self.session_key: dict[str, Any] | None = None  # of the Java workers; kept for the way back to them
         self.fencing_counts: dict[str, int] = {}  # tasks of exactly-once sources, by connector
         self.logger_levels: dict[str, str] = {}  # of the whole cluster, by namespace
@@ -99,6 +100,9 @@ class ConfigStore:
         """Store a complete set of task configs; it counts once its commit record is there."""
         tasks = [_record(f"{_TASK}{name}-{i}", {"properties": dict(c)}) for i, c in enumerate(configs)]
         await self._log.write_all([*tasks, _record(_COMMIT + name, {"tasks": len(configs)})])
+
+    async def put_logger_level(self, namespace: str, level: str) -> None:
+        await self._log.write_all([_record(_LOGGER + namespace, {"level": level})])
 
     async def put_restart(self, name: str, include_tasks: bool, only_failed: bool) -> None:
         value = {"include-tasks": include_tasks, "only-failed": only_failed}
@@ -174,7 +178,8 @@ class ConfigStore:
         if value is None:
             self.logger_levels.pop(namespace, None)
         else:
-            self.logger_levels[namespace] = str(value.get("level"))
+            self.logger_levels[namespace] = level = str(value.get("level"))
+            self.on_logger_level(namespace, level)
 
     _TAKERS: Mapping[str, Callable[[ConfigStore, str, dict[str, Any] | None], str | None]] = {
         _CONNECTOR: _take_connector,

@@ -31,7 +31,8 @@ def test_defaults_are_those_of_connect(tmp_path: Path) -> None:
     assert (c.configs.partitions, c.offsets.partitions, c.statuses.partitions) == (1, 25, 5)
     assert c.offsets.replication_factor == 3
     assert (c.flush_interval, c.graceful, c.session_timeout) == (60.0, 5.0, 10.0)
-    assert (c.host, c.port) == ("127.0.0.1", 8083)
+    assert [str(listener) for listener in c.listeners] == ["http://127.0.0.1:8083"]
+    assert c.admin_listeners is None
     assert c.converter("value") == ("org.apache.kafka.connect.json.JsonConverter", {"schemas.enable": "false"})
     assert c.warnings == ()
 

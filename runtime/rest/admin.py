@@ -1,0 +1,37 @@
+"""/admin: loggers. On the API's own listeners, on listeners of its own, or nowhere (`admin.listeners`)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from runtime.herder.errors import BadRequest
+from runtime.herder.loggers import Loggers
+from runtime.rest import bodies
+from runtime.rest.answers import empty, json_answer
+from runtime.rest.resource import Resource, path_name
+
+
+def admin_routes(loggers: Loggers) -> Sequence[Route]:
+    async def all_loggers(_: Request) -> Response:
+        return json_answer(loggers.all())
+
+    async def one_logger(r: Request) -> Response:
+        return json_answer(loggers.one(path_name(r)))
+
+    async def set_level(r: Request) -> Response:
+        level = bodies.config(await bodies.read(r)).get("level")
+        if level is None:
+            raise BadRequest("Desired 'level' parameter was not specified in request.")
+        if r.query_params.get("scope", "").lower() == "cluster":
+            await loggers.set_everywhere(path_name(r), level)
+            return empty(204)
+        return json_answer(loggers.set_here(path_name(r), level))
+
+    return [
+        Route("/admin/loggers", Resource(get=all_loggers)),
+        Route("/admin/loggers/{name}", Resource(get=one_logger, put=set_level)),
+    ]

@@ -1,0 +1,73 @@
+"""`response.http.headers.config`: headers that every answer gets, in the words of Jetty's HeaderFilter."""
+
+from __future__ import annotations
+
+import re
+import time
+from dataclasses import dataclass
+from email.utils import formatdate
+
+from starlette.datastructures import MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from runtime.api.errors import ConfigError
+
+KEY = "response.http.headers.config"
+_PARTS = re.compile(r'\s*(?:"([^"]*)"|([^",]+))\s*(?:,|$)')
+_RULE = re.compile(r"(set|add|setDate|addDate)\s+([!#$%&'*+.^_`|~0-9A-Za-z-]+)\s*:\s*(.*)", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class HeaderRule:
+    """One header: set (once) or add (again); a date is so many milliseconds after the answer."""
+
+    add: bool
+    date: bool
+    name: str
+    value: str
+
+    def apply(self, headers: MutableHeaders) -> None:
+        value = formatdate(time.time() + int(self.value) / 1000, usegmt=True) if self.date else self.value
+        if self.add:
+            headers.append(self.name, value)
+        else:
+            headers[self.name] = value
+
+
+def parse_rules(text: str) -> tuple[HeaderRule, ...]:
+    """`[action] [name]: [value]`, several with commas between, in quotes where the value has commas."""
+    rules, at = [], 0
+    while at < len(text.rstrip()):
+        part = _PARTS.match(text, at)
+        if part is None or part.end() == at:
+            raise ConfigError(f"{KEY}: cannot be read from {text[at:]!r} on")
+        rules.append(_rule((part[1] if part[1] is not None else part[2]).strip()))
+        at = part.end()
+    return tuple(rules)
+
+
+def _rule(text: str) -> HeaderRule:
+    found = _RULE.fullmatch(text)
+    if found is None or "\n" in text or "\r" in text:
+        raise ConfigError(f"{KEY}: {text!r} is not of the form 'set|add|setDate|addDate NAME: VALUE'")
+    action, name, value = found[1], found[2], found[3].strip()
+    if action.endswith("Date") and not re.fullmatch(r"-?\d+", value):
+        raise ConfigError(f"{KEY}: {value!r} of {name} is not a number of milliseconds")
+    return HeaderRule(action.startswith("add"), action.endswith("Date"), name, value)
+
+
+class ExtraHeaders:
+    """Puts the rules' headers on every answer."""
+
+    def __init__(self, app: ASGIApp, rules: tuple[HeaderRule, ...]) -> None:
+        self._app, self._rules = app, rules
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async def answering(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for rule in self._rules:
+                    rule.apply(headers)
+            await send(message)
+
+        await self._app(scope, receive, answering if scope["type"] == "http" else send)
