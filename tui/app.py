@@ -15,15 +15,20 @@ from textual.screen import Screen
 from tui import themes
 from tui.profiles import Profile, config_folder
 from tui.screens.home import Home
-from tui.screens.palette import Everything
 from tui.screens.small import TooSmall, is_too_small
+
+
+def _palette() -> type[Provider]:
+    from tui.screens.palette import Everything
+
+    return Everything
 
 
 class HeadraceApp(App[int]):
     """One cluster on the screen."""
 
     TITLE = "headrace"
-    COMMANDS: ClassVar[set[type[Provider] | Callable[[], type[Provider]]]] = {Everything}
+    COMMANDS: ClassVar[set[type[Provider] | Callable[[], type[Provider]]]] = {_palette}
     ENABLE_COMMAND_PALETTE = True
     BINDINGS: ClassVar[list[BindingType]] = [Binding("ctrl+q", "leave", "quit", show=False, priority=True)]
     CSS = """

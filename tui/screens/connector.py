@@ -15,6 +15,7 @@ from textual.widgets import ContentSwitcher
 from tui.model import Connector, Task
 from tui.screens import traces
 from tui.screens.offsets import OffsetsPane
+from tui.screens.pages import PAGES
 from tui.widgets import states
 from tui.widgets.bars import Bar, Tabs
 from tui.widgets.columns import Column
@@ -23,7 +24,6 @@ from tui.widgets.jsontext import coloured
 from tui.widgets.pager import Pager
 from tui.widgets.text import counted, visible
 
-PAGES = ("overview", "tasks", "config", "trace", "offsets")
 TASK_COLUMNS = (
     Column("id", "TASK", 4, right=True),
     Column("state", "STATE", 12),

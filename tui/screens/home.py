@@ -3,37 +3,32 @@
 from __future__ import annotations
 
 import time
+from asyncio import to_thread
 from collections.abc import Coroutine
-from typing import Any, ClassVar
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
-from textual.content import Content
 from textual.screen import Screen
 
-from tui.client import Json
-from tui.commands.base import Command, Danger
-from tui.editor.apply import Applied, Plan
-from tui.editor.changes import Kind
 from tui.errors import HeadraceError
 from tui.model import Connector
 from tui.profiles import Profile
-from tui.screens import reading, wording
-from tui.screens.actions import ACTIONS, Action
 from tui.screens.board import Board
-from tui.screens.completion import complete, hint
-from tui.screens.connector import PAGES, ConnectorView
-from tui.screens.dialog import Dialog
-from tui.screens.log import OperationsScreen
-from tui.screens.offsets import OffsetsPane
 from tui.screens.operations import Operation, Operations, Phase
-from tui.script.grammar import parse
+from tui.screens.pages import PAGES
 from tui.snapshot import Diff, LinkState, Snapshot
 from tui.widgets.bars import Counters, KeyBar, Status, TitleBar
 from tui.widgets.grid import Grid
 from tui.widgets.prompt import Prompt
+
+if TYPE_CHECKING:
+    from tui.screens.connector import ConnectorView
+    from tui.screens.flows import Flows
+    from tui.screens.offsets import OffsetsPane
 
 BROAD = 140  # columns from which list and page stand side by side
 OFFSETS_EVERY = 3.0  # seconds between looks at offsets that are on the screen
@@ -42,7 +37,7 @@ KINDS = {Phase.OBSERVED: "good", Phase.FAILED: "bad", Phase.TIMED_OUT: "warn"}
 
 
 class Home(Screen[None]):
-    """Everything the operator sees, but for what is laid over it."""
+    """Everything the operator sees, but for what is laid over it. `flows` deals with the cluster."""
 
     DEFAULT_CSS = """
     Home { background: $background; color: $foreground; }
@@ -78,7 +73,7 @@ class Home(Screen[None]):
             Binding(str(number), f"page('{page}')", page, id=f"page-{page}", show=False)
             for number, page in enumerate(PAGES, 1)
         ),
-        Binding("tab,shift+tab", "switch", "list/page", id="switch", show=False),
+        Binding("tab,shift+tab", "switch", "list or page", id="switch", show=False),
         Binding("question_mark", "help", "help", id="help", key_display="?"),
         Binding("f5,ctrl+l", "refresh", "look now", id="refresh", show=False),
         Binding("q", "quit", "quit", id="quit"),
@@ -90,9 +85,9 @@ class Home(Screen[None]):
         self.profile = profile
         self.snapshot = Snapshot()
         self.filter_text = ""
-        self.cluster: Any = None  # a Cluster, once it is open
-        self.work: Any = None
         self.operations = Operations(time.time, self._operation_changed)
+        self.flows: Flows | None = None
+        self._view: ConnectorView | None = None
         self._interrupted = 0.0
         self._asked_at = 0.0
         self._said_at, self._said_kind = 0.0, ""
@@ -102,113 +97,33 @@ class Home(Screen[None]):
         yield Counters()
         with Horizontal(id="body"):
             yield Board(self.operations.pending, time.time, "board")
-            yield ConnectorView()
         yield Status()
         yield Prompt()
         yield KeyBar()
 
-    # Starting; what the store says
+    # Starting and ending
 
     def on_mount(self) -> None:
         self.board.focus()
         self.query_one(TitleBar).draw()
-        self.call_after_refresh(lambda: self.do(self.connect()))
+        self.query_one(Counters).tell((), self.snapshot.link, "", 0)
+        self.call_after_refresh(lambda: self.do(self.start()))
+
+    async def start(self) -> None:
+        """After the first paint: the rest of the screen, then the cluster."""
+        await to_thread(import_module, "tui.screens.flows")
+        from tui.screens.flows import Flows
+
+        self.flows = Flows(self)
+        self._view = self.flows.new_view()
+        await self.query_one("#body").mount(self._view)
+        self.flows.cluster.store.subscribe(self.heard)
+        self.do(self.flows.cluster.store.run())
         self.set_interval(1.0, self.tick)
 
-    async def connect(self) -> None:
-        """After the first paint, since the HTTP client takes a while to import."""
-        from asyncio import to_thread
-        from importlib import import_module
-
-        from tui.screens.cluster import Cluster
-        from tui.screens.work import Work
-
-        await to_thread(import_module, "tui.wire.evented")
-        self.cluster = Cluster(self.profile)
-        self.work = Work(self.cluster, self.operations, self.say)
-        self.cluster.store.subscribe(self.heard)
-        self.do(self.cluster.store.run())
-
-    def heard(self, snapshot: Snapshot, diff: Diff) -> None:
-        came = self.snapshot.link.state in (LinkState.CONNECTING, LinkState.LOST)
-        self.snapshot = snapshot
-        if came and not self.is_stale and snapshot.link.state is not LinkState.CONNECTING:
-            self.do(self.read_version())
-        self.operations.observe(snapshot)
-        self.draw()
-
-    async def read_version(self) -> None:
-        root: Json = await self.cluster.connect.root()
-        self.query_one(TitleBar).tell(self.snapshot.link, time.time(), str((root or {}).get("version", "")))
-
-    @property
-    def is_stale(self) -> bool:
-        return self.snapshot.link.state is LinkState.LOST
-
-    def draw(self, *, follow: bool = False) -> None:
-        """Everything that depends on the snapshot."""
-        if not self.is_mounted:
-            return
-        self.board.set_stale(self.is_stale)
-        self.board.update_rows(self.snapshot, self.filter_text, follow=follow)
-        self.query_one(TitleBar).tell(self.snapshot.link, time.time())
-        self.query_one(Counters).tell(
-            self.snapshot.connectors.values(), self.snapshot.link, self.filter_text, len(self.board.keys)
-        )
-        self.draw_view()
-        self.refresh_bindings()
-
-    def draw_view(self) -> None:
-        name = self.view.name_shown
-        if name is not None:
-            self.view.show(name, self.snapshot.connectors.get(name), self.is_stale)
-
-    def tick(self) -> None:
-        """Time passes: staleness, times in the list, operations that wait."""
-        now = time.time()
-        if self.cluster is None:
-            return
-        self.query_one(TitleBar).tell(self.cluster.store.snapshot.link, now)
-        self.operations.observe(self.cluster.store.snapshot)
-        if self.operations.open and self.snapshot.link.state is LinkState.POLLING:
-            self.cluster.store.refresh()
-        if self.snapshot.since and not int(now) % 5:
-            self.board.refresh()
-        if self.shows_offsets and not self.is_stale and now - self._asked_at >= OFFSETS_EVERY:
-            self.view.offsets.ask()
-        if self._said_kind in ("good", "info") and now - self._said_at > SAID_FOR:
-            self.say("")
-
-    # Pieces
-
-    @property
-    def board(self) -> Board:
-        return self.query_one(Board)
-
-    @property
-    def view(self) -> ConnectorView:
-        return self.query_one(ConnectorView)
-
-    @property
-    def is_detail(self) -> bool:
-        return self.has_class("-detail")
-
-    @property
-    def is_broad(self) -> bool:
-        return self.has_class("-broad")
-
-    def target(self) -> Connector | None:
-        """What a key acts on: the connector of the page, or the one under the cursor."""
-        name = self.view.name_shown if self.is_detail and not self.board.has_focus else self.board.current
-        return self.snapshot.connectors.get(name) if name is not None else None
-
-    @property
-    def shows_offsets(self) -> bool:
-        return self.is_detail and self.view.page == "offsets" and not self.view.offsets.is_editing
-
-    def say(self, text: str, kind: str = "info") -> None:
-        self._said_at, self._said_kind = time.time(), kind if text else ""
-        self.query_one(Status).say(text, kind)
+    async def on_unmount(self) -> None:
+        if self.flows is not None:
+            await self.flows.close()
 
     def do(self, coroutine: Coroutine[Any, Any, None]) -> None:
         """Runs it as a worker that cannot end the program."""
@@ -223,37 +138,136 @@ class Home(Screen[None]):
             self.log.error(error)
             self.say(f"this should not happen: {error!r}", "bad")
 
+    # What the store says, and what time does to it
+
+    def heard(self, snapshot: Snapshot, diff: Diff) -> None:
+        was_away = self.snapshot.link.state in (LinkState.CONNECTING, LinkState.LOST)
+        self.snapshot = snapshot
+        if was_away and snapshot.link.state in (LinkState.LIVE, LinkState.POLLING):
+            self.do(self.read_version())
+        self.operations.observe(snapshot)
+        self.draw()
+
+    async def read_version(self) -> None:
+        if self.flows is not None:
+            version = await self.flows.read_version()
+            self.query_one(TitleBar).tell(self.snapshot.link, time.time(), version)
+
+    def draw(self, *, follow: bool = False) -> None:
+        """Everything that depends on the snapshot."""
+        if not self.is_mounted:
+            return
+        link = self.snapshot.link
+        self.board.set_stale(self.is_stale)
+        self.board.update_rows(self.snapshot, self.filter_text, follow=follow)
+        self.query_one(TitleBar).tell(link, time.time())
+        shown = len(self.board.keys)
+        self.query_one(Counters).tell(self.snapshot.connectors.values(), link, self.filter_text, shown)
+        if self._view is not None and self._view.name_shown is not None:
+            self.show(self._view.name_shown)
+        self.refresh_bindings()
+
+    def show(self, name: str) -> None:
+        self.view.show(name, self.snapshot.connectors.get(name), self.is_stale)
+
+    def tick(self) -> None:
+        """Each second: staleness, times in the list, operations that wait, offsets on the screen."""
+        if self.flows is None:
+            return
+        now, store = time.time(), self.flows.cluster.store
+        self.query_one(TitleBar).tell(store.snapshot.link, now)
+        self.operations.observe(store.snapshot)
+        if self.operations.open and self.snapshot.link.state is LinkState.POLLING:
+            store.refresh()
+        if self.snapshot.since and not int(now) % 5:
+            self.board.refresh()
+        if self.shows_offsets and not self.is_stale and now - self._asked_at >= OFFSETS_EVERY:
+            self.view.offsets.ask()
+        if self._said_kind in ("good", "info") and now - self._said_at > SAID_FOR:
+            self.say("")
+
+    def _operation_changed(self, operation: Operation) -> None:
+        kind = "warn" if operation.doubtful else KINDS.get(operation.phase, "busy")
+        self.say(f"{operation.title}: {operation.last}", kind)
+        self.board.refresh()
+        self.refresh_bindings()
+        if self.flows is not None:
+            self.flows.log_changed()
+
+    # Pieces
+
+    @property
+    def board(self) -> Board:
+        return self.query_one(Board)
+
+    @property
+    def view(self) -> ConnectorView:
+        """There from the moment the cluster is."""
+        assert self._view is not None
+        return self._view
+
+    @property
+    def is_stale(self) -> bool:
+        return self.snapshot.link.state is LinkState.LOST
+
+    @property
+    def is_detail(self) -> bool:
+        return self.has_class("-detail")
+
+    @property
+    def is_broad(self) -> bool:
+        return self.has_class("-broad")
+
+    @property
+    def shows_offsets(self) -> bool:
+        return self.is_detail and self.view.page == "offsets" and not self.view.offsets.is_editing
+
+    def target(self) -> Connector | None:
+        """What a key acts on: the connector of the page, or the one under the cursor."""
+        name = self.view.name_shown if self.is_detail and not self.board.has_focus else self.board.current
+        return self.snapshot.connectors.get(name) if name is not None else None
+
+    def say(self, text: str, kind: str = "info") -> None:
+        self._said_at, self._said_kind = time.time(), kind if text else ""
+        self.query_one(Status).say(text, kind)
+
     def on_resize(self) -> None:
         self.set_class(self.size.width >= BROAD, "-broad")
+        self.refresh_bindings()
+
+    # Which keys work
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """What makes no sense now is not in the footer either."""
-        if self.query_one(Prompt).is_open:
-            return action in ("back", "help")
+        if action in ("quit", "interrupt"):
+            return True
+        if self.flows is None or self.query_one(Prompt).is_open:
+            return False
+        return bool(self._sense(action))
+
+    def _sense(self, action: str) -> object:
         if action in ("act", "edit"):
-            return self.target() is not None
+            return self.target()
         if action == "trace":
-            return (one := self.target()) is not None and bool(one.traces)
+            return (one := self.target()) and one.traces
         if action == "failure":
             return any(one.overall == "FAILED" for one in self.snapshot.connectors.values())
         if action == "undo":
-            return (
-                self.is_detail and self.view.page == "offsets" and self.view.name_shown in self.view.offsets.undo_plans
-            )
+            return self.is_detail and self.view.name_shown in self.view.offsets.undo_plans
         if action in ("turn", "page"):
             return self.is_detail
         if action == "switch":
             return self.is_detail and self.is_broad
         if action == "back":
-            return self.is_detail or bool(self.filter_text)
+            return self.is_detail or self.filter_text
         if action == "open":
             return self.board.has_focus and self.board.current is not None
         return True
 
     def is_idle(self, action: str) -> bool:
         """Works, but has nothing to do for this connector: not in the footer, though its key says why."""
-        if action.startswith("act("):
-            return (one := self.target()) is None or bool(ACTIONS[action[5:-2]].needs(one))
+        if action.startswith("act(") and self.flows is not None:
+            return self.flows.is_idle(action[5:-2], self.target())
         if action == "trace":
             return self.is_detail and self.view.page == "trace"
         return action == "filter" and self.is_detail and not self.is_broad
@@ -263,7 +277,7 @@ class Home(Screen[None]):
     def on_grid_moved(self, event: Grid.Moved) -> None:
         if event.grid is self.board:
             if self.is_detail and event.key is not None:
-                self.view.show(event.key, self.snapshot.connectors.get(event.key), self.is_stale)
+                self.show(event.key)
             self.refresh_bindings()
 
     def on_grid_opened(self, event: Grid.Opened) -> None:
@@ -272,7 +286,7 @@ class Home(Screen[None]):
 
     def open(self, name: str, page: str = "") -> None:
         self.add_class("-detail")
-        self.view.show(name, self.snapshot.connectors.get(name), self.is_stale)
+        self.show(name)
         self.view.turn(page or self.view.page)
         self.view.take_focus()
         self.refresh_bindings()
@@ -317,11 +331,11 @@ class Home(Screen[None]):
             return
         self.board.go(name)
         if self.is_detail:
-            self.view.show(name, self.snapshot.connectors.get(name), self.is_stale)
+            self.show(name)
 
     def action_refresh(self) -> None:
-        if self.cluster is not None:
-            self.cluster.store.refresh()
+        if self.flows is not None:
+            self.flows.cluster.store.refresh()
 
     # Filter and commands
 
@@ -330,16 +344,16 @@ class Home(Screen[None]):
         self.refresh_bindings()
 
     def action_command(self, text: str = "") -> None:
+        from tui.screens.completion import complete
+
         self.query_one(Prompt).open(":", text, lambda line: complete(line, self.snapshot.connectors))
-        self.say(hint(text, self.snapshot.connectors))
+        self.hint(text)
         self.refresh_bindings()
 
-    def on_prompt_typed(self, event: Prompt.Typed) -> None:
-        if event.sign == "/":
-            self.filter_text = event.text.strip()
-            self.draw(follow=True)
-        else:
-            self.say(hint(event.text, self.snapshot.connectors))
+    def hint(self, line: str) -> None:
+        from tui.screens.completion import hint
+
+        self.say(hint(line, self.snapshot.connectors))
 
     def catch(self, event: events.Key) -> bool:
         """Keys typed right behind `/` or `:` belong to the prompt, even those that came before it had the focus:
@@ -350,10 +364,16 @@ class Home(Screen[None]):
             return True
         return False
 
+    def on_prompt_typed(self, event: Prompt.Typed) -> None:
+        if event.sign == "/":
+            self.filter_text = event.text.strip()
+            self.draw(follow=True)
+        else:
+            self.hint(event.text)
+
     def on_prompt_submitted(self, event: Prompt.Submitted) -> None:
         event.stop()
         self.back_to_work()
-        self.say("")
         if event.sign == ":" and event.text:
             self.typed(event.text)
 
@@ -361,12 +381,12 @@ class Home(Screen[None]):
         if event.sign == "/":
             self.filter_text = ""
             self.draw(follow=True)
-        self.say("")
         if event.sign:
             self.back_to_work()
 
     def back_to_work(self) -> None:
         """The focus goes where it was before the prompt."""
+        self.say("")
         if self.is_detail and not self.is_broad:
             self.view.take_focus()
         else:
@@ -374,96 +394,20 @@ class Home(Screen[None]):
         self.refresh_bindings()
 
     def typed(self, line: str) -> None:
-        """A command line: the same grammar as in scripts, and the screen's own few words."""
+        """The screen's own few words; all others are commands."""
+        words = line.split()
         if line in ("q", "quit", "exit"):
             self.action_quit()
-            return
-        if line.split()[0] == "theme":
-            self.app.choose_theme(line.split()[1:])  # type: ignore[attr-defined]
-            return
-        try:
-            command = parse(line)
-        except HeadraceError as error:
-            self.say(" ".join(str(error).split()), "bad")
-            return
-        if command is not None and self.is_open_for(command.changes):
-            self.do(self.run_command(command, line))
+        elif words[0] == "theme":
+            self.app.choose_theme(words[1:])  # type: ignore[attr-defined]
+        elif self.flows is not None:
+            self.flows.typed(line)
 
-    def is_open_for(self, change: bool) -> bool:
-        """Says why not, when there is no cluster to talk to."""
-        if self.work is None:
-            self.say("not connected yet", "warn")
-        elif change and self.is_stale:
-            self.say("the cluster does not answer: nothing is sent until it is back", "warn")
-        else:
-            return True
-        return False
-
-    async def run_command(self, command: Command, line: str) -> None:
-        if command.changes and command.danger and not command.values.get("yes") and not command.values.get("dry_run"):
-            preview = await self.work.preview(command)
-            if preview is None:
-                return
-            count, named = len(preview.outcomes), command.danger is Danger.NAME
-            name = str(count) if count > 1 else preview.outcomes[0].name if named and count else ""
-            title = line if count < 2 else f"{line}: {count} connectors, type {count} to go on"
-            body = reading.of_result(preview, wide=False)
-            if not await self.app.push_screen_wait(Dialog(title, body, command.verb.split()[0], name=name)):
-                self.say(f"not done: {line}")
-                return
-        result = await self.work.run(command, line)
-        if result is None:
-            return
-        if not result.is_confirmation:
-            form = command.values.get("output") or ("wide" if self.is_broad else "table")
-            self.app.push_screen(reading.Reading(f":{line}", reading.of_output(result, form)))
-        elif len(result.outcomes) > 1:
-            self.app.push_screen(reading.Reading(f":{line}", reading.of_result(result, wide=True)))
-
-    # Actions
+    # What the cluster is asked for
 
     def action_act(self, name: str) -> None:
-        one, action = self.target(), ACTIONS[name]
-        if one is None or not self.is_open_for(True):
-            return
-        if running := self.operations.pending(one.name):
-            self.say(f"{running.title} is still under way", "warn")
-        elif why := action.needs(one):
-            self.say(why)
-        else:
-            self.do(self.ask_and_act(action, one))
-
-    async def ask_and_act(self, action: Action, one: Connector) -> None:
-        if self.profile.read_only:
-            self.say(f"{action.name} refused: the context {self.profile.label} is read-only", "bad")
-            return
-        if action.danger and not await self.app.push_screen_wait(self.question(action, one)):
-            self.say(f"not done: {action.name} {one.name}")
-            return
-        now = self.snapshot.connectors.get(one.name)
-        if now is None:
-            self.say(f"{one.name} is gone meanwhile", "warn")
-            return
-        await self.work.act(action, now)
-
-    def question(self, action: Action, one: Connector) -> Dialog:
-        name = one.name if action.danger is Danger.NAME else ""
-        body = Content.assemble(
-            f"{action.effect}\n\n", (f"{one.overall}, {one.tasks_text} tasks, {one.type}", "$text-muted")
-        )
-        where = f" on {self.profile.label}" if self.profile.production else ""
-        return Dialog(f"{action.name} {one.name}{where}?", body, action.name, name=name, danger=self.profile.production)
-
-    def _operation_changed(self, operation: Operation) -> None:
-        kind = "warn" if operation.doubtful else KINDS.get(operation.phase, "busy")
-        self.say(f"{operation.title}: {operation.last}", kind)
-        self.board.refresh()
-        self.refresh_bindings()
-        for screen in self.app.screen_stack:
-            if isinstance(screen, OperationsScreen):
-                screen.draw()
-
-    # Offsets
+        if self.flows is not None and (one := self.target()):
+            self.flows.act(name, one)
 
     def action_edit(self) -> None:
         if one := self.target():
@@ -475,59 +419,29 @@ class Home(Screen[None]):
         self.view.offsets.undo()
 
     def on_connector_view_turned(self, event: ConnectorView.Turned) -> None:
-        if event.page == "offsets" and not self.view.offsets.is_editing:
+        if self.shows_offsets:
             self.view.offsets.ask()
         self.refresh_bindings()
 
     def on_offsets_pane_asked(self, event: OffsetsPane.Asked) -> None:
         self._asked_at = time.time()
-        if self.work is not None:
-            self.do(self.load_offsets(event.name))
-
-    async def load_offsets(self, name: str) -> None:
-        try:
-            found = await self.work.offsets(name)
-        except HeadraceError as error:
-            self.view.offsets.unreadable(name, " ".join(str(error).split()))
-        else:
-            self.view.offsets.loaded(name, found)
+        if self.flows is not None:
+            self.do(self.flows.load_offsets(self.view.offsets, event.name))
 
     def on_offsets_pane_said(self, event: OffsetsPane.Said) -> None:
         self.say(event.text, event.kind)
 
     def on_offsets_pane_apply(self, event: OffsetsPane.Apply) -> None:
-        if self.is_open_for(True):
-            self.do(self.ask_and_apply(event.plan))
-
-    async def ask_and_apply(self, plan: Plan) -> None:
-        if self.profile.read_only:
-            self.say(f"altering refused: the context {self.profile.label} is read-only", "bad")
-            return
-        resets = any(change.kind is Kind.RESET for change in plan.changes)
-        yes = f"stop, alter, {plan.way_back}" if plan.must_stop else "alter"
-        dialog = Dialog(
-            f"alter the offsets of {plan.name}?", wording.question(plan), yes, name=plan.name if resets else ""
-        )
-        if not await self.app.push_screen_wait(dialog):
-            self.say("not applied; the text is kept")
-            return
-        pane = self.view.offsets
-        pane.applying(plan.name)
-        done = await self.work.apply(plan)
-        if isinstance(done, Applied):
-            pane.applied(plan, done)
-        else:
-            pane.refused(plan, done)
-        self.refresh_bindings()
-
-    # Over the screen
+        if self.flows is not None:
+            self.flows.apply(self.view.offsets, event.plan)
 
     def action_log(self) -> None:
-        self.app.push_screen(OperationsScreen(self.operations, self.profile.url))
+        if self.flows is not None:
+            self.flows.show_log()
 
     def action_help(self) -> None:
-        text = reading.help_text(list(self.active_bindings.values()), self.app.get_key_display)
-        self.app.push_screen(reading.Reading("help", text))
+        if self.flows is not None:
+            self.flows.show_help()
 
     # Leaving
 
@@ -541,15 +455,7 @@ class Home(Screen[None]):
             self.say("q quits; so does ^C pressed again")
 
     def action_quit(self) -> None:
-        under_way = [one for one in self.operations.open if one.phase is Phase.REQUESTED]
-        unsaved = self.view.offsets.has_unsaved
-        if under_way or unsaved:
-            self.do(self.ask_and_quit([one.title for one in under_way], unsaved))
+        if self.flows is None:
+            self.app.exit(0)
         else:
-            self.app.exit(0)
-
-    async def ask_and_quit(self, under_way: list[str], unsaved: list[str]) -> None:
-        lines = [f"under way, would be cut off: {title}" for title in under_way]
-        lines += [f"edited offsets not applied: {name}" for name in unsaved]
-        if await self.app.push_screen_wait(Dialog("quit?", reading.plain("\n".join(lines)), "quit")):
-            self.app.exit(0)
+            self.flows.quit(self.view.offsets.has_unsaved)

@@ -1,0 +1,208 @@
+"""What takes more than a key: asking, doing, and saying what became of it. Imported after the first paint."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from textual.content import Content
+
+from tui.commands.base import Command, Danger
+from tui.commands.result import Result
+from tui.editor.apply import Applied, Plan
+from tui.editor.changes import Kind
+from tui.errors import HeadraceError
+from tui.model import Connector
+from tui.screens import reading, wording
+from tui.screens.actions import ACTIONS, Action
+from tui.screens.cluster import Cluster
+from tui.screens.connector import ConnectorView
+from tui.screens.dialog import Dialog
+from tui.screens.log import OperationsScreen
+from tui.screens.offsets import OffsetsPane
+from tui.screens.operations import Phase
+from tui.screens.work import Work, one_line
+from tui.script.grammar import parse
+
+if TYPE_CHECKING:
+    from tui.screens.home import Home
+
+
+class Flows:
+    """The main screen's dealings with its cluster."""
+
+    def __init__(self, home: Home) -> None:
+        self.home = home
+        self.cluster = Cluster(home.profile)
+        self.work = Work(self.cluster, home.operations, home.say)
+
+    def new_view(self) -> ConnectorView:
+        return ConnectorView()
+
+    async def read_version(self) -> str:
+        """Of the worker; it may be another one after each reconnection."""
+        root = await self.cluster.connect.root()
+        return str((root or {}).get("version", ""))
+
+    def may(self, change: bool) -> bool:
+        """Says why not, when nothing can be sent."""
+        if change and self.home.is_stale:
+            self.home.say("the cluster does not answer: nothing is sent until it is back", "warn")
+            return False
+        return True
+
+    async def ask(self, dialog: Dialog, what: str) -> bool:
+        if await self.home.app.push_screen_wait(dialog):
+            return True
+        self.home.say(f"not done: {what}")
+        return False
+
+    # Keys for one connector
+
+    def is_idle(self, name: str, one: Connector | None) -> bool:
+        return one is None or bool(ACTIONS[name].needs(one))
+
+    def act(self, name: str, one: Connector) -> None:
+        action = ACTIONS[name]
+        if running := self.home.operations.pending(one.name):
+            self.home.say(f"{running.title} is still under way", "warn")
+        elif why := action.needs(one):
+            self.home.say(why)
+        elif self.may(change=True):
+            self.home.do(self._act(action, one))
+
+    async def _act(self, action: Action, one: Connector) -> None:
+        if self._is_refused(action.name):
+            return
+        if action.danger and not await self.ask(self._question(action, one), f"{action.name} {one.name}"):
+            return
+        now = self.home.snapshot.connectors.get(one.name)
+        if now is None:
+            self.home.say(f"{one.name} is gone meanwhile", "warn")
+        elif self.may(change=True):
+            await self.work.act(action, now)
+
+    def _is_refused(self, what: str) -> bool:
+        if self.home.profile.read_only:
+            self.home.say(f"{what} refused: the context {self.home.profile.label} is read-only", "bad")
+        return self.home.profile.read_only
+
+    def _question(self, action: Action, one: Connector) -> Dialog:
+        profile = self.home.profile
+        tasks = f"{one.tasks_text} tasks" if one.tasks else "no tasks"
+        body = Content.assemble(f"{action.effect}\n\n", (f"{one.overall}, {tasks}, {one.type}", "$text-muted"))
+        where = f" on {profile.label}" if profile.production else ""
+        name = one.name if action.danger is Danger.NAME else ""
+        return Dialog(f"{action.name} {one.name}{where}?", body, action.name, name=name, danger=profile.production)
+
+    # Typed commands
+
+    def typed(self, line: str) -> None:
+        """The same grammar as in scripts."""
+        try:
+            command = parse(line)
+        except HeadraceError as error:
+            self.home.say(one_line(error), "bad")
+            return
+        if command is not None and self.may(command.changes):
+            self.home.do(self._run(command, line))
+
+    async def _run(self, command: Command, line: str) -> None:
+        asks = command.changes and command.danger
+        if asks and not (command.values.get("yes") or command.values.get("dry_run")):
+            dialog = await self._preview(command, line)
+            if dialog is None or not await self.ask(dialog, line):
+                return
+        result = await self.work.run(command, line)
+        if result is not None:
+            self._show(command, line, result)
+
+    async def _preview(self, command: Command, line: str) -> Dialog | None:
+        """Shows all targets first; more than one want their number typed."""
+        preview = await self.work.preview(command)
+        if preview is None:
+            return None
+        count = len({outcome.name for outcome in preview.outcomes})
+        if count > 1:
+            title, name = f"{line}: {count} connectors, type {count} to go on", str(count)
+        else:
+            named = command.danger is Danger.NAME and preview.outcomes
+            title, name = line, preview.outcomes[0].name if named else ""
+        return Dialog(title, reading.of_result(preview, wide=False), command.verb.split()[0], name=name)
+
+    def _show(self, command: Command, line: str, result: Result) -> None:
+        if not result.is_confirmation:
+            form = command.values.get("output") or ("wide" if self.home.is_broad else "table")
+            self.home.app.push_screen(reading.Reading(f":{line}", reading.of_output(result, form)))
+        elif len(result.outcomes) > 1:
+            self.home.app.push_screen(reading.Reading(f":{line}", reading.of_result(result, wide=True)))
+
+    # Offsets
+
+    async def load_offsets(self, pane: OffsetsPane, name: str) -> None:
+        try:
+            found = await self.work.offsets(name)
+        except HeadraceError as error:
+            pane.unreadable(name, one_line(error))
+        else:
+            pane.loaded(name, found)
+
+    def apply(self, pane: OffsetsPane, plan: Plan) -> None:
+        if self.home.operations.pending(plan.name):
+            self.home.say(f"something is still under way for {plan.name}; o shows it", "warn")
+        elif self.may(change=True) and not self._is_refused("altering offsets"):
+            self.home.do(self._apply(pane, plan))
+
+    async def _apply(self, pane: OffsetsPane, plan: Plan) -> None:
+        resets = any(change.kind is Kind.RESET for change in plan.changes)
+        dialog = Dialog(
+            f"alter the offsets of {plan.name}?",
+            wording.question(plan),
+            f"stop, alter, {plan.way_back}" if plan.must_stop else "alter",
+            name=plan.name if resets else "",
+            danger=self.home.profile.production,
+        )
+        if not await self.ask(dialog, "the text is kept"):
+            return
+        pane.applying(plan.name)
+        done = await self.work.apply(plan)
+        if isinstance(done, Applied):
+            pane.applied(plan, done)
+        else:
+            pane.refused(plan, done)
+        self.home.refresh_bindings()
+
+    # Over the screen
+
+    def show_log(self) -> None:
+        self.home.app.push_screen(OperationsScreen(self.home.operations, self.home.profile.url))
+
+    def log_changed(self) -> None:
+        for screen in self.home.app.screen_stack:
+            if isinstance(screen, OperationsScreen):
+                screen.draw()
+
+    def show_help(self) -> None:
+        text = reading.help_text(list(self.home.active_bindings.values()), self.home.app.get_key_display)
+        self.home.app.push_screen(reading.Reading("help", text))
+
+    # Leaving
+
+    def quit(self, unsaved: list[str]) -> None:
+        """Asks when something would be lost: a request on its way, a text."""
+        lines = [
+            f"under way, would be cut off: {one.title}"
+            for one in self.home.operations.open
+            if one.phase is Phase.REQUESTED
+        ]
+        lines += [f"edited offsets not applied: {name}" for name in unsaved]
+        if lines:
+            self.home.do(self._quit(lines))
+        else:
+            self.home.app.exit(0)
+
+    async def _quit(self, lines: list[str]) -> None:
+        if await self.ask(Dialog("quit?", reading.plain("\n".join(lines)), "quit"), "quit"):
+            self.home.app.exit(0)
+
+    async def close(self) -> None:
+        await self.cluster.close()

@@ -1,0 +1,3 @@
+"""The pages of a connector, in the order of their keys."""
+
+PAGES = ("overview", "tasks", "config", "trace", "offsets")
