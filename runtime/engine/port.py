@@ -29,6 +29,9 @@ class EngineListener(Protocol):
     def task_topic(self, task: TaskId, epoch: int, topic: str) -> None:
         """The first record of this task for a topic (topic tracking)."""
 
+    async def task_offsets(self, task: TaskId, records: Sequence[tuple[bytes, bytes | None]]) -> None:
+        """Keep what a source task has committed (keys and values of the offsets topic); raises when that fails."""
+
     def task_lost(self, task: TaskId, epoch: int, member_id: str | None, reason: str) -> None:
         """The task's slot died. The task is forgotten by the engine: hand it out again with fresh offsets.
         `member_id` is its consumer's, to be evicted from its group."""

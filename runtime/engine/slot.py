@@ -60,6 +60,7 @@ class Slot:
             "forget_topics": lambda message: self._with_task(message, TaskThread.forget_topics),
             "pause": lambda message: self._with_task(message, lambda task: task.pause(message["paused"])),
             "lease": lambda message: self._lease.extend(message["at"], message["ttl"]),
+            "offsets": lambda message: self._host.offsets_answered(message["number"], message["error"]),
             "levels": lambda message: set_levels(message["levels"]),
             "leave": lambda message: os._exit(0),
         }

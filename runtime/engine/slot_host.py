@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import logging
 import threading
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from runtime.engine.lease import Lease
@@ -14,6 +16,7 @@ from runtime.task_spec import TaskSpec
 from runtime.vocabulary import State
 
 if TYPE_CHECKING:
+    from runtime.pipeline.port import OffsetText
     from runtime.pipeline.producers import Producers
 
 
@@ -24,6 +27,8 @@ class Host:
         self._outbox = outbox
         self._lock = threading.Lock()
         self._producers: Producers | None = None
+        self._commits = itertools.count(1)
+        self._answers: dict[int, Callable[[str | None], None]] = {}
         self.check_lease = lease.check
 
     @property
@@ -44,6 +49,15 @@ class Host:
 
     def member(self, spec: TaskSpec, member_id: str) -> None:
         self._outbox.put(about("member", spec, member_id=member_id))
+
+    def offsets(self, spec: TaskSpec, records: Sequence[OffsetText], answered: Callable[[str | None], None]) -> None:
+        number = next(self._commits)
+        self._answers[number] = answered
+        self._outbox.put(about("offsets", spec, number=number, records=records))
+
+    def offsets_answered(self, number: int, error: str | None) -> None:
+        """The worker has kept the offsets of this commit, or could not."""
+        self._answers.pop(number)(error)
 
     def ended(self, spec: TaskSpec) -> None:
         """The task's thread has ended: the last report of this run."""

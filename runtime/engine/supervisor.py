@@ -50,6 +50,7 @@ class SparkEngine:
         self._roster = Roster(settings.slots, settings.slot_wait, clock)
         self._former_members: dict[TaskId, str] = {}
         self._levels: dict[str, str] = {}
+        self._commits: set[asyncio.Task[None]] = set()
         self._keeper: DriverKeeper | None = None
         self._keeping: asyncio.Task[None] | None = None
         self._watching: asyncio.Task[None] | None = None
@@ -179,6 +180,10 @@ class SparkEngine:
                     self._listener.task_state(task.spec.id, task.spec.epoch, state, message["trace"])
             case "topic" if current:
                 self._listener.task_topic(task.spec.id, task.spec.epoch, message["topic"])
+            case "offsets" if task.revoked_at is None:  # also of one that is just stopping
+                commit = asyncio.create_task(self._keep_offsets(task, link, message))
+                self._commits.add(commit)
+                commit.add_done_callback(self._commits.discard)
             case "member":
                 task.member_id = message["member_id"]
             case "ended":
@@ -186,6 +191,15 @@ class SparkEngine:
                 task.ended.set()
                 if current and not task.failed:
                     self._listener.task_state(task.spec.id, task.spec.epoch, State.FAILED, UNASKED_END)
+
+    async def _keep_offsets(self, task: Task, link: Link, message: Message) -> None:
+        records = [(key.encode(), None if value is None else value.encode()) for key, value in message["records"]]
+        error = None
+        try:
+            await self._listener.task_offsets(task.spec.id, records)
+        except Exception as e:  # the task tries again
+            error = str(e) or type(e).__name__
+        link.send({"op": "offsets", "number": message["number"], "error": error})
 
     def link_down(self, link: Link) -> None:
         if self._roster.links.get(link.slot) is link:

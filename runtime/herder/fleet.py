@@ -91,6 +91,10 @@ class Fleet:
     def task_topic(self, task: TaskId, epoch: int, topic: str) -> None:
         self._board.topic(task, topic)
 
+    async def task_offsets(self, task: TaskId, records: Sequence[tuple[bytes, bytes | None]]) -> None:
+        assert self._parts is not None
+        await self._parts.offsets.commit(records)
+
     def task_lost(self, task: TaskId, epoch: int, member_id: str | None, reason: str) -> None:
         log.warning("%s lost its slot (%s); handing it out again", task, reason)
         loop = self._loops.get(task.connector)

@@ -5,9 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from runtime.pipeline.producers import Producers
     from runtime.task_spec import TaskSpec
     from runtime.vocabulary import State
+
+
+OffsetText = tuple[str, "str | None"]
+"""Key and value of a record of the offsets topic, as text; None removes."""
 
 
 class RevokedError(Exception):
@@ -29,6 +35,9 @@ class SlotHost(Protocol):
 
     def member(self, spec: TaskSpec, member_id: str) -> None:
         """The id of the task's consumer in its group, whenever it changes."""
+
+    def offsets(self, spec: TaskSpec, records: Sequence[OffsetText], answered: Callable[[str | None], None]) -> None:
+        """Have the worker keep these offsets; `answered` is called from another thread, with what went wrong."""
 
     def log(self, level: str, logger: str, message: str, context: str) -> None:
         """A log line; `context` like `[name|task-0]`."""

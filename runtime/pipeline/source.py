@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, Any
 from runtime.api.task import OffsetReader, SourceTask
 from runtime.pipeline.acks import Acks
 from runtime.pipeline.convert_source import Batch, SourceConversion
+from runtime.pipeline.kept_offsets import KeptOffsets
 from runtime.pipeline.load import load_converter, load_header_converter
 from runtime.pipeline.offsets import CommittedOffsets, OffsetWriter
 from runtime.pipeline.send import Sender, StoppedError, send_failure
 from runtime.pipeline.tolerance import Tolerance
+from runtime.pipeline.topic_creation import TopicCreator
 from runtime.vocabulary import State
 
 if TYPE_CHECKING:
@@ -55,10 +57,12 @@ class SourceWorker:
         )
         self._sender = Sender(self._producer, control, spec.flush_timeout)
         self._acks = Acks()
-        self._writer = OffsetWriter(host.producers.take(spec.offsets_producer or spec.producer), spec.offsets_topic)
+        self._writer = _offset_writer(spec, host)
         self._ready: dict[bytes, Mapping[str, Any] | None] = {}
         self._next_commit = time.monotonic() + spec.flush_interval
         self._topics = control.topics
+        self._creator = TopicCreator(spec, control)
+        self._made: set[str] = set()  # topics that were seen to
         self._idle = _IDLE_FIRST
 
     def run(self) -> None:
@@ -113,6 +117,9 @@ class SourceWorker:
         self._acks.seal()
 
     def _first_record_for(self, topic: str) -> None:
+        if topic not in self._made:
+            self._creator.ensure(topic)
+            self._made.add(topic)
         self._topics.add(topic)
         if self._spec.track_topics:
             self._host.topic(self._spec, topic)
@@ -177,3 +184,10 @@ class SourceWorker:
             self._check_commit()
         if self._ready or self._writer.busy:
             _log.error("Offsets could not be committed within %.1f s", self._spec.flush_timeout)
+
+
+def _offset_writer(spec: TaskSpec, host: SlotHost) -> OffsetWriter | KeptOffsets:
+    """Into the offsets topic, or, where there is none, to the worker."""
+    if not spec.offsets_topic:
+        return KeptOffsets(host, spec)
+    return OffsetWriter(host.producers.take(spec.offsets_producer or spec.producer), spec.offsets_topic)

@@ -34,7 +34,7 @@ class NotAJavaMap(ValueError):
     """The bytes are not what a standalone worker writes; the message says where they differ."""
 
 
-def encode(entries: Mapping[bytes, Bytes]) -> bytes:
+def encode(entries: Mapping[Bytes, Bytes]) -> bytes:
     """The map as Java writes it."""
     capacity = _SMALLEST
     while len(entries) > capacity * _FACTOR:

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from runtime.kafka.formats import canonical, compact, java_ordered, offset_key
-from runtime.kafka.log import LogRecord, TopicLogs, TopicSpec
+from runtime.kafka.log import LogRecord, TopicSpec
+from runtime.storage.port import Logs
 from runtime.storage.records import Malformed, json_object, json_value, skipped
 from runtime.task_spec import SourceOffset
 
@@ -33,7 +34,7 @@ class OffsetStore:
 
     A partition may stand there in several spellings (JSON's key order differs between writers): the youngest counts."""
 
-    def __init__(self, logs: TopicLogs, spec: TopicSpec) -> None:
+    def __init__(self, logs: Logs, spec: TopicSpec) -> None:
         self._log = logs.open(spec, self.apply)
         self._stored: dict[str, dict[bytes, _Stored]] = {}
 
@@ -51,6 +52,10 @@ class OffsetStore:
                 found.append(SourceOffset(partition, youngest.offset, youngest.raw_key.decode()))
         return found
 
+    def known(self, name: str) -> set[str]:
+        """Partitions of a connector that this topic says anything of, resets too, in their canonical text."""
+        return set(self._spellings(name))
+
     async def alter(self, name: str, offsets: Sequence[tuple[Partition, Offset]]) -> None:
         """Set the offsets of partitions, or reset them (None); of a partition named twice the last counts.
 
@@ -66,6 +71,10 @@ class OffsetStore:
             records.append((key, None if offset is None else compact(java_ordered(offset))))
         if records:
             await self._log.write_all(records)
+
+    async def commit(self, records: Sequence[tuple[bytes, bytes | None]]) -> None:
+        """Write what a task has committed, as it is; where tasks do not write to the topic themselves."""
+        await self._log.write_all(records)
 
     def apply(self, records: Sequence[LogRecord]) -> None:
         """Records of the topic, in order; what cannot be understood is logged and skipped."""

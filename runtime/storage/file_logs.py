@@ -1,0 +1,107 @@
+"""The logs of a standalone worker: offsets in a file, everything else in memory until the worker ends."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Sequence
+
+from runtime.kafka.cluster import Cluster
+from runtime.kafka.log import Apply, LogRecord, TopicSpec, Written
+from runtime.storage.file_offsets import OffsetsFile
+from runtime.storage.java_map import Bytes
+
+_Record = tuple[bytes, "bytes | None"]
+
+
+class MemoryLog:
+    """A log that is applied at once and kept nowhere."""
+
+    def __init__(self, spec: TopicSpec, apply: Apply) -> None:
+        self.spec, self._apply = spec, apply
+        self._end = 0
+
+    async def write_all(self, records: Sequence[_Record]) -> None:
+        self._append(records)
+
+    def send(self, key: bytes, value: bytes | None) -> asyncio.Future[Written]:
+        written: asyncio.Future[Written] = asyncio.get_running_loop().create_future()
+        written.set_result((0, self._end))
+        self._append([(key, value)])
+        return written
+
+    async def read_to_end(self) -> None:
+        """There are no other writers."""
+
+    def _append(self, records: Sequence[tuple[Bytes, Bytes]]) -> None:
+        now, first = int(time.time() * 1000), self._end
+        self._end += len(records)
+        self._apply([LogRecord(key, value, 0, first + i, now) for i, (key, value) in enumerate(records)])
+
+
+class FileLog(MemoryLog):
+    """A log whose latest records by key are in a file: a write is applied when the file has it."""
+
+    def __init__(self, spec: TopicSpec, apply: Apply, file: OffsetsFile) -> None:
+        super().__init__(spec, apply)
+        self._file = file
+        self._entries: dict[Bytes, Bytes] = {}
+        self._writing = asyncio.Lock()
+
+    def load(self) -> None:
+        """Apply what is in the file; OffsetsFileError when it cannot be used."""
+        self._entries = self._file.load()
+        self._append(list(self._entries.items()))
+
+    async def write_all(self, records: Sequence[_Record]) -> None:
+        """OffsetsFileError when they cannot be written; nothing has changed then."""
+        await asyncio.shield(self._write(records))  # a caller that goes away must not part file and memory
+
+    def send(self, key: bytes, value: bytes | None) -> asyncio.Future[Written]:
+        return asyncio.ensure_future(self._write([(key, value)]))
+
+    async def read_to_end(self) -> None:
+        async with self._writing:
+            return
+
+    async def _write(self, records: Sequence[_Record]) -> Written:
+        async with self._writing:
+            after = self._entries.copy()
+            after.update(records)
+            after = {key: value for key, value in after.items() if value is not None}
+            await asyncio.to_thread(self._file.save, after)
+            self._entries = after
+            self._append(records)
+            return 0, self._end - 1
+
+
+class FileLogs:
+    """Opens the logs of a standalone worker; `offsets` is the topic name under which its offsets go."""
+
+    def __init__(self, cluster: Cluster, offsets: str, file: OffsetsFile) -> None:
+        self._cluster, self._offsets, self._file = cluster, offsets, file
+        self._kept: FileLog | None = None
+
+    @property
+    def cluster_id(self) -> str:
+        return self._cluster.cluster_id
+
+    @property
+    def error(self) -> str:
+        return self._cluster.error
+
+    def open(self, spec: TopicSpec, apply: Apply) -> MemoryLog:
+        if spec.topic != self._offsets:
+            return MemoryLog(spec, apply)
+        self._kept = FileLog(spec, apply, self._file)
+        return self._kept
+
+    async def start(self) -> None:
+        if self._kept is not None:
+            self._kept.load()
+        await self._cluster.start()
+
+    async def close(self) -> None:
+        if self._kept is not None:
+            await self._kept.read_to_end()
+        await self._cluster.close()
