@@ -5,7 +5,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.ready
 
-.PHONY: setup run test test-fast check clean
+.PHONY: setup run test test-fast check bench soak clean
 
 setup: $(STAMP)
 
@@ -24,6 +24,12 @@ test: setup check
 
 test-fast: setup
 	@$(BIN)/python -m pytest -m 'not slow'
+
+bench: setup
+	@$(BIN)/python -m tests.bench.side_by_side $(BENCH)
+
+soak: setup
+	@$(BIN)/python -m tests.soak $(SOAK)
 
 check: setup
 	@$(BIN)/ruff check .

@@ -101,7 +101,12 @@ def our_worker(folder: Path, bootstrap: str, overrides: Mapping[str, str]) -> Wo
     return WorkerProcess(command, port, folder / f"{group}.log", properties)
 
 
-def java_worker(folder: Path, bootstrap: str, overrides: Mapping[str, str]) -> WorkerProcess:
+_QUICK_JVM = ("-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
+
+
+def java_worker(
+    folder: Path, bootstrap: str, overrides: Mapping[str, str], jvm: Sequence[str] = _QUICK_JVM
+) -> WorkerProcess:
     """Apache's distributed worker 4.3, not started yet, with its file connectors as plugins."""
     java = find_java()
     broker_jars = jars.fetch("broker", coordinates.BROKER, java)
@@ -130,7 +135,7 @@ def java_worker(folder: Path, bootstrap: str, overrides: Mapping[str, str]) -> W
         **overrides,
     }
     file = _write(folder / f"{group}.properties", properties)
-    command = [str(java.program), "-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"]
+    command = [str(java.program), *jvm]
     command += ["-Dorg.slf4j.simpleLogger.defaultLogLevel=warn", "-cp", os.pathsep.join(class_path)]
     command += ["org.apache.kafka.connect.cli.ConnectDistributed", str(file)]
     return WorkerProcess(command, port, folder / f"{group}.log", properties)

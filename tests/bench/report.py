@@ -1,0 +1,137 @@
+"""What has been measured: kept as JSON, shown as docs/benchmarks.md. A run of some rows leaves the others alone."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import subprocess
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+DOCS = Path(__file__).parents[2] / "docs"
+DATA, PAGE = DOCS / "benchmarks.json", DOCS / "benchmarks.md"
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One line of the table. `higher`: more is better; the ratio is then ours to Java's, else likewise."""
+
+    key: str
+    title: str
+    unit: str
+    goal: str = ""
+    digits: int = 0
+
+
+FIGURES = (
+    Figure("source", "source, 1,000,000 lines, StringConverter", "records/s", "≥ 3×"),
+    Figure("sink", "sink, 1,000,000 records of one partition, StringConverter", "records/s", "≥ 1.2×"),
+    Figure("source-smt", "source, JSON with schemas, 3 transformations", "records/s"),
+    Figure("sink-smt", "sink, JSON with schemas, 3 transformations", "records/s"),
+    Figure("start-rest", "process start to `GET /` answered", "s", "", 2),
+    Figure("start-ready", "process start to `GET /health` 200", "s", "", 2),
+    Figure("start-running", "process start to a stored connector RUNNING", "s", "≤ 6 s", 2),
+    Figure("create-100", "100 connectors created one after another", "s", "≤ 1×", 2),
+    Figure("running-100", "… until all are RUNNING", "s", "≤ 1×", 2),
+    Figure("stop-20", "20 connectors stopped one after another", "s", "≤ 1×", 2),
+    Figure("list-1000", "1,000 connectors listed with status and info", "ms", "≤ 1×", 1),
+    Figure("latency-p50", "line written → record readable, p50", "ms", "≤ 50 ms"),
+    Figure("latency-p99", "line written → record readable, p99", "ms", "≤ 150 ms"),
+    Figure("idle-cpu-0", "processor without tasks", "% of a core", "", 1),
+    Figure("idle-cpu-100", "processor with 100 idle tasks", "% of a core", "≤ 1 % more", 1),
+    Figure("idle-cpu-200", "processor with 200 idle tasks", "% of a core", "≤ 2 % more", 1),
+    Figure("idle-memory-0", "memory (PSS) without tasks", "MB"),
+    Figure("idle-memory-100", "memory (PSS) with 100 idle tasks", "MB"),
+    Figure("idle-memory-200", "memory (PSS) with 200 idle tasks", "MB", "≤ 700 MB"),
+    Figure("idle-threads-200", "threads with 200 idle tasks", ""),
+    Figure("idle-files-200", "descriptors of the largest process with 200 idle tasks", ""),
+)
+
+Data = dict[str, Any]
+
+
+def load() -> Data:
+    return json.loads(DATA.read_text()) if DATA.exists() else {"rows": {}, "notes": {}}
+
+
+def record(key: str, java: float | str | None, ours: float | str | None) -> None:
+    """Keep one row's figures; a string says why there is none."""
+    data = load()
+    data["rows"][key] = {"java": java, "ours": ours, "date": f"{datetime.now(UTC):%Y-%m-%d}", "load": busy()}
+    save(data)
+
+
+def section(name: str, body: str) -> None:
+    """Keep a part of the page that is not a row of the table."""
+    data = load()
+    data["notes"][name] = body
+    save(data)
+
+
+def save(data: Data) -> None:
+    data["machine"] = machine()
+    DATA.write_text(json.dumps(data, indent=1, sort_keys=True) + "\n")
+    PAGE.write_text(page(data))
+
+
+def page(data: Data) -> str:
+    rows = [_row(figure, data["rows"][figure.key]) for figure in FIGURES if figure.key in data["rows"]]
+    parts = [
+        "# Benchmarks",
+        "`make bench` runs the same connector JSON on Apache Kafka Connect and on Headrace, one after the other, on "
+        "one broker, and writes this page; `make soak` adds its part. Medians of three runs, each on a freshly warmed "
+        "worker. “Load” is the machine's load average at the end of the row: figures taken beside other work "
+        "(a load of more than the two that a run needs by itself) are not to be leant on.",
+        data["machine"],
+        "\n".join(
+            [
+                "| what | Java Connect | Headrace | ratio | goal | date | load |",
+                "| --- | ---: | ---: | ---: | --- | --- | ---: |",
+                *rows,
+            ]
+        ),
+        *(f"## {name}\n\n{body}" for name, body in sorted(data["notes"].items())),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _row(figure: Figure, row: Data) -> str:
+    java, ours = row["java"], row["ours"]
+    both = isinstance(java, int | float) and isinstance(ours, int | float) and java
+    ratio = f"{ours / java:.2f}×" if both else ""
+    cells = [figure.title, _shown(figure, java), _shown(figure, ours), ratio, figure.goal, row["date"], row["load"]]
+    return "| " + " | ".join(str(cell) for cell in cells) + " |"
+
+
+def _shown(figure: Figure, value: float | str | None) -> str:
+    if isinstance(value, int | float):
+        return f"{value:,.{figure.digits}f} {figure.unit}".strip()
+    return (value or "").replace("|", "\\|").replace("\n", " ")[:160]
+
+
+def busy() -> str:
+    return f"{os.getloadavg()[0]:.1f}"
+
+
+def machine() -> str:
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9
+    java = subprocess.run(["java", "-version"], capture_output=True, text=True, check=False).stderr.splitlines()
+    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False).stdout
+    return (
+        f"Machine: {len(os.sched_getaffinity(0))} cores ({_cpu()}), {memory:.0f} GB, {platform.system()} "
+        f"{platform.release()}. Python {platform.python_version()}, PySpark {version('pyspark')}, confluent-kafka "
+        f"{version('confluent-kafka')}, {java[0] if java else 'no java'}; Apache Kafka Connect and broker 4.3.0; "
+        f"Headrace {version('headrace')} at {commit.strip()}."
+    )
+
+
+def _cpu() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return platform.machine()
+    return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), platform.machine())

@@ -1,0 +1,104 @@
+"""Apache Kafka Connect and Headrace side by side: the same connectors on one broker, medians, ratios.
+
+python -m tests.bench.side_by_side [--only source,sink,…] [--runs 3] [--side ours|java] [--bootstrap HOST:PORT] [--dry]
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+from tests.bench import idle, latency, life, report, throughput
+from tests.bench.sides import JAVA, OURS, Bench, Refused, median
+from tests.support.broker import EmbeddedBroker, KafkaBroker
+from tests.support.connect import Connect
+
+Found = dict[str, float]
+Measure = Callable[[Bench, str, int], "Found"]
+"""Figures of one side, by key; the number says how many runs to take the median of."""
+
+
+def _single(key: str, measure: Callable[[Bench, Connect], float], fresh: bool = False) -> Measure:
+    return _several(lambda bench, connect: {key: measure(bench, connect)}, fresh)
+
+
+def _several(measure: Callable[[Bench, Connect], Found], once: bool = False) -> Measure:
+    def run(bench: Bench, side: str, runs: int) -> Found:
+        with bench.running(side) as connect:
+            return _medians([measure(bench, connect) for _ in range(1 if once else runs)])
+
+    return run
+
+
+def _starts(bench: Bench, side: str, runs: int) -> Found:
+    return _medians([life.starts(bench, side) for _ in range(runs)])
+
+
+def _medians(found: list[Found]) -> Found:
+    return {key: median([one[key] for one in found]) for key in found[0]}
+
+
+ROWS: dict[str, Measure] = {
+    "source": _single("source", throughput.source),
+    "sink": _single("sink", throughput.sink),
+    "source-smt": _single("source-smt", throughput.source_smt),
+    "sink-smt": _single("sink-smt", throughput.sink_smt),
+    "starts": _starts,
+    "hundred": _several(life.hundred),
+    "list": _single("list-1000", life.listed, True),
+    "latency": _several(latency.latency),
+    "idle": _several(idle.idle, True),
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", default=",".join(ROWS), help=f"rows, of {', '.join(ROWS)}")
+    parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--side", choices=(JAVA, OURS), help="measure one side alone")
+    parser.add_argument("--bootstrap", help="a broker that runs already")
+    parser.add_argument("--dry", action="store_true", help="print, and leave docs/ as it is")
+    given = parser.parse_args()
+    rows = [row.strip() for row in given.only.split(",")]
+    if unknown := set(rows) - set(ROWS):
+        parser.error(f"no such row: {', '.join(sorted(unknown))}")
+    with tempfile.TemporaryDirectory(prefix="headrace-bench-") as folder:
+        own = None if given.bootstrap else EmbeddedBroker(Path(folder, "broker"))
+        if own is not None:
+            own.start()
+        try:
+            bench = Bench(own or KafkaBroker(given.bootstrap), Path(folder), given.runs)
+            for row in rows:
+                _run(bench, row, [given.side] if given.side else [JAVA, OURS], not given.dry and not given.side)
+        finally:
+            if own is not None:
+                own.stop()
+
+
+def _run(bench: Bench, row: str, sides: list[str], keep: bool) -> None:
+    found: dict[str, Found] = {}
+    reasons: dict[str, str] = {}
+    for side in sides:
+        try:
+            found[side] = ROWS[row](bench, side, bench.runs)
+        except (Refused, AssertionError) as error:
+            reasons[side] = f"skipped: {error}"
+            print(f"{row}: {side} {reasons[side]}", flush=True)
+    keys = list(next(iter(found.values()), {row: 0.0}))
+    for key in keys:
+        java = found[JAVA].get(key) if JAVA in found else reasons.get(JAVA)
+        ours = found[OURS].get(key) if OURS in found else reasons.get(OURS)
+        ratio = f"{ours / java:6.2f}×" if isinstance(java, float) and isinstance(ours, float) and java else ""
+        print(f"{key:18} java {_text(java):>14} ours {_text(ours):>14} {ratio}   load {report.busy()}", flush=True)
+        if keep:
+            report.record(key, java, ours)
+
+
+def _text(value: float | str | None) -> str:
+    return f"{value:,.2f}" if isinstance(value, int | float) else "–"
+
+
+if __name__ == "__main__":
+    main()

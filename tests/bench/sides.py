@@ -1,0 +1,95 @@
+"""The two workers that are compared, on one broker."""
+
+from __future__ import annotations
+
+import itertools
+import statistics
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tests.support.broker import KafkaBroker, unique
+from tests.support.connect import Connect
+from tests.support.workers import WorkerProcess, java_worker, our_worker
+
+JAVA, OURS = "java", "ours"
+
+# What Apache's connect-distributed.sh starts it with, but for the size of the log.
+_JAVA_JVM = ("-Xms256M", "-Xmx2G", "-XX:+UseG1GC", "-XX:MaxGCPauseMillis=20", "-XX:InitiatingHeapOccupancyPercent=35")
+_BOTH = {"offset.flush.interval.ms": "10000"}
+
+
+class Refused(Exception):
+    """The worker does not take this connector: the row is skipped, with its message."""
+
+
+@dataclass(slots=True)
+class Bench:
+    """Where everything runs."""
+
+    broker: KafkaBroker
+    folder: Path
+    runs: int = 3
+    _numbers: Iterator[int] = field(default_factory=lambda: itertools.count(1))
+
+    def worker(self, side: str) -> WorkerProcess:
+        """A new worker in a group of its own, not started yet."""
+        folder = self.folder / f"{side}-{next(self._numbers)}"
+        if side == JAVA:
+            return java_worker(folder, self.broker.bootstrap, _BOTH, _JAVA_JVM)
+        return our_worker(folder, self.broker.bootstrap, _BOTH)
+
+    @contextmanager
+    def running(self, side: str) -> Iterator[Connect]:
+        """A worker that is healthy and has run a connector: what is loaded once is loaded."""
+        worker = self.worker(side)
+        worker.start(120)
+        try:
+            connect = Connect(worker)
+            self._warm(connect)
+            yield connect
+        finally:
+            worker.stop(60)
+
+    def _warm(self, connect: Connect) -> None:
+        file = self.folder / "warm.txt"
+        file.write_text("one\ntwo\n")
+        for name, start in (("warm-source", connect.source), ("warm-sink", connect.sink)):
+            target = str(file) if start == connect.source else str(self.folder / "warm-out.txt")
+            start(name, target, self.topic("warm"))
+        for name in ("warm-source", "warm-sink"):
+            connect.ask("DELETE", f"/connectors/{name}")
+
+    def topic(self, prefix: str = "bench", partitions: int = 1) -> str:
+        return self.broker.create_topic(unique(prefix), partitions)
+
+
+def median(values: list[float]) -> float:
+    return statistics.median(values)
+
+
+def create(connect: Connect, name: str, config: dict[str, str], initial: str | None = None) -> None:
+    """Create a connector; Refused with the worker's message when it does not take it."""
+    body: dict[str, object] = {"name": name, "config": config}
+    if initial:
+        body["initial_state"] = initial
+    status, answer = connect.worker.request("POST", "/connectors", body)
+    if status >= 300:
+        message = answer.get("message", answer) if isinstance(answer, dict) else answer
+        raise Refused(f"{status}: {message}")
+
+
+def wait_running(connect: Connect, name: str, tasks: int = 1, timeout: float = 60) -> None:
+    """RUNNING with all its tasks; Refused when a task fails."""
+
+    def check() -> bool:
+        connector, states = connect.states(name)
+        if connector == "FAILED" or "FAILED" in states:
+            trace = str(connect.status(name)).splitlines()[0]
+            raise Refused(f"{name} is FAILED: {trace[:300]}")
+        return connector == "RUNNING" and states == ["RUNNING"] * tasks
+
+    from tests.support.waiting import wait_until
+
+    wait_until(check, timeout, f"{name} RUNNING", every=0.01)

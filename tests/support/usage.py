@@ -1,0 +1,52 @@
+"""What a tree of processes uses, as /proc shows it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.support.processes import children
+
+_TICKS = os.sysconf("SC_CLK_TCK")
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Of one process and all below it. `pss` counts shared pages once."""
+
+    pss: int  # bytes
+    cpu: float  # seconds since their start
+    threads: int
+    files: int  # open descriptors
+    most_files: int  # open descriptors of the process that has most
+    processes: int
+
+
+def usage(pid: int) -> Usage:
+    """Of the process and all its descendants, as far as they are still there."""
+    found = [one for one in map(_of_one, [pid, *children(pid)]) if one is not None]
+    return Usage(
+        pss=sum(one.pss for one in found),
+        cpu=sum(one.cpu for one in found),
+        threads=sum(one.threads for one in found),
+        files=sum(one.files for one in found),
+        most_files=max((one.files for one in found), default=0),
+        processes=len(found),
+    )
+
+
+def _of_one(pid: int) -> Usage | None:
+    proc = Path(f"/proc/{pid}")
+    try:
+        stat = (proc / "stat").read_text().rpartition(")")[2].split()
+        files = sum(1 for _ in (proc / "fd").iterdir())
+        pss = _pss((proc / "smaps_rollup").read_text().splitlines())
+    except OSError:
+        return None
+    return Usage(pss, (int(stat[11]) + int(stat[12])) / _TICKS, int(stat[17]), files, files, 1)
+
+
+def _pss(lines: Iterable[str]) -> int:
+    return next((int(line.split()[1]) * 1024 for line in lines if line.startswith("Pss:")), 0)
