@@ -1,13 +1,12 @@
-"""The one place where the parts of a distributed worker are put together."""
+"""The one place where the parts of a worker are put together."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from starlette.types import ASGIApp
 
+from runtime.backing import Backing, Place, admin_settings, lease
 from runtime.config import Storage, WorkerConfig
 from runtime.engine.settings import EngineSettings
 from runtime.engine.supervisor import SparkEngine
@@ -21,16 +20,15 @@ from runtime.herder.offsets import OffsetsDesk
 from runtime.herder.tasks import TaskParts
 from runtime.host.client import Host
 from runtime.host.settings import HostSettings
-from runtime.kafka.clients import client_config
 from runtime.kafka.groups import Groups
-from runtime.kafka.log import TopicLogs, TopicSpec
-from runtime.kafka.membership import Membership
+from runtime.kafka.log import TopicSpec
 from runtime.rest.admin import admin_routes
 from runtime.rest.app import application
 from runtime.rest.events import EventStream
 from runtime.rest.routes import Services, routes
 from runtime.storage.configs import ConfigStore
 from runtime.storage.offsets import OffsetStore
+from runtime.storage.port import Logs
 from runtime.storage.statuses import StatusStore
 
 
@@ -38,44 +36,35 @@ from runtime.storage.statuses import StatusStore
 class Parts:
     """A worker's parts, for the one who starts and ends them."""
 
-    logs: TopicLogs
+    logs: Logs
     configs: ConfigStore
-    membership: Membership
+    place: Place
     host: Host
     engine: SparkEngine
     fleet: Fleet
     board: Board
     events: EventLog
     health: WorkerHealth
+    herder: Herder
     api: ASGIApp
     admin: ASGIApp  # /admin alone, for listeners of its own
     loggers: Loggers
     for_tasks: TaskParts
 
 
-def assemble(config: WorkerConfig, url: str, on_lost: Callable[[str], None]) -> Parts:
+def assemble(config: WorkerConfig, url: str, backing: Backing) -> Parts:
     """All parts, knowing each other, none started. `url` is where others reach this worker."""
     worker_id = url.partition("://")[2]
-    settings = client_config(config.originals, "admin", client_id=f"{config.group_id}-worker").settings
-    logs = TopicLogs(settings)
+    logs = backing.logs
     configs = ConfigStore(logs, _topic(config.configs, "config.storage", single=True))
     statuses = StatusStore(logs, _topic(config.statuses, "status.storage"))
     offsets = OffsetStore(logs, _topic(config.offsets, "offset.storage"))
-    groups = Groups(settings)
+    groups = Groups(admin_settings(config))
     events = EventLog()
     board = Board(statuses, events, worker_id)
-    membership = Membership(
-        settings,
-        config.group_id,
-        f"{url}/",
-        on_lost,
-        config.session_timeout,
-        config.heartbeat,
-        config.rebalance_timeout,
-    )
     fleet = Fleet(configs, statuses, board)
     host = Host(_host(config), fleet)
-    engine = SparkEngine(_engine(config), fleet, lease=lambda: membership.confirmed_until - time.monotonic())
+    engine = SparkEngine(_engine(config), fleet, lease=lease(backing.place))
     herder = Herder(configs, statuses, host, fleet, TopicTracking(config.topic_tracking, config.topic_tracking_reset))
     health = WorkerHealth(logs, waiting_for=f"Kafka at {config.bootstrap_servers}")
     desk = OffsetsDesk(herder, fleet, host, offsets, groups)
@@ -85,7 +74,7 @@ def assemble(config: WorkerConfig, url: str, on_lost: Callable[[str], None]) -> 
     board.entry = herder.entry
     configs.on_change = fleet.look
     return Parts(
-        logs, configs, membership, host, engine, fleet, board, events, health,
+        logs, configs, backing.place, host, engine, fleet, board, events, health, herder,
         application([*api, *(admin if config.admin_listeners is None else [])]), application(admin), loggers,
         TaskParts(config, engine, offsets, statuses, groups, board, host),
     )  # fmt: skip

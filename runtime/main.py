@@ -6,6 +6,7 @@ import sys
 from collections.abc import Sequence
 
 USAGE = """usage: headrace worker distributed FILE.properties
+       headrace worker standalone FILE.properties [CONNECTOR.properties|CONNECTOR.json ...]
        headrace embedded up|down|status|run"""
 
 USAGE_ERROR = 2
@@ -18,8 +19,10 @@ def main(argv: Sequence[str]) -> int:
             from runtime import worker
 
             return worker.main(file)
-        case ["worker", "standalone", *_]:
-            return _refuse("standalone mode comes in a later version; use `headrace worker distributed`")
+        case ["worker", "standalone", file, *connectors]:
+            from runtime import standalone
+
+            return standalone.main(file, connectors)
         case ["embedded", *rest]:
             from runtime.embedded import cli
 

@@ -1,4 +1,4 @@
-"""A distributed worker from start to end.
+"""A worker from start to end.
 
 bind the listener ─ serve REST (503) ─ brokers, storage topics ─ group ─ ready ─ control loops ─ tasks
                     └ plugin host and engine start beside it
@@ -12,10 +12,12 @@ import os
 import signal
 import sys
 import time
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from runtime.api.errors import ConfigError
 from runtime.assembly import Parts, assemble
+from runtime.backing import MakeBacking, in_kafka
 from runtime.config import WorkerConfig, load_distributed
 from runtime.kafka.errors import KafkaProblem
 from runtime.rest.security import protection, tls
@@ -25,19 +27,35 @@ log = logging.getLogger(__name__)
 
 FAILED, BAD_CONFIG = 1, 2
 
+First = Callable[[Parts], Awaitable[None]]
+"""What a worker does as soon as it is ready; a WorkerEnd ends it."""
+
+
+class WorkerEnd(Exception):
+    """The worker cannot do what it was started for; the message is for the operator."""
+
 
 def main(file: str) -> int:
-    """Run a worker until SIGTERM or SIGINT; the exit code."""
+    """Run a distributed worker until SIGTERM or SIGINT; the exit code."""
+    return run(file, lambda: (load_distributed(Path(file)), in_kafka, _nothing))
+
+
+def run(file: str, load: Callable[[], tuple[WorkerConfig, MakeBacking, First]]) -> int:
+    """Run a worker of the kind that `load` describes."""
     _log_to_stderr()
     try:
-        config = load_distributed(Path(file))
-        worker = Worker(config, Door(config))
+        config, make_backing, first = load()
+        worker = Worker(config, Door(config), make_backing, first)
     except (ConfigError, PortTaken) as e:
         print(f"headrace worker: {e}", file=sys.stderr)
         return BAD_CONFIG
     for warning in config.warnings:
         log.warning("%s: %s", file, warning)
     return asyncio.run(worker.run())
+
+
+async def _nothing(_: Parts) -> None:
+    return
 
 
 def _log_to_stderr() -> None:
@@ -68,10 +86,10 @@ class Door:
 
 
 class Worker:
-    """Leads the parts of a distributed worker through their lives."""
+    """Leads the parts of a worker through their lives."""
 
-    def __init__(self, config: WorkerConfig, door: Door) -> None:
-        self._config, self._door = config, door
+    def __init__(self, config: WorkerConfig, door: Door, make_backing: MakeBacking, first: First) -> None:
+        self._config, self._door, self._make_backing, self._first = config, door, make_backing, first
         self.id = door.url.partition("://")[2]
         self._stop = asyncio.Event()
         self._failure: str | None = None
@@ -80,7 +98,8 @@ class Worker:
         """Everything, from the first request to the last offset committed."""
         started = time.monotonic()
         self._watch_signals()
-        parts = assemble(self._config, self._door.url, self._lost_group)
+        backing = self._make_backing(self._config, self._door.url, self._lost_group)
+        parts = assemble(self._config, self._door.url, backing)
         await self._door.open(parts)
         log.info("REST API at %s after %.2f s", self._door.url, time.monotonic() - started)
         starting = asyncio.create_task(self._start(parts), name="start")
@@ -99,7 +118,7 @@ class Worker:
             await parts.logs.start()
             await parts.engine.start()
             parts.health.waiting_for = f"the group {self._config.group_id}"
-            joined = await parts.membership.join()
+            joined = await parts.place.join()
             await parts.configs.read_to_end()
         except (KafkaProblem, OSError) as e:
             self._fail(str(e))
@@ -108,6 +127,11 @@ class Worker:
         parts.configs.on_logger_level = parts.loggers.heard  # only what is asked from now on (KIP-976)
         parts.fleet.start(parts.for_tasks)
         parts.health.ready = True
+        try:
+            await self._first(parts)
+        except WorkerEnd as e:
+            self._fail(str(e))
+            return
         log.info("Worker %s is ready: %d connectors", self.id, len(parts.configs.names()))
 
     async def _close(self, parts: Parts) -> None:
@@ -119,7 +143,7 @@ class Worker:
         await parts.engine.close(self._config.graceful)
         await parts.host.close()
         await self._door.close()
-        await parts.membership.leave()
+        await parts.place.leave()
         await parts.logs.close()
         log.info("Worker %s has stopped", self.id)
 

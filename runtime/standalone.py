@@ -1,0 +1,51 @@
+"""A standalone worker: connectors from files, offsets in a file; nothing is kept in Kafka but the data.
+
+The connectors of the command line are made anew at each start, and what was changed over REST is gone by then, as with
+Apache's standalone worker. What lasts is the offsets file, and the sinks' consumer groups.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from runtime import worker
+from runtime.assembly import Parts
+from runtime.backing import MakeBacking, on_this_machine
+from runtime.config import WorkerConfig
+from runtime.herder.errors import HerderError
+from runtime.herder.herder import Herder
+from runtime.rest.bodies import CreateRequest
+from runtime.standalone_config import load_standalone
+from runtime.standalone_connectors import read
+from runtime.worker import First, WorkerEnd
+
+
+def main(file: str, connectors: Sequence[str]) -> int:
+    """Run a worker until SIGTERM or SIGINT; the exit code. All files are read before anything starts."""
+
+    def load() -> tuple[WorkerConfig, MakeBacking, First]:
+        config = load_standalone(Path(file))
+        requests = [(name, read(Path(name))) for name in connectors]
+        return config.worker, on_this_machine(config), _create(requests)
+
+    return worker.run(file, load)
+
+
+def _create(requests: Sequence[tuple[str, CreateRequest]]) -> First:
+    async def create(parts: Parts) -> None:
+        for file, request in requests:
+            try:
+                await _put(parts.herder, request)
+            except HerderError as e:
+                raise WorkerEnd(f"{file}: {e}") from None
+
+    return create
+
+
+async def _put(herder: Herder, request: CreateRequest) -> None:
+    """Of two files with one name the later one counts."""
+    if request.name in herder.connectors():
+        await herder.put_config(request.name, request.config)
+    else:
+        await herder.create(request.name, request.config, request.initial_state)
