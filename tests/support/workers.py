@@ -96,7 +96,7 @@ def our_worker(folder: Path, bootstrap: str, overrides: Mapping[str, str]) -> Wo
         "offset.flush.interval.ms": "500",
         **overrides,
     }
-    file = _write(folder / f"{group}.properties", properties)
+    file = write_properties(folder / f"{group}.properties", properties)
     command = [sys.executable, "-m", "runtime", "worker", "distributed", str(file)]
     return WorkerProcess(command, port, folder / f"{group}.log", properties)
 
@@ -108,17 +108,7 @@ def java_worker(
     folder: Path, bootstrap: str, overrides: Mapping[str, str], jvm: Sequence[str] = _QUICK_JVM
 ) -> WorkerProcess:
     """Apache's distributed worker 4.3, not started yet, with its file connectors as plugins."""
-    java = find_java()
-    broker_jars = jars.fetch("broker", coordinates.BROKER, java)
-    connect_jars = jars.fetch("java-connect", coordinates.JAVA_CONNECT, java)
-    plugins = folder / "plugins"
-    (plugins / "file").mkdir(parents=True, exist_ok=True)
-    class_path = [f"{broker_jars}/*"]
-    for jar in sorted(connect_jars.glob("*.jar")):
-        if jar.name.startswith("connect-file-"):
-            shutil.copy(jar, plugins / "file")
-        else:
-            class_path.append(str(jar))
+    command, plugins = java_connect(folder, jvm)
     port = ports.choose()
     group = unique("java-connect")
     properties = {
@@ -134,11 +124,27 @@ def java_worker(
         "plugin.path": str(plugins),
         **overrides,
     }
-    file = _write(folder / f"{group}.properties", properties)
-    command = [str(java.program), *jvm]
-    command += ["-Dorg.slf4j.simpleLogger.defaultLogLevel=warn", "-cp", os.pathsep.join(class_path)]
+    file = write_properties(folder / f"{group}.properties", properties)
     command += ["org.apache.kafka.connect.cli.ConnectDistributed", str(file)]
     return WorkerProcess(command, port, folder / f"{group}.log", properties)
+
+
+def java_connect(folder: Path, jvm: Sequence[str] = _QUICK_JVM) -> tuple[list[str], Path]:
+    """The beginning of a command that runs a class of Apache Connect, and the `plugin.path` for its file connectors."""
+    java = find_java()
+    broker_jars = jars.fetch("broker", coordinates.BROKER, java)
+    connect_jars = jars.fetch("java-connect", coordinates.JAVA_CONNECT, java)
+    plugins = folder / "plugins"
+    (plugins / "file").mkdir(parents=True, exist_ok=True)
+    class_path = [f"{broker_jars}/*"]
+    for jar in sorted(connect_jars.glob("*.jar")):
+        if jar.name.startswith("connect-file-"):
+            shutil.copy(jar, plugins / "file")
+        else:
+            class_path.append(str(jar))
+    command = [str(java.program), *jvm]
+    command += ["-Dorg.slf4j.simpleLogger.defaultLogLevel=warn", "-cp", os.pathsep.join(class_path)]
+    return command, plugins
 
 
 def children(pid: int) -> list[ProcessRef]:
@@ -169,7 +175,7 @@ def _storage(group: str) -> dict[str, str]:
     return {**topics, **replication}
 
 
-def _write(file: Path, properties: Mapping[str, str]) -> Path:
+def write_properties(file: Path, properties: Mapping[str, str]) -> Path:
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text("".join(f"{key}={value}\n" for key, value in properties.items()))
     return file
