@@ -62,11 +62,19 @@ class Board:
         if entry is not None:
             self._events.publish("connector", entry)
 
+    def notice(self, level: str, message: str, task: TaskId) -> None:
+        """A line about a task, for the log and for whoever follows the events."""
+        log.log(logging.getLevelNamesMapping()[level], message)
+        self._events.notice(level, message, task.connector, task.task)
+
     def _announce(self, name: str, state: State, task: int | None, trace: str | None) -> None:
         what = name if task is None else TaskId(name, task)
-        log.info("%s is %s", what, state)
-        if trace is not None:
-            self._events.notice("ERROR", f"{what} is {state}: {trace.splitlines()[0]}", name, task)
+        if trace is None:
+            log.info("%s is %s", what, state)
+        else:
+            message = f"{what} is {state}: {trace.splitlines()[0]}"
+            log.error("%s", message)
+            self._events.notice("ERROR", message, name, task)
         self.changed(name)
 
     def _status(self, state: State, version: str | None, trace: str | None) -> Status:
