@@ -16,7 +16,9 @@ from runtime.herder.fleet import Fleet
 from runtime.herder.health import WorkerHealth
 from runtime.herder.herder import Herder, TopicTracking
 from runtime.herder.loggers import Loggers
+from runtime.herder.offset_places import OffsetPlaces
 from runtime.herder.offsets import OffsetsDesk
+from runtime.herder.orphans import Orphans
 from runtime.herder.tasks import TaskParts
 from runtime.host.client import Host
 from runtime.host.settings import HostSettings
@@ -27,6 +29,7 @@ from runtime.rest.app import application
 from runtime.rest.events import EventStream
 from runtime.rest.routes import Services, routes
 from runtime.storage.configs import ConfigStore
+from runtime.storage.journal import Journal
 from runtime.storage.offsets import OffsetStore
 from runtime.storage.port import Logs
 from runtime.storage.statuses import StatusStore
@@ -46,6 +49,7 @@ class Parts:
     events: EventLog
     health: WorkerHealth
     herder: Herder
+    desk: OffsetsDesk
     api: ASGIApp
     admin: ASGIApp  # /admin alone, for listeners of its own
     loggers: Loggers
@@ -67,14 +71,16 @@ def assemble(config: WorkerConfig, url: str, backing: Backing) -> Parts:
     engine = SparkEngine(_engine(config), fleet, lease=lease(backing.place))
     herder = Herder(configs, statuses, host, fleet, TopicTracking(config.topic_tracking, config.topic_tracking_reset))
     health = WorkerHealth(logs, waiting_for=f"Kafka at {config.bootstrap_servers}")
-    desk = OffsetsDesk(herder, fleet, host, offsets, groups)
+    journal = Journal(logs, _journal(config))
+    desk = OffsetsDesk(herder, configs, fleet, host, OffsetPlaces(offsets, groups), journal)
+    herder.check_free = desk.changes.check_free
     loggers = Loggers(configs, engine)
-    api = routes(Services(herder, desk, health, EventStream(events, herder)))
+    api = routes(Services(herder, desk, Orphans(configs, offsets, groups), health, EventStream(events, herder)))
     admin = admin_routes(loggers)
     board.entry = herder.entry
     configs.on_change = fleet.look
     return Parts(
-        logs, configs, backing.place, host, engine, fleet, board, events, health, herder,
+        logs, configs, backing.place, host, engine, fleet, board, events, health, herder, desk,
         application([*api, *(admin if config.admin_listeners is None else [])]), application(admin), loggers,
         TaskParts(config, engine, offsets, statuses, groups, board, host),
     )  # fmt: skip
@@ -82,6 +88,11 @@ def assemble(config: WorkerConfig, url: str, backing: Backing) -> Parts:
 
 def _topic(storage: Storage, prefix: str, single: bool = False) -> TopicSpec:
     return TopicSpec(storage.topic, storage.partitions, storage.replication_factor, prefix, single, storage.settings)
+
+
+def _journal(config: WorkerConfig) -> TopicSpec:
+    """Beside the offset topic, of as many replicas; one partition, for what is in it has one order."""
+    return TopicSpec(config.journal_topic, 1, config.offsets.replication_factor, "headrace.journal", single=True)
 
 
 def _host(config: WorkerConfig) -> HostSettings:

@@ -52,6 +52,9 @@ DISTRIBUTED = ConfigDef(
     ConfigKey("topic.tracking.enable", Type.BOOLEAN, True, _L, "Whether topics used by connectors are remembered."),
     ConfigKey("topic.tracking.allow.reset", Type.BOOLEAN, True, _L, "Whether remembered topics may be forgotten."),
     ConfigKey("exactly.once.source.support", Type.STRING, "disabled", _H, "Exactly-once sources: only `disabled` yet."),
+    ConfigKey(
+        "headrace.journal.topic", Type.STRING, "", _L, "Topic of offset changes; default: the offsets' with -headrace."
+    ),
     ConfigKey("headrace.slots", Type.INT, 0, _M, "Spark slots that run tasks; 0 means one for each core."),
     ConfigKey("headrace.lease.ms", Type.INT, 6_000, _M, "How long slots go on without word from the worker."),
 )
@@ -124,6 +127,11 @@ class WorkerConfig:
         prefix = f"{which}.converter."
         cls = self.originals.get(f"{which}.converter") or (_HEADERS if which == "header" else _JSON)
         return cls, {k[len(prefix) :]: v for k, v in self.originals.items() if k.startswith(prefix)}
+
+    @property
+    def journal_topic(self) -> str:
+        """Our own topic: changes of offsets under way, and what offsets were before."""
+        return self.originals.get("headrace.journal.topic") or f"{self.offsets.topic}-headrace"
 
     def spark(self) -> dict[str, str]:
         """Properties meant for Spark."""

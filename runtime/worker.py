@@ -125,6 +125,8 @@ class Worker:
             return
         parts.board.generation = joined.generation
         parts.configs.on_logger_level = parts.loggers.heard  # only what is asked from now on (KIP-976)
+        if not await parts.desk.changes.finish():
+            parts.desk.changes.finish_later()
         parts.fleet.start(parts.for_tasks)
         parts.health.ready = True
         try:
@@ -139,6 +141,7 @@ class Worker:
         log.info("Worker %s is stopping", self.id)
         parts.events.close()
         parts.health.ready = False
+        parts.desk.changes.close()
         await parts.fleet.close()
         await parts.engine.close(self._config.graceful)
         await parts.host.close()

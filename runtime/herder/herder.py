@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -38,6 +38,7 @@ class Herder:
         self._tracking = tracking
         self._types: dict[str, str] = {}
         self._locks: dict[str, asyncio.Lock] = {}
+        self.check_free: Callable[[str], None] = lambda name: None  # raises while a change of offsets is unfinished
 
     # reading
 
@@ -200,6 +201,14 @@ class Herder:
         """What the config topic says of a connector; NotFound as the offsets endpoints word it."""
         return self._stored(name)
 
+    async def validated(self, name: str, config: Mapping[str, str | None]) -> dict[str, str]:
+        """The config with its name, or BadRequest with every error."""
+        return await self._validated(name, config)
+
+    async def type(self, config: Mapping[str, str]) -> str:
+        """Source, sink or unknown."""
+        return await self._type(config)
+
     @asynccontextmanager
     async def alone(self, name: str) -> AsyncIterator[None]:
         """Nobody else changes this connector meanwhile."""
@@ -211,6 +220,7 @@ class Herder:
         lock = self._locks.setdefault(name, asyncio.Lock())
         try:
             async with lock:
+                self.check_free(name)
                 yield
         finally:
             if not lock.locked() and self._configs.connector(name) is None:

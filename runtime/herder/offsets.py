@@ -1,23 +1,26 @@
-"""Offsets of connectors: shown at any time, altered and reset while STOPPED (KIP-875)."""
+"""Offsets of connectors as clients ask for them: shown at any time, altered and reset while STOPPED (KIP-875), given to
+a connector at its birth (KIP-995), removed with it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from typing import Any
 
-from runtime.herder import assignment
-from runtime.herder.errors import BadRequest, Unavailable
+from runtime.herder import assignment, views
+from runtime.herder.errors import BadRequest, Conflict, HerderError, Unavailable
 from runtime.herder.fleet import Fleet
 from runtime.herder.herder import Herder
+from runtime.herder.offset_change import OffsetChanges, StepRefused
+from runtime.herder.offset_places import OffsetPlaces, sink_entry, topic_partitions
+from runtime.herder.offset_values import check_values
 from runtime.herder.sink_offsets import parse_sink_offsets
 from runtime.host.port import HostError, PluginHost
 from runtime.kafka.errors import GroupError
-from runtime.kafka.groups import Groups
-from runtime.storage.configs import StoredConnector
-from runtime.storage.offsets import OffsetStore
+from runtime.storage.configs import ConfigStore, StoredConnector
+from runtime.storage.journal import Action, Entry, Intent, Journal, Origin
 from runtime.vocabulary import TargetState
 
-Entry = tuple["dict[str, Any] | None", "dict[str, Any] | None"]
+Answer = dict[str, Any]
 
 _NOT_STOPPED = (
     "Connectors must be in the STOPPED state before their offsets can be modified. This can be done for the specified "
@@ -25,120 +28,202 @@ _NOT_STOPPED = (
 )
 _DEFINITE = "The offsets for this connector have been {done} successfully"
 _POSSIBLE = (
-    "The Connect framework-managed offsets for this connector have been {done} successfully. However, if this "
+    "The {framework} offsets for this connector have been {done} successfully. However, if this "
     "connector manages offsets externally, they will need to be manually {done} in the system that the connector uses."
 )
 
 
 class OffsetsDesk:
-    """GET, PATCH and DELETE of /connectors/{name}/offsets. Event loop only."""
+    """What a client can ask about offsets. Event loop only."""
 
-    def __init__(self, herder: Herder, fleet: Fleet, host: PluginHost, store: OffsetStore, groups: Groups) -> None:
-        self._herder, self._fleet, self._host, self._store, self._groups = herder, fleet, host, store, groups
+    def __init__(
+        self, herder: Herder, configs: ConfigStore, fleet: Fleet, host: PluginHost, places: OffsetPlaces,
+        journal: Journal,
+    ) -> None:  # fmt: skip
+        self._herder, self._configs, self._fleet, self._host, self._places = herder, configs, fleet, host, places
+        self._journal = journal
+        self.changes = OffsetChanges(journal, configs, places, fleet)
 
-    async def read(self, name: str) -> dict[str, Any]:
+    async def read(self, name: str) -> Answer:
         """Offsets in KIP-875's shape; none is an empty list."""
         stored = self._herder.stored(name)
-        if await self._is_sink(stored):
-            committed = await self._groups.committed(assignment.group_id(name, stored.config))
-            return {"offsets": [_sink_entry(t, p, o) for (t, p), o in sorted(committed.items())]}
-        await self._store.read_to_end()
-        return {"offsets": [{"partition": o.partition, "offset": o.offset} for o in self._store.offsets(name)]}
+        entries = await self._places.read(name, await self._group(name, stored.config))
+        return {"offsets": [{"partition": partition, "offset": offset} for partition, offset in entries]}
 
-    async def alter(self, name: str, offsets: Sequence[Entry]) -> dict[str, str]:
+    async def alter(self, name: str, offsets: Sequence[Entry], origin: Origin = Origin()) -> Answer:  # noqa: B008
         """Set (or, for None, remove) the offsets of these partitions; the connector is asked first."""
         async with self._herder.alone(name):
             stored = await self._stopped(name)
-            if await self._is_sink(stored):
-                definite = await self._alter_sink(stored, parse_sink_offsets(offsets))
-            else:
-                definite = await self._alter_source(stored, offsets)
+            group = await self._group(name, stored.config)
+            offsets = await self._checked(name, group, offsets)
+            definite = await self._ask(stored.config, group, offsets)
+            await self._change(stored, group, Action.ALTER, offsets, origin)
             return _verdict(definite, "altered")
 
-    async def reset(self, name: str) -> dict[str, str]:
+    async def reset(self, name: str, origin: Origin = Origin()) -> Answer:  # noqa: B008
         """Remove all offsets; the same again is no error."""
         async with self._herder.alone(name):
             stored = await self._stopped(name)
-            reset = self._reset_sink if await self._is_sink(stored) else self._reset_source
-            return _verdict(await reset(stored), "reset")
+            group = await self._group(name, stored.config)
+            gone = [(partition, None) for partition, _ in await self._places.read(name, group)]
+            definite = await self._ask(stored.config, group, gone)
+            await self._change(stored, group, Action.RESET, gone, origin)
+            return _verdict(definite, "reset")
+
+    async def create(
+        self, name: str, config: Mapping[str, str | None], initial: TargetState | None, offsets: Sequence[Entry],
+        origin: Origin = Origin(),  # noqa: B008
+    ) -> Answer:  # fmt: skip
+        """POST /connectors with `initial_offsets` (KIP-995): config and offsets are checked before anything is written;
+        what offsets there were under this name is wiped."""
+        async with self._herder.alone(name):
+            with _Failing(name, "validate connector config"):
+                checked = await self._herder.validated(name, config)
+            if self._configs.connector(name) is not None:
+                raise Conflict(f"Connector {name} already exists")
+            with _Failing(name, "validate offsets"):
+                group = await self._group(name, checked)
+                offsets = await self._checked(name, group, offsets)
+                definite = await self._ask(checked, group, offsets)
+            before = tuple(await self._places.read(name, group))
+            state = initial.value if initial else None
+            intent = Intent(name, Action.CREATE, tuple(offsets), before, group, checked, state, origin)
+            try:
+                await self.changes.carry_out(intent)
+            except StepRefused as e:
+                raise BadRequest(_failed(name, e.step, f"{e}. The connector was not created")) from e
+            info = views.info(name, checked, 0, await self._herder.type(checked))
+            return {**info, "initial_offsets_response": _verdict(definite, "set")["message"]}
+
+    async def delete(self, name: str, origin: Origin = Origin()) -> Answer:  # noqa: B008
+        """Delete the connector and its offsets: it is stopped and asked first, and goes on as it was if it refuses."""
+        async with self._herder.alone(name):
+            stored = self._herder.stored(name)
+            group = await self._group(name, stored.config)
+            await self._halt(stored)
+            try:
+                gone = [(partition, None) for partition, _ in await self._places.read(name, group)]
+                definite = await self._ask(stored.config, group, gone)
+                await self._change(stored, group, Action.DELETE, gone, origin)
+            except HerderError:
+                if self._configs.connector(name) is not None:
+                    await self._start_again(stored)
+                raise
+            return {"message": f"The connector {name} has been deleted. {_verdict(definite, 'reset')['message']}"}
+
+    def history(self, name: str) -> Answer:
+        """What was changed by whom and when, newest first, with the offsets as they were before."""
+        return {"history": [_past(past) for past in self._journal.history(name)]}
 
     async def _stopped(self, name: str) -> StoredConnector:
         """The connector, STOPPED and with every task ended."""
         stored = self._herder.stored(name)
         if stored.target is not TargetState.STOPPED or stored.tasks:
             raise BadRequest(_NOT_STOPPED.format(name=name))
-        if not await self._fleet.settled(name):
-            raise Unavailable(f"Tasks of connector {name} have not ended yet; nothing was changed, try again")
+        await self._settled(name)
         return stored
 
-    async def _alter_source(self, stored: StoredConnector, offsets: Sequence[Entry]) -> bool:
-        definite = await self._ask(self._host.alter_source_offsets(stored.config, list(offsets)))
-        await self._store.read_to_end()
-        await self._store.alter(stored.name, list(offsets))
-        return definite
+    async def _settled(self, name: str) -> None:
+        if not await self._fleet.settled(name):
+            raise Unavailable(f"Tasks of connector {name} have not ended yet; nothing was changed, try again")
 
-    async def _reset_source(self, stored: StoredConnector) -> bool:
-        await self._store.read_to_end()
-        return await self._alter_source(stored, [(o.partition, None) for o in self._store.offsets(stored.name)])
-
-    async def _alter_sink(self, stored: StoredConnector, offsets: Mapping[tuple[str, int], int | None]) -> bool:
-        group = assignment.group_id(stored.name, stored.config)
+    async def _halt(self, stored: StoredConnector) -> None:
+        if stored.target is not TargetState.STOPPED:
+            await self._configs.put_tasks(stored.name, [])
+            await self._configs.put_target_state(stored.name, TargetState.STOPPED)
         try:
-            await self._groups.check_partitions(tp for tp, o in offsets.items() if o is not None)
-            definite = await self._ask(self._host.alter_sink_offsets(stored.config, _triples(offsets)))
-            await self._evict_ours(stored.name, group)
-            await self._groups.alter(group, {tp: o for tp, o in offsets.items() if o is not None})
-            await self._groups.delete_offsets(group, [tp for tp, o in offsets.items() if o is None])
-        except GroupError as e:
-            raise BadRequest(f"Failed to alter consumer group offsets for connector {stored.name}: {e}") from None
-        return definite
+            await self._settled(stored.name)
+        except Unavailable:
+            await self._start_again(stored)
+            raise
 
-    async def _reset_sink(self, stored: StoredConnector) -> bool:
-        group = assignment.group_id(stored.name, stored.config)
+    async def _start_again(self, stored: StoredConnector) -> None:
+        if stored.target is not TargetState.STOPPED:
+            await self._configs.put_tasks(stored.name, stored.tasks)
+            await self._configs.put_target_state(stored.name, stored.target)
+
+    async def _checked(self, name: str, group: str | None, offsets: Sequence[Entry]) -> list[Entry]:
+        """The offsets as they will be written; BadRequest when they cannot be."""
+        if group is None:
+            check_values(offsets)
+            return list(offsets)
+        entries = [sink_entry(t, p, o) for (t, p), o in parse_sink_offsets(offsets).items()]
         try:
-            committed = await self._groups.committed(group)
-            definite = await self._ask(
-                self._host.alter_sink_offsets(stored.config, _triples(dict.fromkeys(committed, None)))
-            )
-            await self._evict_ours(stored.name, group)
-            await self._groups.delete(group)
+            await self._places.check_partitions(entries)
         except GroupError as e:
-            raise BadRequest(f"Failed to reset consumer group offsets for connector {stored.name}: {e}") from None
-        return definite
+            raise BadRequest(_refused("alter", name, e)) from None
+        return entries
 
-    async def _evict_ours(self, name: str, group: str) -> None:
-        """A stopped connector has no members; what is left of it died without leaving."""
-        prefix = assignment.client_id("consumer", name, 0)[:-1]
-        members = {m.member_id for m in await self._groups.members(group) if m.client_id.startswith(prefix)}
-        if members:
-            await self._groups.evict(group, members)
-
-    async def _ask(self, hook: Any) -> bool:
+    async def _ask(self, config: Mapping[str, str], group: str | None, offsets: Sequence[Entry]) -> bool:
         """The connector's answer; what it refuses is refused before anything is written."""
+        if group is None:
+            return await _answer(self._host.alter_source_offsets(config, list(offsets)))
+        triples = [(topic, number, offset) for (topic, number), offset in topic_partitions(offsets).items()]
+        return await _answer(self._host.alter_sink_offsets(config, triples))
+
+    async def _change(
+        self, stored: StoredConnector, group: str | None, action: Action, offsets: Sequence[Entry], origin: Origin
+    ) -> None:
+        before = tuple(await self._places.read(stored.name, group))
+        config, state = stored.config, stored.target.value
+        intent = Intent(stored.name, action, tuple(offsets), before, group, config, state, origin)
         try:
-            return bool(await hook)
-        except HostError as e:
-            raise BadRequest(_refusal(e)) from None
-        except TimeoutError:
-            raise Unavailable("The connector did not answer; no offsets were changed") from None
+            await self.changes.carry_out(intent)
+        except StepRefused as e:
+            raise BadRequest(_refused("alter" if action is Action.ALTER else "reset", stored.name, e)) from None
 
-    async def _is_sink(self, stored: StoredConnector) -> bool:
-        return (await self._host.resolve(stored.config.get("connector.class", ""))).type == "sink"
-
-
-def _refusal(e: HostError) -> str:
-    if e.kind == "unsupported":
-        return f"The connector does not support altering of its offsets: {e.message}"
-    return e.message
+    async def _group(self, name: str, config: Mapping[str, str]) -> str | None:
+        """The consumer group of a sink; None for sources."""
+        sink = (await self._host.resolve(config.get("connector.class", ""))).type == "sink"
+        return assignment.group_id(name, config) if sink else None
 
 
-def _triples(offsets: Mapping[tuple[str, int], int | None]) -> list[tuple[str, int, int | None]]:
-    return [(topic, partition, offset) for (topic, partition), offset in offsets.items()]
+class _Failing:
+    """Names the step of a creation that was refused (KIP-995)."""
+
+    def __init__(self, name: str, step: str) -> None:
+        self._name, self._step = name, step
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, HerderError):
+            raise type(error)(_failed(self._name, self._step, str(error))) from None
 
 
-def _sink_entry(topic: str, partition: int, offset: int) -> dict[str, Any]:
-    return {"partition": {"kafka_partition": partition, "kafka_topic": topic}, "offset": {"kafka_offset": offset}}
+def _failed(name: str, step: str, why: str) -> str:
+    return f"Creating connector {name} with initial offsets failed at the step '{step}': {why}"
+
+
+def _refused(what: str, name: str, why: Exception) -> str:
+    return f"Failed to {what} consumer group offsets for connector {name}: {why}"
+
+
+async def _answer(hook: Awaitable[bool]) -> bool:
+    try:
+        return bool(await hook)
+    except HostError as e:
+        if e.kind == "unsupported":
+            raise BadRequest(f"The connector does not support altering of its offsets: {e.message}") from None
+        raise BadRequest(e.message) from None
+    except TimeoutError:
+        raise Unavailable("The connector did not answer; no offsets were changed") from None
 
 
 def _verdict(definite: bool, done: str) -> dict[str, str]:
-    return {"message": (_DEFINITE if definite else _POSSIBLE).format(done=done)}
+    """Apache's words for KIP-875; KIP-995 has its own for `set`."""
+    framework = "framework-managed" if done == "set" else "Connect framework-managed"
+    return {"message": (_DEFINITE if definite else _POSSIBLE).format(done=done, framework=framework)}
+
+
+def _past(past: Any) -> Answer:
+    return {
+        "number": past.number,
+        "time": past.time,
+        "action": past.action.value,
+        "who": past.origin.who,
+        "why": past.origin.why,
+        "before": [{"partition": p, "offset": o} for p, o in past.before],
+        "after": [{"partition": p, "offset": o} for p, o in past.after],
+    }

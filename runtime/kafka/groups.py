@@ -27,6 +27,11 @@ class Groups:
         """Committed offsets; none for a group that does not exist."""
         return await self._ask(group, kafka_python.committed(group)) or {}
 
+    async def empty_groups(self) -> list[str]:
+        """Consumer groups without members, whoever's they are."""
+        found = await self._ask("*", kafka_python.list_groups()) or []
+        return sorted(g.group for g in found if g.state == "Empty")
+
     async def check_partitions(self, partitions: Iterable[TopicPartition]) -> None:
         """OffsetsRefused names the partitions that do not exist."""
         wanted = set(partitions)

@@ -85,6 +85,24 @@ def committed(group: str) -> Callable[[Any], dict[TopicPartition, int]]:
     return request
 
 
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A group in the list of all of them. `state` is Kafka's: Stable, Empty, Dead, …"""
+
+    group: str
+    protocol_type: str
+    state: str
+
+
+def list_groups() -> Callable[[Any], list[Listed]]:
+    """Request: all groups of the cluster, of any protocol."""
+
+    def request(admin: Any) -> list[Listed]:
+        return [Listed(g["group_id"], g["protocol_type"], g["group_state"]) for g in admin.list_groups()]
+
+    return request
+
+
 def alter(group: str, offsets: Mapping[TopicPartition, int]) -> Callable[[Any], None]:
     """Request: set committed offsets."""
 

@@ -16,9 +16,13 @@ from runtime.herder.errors import BadRequest
 from runtime.rest.answers import RouterError
 from runtime.vocabulary import TargetState
 
+Entry = tuple["dict[str, Any] | None", "dict[str, Any] | None"]
+"""Partition and offset, as KIP-875 has them."""
+
 LIMIT = 64 * 1024 * 1024
 """Largest body that is read, in bytes."""
 
+_CREATE_FIELDS = ("name", "config", "initial_state", "initial_offsets")
 _INITIAL_STATES = {"STOPPED": TargetState.STOPPED, "PAUSED": TargetState.PAUSED, "RUNNING": TargetState.STARTED}
 
 
@@ -29,6 +33,7 @@ class CreateRequest:
     name: str
     config: dict[str, str | None]
     initial_state: TargetState | None
+    initial_offsets: list[Entry] | None = None  # KIP-995
 
 
 class _Number(str):
@@ -62,18 +67,25 @@ def parse(body: bytes, exact_numbers: bool = False) -> Any:
 
 def create_request(body: bytes) -> CreateRequest:
     """The body of POST /connectors."""
-    d = _object(parse(body, exact_numbers=True), "The request body", ("name", "config", "initial_state"))
+    d = _object(parse(body, exact_numbers=True), "The request body", _CREATE_FIELDS)
     name = d.get("name")
     if isinstance(name, dict | list):
         raise BadRequest("'name' must be a string")
     if d.get("config") is None:
         raise BadRequest("The request has no 'config'; expected an object with the connector's configuration")
-    return CreateRequest(_java_trim(_text(name) or ""), config_map(d["config"], "'config'"), _initial(d))
+    config = config_map(d["config"], "'config'")
+    return CreateRequest(_java_trim(_text(name) or ""), config, _initial(d), _initial_offsets(body, d))
 
 
 def config(body: bytes) -> dict[str, str | None]:
     """The body of PUT and PATCH of a config."""
-    return config_map(parse(body, exact_numbers=True), "The request body")
+    found = parse(body, exact_numbers=True)
+    if isinstance(found, dict) and isinstance(found.get("initial_offsets"), dict | list):
+        raise BadRequest(
+            "'initial_offsets' can only be given to POST /connectors, when a connector is created; the offsets of an "
+            "existing one are altered by PATCH /connectors/{name}/offsets while it is STOPPED"
+        )
+    return config_map(found, "The request body")
 
 
 def config_map(value: Any, what: str) -> dict[str, str | None]:
@@ -84,21 +96,34 @@ def config_map(value: Any, what: str) -> dict[str, str | None]:
     return {k: _text(v) for k, v in value.items()}
 
 
-def offsets(body: bytes) -> list[tuple[dict[str, Any] | None, dict[str, Any] | None]]:
+def offsets(body: bytes) -> list[Entry]:
     """The body of PATCH offsets (KIP-875): partitions with their offsets; a missing one is None."""
     entries = _object(parse(body), "The request body", ("offsets",)).get("offsets")
     if entries is None or entries == []:
         raise BadRequest("Partitions / offsets need to be provided for an alter offsets request")
-    if not isinstance(entries, list):
-        raise BadRequest(f"'offsets' must be an array, not {_kind(entries)}")
-    return [_entry(i, e) for i, e in enumerate(entries)]
+    return _entries(entries, "offsets")
 
 
-def _entry(i: int, value: Any) -> tuple[dict[str, Any] | None, dict[str, Any] | None]:
-    d = _object(value, f"offsets[{i}]", ("partition", "offset"))
+def _initial_offsets(body: bytes, d: dict[str, Any]) -> list[Entry] | None:
+    """In KIP-875's format, numbers as numbers; null is as if the field were not there."""
+    if d.get("initial_offsets") is None:
+        return None
+    if d["initial_offsets"] == []:
+        raise BadRequest("'initial_offsets' is empty; leave it out, or give partitions with their offsets")
+    return _entries(parse(body)["initial_offsets"], "initial_offsets")
+
+
+def _entries(value: Any, what: str) -> list[Entry]:
+    if not isinstance(value, list):
+        raise BadRequest(f"'{what}' must be an array, not {_kind(value)}")
+    return [_entry(e, f"{what}[{i}]") for i, e in enumerate(value)]
+
+
+def _entry(value: Any, where: str) -> Entry:
+    d = _object(value, where, ("partition", "offset"))
     for key in ("partition", "offset"):
         if not isinstance(d.get(key), dict | None):
-            raise BadRequest(f"offsets[{i}].{key} must be an object or null, not {_kind(d[key])}")
+            raise BadRequest(f"{where}.{key} must be an object or null, not {_kind(d[key])}")
     return d.get("partition"), d.get("offset")
 
 

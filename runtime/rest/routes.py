@@ -14,9 +14,11 @@ from starlette.routing import Route
 from runtime.herder.errors import Unavailable
 from runtime.herder.herder import Herder
 from runtime.herder.offsets import OffsetsDesk
+from runtime.herder.orphans import Orphans
 from runtime.rest import bodies
 from runtime.rest.answers import RouterError, empty, json_answer
 from runtime.rest.events import EventStream
+from runtime.rest.offsets import offset_routes, origin
 from runtime.rest.resource import Handler, Resource, path_name
 
 _IN_PATH = "!$&'()*+,;=:@"
@@ -45,6 +47,7 @@ class Services:
 
     herder: Herder
     offsets: OffsetsDesk
+    orphans: Orphans
     health: Health
     events: EventStream
 
@@ -73,12 +76,16 @@ def routes(s: Services) -> Sequence[Route]:
 
     async def create(r: Request) -> Response:
         q = bodies.create_request(await bodies.read(r))
+        if q.initial_offsets is not None:
+            return json_answer(await o.create(q.name, q.config, q.initial_state, q.initial_offsets, origin(r)))
         return _created(r, q.name, await h.create(q.name, q.config, q.initial_state))
 
     async def info(r: Request) -> Response:
         return json_answer(await h.info(path_name(r)))
 
     async def delete(r: Request) -> Response:
+        if _flag(r, "offsets", False):
+            return json_answer(await o.delete(path_name(r), origin(r)))
         await h.delete(path_name(r))
         return empty(204)
 
@@ -132,10 +139,10 @@ def routes(s: Services) -> Sequence[Route]:
         return json_answer(await o.read(path_name(r)))
 
     async def patch_offsets(r: Request) -> Response:
-        return json_answer(await o.alter(path_name(r), bodies.offsets(await bodies.read(r))))
+        return json_answer(await o.alter(path_name(r), bodies.offsets(await bodies.read(r)), origin(r)))
 
     async def delete_offsets(r: Request) -> Response:
-        return json_answer(await o.reset(path_name(r)))
+        return json_answer(await o.reset(path_name(r), origin(r)))
 
     async def plugins(r: Request) -> Response:
         return json_answer(await h.plugins(_flag(r, "connectorsOnly", True)))
@@ -169,6 +176,7 @@ def routes(s: Services) -> Sequence[Route]:
             "/connectors/{name}/offsets",
             Resource(get=ready(offsets), patch=ready(patch_offsets), delete=ready(delete_offsets)),
         ),
+        *offset_routes(o, s.orphans, ready),
         Route("/connector-plugins", Resource(get=plugins)),
         Route("/connector-plugins/{name}/config", Resource(get=plugin_config)),
         Route("/connector-plugins/{name}/config/validate", Resource(put=validate)),

@@ -56,6 +56,14 @@ class OffsetStore:
         """Partitions of a connector that this topic says anything of, resets too, in their canonical text."""
         return set(self._spellings(name))
 
+    def names(self) -> list[str]:
+        """Connectors that have offsets, deleted ones too."""
+        return sorted(name for name in self._stored if any(s.offset is not None for s in self._stored[name].values()))
+
+    def written(self, name: str) -> dict[str, int]:
+        """When the offset of each partition (as canonical text) was written, in milliseconds since 1970."""
+        return {text: max(s.age for s in found)[0] for text, found in self._spellings(name).items()}
+
     async def alter(self, name: str, offsets: Sequence[tuple[Partition, Offset]]) -> None:
         """Set the offsets of partitions, or reset them (None); of a partition named twice the last counts.
 

@@ -1,0 +1,155 @@
+"""Carrying out a change of offsets: journal, steps, and what happens when one of them fails or the worker dies.
+
+    intent written ─ step ─ step ─ … ─ into the history, intent removed
+                       └ refused: taken back, as if nothing had happened
+                       └ Kafka is away, or the worker dies: carried on as soon as possible; until then 409
+
+Every step may be repeated, so carrying on means taking all of them again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+
+from runtime.herder.errors import Conflict
+from runtime.herder.fleet import Fleet
+from runtime.herder.offset_places import OffsetPlaces
+from runtime.kafka.errors import BrokerUnavailable, KafkaProblem
+from runtime.storage.configs import ConfigStore
+from runtime.storage.journal import Action, Entry, Intent, Journal
+from runtime.vocabulary import TargetState
+
+log = logging.getLogger(__name__)
+
+AGAIN = 2.0
+"""Seconds until a change that could not be finished is tried again."""
+
+Step = tuple[str, Callable[[Intent], Awaitable[None]]]
+
+
+class StepRefused(Exception):
+    """Kafka refused a step; the change has been taken back. `step` is its name."""
+
+    def __init__(self, step: str, cause: Exception) -> None:
+        super().__init__(str(cause))
+        self.step = step
+
+
+class OffsetChanges:
+    """Takes changes of offsets from the journal to their end. Event loop only; callers see to it that there is one
+    change of a connector at a time."""
+
+    def __init__(self, journal: Journal, configs: ConfigStore, places: OffsetPlaces, fleet: Fleet) -> None:
+        self._journal, self._configs, self._places, self._fleet = journal, configs, places, fleet
+        self._finishing: asyncio.Task[None] | None = None
+
+    async def carry_out(self, intent: Intent) -> None:
+        """StepRefused when Kafka refuses; BrokerUnavailable when the change will only be finished later."""
+        try:
+            await self._journal.begin(intent)
+            await self._take_steps(intent)
+        except BrokerUnavailable:
+            self.finish_later()
+            raise
+
+    def check_free(self, name: str) -> None:
+        """Conflict while a change of this connector's offsets waits for being finished."""
+        if (intent := self._journal.pending(name)) is not None:
+            self.finish_later()
+            raise Conflict(
+                f"Cannot complete request: a change of the offsets of connector {name} ({intent.action}) was "
+                "interrupted and is being finished; try again in a moment"
+            )
+
+    async def finish(self) -> bool:
+        """Carry on with every change that was interrupted; False when some have to wait."""
+        for intent in self._journal.all_pending():
+            log.info("%s: finishing the %s of its offsets that was interrupted", intent.connector, intent.action)
+            try:
+                await self._take_steps(intent)
+            except StepRefused as e:
+                log.error("%s: the %s of its offsets was taken back: %s", intent.connector, intent.action, e)
+            except BrokerUnavailable as e:
+                log.warning("%s: the %s of its offsets waits: %s", intent.connector, intent.action, e)
+        return not self._journal.all_pending()
+
+    def finish_later(self) -> None:
+        """finish(), as often as it takes, while everything else goes on."""
+        if self._finishing is None or self._finishing.done():
+            self._finishing = asyncio.create_task(self._finish_all(), name="finish offsets")
+
+    def close(self) -> None:
+        """Leave what is unfinished to the next worker."""
+        if self._finishing is not None:
+            self._finishing.cancel()
+
+    async def _finish_all(self) -> None:
+        while True:
+            await asyncio.sleep(AGAIN)
+            if await self.finish():
+                return
+
+    async def _take_steps(self, intent: Intent) -> None:
+        for name, step in self._steps(intent):
+            try:
+                await step(intent)
+            except BrokerUnavailable:
+                raise
+            except KafkaProblem as e:
+                await self._take_back(intent)
+                await self._journal.drop(intent)
+                raise StepRefused(name, e) from None
+        await self._journal.done(intent)
+
+    def _steps(self, intent: Intent) -> list[Step]:
+        wipe: Step = ("wipe existing offsets", self._wipe)
+        place: Step = ("set offsets", self._set)
+        match intent.action:
+            case Action.ALTER:
+                return [place]
+            case Action.RESET:
+                return [wipe]
+            case Action.CREATE:
+                return [wipe, place, ("write connector config", self._create)]
+            case Action.DELETE:
+                return [("remove connector", self._remove), wipe]
+
+    async def _wipe(self, intent: Intent) -> None:
+        await self._places.wipe(intent.connector, intent.group)
+
+    async def _set(self, intent: Intent) -> None:
+        await self._places.set(intent.connector, intent.group, intent.offsets)
+
+    async def _create(self, intent: Intent) -> None:
+        """Unless it is there: the config is written last, so then everything had been done."""
+        if self._configs.connector(intent.connector) is None:
+            state = None if intent.initial_state is None else TargetState(intent.initial_state)
+            await self._configs.put_connector(intent.connector, intent.config or {}, state)
+
+    async def _remove(self, intent: Intent) -> None:
+        """Tasks commit when they stop: the offsets go after that."""
+        if self._configs.connector(intent.connector) is not None:
+            await self._configs.remove_connector(intent.connector)
+        if not await self._fleet.settled(intent.connector):
+            raise BrokerUnavailable(f"tasks of connector {intent.connector} have not ended yet")
+
+    async def _take_back(self, intent: Intent) -> None:
+        """KIP-995 has a failed creation leave no offsets at all; everything else leaves things as they were."""
+        exists = self._configs.connector(intent.connector) is not None
+        if intent.action is Action.DELETE and not exists:
+            await self._create(intent)
+        try:
+            if intent.action is not Action.CREATE:
+                await self._places.set(intent.connector, intent.group, [*_removals(intent), *intent.before])
+            elif not exists:
+                await self._places.wipe(intent.connector, intent.group)
+        except BrokerUnavailable:
+            raise
+        except KafkaProblem as e:  # a group in use refuses this too, and then nothing had been changed
+            log.warning("%s: the %s of its offsets was not taken back: %s", intent.connector, intent.action, e)
+
+
+def _removals(intent: Intent) -> list[Entry]:
+    return [(partition, None) for partition, _ in intent.offsets]

@@ -1,0 +1,41 @@
+"""What our worker offers about offsets beyond Apache's API (docs/differences.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from runtime.herder.offsets import OffsetsDesk
+from runtime.herder.orphans import Orphans
+from runtime.rest.access import PRINCIPAL
+from runtime.rest.answers import json_answer
+from runtime.rest.resource import Handler, Resource, path_name
+from runtime.storage.journal import Origin
+
+_LONGEST = 200
+
+
+def origin(request: Request) -> Origin:
+    """Who asks, and why they say they do; for the history."""
+    user = request.scope.get(PRINCIPAL) or request.headers.get("headrace-user") or ""
+    host = request.client.host if request.client else ""
+    who = "@".join(part for part in (str(user), host) if part)
+    return Origin(who[:_LONGEST], request.headers.get("headrace-reason", "")[:_LONGEST])
+
+
+def offset_routes(desk: OffsetsDesk, orphans: Orphans, ready: Callable[[Handler], Handler]) -> Sequence[Route]:
+    """`ready` answers 503 until the stores have been read."""
+
+    async def history(r: Request) -> Response:
+        return json_answer(desk.history(path_name(r)))
+
+    async def orphaned(_: Request) -> Response:
+        return json_answer(await orphans.find())
+
+    return [
+        Route("/orphaned-offsets", Resource(get=ready(orphaned))),
+        Route("/connectors/{name}/offsets/history", Resource(get=ready(history))),
+    ]

@@ -1,0 +1,106 @@
+"""JSON documents of any size in a compacted topic of ours: a head, and pieces where one record is too small."""
+
+from __future__ import annotations
+
+import json
+import logging
+import uuid
+from collections.abc import Sequence
+from typing import Any
+
+from runtime.kafka.formats import compact
+from runtime.kafka.log import LogRecord, TopicSpec
+from runtime.storage.port import Logs
+from runtime.storage.records import Malformed, json_object, skipped
+
+_log = logging.getLogger(__name__)
+
+PIECE = 400_000
+"""Bytes in one record: brokers take a megabyte unless told otherwise."""
+
+_SEPARATOR = b"\x00"  # between a document's key and the number of a piece; keys have none
+
+
+class Documents:
+    """Reads and writes documents. Event loop only; every write is applied before it returns.
+
+    The head is written after the pieces and names their edition, so a document is there whole or not at all."""
+
+    def __init__(self, logs: Logs, spec: TopicSpec) -> None:
+        self._log = logs.open(spec, self.apply)
+        self._heads: dict[str, dict[str, Any]] = {}
+        self._pieces: dict[bytes, bytes] = {}  # edition and a part of the document's text
+
+    async def read_to_end(self) -> None:
+        await self._log.read_to_end()
+
+    def keys(self, prefix: str) -> list[str]:
+        """Keys of the documents there are."""
+        return sorted(k for k in self._heads if k.startswith(prefix))
+
+    def get(self, key: str) -> dict[str, Any] | None:
+        """A document; None when there is none, or not all of it."""
+        head = self._heads.get(key)
+        if head is None or "document" in head:
+            return None if head is None else dict(head["document"])
+        edition = str(head["edition"]).encode()
+        parts = [self._pieces.get(_piece_key(key, i), b"") for i in range(int(head["pieces"]))]
+        if not all(part.startswith(edition) for part in parts):
+            return None
+        found: dict[str, Any] = json.loads(b"".join(part[len(edition) :] for part in parts))
+        return found
+
+    async def put(self, key: str, document: dict[str, Any]) -> None:
+        """Write a document in place of the one that was there."""
+        await self._log.write_all([*self._records(key, document), *self._leftovers(key, document)])
+
+    async def remove(self, *keys: str) -> None:
+        """Remove documents; those that do not exist are no error."""
+        await self._log.write_all([record for key in keys for record in self._tombstones(key)])
+
+    def _records(self, key: str, document: dict[str, Any]) -> list[tuple[bytes, bytes | None]]:
+        text = compact(document)
+        if len(text) <= PIECE:
+            return [(key.encode(), compact({"document": document}))]
+        edition = uuid.uuid4().hex
+        parts = [text[i : i + PIECE] for i in range(0, len(text), PIECE)]
+        pieces = [(_piece_key(key, i), edition.encode() + part) for i, part in enumerate(parts)]
+        return [*pieces, (key.encode(), compact({"edition": edition, "pieces": len(parts)}))]
+
+    def _leftovers(self, key: str, document: dict[str, Any]) -> list[tuple[bytes, bytes | None]]:
+        """Pieces of the document before it that this one does not write over."""
+        new = {k for k, _ in self._records(key, document)}
+        return [(k, v) for k, v in self._tombstones(key) if k not in new]
+
+    def _tombstones(self, key: str) -> list[tuple[bytes, bytes | None]]:
+        pieces = int(self._heads.get(key, {}).get("pieces", 0))
+        return [(key.encode(), None), *((_piece_key(key, i), None) for i in range(pieces))]
+
+    # records
+
+    def apply(self, records: Sequence[LogRecord]) -> None:
+        """Records of the topic, in order; what cannot be understood is logged and skipped."""
+        for record in records:
+            try:
+                self._take(record.key or b"", record.value)
+            except Malformed as e:
+                skipped(_log, self._log.spec.topic, record, e)
+
+    def _take(self, key: bytes, value: bytes | None) -> None:
+        if _SEPARATOR in key:
+            if value is None:
+                self._pieces.pop(key, None)
+            else:
+                self._pieces[key] = value
+            return
+        head = json_object(value)
+        if head is None:
+            self._heads.pop(key.decode(), None)
+        elif isinstance(head.get("document"), dict) or {"edition", "pieces"} <= head.keys():
+            self._heads[key.decode()] = head
+        else:
+            raise Malformed("neither a document nor the head of one")
+
+
+def _piece_key(key: str, number: int) -> bytes:
+    return key.encode() + _SEPARATOR + str(number).encode()

@@ -1,0 +1,120 @@
+"""kill -9 between any two steps of a change of offsets: after the restart all of it has happened, or nothing."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support import dying_worker, plugins, rest
+from tests.support.broker import KafkaBroker, unique
+from tests.support.connect import SINK, STRINGS, Connect
+from tests.support.workers import WorkerProcess
+
+PLUGINS = str(Path(plugins.__path__[0]))
+Entries = list[dict[str, Any]]
+
+
+@dataclass
+class Mortal:
+    """A worker that lives on, and one of the same file that dies at a step."""
+
+    whole: WorkerProcess
+
+    def ask_dying(self, step: int, method: str, path: str, body: Any = None) -> None:
+        """A request to the dying worker, which gives no answer."""
+        command = self.whole._command
+        self.whole.stop()
+        self.whole._command = [sys.executable, dying_worker.__file__, str(step), command[-1]]
+        self.whole.start()
+        with pytest.raises(OSError):
+            rest.request(self.whole.url + path, method, body)
+        assert self.whole._process is not None
+        self.whole._process.wait(10)
+        self.whole._command = command
+
+
+@pytest.fixture
+def mortal(worker: Callable[..., WorkerProcess], monkeypatch: pytest.MonkeyPatch) -> Iterator[Mortal]:
+    monkeypatch.setenv("PYTHONPATH", str(Path.cwd()))
+    yield Mortal(worker({"plugin.path": PLUGINS}))
+
+
+def _again(mortal: Mortal) -> Connect:
+    """The next worker, and how long it took until the offsets could be asked for."""
+    started = time.monotonic()
+    mortal.whole.start()
+    print(f"\nready {time.monotonic() - started:.1f} s after the restart")
+    assert time.monotonic() - started < 10
+    return Connect(mortal.whole)
+
+
+@pytest.mark.parametrize("step", [1, 2, 3])
+def test_altering_a_source(mortal: Mortal, broker: KafkaBroker, step: int) -> None:
+    connect, topic = Connect(mortal.whole), broker.create_topic()
+    connect.create("c", _counting(topic), initial_state="STOPPED")
+    connect.alter("c", *(({"counter": str(i)}, {"n": 0}) for i in range(20)))
+    new = [{"partition": {"counter": str(i)}, "offset": {"n": 5}} for i in range(20)]
+    mortal.ask_dying(step, "PATCH", "/connectors/c/offsets", {"offsets": new})
+    assert _sorted(_again(mortal).offsets("c")) == _sorted(new)
+
+
+@pytest.mark.parametrize("step", [1, 2, 3])
+def test_changing_a_sink(mortal: Mortal, broker: KafkaBroker, tmp_path: Path, step: int) -> None:
+    connect, topic, name = Connect(mortal.whole), broker.create_topic(partitions=3), unique("snk")
+    connect.create(name, _sink(topic, tmp_path), initial_state="STOPPED")
+    connect.alter(name, *((_at(topic, p), {"kafka_offset": 1}) for p in range(3)))
+    new = [{"partition": _at(topic, p), "offset": o} for p, o in ((0, {"kafka_offset": 9}), (1, None))]
+    mortal.ask_dying(step, "PATCH", f"/connectors/{name}/offsets", {"offsets": new})
+    connect = _again(mortal)
+    kept = {"partition": _at(topic, 2), "offset": {"kafka_offset": 1}}
+    assert connect.offsets(name) == [new[0], kept]
+    mortal.ask_dying(step, "DELETE", f"/connectors/{name}/offsets")
+    assert _again(mortal).offsets(name) == []
+
+
+@pytest.mark.parametrize("step", [1, 2, 3, 4, 5])
+def test_creating_with_initial_offsets(mortal: Mortal, broker: KafkaBroker, step: int) -> None:
+    connect, topic = Connect(mortal.whole), broker.create_topic()
+    connect.create("c", _counting(topic), initial_state="STOPPED")
+    connect.alter("c", ({"counter": "old"}, {"n": 1}))
+    connect.ask("DELETE", "/connectors/c")
+    new = [{"partition": {"counter": "new"}, "offset": {"n": 5}}]
+    body = {"name": "c", "config": _counting(topic), "initial_offsets": new, "initial_state": "STOPPED"}
+    mortal.ask_dying(step, "POST", "/connectors", body)
+    connect = _again(mortal)
+    connect.wait("c", "STOPPED", [])
+    assert connect.offsets("c") == new
+
+
+@pytest.mark.parametrize("step", [1, 2, 3, 4])
+def test_deleting_with_offsets(mortal: Mortal, broker: KafkaBroker, step: int) -> None:
+    connect, topic = Connect(mortal.whole), broker.create_topic()
+    connect.create("c", _counting(topic), initial_state="STOPPED")
+    connect.alter("c", ({"counter": "old"}, {"n": 1}))
+    mortal.ask_dying(step, "DELETE", "/connectors/c?offsets=true")
+    connect = _again(mortal)
+    assert connect.ask("GET", "/connectors") == []
+    connect.create("c", _counting(topic), initial_state="STOPPED")
+    assert connect.offsets("c") == []
+
+
+def _counting(topic: str) -> dict[str, str]:
+    return {"connector.class": "headrace_test_plugins.CountingConnector", "topic": topic, "tasks.max": "1", **STRINGS}
+
+
+def _sink(topic: str, folder: Path) -> dict[str, str]:
+    return {"connector.class": SINK, "file": str(folder / "out.txt"), "topics": topic, **STRINGS}
+
+
+def _at(topic: str, partition: int) -> dict[str, Any]:
+    return {"kafka_partition": partition, "kafka_topic": topic}
+
+
+def _sorted(entries: Entries) -> Entries:
+    return sorted(entries, key=lambda e: str(e["partition"]))

@@ -1,0 +1,53 @@
+"""A worker that kills itself (SIGKILL) at a step of a change of offsets: `dying_worker.py STEP FILE`.
+
+STEP counts what a change does: 1 the intent is written, 2 the first step is taken, and so on; the last one comes
+before the intent is removed."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import signal
+import sys
+from typing import Any
+
+
+def main(step: int, file: str) -> int:
+    from runtime import worker
+    from runtime.herder.offset_change import OffsetChanges
+    from runtime.storage.journal import Intent, Journal
+
+    count = itertools.count(1)
+
+    def one_more() -> None:
+        if next(count) == step:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    begin, drop, steps = Journal.begin, Journal.drop, OffsetChanges._steps
+
+    async def dying_begin(self: Journal, intent: Intent) -> None:
+        await begin(self, intent)
+        one_more()
+
+    async def dying_drop(self: Journal, intent: Intent) -> None:
+        one_more()
+        await drop(self, intent)
+
+    def dying_steps(self: OffsetChanges, intent: Intent) -> list[Any]:
+        return [(name, _then(one_more, call)) for name, call in steps(self, intent)]
+
+    Journal.begin, Journal.drop = dying_begin, dying_drop  # type: ignore[method-assign]
+    OffsetChanges._steps = dying_steps  # type: ignore[method-assign]
+    return worker.main(file)
+
+
+def _then(after: Any, call: Any) -> Any:
+    async def both(intent: Any) -> None:
+        await call(intent)
+        after()
+
+    return both
+
+
+if __name__ == "__main__":
+    sys.exit(main(int(sys.argv[1]), sys.argv[2]))
