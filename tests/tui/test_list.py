@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from urllib.parse import quote
+
+from tests.support.broker import unique
 from tests.tui.conftest import Cluster
 from tests.tui.console import console
 from tests.tui.gate import Gate
@@ -81,29 +84,23 @@ async def test_beside_the_list_when_broad_instead_of_it_when_not(cluster: Cluste
 
 
 async def test_what_the_server_sends_is_text(cluster: Cluster) -> None:
-    config = {"connector.class": "FileStreamSource", "file": "/[bold]none[/]", "topic": "x\x07[/oops]"}
-    names = ["[/oops]", "[red]日本語の名前", "a" * 90]
-    prefixed = [f"text-{name}" for name in names]
-    for name in prefixed:
-        status, _ = cluster.request("POST", "/connectors", {"name": name, "config": config})
-        assert status in (201, 409)
-    try:
-        async with console(cluster.url) as seen:
-            await seen.until(lambda: set(prefixed) <= set(seen.home.board.keys))
-            await seen.sees("text-[/oops]", "text-[red]日本語の名前")
-            assert any("…" in line for line in seen.lines)
-            await seen.go(prefixed[0])
-            for page in "12345":
-                await seen.press(*(["enter"] if page == "1" else []), page)
-                assert "text-[/oops]" in seen.text
-            await seen.press("3")
-            await seen.sees('"file": "/[bold]none[/]"', "[/oops]")
-            assert "\x07" not in "".join(seen.lines)
-    finally:
-        from urllib.parse import quote
-
-        for name in prefixed:
-            cluster.request("DELETE", f"/connectors/{quote(name, safe='')}")
+    names = [unique(name) for name in ("[red]oops[bold]", "日本語の名前", "a" * 90)]
+    for name in names:
+        config = {"connector.class": "FileStreamSource", "file": "/[bold]none[/]", "topic": "x\x07[/oops]"}
+        assert cluster.request("POST", "/connectors", {"name": name, "config": config})[0] == 201
+        cluster.made.append(quote(name, safe=""))
+    async with console(cluster.url) as seen:
+        await seen.until(lambda: set(names) <= set(seen.home.board.keys))
+        await seen.press("slash", *"class:file -xx")
+        await seen.sees(names[0], names[1], "…")
+        await seen.press("enter")
+        await seen.go(names[0])
+        for page in "12345":
+            await seen.press(*(["enter"] if page == "1" else []), page)
+            assert names[0] in seen.text
+        await seen.press("3")
+        await seen.sees('"file": "/[bold]none[/]"', "[/oops]")
+        assert "\x07" not in "".join(seen.lines)
 
 
 async def test_losing_the_worker_dims_and_comes_back(cluster: Cluster) -> None:

@@ -31,8 +31,8 @@ class Action:
         """Why it makes no sense for this connector; empty when it does."""
         if self.name in ("stop", "pause") and one.state == self.goal:
             return f"{one.name} is {self.goal} already"
-        if self.name == "resume" and one.is_in("RUNNING"):
-            return f"{one.name} is RUNNING already"
+        if self.name == "resume" and one.state == "RUNNING":
+            return f"{one.name} is RUNNING already" + ("; R restarts what failed" if one.failed else "")
         if self.name == "restart" and one.state in ("STOPPED", "PAUSED"):
             return f"{one.name} is {one.state}: a restart would leave it so; r resumes it"
         return ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from textual.content import Content
@@ -39,9 +40,11 @@ class Flows:
         return ConnectorView()
 
     async def read_version(self) -> str:
-        """Of the worker; it may be another one after each reconnection."""
-        root = await self.cluster.connect.root()
-        return str((root or {}).get("version", ""))
+        """Of the worker; it may be another one after each reconnection. The title can do without."""
+        with suppress(HeadraceError):
+            root = await self.cluster.connect.root()
+            return str((root or {}).get("version", ""))
+        return ""
 
     def may(self, change: bool) -> bool:
         """Says why not, when nothing can be sent."""

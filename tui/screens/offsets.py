@@ -281,7 +281,7 @@ class OffsetsPane(Vertical):
         if found.checked.errors:
             first = found.checked.errors[0]
             self.editor.move_cursor((first.place.line - 1, first.place.column - 1))
-            self.post_message(self.Said(str(first), "bad"))
+            self.post_message(self.Said("not yet: first what is marked", "info"))
         elif not found.changes:
             self.post_message(self.Said("nothing would change", "info"))
         else:

@@ -78,18 +78,27 @@ def of_output(result: Result, form: str) -> Content:
 def help_text(active: Sequence[ActiveBinding], display: Callable[[Binding], str]) -> Content:
     """The keys that work where it was asked for, then every command."""
     keys: dict[str, tuple[Binding, list[str]]] = {}
-    for one in sorted(active, key=lambda one: not one.binding.id):  # what acts before what moves
+    for one in sorted(active, key=_rank):
         if one.enabled and _is_ours(one):
             keys.setdefault(one.binding.action, (one.binding, []))[1].append(display(one.binding))
     parts: list[str | tuple[str, str]] = [("keys that work here\n", "bold $accent")]
-    for binding, names in keys.values():
-        parts += [(f"  {' '.join(dict.fromkeys(names)):<12}", "bold"), f" {binding.tooltip or binding.description}\n"]
+    for place, (binding, names) in enumerate(keys.values()):
+        parts.append((f"  {' '.join(dict.fromkeys(names)):<11}", "bold"))
+        end = "\n" if place % 2 or place == len(keys) - 1 else ""
+        parts.append(f"{binding.tooltip or binding.description:<{0 if end else 23}}{end}")
     parts += [("\nfilter\n", "bold $accent"), "  /state:failed type:sink class:file worker:10.0 part-of-name\n"]
     parts.append(("  all must hold; -x: not x\n", "$text-muted"))
     parts += [("\ncommands\n", "bold $accent"), (":  tab completes, ↑ has the history\n", "$text-muted")]
     for command in commands():
         parts += [(f"  {command.usage()}\n", "bold"), (f"      {command.summary()}\n", "$text-muted")]
     return Content.assemble(*parts)
+
+
+def _rank(one: ActiveBinding) -> tuple[bool, int]:
+    """What acts before what moves, each in the order of its declaration."""
+    declared = [binding.action for kind in type(one.node).__mro__ for binding in _declared(kind)]
+    place = declared.index(one.binding.action) if one.binding.action in declared else len(declared)
+    return not one.binding.id, place
 
 
 def _is_ours(one: ActiveBinding) -> bool:

@@ -131,7 +131,7 @@ class Grid(ScrollView, can_focus=True):
             self._put(0 if self.cursor is None else min(self._last_row, len(self.keys) - 1), tell=True)
         elif self.cursor in self._rows and self._rows[self.cursor] != self._last_row:
             self._last_row = self._rows[self.cursor]
-            self.scroll_to(y=max(0, self._last_row - line), animate=False)
+            self.scroll_to(y=max(0, self._last_row - line), animate=False, force=True)
         self.refresh()
 
     def set_stale(self, stale: bool) -> None:
@@ -164,9 +164,9 @@ class Grid(ScrollView, can_focus=True):
     def _into_view(self, row: int) -> None:
         height, top = self._body_height, self.scroll_offset.y
         if row < top:
-            self.scroll_to(y=row, animate=False)
+            self.scroll_to(y=row, animate=False, force=True)
         elif height and row >= top + height:
-            self.scroll_to(y=row - height + 1, animate=False)
+            self.scroll_to(y=row - height + 1, animate=False, force=True)
 
     @property
     def _body_height(self) -> int:

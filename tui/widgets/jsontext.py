@@ -11,6 +11,7 @@ from rich.text import Text
 from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.widgets import TextArea
+from textual.widgets.text_area import TextAreaTheme
 
 from tui.editor.places import Place
 from tui.widgets.text import visible
@@ -66,6 +67,17 @@ class JsonArea(TextArea):
         )
         self.error_at: Place | None = None
         self.indent_width = 2
+
+    def on_mount(self) -> None:
+        self.dress()
+        self.app.theme_changed_signal.subscribe(self, lambda _: self.dress())
+
+    def dress(self) -> None:
+        """The cursor's line keeps the colours of its text, which the toolkit's own style would hide."""
+        line = Style(bgcolor=self.app.theme_variables["surface"])
+        self.register_theme(TextAreaTheme("json", cursor_line_style=line))
+        self.theme = "css"
+        self.theme = "json"
 
     def mark(self, place: Place | None) -> None:
         """Where the error is; None when there is none."""
