@@ -20,6 +20,21 @@ class SlotInfo:
     tasks: tuple[TaskId, ...]
 
 
+class SlotSilentError(Exception):
+    """The slot did not answer: it is gone, or one call holds its whole interpreter."""
+
+
+@dataclass(frozen=True, slots=True)
+class TaskStack:
+    """Where a task's thread is. `call` is the connector's method it is in, for `seconds`; empty: in none."""
+
+    slot: int
+    pid: int
+    call: str
+    seconds: float
+    stack: str
+
+
 class EngineListener(Protocol):
     """What the herder hears from the engine; always called on the worker's event loop."""
 
@@ -35,6 +50,9 @@ class EngineListener(Protocol):
     def task_lost(self, task: TaskId, epoch: int, member_id: str | None, reason: str) -> None:
         """The task's slot died. The task is forgotten by the engine: hand it out again with fresh offsets.
         `member_id` is its consumer's, to be evicted from its group."""
+
+    def task_stuck(self, task: TaskId, epoch: int, call: str, seconds: float) -> None:
+        """The task's poll, put, start or stop (`call`) has not returned for so long; an empty `call`: it goes on."""
 
     def slots_changed(self) -> None:
         """A slot came or went."""
@@ -67,6 +85,9 @@ class Engine(Protocol):
 
     def forget_topics(self, connector: str) -> None:
         """Have the tasks of a connector report the topics they use anew, each with its next record."""
+
+    async def stack(self, task: TaskId, within: float) -> TaskStack | None:
+        """Where the task's thread is now; None when it has none. SlotSilentError without an answer in time."""
 
     def set_levels(self, levels: Mapping[str, str]) -> None:
         """Set log levels, by logger, in every slot that there is and will be."""

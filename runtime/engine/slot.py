@@ -7,6 +7,7 @@ import logging
 import os
 import socket
 import sys
+import time
 import traceback
 from collections.abc import Callable, Iterable
 
@@ -16,7 +17,9 @@ from runtime.engine.outbox import Outbox
 from runtime.engine.settings import SlotSettings
 from runtime.engine.slot_host import Host, SlotLogHandler
 from runtime.engine.task_thread import RunnerFactory, TaskThread
-from runtime.engine.wire import Key, key_of, spec_from_json
+from runtime.engine.watchdog import Watchdog, stack_of
+from runtime.engine.wire import Key, about, key_of, spec_from_json
+from runtime.pipeline.control import Call
 from runtime.pipeline.log import set_levels
 from runtime.task_spec import TaskSpec
 
@@ -62,6 +65,7 @@ class Slot:
             "lease": lambda message: self._lease.extend(message["at"], message["ttl"]),
             "offsets": lambda message: self._host.offsets_answered(message["number"], message["error"]),
             "levels": lambda message: set_levels(message["levels"]),
+            "stack": lambda message: self._with_task(message, lambda task: self._stack_of(task, message["number"])),
             "leave": lambda message: os._exit(0),
         }
 
@@ -78,10 +82,12 @@ class Slot:
                 "host": socket.gethostname(),
             }
         )
-        if self._channel.receive() is None:  # refused
+        welcome = self._channel.receive()
+        if welcome is None:  # refused
             return
         self._route_logs()
         self._outbox.start()
+        Watchdog(lambda: list(self._tasks.values()), self._stuck, welcome["stuck_after"]).start()
         while (message := self._channel.receive()) is not None:
             self._handlers[message["op"]](message)
 
@@ -102,7 +108,19 @@ class Slot:
         if not self._lease.over:  # else it is lost with this slot, which has only an instant to live: no end of its own
             self._host.ended(spec)
 
+    def _stuck(self, task: TaskThread, call: Call | None) -> None:
+        self._outbox.put(about("stuck", task.spec, **_described(call)))
+
+    def _stack_of(self, task: TaskThread, number: int) -> None:
+        described = _described(task.call)
+        self._outbox.put(about("stack", task.spec, number=number, stack=stack_of(task.thread), **described))
+
     def _with_task(self, message: Message, action: Callable[[TaskThread], None]) -> None:
         task = self._tasks.get(key_of(message))
         if task is not None:  # it may have ended while the message was on its way
             action(task)
+
+
+def _described(call: Call | None) -> Message:
+    """An empty name: in no call of the connector's."""
+    return {"call": call.method if call else "", "seconds": round(time.monotonic() - call.since, 3) if call else 0.0}

@@ -17,10 +17,11 @@ from dataclasses import replace
 from runtime.engine.channel import ChannelError, Message
 from runtime.engine.keeper import DriverKeeper
 from runtime.engine.lease import stack_file
-from runtime.engine.port import EngineListener, SlotInfo
+from runtime.engine.port import EngineListener, SlotInfo, TaskStack
 from runtime.engine.roster import Link, Roster, Task
 from runtime.engine.server import SlotServer
 from runtime.engine.settings import EngineSettings
+from runtime.engine.stacks import Stacks
 from runtime.engine.wire import about, key_of
 from runtime.task_spec import TaskSpec
 from runtime.vocabulary import State, TaskId
@@ -50,6 +51,7 @@ class SparkEngine:
         self._roster = Roster(settings.slots, settings.slot_wait, clock)
         self._former_members: dict[TaskId, str] = {}
         self._levels: dict[str, str] = {}
+        self._stacks = Stacks()
         self._commits: set[asyncio.Task[None]] = set()
         self._keeper: DriverKeeper | None = None
         self._keeping: asyncio.Task[None] | None = None
@@ -112,6 +114,12 @@ class SparkEngine:
         for link in self._roster.links.values():
             link.send({"op": "levels", "levels": self._levels})
 
+    async def stack(self, task: TaskId, within: float) -> TaskStack | None:
+        found = self._roster.tasks.get(task)
+        if found is None or found.link is None or found.ended.is_set():
+            return None
+        return await self._stacks.ask(found, within)
+
     def member_id(self, task: TaskId) -> str | None:
         """The group member id of a task whose stop_task() was False: its consumer may still be in its group."""
         return self._former_members.get(task)
@@ -141,7 +149,7 @@ class SparkEngine:
         elif not self._roster.links:
             self._await_missing()
         self._roster.links[link.slot] = link
-        link.send({"op": "welcome"})
+        link.send({"op": "welcome", "stuck_after": self._settings.stuck_after})
         if self._levels:
             link.send({"op": "levels", "levels": self._levels})
         _log.info("Slot %d is up (process %d, attempt %d)", link.slot, link.pid, link.attempt)
@@ -184,6 +192,10 @@ class SparkEngine:
                 commit = asyncio.create_task(self._keep_offsets(task, link, message))
                 self._commits.add(commit)
                 commit.add_done_callback(self._commits.discard)
+            case "stuck" if current:
+                self._listener.task_stuck(task.spec.id, task.spec.epoch, message["call"], message["seconds"])
+            case "stack":
+                self._stacks.answered(message)
             case "member":
                 task.member_id = message["member_id"]
             case "ended":

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import threading
+import time
 import traceback
 from collections.abc import Callable
 from typing import Protocol
 
+from runtime.pipeline.control import Call
 from runtime.pipeline.log import task_log
 from runtime.pipeline.port import SlotHost
 from runtime.task_spec import TaskSpec
@@ -15,6 +17,10 @@ from runtime.vocabulary import State
 
 class Runner(Protocol):
     """What runs a task. All but run() are called from other threads."""
+
+    @property
+    def call(self) -> Call | None:
+        """The connector's method that the task is in, if any."""
 
     def run(self) -> None: ...
 
@@ -45,9 +51,22 @@ class TaskThread:
         self._early: list[Callable[[Runner], None]] = []  # asked before there was a runner
         self._pausing = threading.Lock()
         self._paused = spec.paused
+        self._making: Call | None = None
+        self._thread = threading.Thread(target=self._run, name=str(spec.id), daemon=True)
 
     def start(self) -> None:
-        threading.Thread(target=self._run, name=str(self.spec.id), daemon=True).start()
+        self._thread.start()
+
+    @property
+    def thread(self) -> int | None:
+        """Its identity, for sys._current_frames()."""
+        return self._thread.ident
+
+    @property
+    def call(self) -> Call | None:
+        """The connector's code that the task is in; making the runner (imports, constructors) counts as `create`."""
+        runner = self._runner
+        return self._making if runner is None else runner.call
 
     def stop(self) -> None:
         self._ask(lambda runner: runner.stop())
@@ -76,6 +95,7 @@ class TaskThread:
 
     def _run(self) -> None:
         with task_log(self.spec, self._host):
+            self._making = Call("create", time.monotonic())
             try:
                 runner = self._factory(self.spec, self._host)
                 self._answer_early(runner)

@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Sequence
 
+from runtime.engine.port import TaskStack
 from runtime.herder.board import Board
 from runtime.herder.loop import ConnectorLoop
 from runtime.herder.tasks import TaskParts, Tasks
@@ -14,6 +15,8 @@ from runtime.storage.statuses import StatusStore
 from runtime.vocabulary import State, TaskId
 
 log = logging.getLogger(__name__)
+
+STACK_TIMEOUT = 5.0  # seconds for a slot to say where a task is
 
 
 class Fleet:
@@ -55,6 +58,10 @@ class Fleet:
         loop = self._loops.get(name)
         if loop is not None:
             loop.restart(connector, tasks)
+
+    async def stack(self, task: TaskId) -> TaskStack | None:
+        """Where a task's thread is; None when it runs nowhere."""
+        return None if self._parts is None else await self._parts.engine.stack(task, STACK_TIMEOUT)
 
     def forget_topics(self, name: str) -> None:
         self._with(name, lambda loop: loop.tasks.forget_topics())
@@ -100,6 +107,12 @@ class Fleet:
         loop = self._loops.get(task.connector)
         if loop is not None and loop.tasks.lost(task.task, epoch, member_id):
             loop.wake()
+
+    def task_stuck(self, task: TaskId, epoch: int, call: str, seconds: float) -> None:
+        if call:
+            self._board.notice("WARN", f"{task} is STUCK: {call} has not returned for {seconds:.0f} s", task)
+        else:
+            self._board.notice("INFO", f"{task} is not stuck any more", task)
 
     def slots_changed(self) -> None:
         """Nothing to do: tasks that wait for a slot are the engine's."""

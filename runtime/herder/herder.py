@@ -9,13 +9,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from runtime.definitions import invalid_message
+from runtime.engine.port import SlotSilentError
 from runtime.herder import views
 from runtime.herder.errors import BadRequest, Conflict, Forbidden, NotFound, Unavailable
 from runtime.herder.fleet import Fleet
 from runtime.host.port import HostError, PluginHost, UnknownPluginError
 from runtime.storage.configs import ConfigStore, StoredConnector
 from runtime.storage.statuses import StatusStore
-from runtime.vocabulary import State, TargetState
+from runtime.vocabulary import State, TargetState, TaskId
 
 Answer = dict[str, Any]
 
@@ -72,6 +73,18 @@ class Herder:
         if status is None:
             raise NotFound(f"No status found for task {name}-{task}")
         return views.task_status(task, status)
+
+    async def task_stack(self, name: str, task: int) -> Answer:
+        """Where a task's thread is now, and in which call of the connector's."""
+        if task not in self._statuses.task_statuses(name):
+            raise NotFound(f"No status found for task {name}-{task}")
+        try:
+            found = await self._fleet.stack(TaskId(name, task))
+        except SlotSilentError as e:
+            raise Unavailable(f"No stack of task {name}-{task}: {e}") from None
+        if found is None:
+            raise Conflict(f"Task {name}-{task} runs in no slot now")
+        return views.task_stack(task, found)
 
     def topics(self, name: str) -> Answer:
         if not self._tracking.enabled:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from runtime.engine.port import TaskStack
 from runtime.storage.statuses import Status
 
 
@@ -37,3 +38,11 @@ def task_status(task: int, status: Status) -> dict[str, Any]:
 def _state(status: Status) -> dict[str, Any]:
     state = {"state": status.state.value, "worker_id": status.worker_id, "version": status.version}
     return {**state, "trace": status.trace} if status.trace is not None else state
+
+
+def task_stack(task: int, found: TaskStack) -> dict[str, Any]:
+    """`call` is the connector's method that the task is in, for `seconds`; empty when it is in none."""
+    lines = found.stack.splitlines()
+    return {
+        "id": task, "slot": found.slot, "pid": found.pid, "call": found.call, "seconds": found.seconds, "stack": lines
+    }  # fmt: skip

@@ -3,9 +3,20 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 
 from runtime.pipeline.port import RevokedError
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Call:
+    """The connector's code at work: which of its methods, and since when (time.monotonic())."""
+
+    method: str
+    since: float
 
 
 class Control:
@@ -15,6 +26,7 @@ class Control:
         self.paused = paused
         self.stopping = False
         self.topics: set[str] = set()  # that have been reported as used by the task
+        self.call: Call | None = None  # what the watchdog looks at
         self._revoked = False
         self._check_lease = check_lease
         self._changed = threading.Event()
@@ -44,6 +56,15 @@ class Control:
         if self._revoked:
             raise RevokedError("the task was revoked")
         self._check_lease()
+
+    @contextmanager
+    def calling(self, method: str) -> Iterator[None]:
+        """Around every call of the connector's code that may not come back."""
+        self.call = Call(method, time.monotonic())
+        try:
+            yield
+        finally:
+            self.call = None
 
     def wait(self, seconds: float) -> None:
         """Sleep for that long, or until somebody asks something of the task."""

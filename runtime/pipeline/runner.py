@@ -6,7 +6,7 @@ import gc
 import logging
 from typing import TYPE_CHECKING
 
-from runtime.pipeline.control import Control
+from runtime.pipeline.control import Call, Control
 from runtime.pipeline.load import load_task
 from runtime.pipeline.log import task_log
 from runtime.pipeline.port import RevokedError
@@ -40,6 +40,11 @@ class TaskRunner:
                     self._failed(error)
             finally:
                 self._host.producers.drop(str(self._spec.id))
+
+    @property
+    def call(self) -> Call | None:
+        """The connector's method that the task is in, if any."""
+        return self._control.call
 
     def stop(self) -> None:
         """Finish gracefully: flush, commit, close. run() returns when that is done."""

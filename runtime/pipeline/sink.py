@@ -56,7 +56,8 @@ class SinkWorker:
     def run(self) -> None:
         """Returns after a graceful stop; raises what the task fails with, once what was put has been committed."""
         try:
-            self._task.start(self._spec.config)
+            with self._control.calling("start"):
+                self._task.start(self._spec.config)
             self._host.state(self._spec, State.RUNNING)
             self._loop()
         finally:
@@ -64,7 +65,8 @@ class SinkWorker:
                 self._assignment.finish()
             finally:
                 close(self._consumer, self._spec.flush_timeout)
-                self._task.stop()
+                with self._control.calling("stop"):
+                    self._task.stop()
 
     def _loop(self) -> None:
         control, assignment = self._control, self._assignment
@@ -95,7 +97,8 @@ class SinkWorker:
         """False when the task was stopped before the batch could be put."""
         self._control.check()
         try:
-            self._task.put(records)
+            with self._control.calling("put"):
+                self._task.put(records)
             return True
         except RetriableError as error:
             _log.warning("The task could not take a batch, the same one is tried again: %s", error)
@@ -113,7 +116,8 @@ class SinkWorker:
                 records = [r for r in records if (r.topic, r.kafka_partition) in positions]
                 self._control.check()
                 try:
-                    self._task.put(records)
+                    with self._control.calling("put"):
+                        self._task.put(records)
                     return True
                 except RetriableError as error:
                     wait = min(wait * 2, _RETRY_LAST)

@@ -69,7 +69,8 @@ class SourceWorker:
         """Returns after a graceful stop; raises what the task fails with, once all that can be committed has been."""
         task = self._task
         try:
-            task.start(self._spec.config)
+            with self._control.calling("start"):
+                task.start(self._spec.config)
             self._host.state(self._spec, State.RUNNING)
             self._loop()
         finally:
@@ -77,10 +78,11 @@ class SourceWorker:
             try:
                 self._finish()
             finally:
-                task.stop()
+                with self._control.calling("stop"):
+                    task.stop()
 
     def _loop(self) -> None:
-        control, poll = self._control, self._task.poll
+        control = self._control
         paused = False
         while not control.stopping:
             if control.paused is not paused:
@@ -88,7 +90,7 @@ class SourceWorker:
                 self._host.state(self._spec, State.PAUSED if paused else State.RUNNING)
             if paused:
                 self._wait(_IDLE_LAST)
-            elif records := poll():
+            elif records := self._poll():
                 self._idle = _IDLE_FIRST
                 try:
                     self._process(records)
@@ -99,6 +101,10 @@ class SourceWorker:
                 self._idle = min(self._idle * 2, _IDLE_LAST)
             self._acknowledge()
             self._commit_when_due()
+
+    def _poll(self) -> Sequence[SourceRecord] | None:
+        with self._control.calling("poll"):
+            return self._task.poll()
 
     def _process(self, records: Sequence[SourceRecord]) -> None:
         batch = self._conversion.convert(records)

@@ -70,6 +70,10 @@ def routes(s: Services) -> Sequence[Route]:
     async def health(_: Request) -> Response:
         return _health(s.health)
 
+    async def alive(_: Request) -> Response:
+        """The process answers: no reason to end it, whatever it waits for."""
+        return json_answer({"status": "alive"})
+
     async def list_connectors(r: Request) -> Response:
         expansions = r.query_params.getlist("expand")
         return json_answer(await h.expanded(set(expansions)) if expansions else h.connectors())
@@ -111,6 +115,9 @@ def routes(s: Services) -> Sequence[Route]:
     async def restart_task(r: Request) -> Response:
         await h.restart_task(path_name(r), _task(r))
         return empty(204)
+
+    async def task_stack(r: Request) -> Response:
+        return json_answer(await h.task_stack(path_name(r), _task(r)))
 
     async def pause(r: Request) -> Response:
         await h.pause(path_name(r))
@@ -156,6 +163,7 @@ def routes(s: Services) -> Sequence[Route]:
     return [
         Route("/", Resource(get=root)),
         Route("/health", Resource(get=health)),
+        Route("/health/live", Resource(get=alive)),
         Route("/events", Resource("text/event-stream", get=ready(s.events.answer))),
         Route("/connectors", Resource(get=ready(list_connectors), post=ready(create))),
         Route("/connectors/{name}", Resource(get=ready(info), delete=ready(delete))),
@@ -165,6 +173,7 @@ def routes(s: Services) -> Sequence[Route]:
         Route("/connectors/{name}/status", Resource(get=ready(status))),
         Route("/connectors/{name}/tasks", Resource(get=ready(tasks))),
         Route("/connectors/{name}/tasks/{task}/status", Resource(get=ready(task_status))),
+        Route("/connectors/{name}/tasks/{task}/stack", Resource(get=ready(task_stack))),
         Route("/connectors/{name}/tasks/{task}/restart", Resource(post=ready(restart_task))),
         Route("/connectors/{name}/pause", Resource(put=ready(pause))),
         Route("/connectors/{name}/resume", Resource(put=ready(resume))),

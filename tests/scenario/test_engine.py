@@ -36,7 +36,7 @@ class Rig:
     def __init__(self) -> None:
         self.heard = Recorder()
         self.lease = float("inf")
-        settings = EngineSettings(slots=2, lease_ttl=TTL, runner=RUNNER, archive=False)
+        settings = EngineSettings(slots=2, lease_ttl=TTL, runner=RUNNER, archive=False, stuck_after=1.0)
         self.engine = SparkEngine(settings, self.heard, lambda: self.lease)
 
     async def ready(self, within: float = 60.0) -> None:
@@ -349,3 +349,18 @@ async def _answer(rig: Rig, body: bytes) -> bytes:
         return b""
     finally:
         writer.close()
+
+
+async def test_a_task_that_makes_no_progress_is_told_with_its_stack(rig: Rig) -> None:
+    task = await rig.running("stuck", behaviour="stick")
+    await until(lambda: (task, 1, "poll") in rig.heard.stuck, 5)
+    found = await rig.engine.stack(task, 5.0)
+    assert found is not None and found.call == "poll" and found.seconds >= 1.0
+    assert "_poll_that_never_returns" in found.stack
+    rig.engine.pause_task(task, True)
+    await until(lambda: (task, 1, "") in rig.heard.stuck, 5)
+    assert rig.heard.stuck == [(task, 1, "poll"), (task, 1, "")]
+
+
+async def test_there_is_no_stack_of_what_does_not_run(rig: Rig) -> None:
+    assert await rig.engine.stack(TaskId("nobody", 0), 5.0) is None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from runtime.task_spec import ConverterSpec, TaskSpec
@@ -19,6 +19,7 @@ class Recorder:
     states: list[tuple[TaskId, int, State, str | None, float]] = field(default_factory=list)
     topics: list[tuple[TaskId, int, str]] = field(default_factory=list)
     lost: list[tuple[TaskId, int, str | None, str]] = field(default_factory=list)
+    stuck: list[tuple[TaskId, int, str]] = field(default_factory=list)
     lines: list[tuple[str, str, str, str]] = field(default_factory=list)
 
     def task_state(self, task: TaskId, epoch: int, state: State, trace: str | None) -> None:
@@ -29,6 +30,12 @@ class Recorder:
 
     def task_lost(self, task: TaskId, epoch: int, member_id: str | None, reason: str) -> None:
         self.lost.append((task, epoch, member_id, reason))
+
+    def task_stuck(self, task: TaskId, epoch: int, call: str, seconds: float) -> None:
+        self.stuck.append((task, epoch, call))
+
+    async def task_offsets(self, task: TaskId, records: Sequence[tuple[bytes, bytes | None]]) -> None:
+        pass
 
     def slots_changed(self) -> None:
         pass

@@ -5,7 +5,9 @@ from __future__ import annotations
 import logging
 import re
 import threading
+import time
 
+from runtime.pipeline.control import Call
 from runtime.pipeline.port import RevokedError, SlotHost
 from runtime.task_spec import TaskSpec
 from runtime.vocabulary import State
@@ -13,14 +15,19 @@ from runtime.vocabulary import State
 
 class ScriptedRunner:
     """`behaviour`: idle, end, fail, exit, talk, flood, hog (never lets go of the interpreter), deaf (to stop),
-    hang (in stop), leak (deaf to revoke too)."""
+    hang (in stop), leak (deaf to revoke too), stick (in poll, until paused)."""
 
     def __init__(self, spec: TaskSpec, host: SlotHost) -> None:
         self._spec = spec
         self._host = host
         self._wake = threading.Event()
         self._stop = self._revoked = False
+        self._call: Call | None = None
         self._behaviour = spec.config.get("behaviour", "idle")
+
+    @property
+    def call(self) -> Call | None:
+        return self._call
 
     def run(self) -> None:
         if member := self._spec.config.get("member"):
@@ -35,6 +42,8 @@ class ScriptedRunner:
         self._wake.set()
 
     def pause(self, paused: bool) -> None:
+        if self._behaviour == "stick":
+            self._call = None
         self._host.state(self._spec, State.PAUSED if paused else State.RUNNING)
 
     def forget_topics(self) -> None:
@@ -53,6 +62,13 @@ class ScriptedRunner:
             self._wake.wait(0.1)
 
     _deaf = _hang = _idle
+
+    def _stick(self) -> None:
+        self._call = Call("poll", time.monotonic())
+        self._poll_that_never_returns()
+
+    def _poll_that_never_returns(self) -> None:
+        self._idle()
 
     def _leak(self) -> None:
         threading.Event().wait()

@@ -18,6 +18,8 @@ class Runner:
         self.calls: queue.SimpleQueue[str] = queue.SimpleQueue()
         self.end = threading.Event()
 
+    call = None
+
     def run(self) -> None:
         self.end.wait(10)
 

@@ -1,0 +1,63 @@
+from __future__ import annotations
+
+import threading
+from typing import cast
+
+from runtime.engine.task_thread import TaskThread
+from runtime.engine.watchdog import Watchdog, stack_of
+from runtime.pipeline.control import Call
+
+
+class Task:
+    def __init__(self, call: Call | None) -> None:
+        self.call = call
+
+
+class Clock:
+    now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def test_a_long_call_is_told_once_and_its_end_too() -> None:
+    clock, told, task = Clock(), [], Task(None)
+    watchdog = Watchdog(lambda: cast("list[TaskThread]", [task]), lambda task, call: told.append(call), 10.0, clock)
+    watchdog.look()
+    call = task.call = Call("poll", 100.0)
+    clock.now = 109.0
+    watchdog.look()
+    assert told == []
+    for clock.now in (110.0, 115.0):
+        watchdog.look()
+    assert told == [call]
+    task.call = None
+    watchdog.look()
+    watchdog.look()
+    assert told == [call, None]
+
+
+def test_another_call_that_lasts_too_long_is_told_again() -> None:
+    clock, told = Clock(), []
+    task = Task(Call("put", 50.0))
+    watchdog = Watchdog(lambda: cast("list[TaskThread]", [task]), lambda task, call: told.append(call), 10.0, clock)
+    watchdog.look()
+    first, task.call = task.call, Call("put", 80.0)
+    watchdog.look()
+    assert told == [first, task.call]
+
+
+def test_the_stack_of_a_thread() -> None:
+    started, end = threading.Event(), threading.Event()
+
+    def wait_here() -> None:
+        started.set()
+        end.wait(10)
+
+    thread = threading.Thread(target=wait_here)
+    thread.start()
+    started.wait(5)
+    assert "wait_here" in stack_of(thread.ident)
+    end.set()
+    thread.join()
+    assert stack_of(thread.ident) == ""
