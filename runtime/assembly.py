@@ -101,4 +101,6 @@ def _host(config: WorkerConfig) -> HostSettings:
 
 
 def _engine(config: WorkerConfig) -> EngineSettings:
-    return EngineSettings(slots=config.slots, spark_conf=config.spark(), lease_ttl=config.lease)
+    return EngineSettings(
+        slots=config.slots, spark_conf=config.spark(), lease_ttl=config.lease, stuck_after=config.stuck
+    )

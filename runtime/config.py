@@ -56,6 +56,7 @@ DISTRIBUTED = ConfigDef(
         "headrace.journal.topic", Type.STRING, "", _L, "Topic of offset changes; default: the offsets' with -headrace."
     ),
     ConfigKey("headrace.slots", Type.INT, 0, _M, "Spark slots that run tasks; 0 means one for each core."),
+    ConfigKey("headrace.stuck.ms", Type.LONG, 60_000, _L, "How long a poll or put may last before it is called stuck."),
     ConfigKey("headrace.lease.ms", Type.INT, 6_000, _M, "How long slots go on without word from the worker."),
 )
 """Every key of a distributed worker that is acted on."""
@@ -120,6 +121,7 @@ class WorkerConfig:
     topic_tracking_reset: bool
     slots: int
     lease: float
+    stuck: float
     warnings: tuple[str, ...] = field(default=())
 
     def converter(self, which: str) -> tuple[str, dict[str, str]]:
@@ -176,6 +178,7 @@ def distributed(props: Mapping[str, str]) -> WorkerConfig:
         topic_tracking_reset=v["topic.tracking.allow.reset"],
         slots=v["headrace.slots"] or min(os.cpu_count() or 1, 8),
         lease=v["headrace.lease.ms"] / 1000,
+        stuck=v["headrace.stuck.ms"] / 1000,
         warnings=tuple(_warnings(props)),
     )  # fmt: skip
 
