@@ -1,9 +1,11 @@
-"""What Kafka clients report of their connections, told once and not with every try."""
+"""What Kafka clients report of their connections, told once in a while and not with every try of every client."""
 
 from __future__ import annotations
 
 import logging
+import threading
 import time
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -11,25 +13,49 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-_AGAIN = 300.0  # seconds after which the same text is told again
+_AGAIN = 60.0  # seconds after which the same kind of trouble is told again
+
+
+class Teller:
+    """Says yes to a kind of trouble once a minute, and how often it was not told since. Thread-safe.
+
+    One for the whole slot: in an outage each of its hundreds of clients reports the same, several times a second."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._told: dict[tuple[str, ...], tuple[float, int]] = {}
+
+    def wants(self, *kind: str) -> int | None:
+        """None: not now. Otherwise how many of this kind were left out since the last one."""
+        now = self._clock()
+        with self._lock:
+            at, left_out = self._told.get(kind, (now - _AGAIN, 0))
+            if now - at < _AGAIN:
+                self._told[kind] = at, left_out + 1
+                return None
+            self._told[kind] = now, 0
+            return left_out
+
+
+_teller = Teller()
 
 
 class ClientLog:
     """The error callback of one client; `dead` once it cannot go on."""
 
-    def __init__(self, client: str) -> None:
+    def __init__(self, client: str, teller: Teller = _teller) -> None:
         self._client = client
-        self._told: dict[str, float] = {}
+        self._teller = teller
         self.dead = False
 
     def __call__(self, error: KafkaError) -> None:
-        text = error.str()
         if error.fatal():
             self.dead = True
-            _log.error("The %s cannot go on: %s", self._client, text)
-        elif time.monotonic() - self._told.get(text, -_AGAIN) >= _AGAIN:
-            self._told[text] = time.monotonic()
-            _log.warning("The %s will try again: %s", self._client, text)
+            _log.error("The %s cannot go on: %s", self._client, error.str())
+        elif (left_out := self._teller.wants(self._client, error.name())) is not None:
+            more = f" (and {left_out} more like this)" if left_out else ""
+            _log.warning("The %s will try again: %s%s", self._client, error.str(), more)
 
     @property
     def settings(self) -> dict[str, Any]:
