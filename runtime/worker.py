@@ -128,12 +128,12 @@ class Worker:
         if not await parts.desk.changes.finish():
             parts.desk.changes.finish_later()
         parts.fleet.start(parts.for_tasks)
-        parts.health.ready = True
         try:
             await self._first(parts)
         except WorkerEnd as e:
             self._fail(str(e))
             return
+        parts.health.ready = True
         log.info("Worker %s is ready: %d connectors", self.id, len(parts.configs.names()))
 
     async def _close(self, parts: Parts) -> None:

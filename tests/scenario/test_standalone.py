@@ -1,0 +1,182 @@
+"""The standalone worker: connectors from files, offsets in a file that Java's worker reads and writes too."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from runtime.storage import java_map
+from tests.support import standalone
+from tests.support.broker import KafkaBroker, unique
+from tests.support.connect import SINK, SOURCE, Connect
+from tests.support.pipeline import records
+from tests.support.waiting import wait_until
+from tests.support.workers import WorkerProcess, write_properties
+
+Start = Callable[..., WorkerProcess]
+
+
+@pytest.fixture
+def start(broker: KafkaBroker, tmp_path: Path) -> Iterator[Start]:
+    """Starts a standalone worker: `start(standalone.ours, CONNECTOR_FILE…)`."""
+    started: list[WorkerProcess] = []
+
+    def begin(kind: Callable[..., WorkerProcess], *connectors: Path, **more: str) -> WorkerProcess:
+        process = kind(tmp_path, broker.bootstrap, *connectors, **more)
+        started.append(process)
+        process.start()
+        return process
+
+    yield begin
+    for process in started:
+        if process.running():
+            process.stop()
+
+
+@pytest.fixture
+def topic(broker: KafkaBroker) -> str:
+    return broker.create_topic()
+
+
+def source_file(folder: Path, name: str, topic: str) -> Path:
+    config = {"name": name, "connector.class": SOURCE, "file": str(folder / "in.txt"), "topic": topic}
+    return write_properties(folder / "source.properties", config)
+
+
+def append(folder: Path, *lines: str) -> None:
+    with (folder / "in.txt").open("a") as file:
+        file.writelines(f"{line}\n" for line in lines)
+
+
+def has_arrived(broker: KafkaBroker, topic: str, last: str) -> bool:
+    return arrived(broker, topic)[-1:] == [last]
+
+
+def arrived(broker: KafkaBroker, topic: str) -> list[str]:
+    return [value.decode() for _, value in records(broker, topic) if value is not None]
+
+
+def test_java_goes_on_from_our_offsets_and_we_from_javas(
+    start: Start, broker: KafkaBroker, topic: str, tmp_path: Path
+) -> None:
+    """Three workers one after another on one file: every line arrives once."""
+    file = source_file(tmp_path, unique("source"), topic)
+    lines: list[str] = []
+    for number, kind in enumerate((standalone.java, standalone.ours, standalone.java, standalone.ours)):
+        new = [f"{kind.__name__} {number} {i}" for i in range(3)]
+        append(tmp_path, *new)
+        lines += new
+        worker = start(kind, file)
+        wait_until(partial(has_arrived, broker, topic, new[-1]), 60, f"the lines of {kind.__name__}")
+        assert worker.stop() == (143 if kind is standalone.java else 0)
+        assert arrived(broker, topic) == lines
+    (offset,) = java_map.decode((tmp_path / "offsets").read_bytes()).values()
+    assert json.loads(offset or b"") == {"position": (tmp_path / "in.txt").stat().st_size}
+
+
+def test_what_rest_changes_ends_with_the_worker_but_offsets_stay(
+    start: Start, broker: KafkaBroker, topic: str, tmp_path: Path
+) -> None:
+    """Connectors of the command line are as the files say at each start; altered offsets and groups are kept."""
+    name, sink = unique("source"), unique("sink")
+    append(tmp_path, "one", "two", "three")
+    whole = {"connector.class": SINK, "file": str(tmp_path / "out.txt"), "topics": topic, "tasks.max": 1}
+    (tmp_path / "sink.json").write_text(json.dumps({"name": sink, "config": whole, "initial_state": "PAUSED"}))
+    files = source_file(tmp_path, name, topic), tmp_path / "sink.json"
+    worker = start(standalone.ours, *files)
+    connect = Connect(worker)
+    connect.wait(name, "RUNNING", ["RUNNING"])
+    connect.wait(sink, "PAUSED")
+    wait_until(lambda: connect.offsets(name) != [])
+    connect.stop(name)
+    assert connect.alter(name, ({"filename": str(tmp_path / "in.txt")}, {"position": 4}))
+    connect.create(unique("late"), {"connector.class": SOURCE, "file": "/nowhere", "topic": topic})
+    worker.kill()
+
+    worker = start(standalone.ours, *files)
+    connect = Connect(worker)
+    assert sorted(connect.ask("GET", "/connectors")) == sorted([name, sink])
+    connect.wait(name, "RUNNING", ["RUNNING"])
+    wait_until(lambda: arrived(broker, topic) == ["one", "two", "three", "two", "three"])
+    connect.resume(sink)
+    wait_until(lambda: (tmp_path / "out.txt").read_text().splitlines() == arrived(broker, topic))
+    connect.stop(name)
+    connect.ask("DELETE", f"/connectors/{name}/offsets")
+    assert connect.offsets(name) == []
+    assert java_map.decode((tmp_path / "offsets").read_bytes()) == {}
+
+
+def test_offsets_are_kept_when_the_worker_is_killed(
+    start: Start, broker: KafkaBroker, topic: str, tmp_path: Path
+) -> None:
+    """A flat JSON file; what the file of offsets says is never ahead of the topic."""
+    config = {"name": unique("flat"), "connector.class": SOURCE, "file": str(tmp_path / "in.txt"), "topic": topic}
+    (tmp_path / "source.json").write_text(json.dumps(config))
+    append(tmp_path, *(f"line {i}" for i in range(2000)))
+    worker = start(standalone.ours, tmp_path / "source.json")
+    size = (tmp_path / "in.txt").stat().st_size
+    connect = Connect(worker)
+    wait_until(lambda: [entry["offset"] for entry in connect.offsets(config["name"])] == [{"position": size}])
+    worker.kill()
+    append(tmp_path, "the last")
+    start(standalone.ours, tmp_path / "source.json")
+    wait_until(lambda: arrived(broker, topic)[-1:] == ["the last"])
+    assert len(arrived(broker, topic)) == 2001
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ('{"name": "x"', "connector.json: "),
+        ('{"connector.class": "FileStreamSource"}', "connector.json: the connector has no `name`"),
+        ("connector.class=FileStreamSource\n", "connector.json: the connector has no `name`"),
+    ],
+)
+def test_a_connector_file_that_says_too_little_is_one_line(
+    broker: KafkaBroker, tmp_path: Path, content: str, said: str
+) -> None:
+    (tmp_path / "connector.json").write_text(content)
+    code, error = run(standalone.ours(tmp_path, broker.bootstrap, tmp_path / "connector.json"), tmp_path)
+    assert code == 2
+    assert said in error
+    assert error.count("\n") == 1
+
+
+def test_a_connector_that_is_refused_ends_the_worker(broker: KafkaBroker, tmp_path: Path) -> None:
+    file = write_properties(tmp_path / "c.properties", {"name": "c", "connector.class": SOURCE, "tasks.max": "none"})
+    code, error = run(standalone.ours(tmp_path, broker.bootstrap, file), tmp_path)
+    assert code == 1
+    assert f"headrace worker: {file}: Connector configuration is invalid" in error
+
+
+def test_an_unusable_offsets_file_ends_the_worker(broker: KafkaBroker, tmp_path: Path) -> None:
+    (tmp_path / "offsets").write_text('{"position": 1}')
+    code, error = run(standalone.ours(tmp_path, broker.bootstrap), tmp_path)
+    assert code == 1
+    assert "is no offsets file of a standalone worker" in error
+    assert (tmp_path / "offsets").read_text() == '{"position": 1}'
+
+
+def test_a_file_connector_without_a_file_says_that_there_is_no_terminal(
+    start: Start, topic: str, tmp_path: Path
+) -> None:
+    name = unique("console")
+    file = write_properties(tmp_path / "c.properties", {"name": name, "connector.class": SOURCE, "topic": topic})
+    connect = Connect(start(standalone.ours, file))
+    connect.wait(name, "FAILED")
+    assert "has no standard input" in connect.status(name)["connector"]["trace"]
+    assert f"{name} is FAILED: " in (tmp_path / "ours.log").read_text()
+
+
+def run(worker: WorkerProcess, folder: Path) -> tuple[int, str]:
+    """A worker that ends by itself: its exit code and what it said last."""
+    worker.start(wait=False)
+    assert worker._process is not None
+    code = worker._process.wait(60)
+    assert isinstance(code, int)
+    lines = (folder / "ours.log").read_text().splitlines(keepends=True)
+    return code, "".join(line for line in lines if not line.startswith("["))
