@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from starlette.types import ASGIApp
 
@@ -10,6 +10,7 @@ from runtime.backing import Backing, Place, admin_settings, lease
 from runtime.config import Storage, WorkerConfig
 from runtime.engine.settings import EngineSettings
 from runtime.engine.supervisor import SparkEngine
+from runtime.herder.assignment import offsets_topic
 from runtime.herder.board import Board
 from runtime.herder.events import EventLog
 from runtime.herder.fleet import Fleet
@@ -29,6 +30,7 @@ from runtime.rest.app import application
 from runtime.rest.events import EventStream
 from runtime.rest.routes import Services, routes
 from runtime.storage.configs import ConfigStore
+from runtime.storage.connector_offsets import ConnectorOffsets
 from runtime.storage.journal import Journal
 from runtime.storage.offsets import OffsetStore
 from runtime.storage.port import Logs
@@ -62,7 +64,8 @@ def assemble(config: WorkerConfig, url: str, backing: Backing) -> Parts:
     logs = backing.logs
     configs = ConfigStore(logs, _topic(config.configs, "config.storage", single=True))
     statuses = StatusStore(logs, _topic(config.statuses, "status.storage"))
-    offsets = OffsetStore(logs, _topic(config.offsets, "offset.storage"))
+    in_topic = OffsetStore(logs, _topic(config.offsets, "offset.storage"))
+    offsets = _offsets(config, configs, in_topic)
     groups = Groups(admin_settings(config))
     events = EventLog()
     board = Board(statuses, events, worker_id)
@@ -75,7 +78,7 @@ def assemble(config: WorkerConfig, url: str, backing: Backing) -> Parts:
     desk = OffsetsDesk(herder, configs, fleet, host, OffsetPlaces(offsets, groups), journal)
     herder.check_free = desk.changes.check_free
     loggers = Loggers(configs, engine)
-    api = routes(Services(herder, desk, Orphans(configs, offsets, groups), health, EventStream(events, herder)))
+    api = routes(Services(herder, desk, Orphans(configs, in_topic, groups), health, EventStream(events, herder)))
     admin = admin_routes(loggers)
     board.entry = herder.entry
     configs.on_change = fleet.look
@@ -84,6 +87,18 @@ def assemble(config: WorkerConfig, url: str, backing: Backing) -> Parts:
         application([*api, *(admin if config.admin_listeners is None else [])]), application(admin), loggers,
         TaskParts(config, engine, offsets, statuses, groups, board, host),
     )  # fmt: skip
+
+
+def _offsets(config: WorkerConfig, configs: ConfigStore, worker: OffsetStore) -> ConnectorOffsets:
+    def spec(topic: str) -> TopicSpec:
+        return _topic(replace(config.offsets, topic=topic), "offset.storage")
+
+    def topics() -> dict[str, str]:
+        stored = [c for c in map(configs.connector, configs.names()) if c is not None]
+        named = {c.name: offsets_topic(config, c.config) for c in stored}
+        return {name: topic for name, topic in named.items() if topic}
+
+    return ConnectorOffsets(worker, spec, admin_settings(config), topics)
 
 
 def _topic(storage: Storage, prefix: str, single: bool = False) -> TopicSpec:

@@ -51,6 +51,7 @@ DISTRIBUTED = ConfigDef(
     ConfigKey("rebalance.timeout.ms", Type.INT, 60_000, _H, "How long workers may take to join again."),
     ConfigKey("topic.tracking.enable", Type.BOOLEAN, True, _L, "Whether topics used by connectors are remembered."),
     ConfigKey("topic.tracking.allow.reset", Type.BOOLEAN, True, _L, "Whether remembered topics may be forgotten."),
+    ConfigKey("topic.creation.enable", Type.BOOLEAN, True, _L, "Whether sources' topics are created as they say."),
     ConfigKey("exactly.once.source.support", Type.STRING, "disabled", _H, "Exactly-once sources: only `disabled` yet."),
     ConfigKey(
         "headrace.journal.topic", Type.STRING, "", _L, "Topic of offset changes; default: the offsets' with -headrace."
@@ -119,6 +120,7 @@ class WorkerConfig:
     plugin_path: tuple[str, ...]
     topic_tracking: bool
     topic_tracking_reset: bool
+    topic_creation: bool
     slots: int
     lease: float
     stuck: float
@@ -176,6 +178,7 @@ def distributed(props: Mapping[str, str]) -> WorkerConfig:
         plugin_path=tuple(p.strip() for p in v["plugin.path"] if p.strip()),
         topic_tracking=v["topic.tracking.enable"],
         topic_tracking_reset=v["topic.tracking.allow.reset"],
+        topic_creation=v["topic.creation.enable"],
         slots=v["headrace.slots"] or min(os.cpu_count() or 1, 8),
         lease=v["headrace.lease.ms"] / 1000,
         stuck=v["headrace.stuck.ms"] / 1000,

@@ -27,6 +27,18 @@ class SourceOffset:
 
 
 @dataclass(frozen=True, slots=True)
+class TopicGroup:
+    """How topics are created that match (Java regular expressions); -1 leaves a number to the broker."""
+
+    name: str
+    include: list[str]
+    exclude: list[str]
+    partitions: int
+    replication_factor: int
+    settings: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class TaskSpec:
     """Everything a slot needs to run a task. Complete: the slot asks nobody anything more."""
 
@@ -47,7 +59,10 @@ class TaskSpec:
     topics: list[str] = field(default_factory=list)  # of a sink
     topics_regex: str = ""  # of a sink; a Java regular expression, matched by us
     offsets_topic: str = ""  # where a source's offsets are written
+    offsets_copy_topic: str = ""  # where they are written too: the worker's, when the connector has one of its own
     offsets: list[SourceOffset] = field(default_factory=list)  # of a source, as committed now
+    topic_groups: list[TopicGroup] = field(default_factory=list)  # of a source: topics created by us, default last
+    admin: dict[str, Any] = field(default_factory=dict)  # librdkafka settings, for what creates topics
     flush_interval: float = 60.0  # seconds, offset.flush.interval.ms
     flush_timeout: float = 5.0  # seconds, offset.flush.timeout.ms
     max_poll_records: int = 500  # of a sink: upper bound of a put() where the connector asks for it

@@ -147,6 +147,7 @@ class Worker:
         await parts.host.close()
         await self._door.close()
         await parts.place.leave()
+        await parts.for_tasks.offsets.close()
         await parts.logs.close()
         log.info("Worker %s has stopped", self.id)
 

@@ -14,12 +14,10 @@ from runtime.api.values import shown
 HONOURED: dict[str, tuple[Any, ...]] = {
     "errors.retry.timeout": (0,),
     "errors.deadletterqueue.topic.name": ("",),
-    "topic.creation.groups": ([],),
-    "offsets.storage.topic": (None,),
 }
 """Key: the values that are acted on."""
 
-PREFIXES = ("topic.creation.default.",)
+PREFIXES: tuple[str, ...] = ()
 """Keys that begin so are not acted on, whatever they say."""
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from runtime.engine.channel import Message
-from runtime.task_spec import ConverterSpec, SourceOffset, TaskSpec
+from runtime.task_spec import ConverterSpec, SourceOffset, TaskSpec, TopicGroup
 from runtime.vocabulary import TaskId
 
 Key = tuple[TaskId, int]
@@ -20,7 +20,8 @@ def spec_from_json(data: dict[str, Any]) -> TaskSpec:
         name: ConverterSpec(**data[name]) for name in ("key_converter", "value_converter", "header_converter")
     }
     offsets = [SourceOffset(**offset) for offset in data["offsets"]]
-    return TaskSpec(**{**data, **converters, "offsets": offsets})
+    groups = [TopicGroup(**group) for group in data["topic_groups"]]
+    return TaskSpec(**{**data, **converters, "offsets": offsets, "topic_groups": groups})
 
 
 def about(op: str, spec: TaskSpec, **more: Any) -> Message:

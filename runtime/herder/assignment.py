@@ -7,11 +7,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from runtime.config import WorkerConfig
+from runtime.herder.topic_creation import topic_groups
 from runtime.host.port import ConnectorInfo
 from runtime.kafka.clients import client_config
 from runtime.task_spec import ConverterSpec, SourceOffset, TaskSpec
+from runtime.vocabulary import ConnectorType
 
 _epochs = itertools.count(1)
+_ID_KINDS = {"admin": "adminclient"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +33,12 @@ def group_id(name: str, config: Mapping[str, str]) -> str:
     return config.get("consumer.override.group.id") or f"connect-{name}"
 
 
+def offsets_topic(worker: WorkerConfig, config: Mapping[str, str]) -> str | None:
+    """The topic that a source has of its own for its offsets; None for the worker's."""
+    named = config.get("offsets.storage.topic")
+    return named if named != worker.offsets.topic else None
+
+
 def client_id(kind: str, name: str, task: int) -> str:
     """Apache's client ids: `connector-producer-NAME-TASK`."""
     return f"connector-{kind}-{name}-{task}"
@@ -38,6 +47,8 @@ def client_id(kind: str, name: str, task: int) -> str:
 def spec(worker: WorkerConfig, order: Order, offsets: Sequence[SourceOffset], paused: bool) -> TaskSpec:
     """Everything the slot needs to run this task, with an epoch of its own."""
     config = order.connector_config
+    source = order.info.type == ConnectorType.SOURCE
+    own_topic = offsets_topic(worker, config) if source else None
     return TaskSpec(
         connector=order.connector,
         task=order.task,
@@ -54,8 +65,11 @@ def spec(worker: WorkerConfig, order: Order, offsets: Sequence[SourceOffset], pa
         consumer=_consumer(worker, order) if order.info.type == "sink" else {},
         topics=[t.strip() for t in config.get("topics", "").split(",") if t.strip()],
         topics_regex=config.get("topics.regex", ""),
-        offsets_topic=worker.offsets.topic,
+        offsets_topic=own_topic or worker.offsets.topic,
+        offsets_copy_topic=worker.offsets.topic if own_topic else "",
         offsets=list(offsets),
+        topic_groups=topic_groups(config) if worker.topic_creation and source else [],
+        admin=_client(worker, order, "admin") if source else {},
         flush_interval=worker.flush_interval,
         flush_timeout=worker.flush_timeout,
         track_topics=worker.topic_tracking,
@@ -67,7 +81,7 @@ def _client(worker: WorkerConfig, order: Order, kind: str) -> dict[str, object]:
     """librdkafka's settings. A producer without overrides is shared by its slot, so it carries no task's name."""
     overridden = any(k.startswith(f"{kind}.override.") for k in order.connector_config)
     shared = kind == "producer" and not overridden
-    name = "connector-producer" if shared else client_id(kind, order.connector, order.task)
+    name = "connector-producer" if shared else client_id(_ID_KINDS.get(kind, kind), order.connector, order.task)
     return client_config(worker.originals, kind, order.connector_config, client_id=name).settings
 
 

@@ -10,6 +10,7 @@ import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from runtime.api.errors import ConfigError
 from runtime.herder.board import Board
 from runtime.herder.tasks import Tasks
 from runtime.host.port import HOST_DIED, ConnectorInfo, HostError, PluginHost, UnknownPluginError
@@ -204,9 +205,11 @@ class ConnectorLoop:
     async def _apply_task_configs(self, stored: StoredConnector) -> StoredConnector:
         """Ask for task configs and store them where they, or the connector's config, are new."""
         limit = int(stored.config.get("tasks.max", "1"))
+        assert self._info is not None
         try:
+            self._tasks.check(self._info, stored.config)
             configs = await self._host.task_configs(self.name, limit)
-        except (HostError, TimeoutError) as e:
+        except (ConfigError, HostError, TimeoutError) as e:
             self._fail(stored, _trace(e))
             return stored
         if len(configs) > limit and stored.config.get("tasks.max.enforce", "true").lower() != "false":
@@ -232,6 +235,8 @@ class ConnectorLoop:
 
 
 def _trace(e: Exception) -> str:
+    if isinstance(e, ConfigError):
+        return f"{e.java_name}: {e}"
     return e.trace if isinstance(e, HostError) else f"org.apache.kafka.connect.errors.ConnectException: {e}"
 
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from runtime.herder import assignment
 from runtime.kafka.groups import Groups, TopicPartition
+from runtime.storage.connector_offsets import ConnectorOffsets
 from runtime.storage.journal import Entry
-from runtime.storage.offsets import OffsetStore
 
 TOPIC, PARTITION, OFFSET = "kafka_topic", "kafka_partition", "kafka_offset"
 
@@ -19,7 +19,7 @@ class OffsetPlaces:
     Every call raises BrokerUnavailable when Kafka does not answer and GroupError when it refuses;
     all may be repeated."""
 
-    def __init__(self, store: OffsetStore, groups: Groups) -> None:
+    def __init__(self, store: ConnectorOffsets, groups: Groups) -> None:
         self._store, self._groups = store, groups
 
     async def read(self, name: str, group: str | None) -> list[Entry]:
@@ -27,13 +27,13 @@ class OffsetPlaces:
         if group is not None:
             committed = await self._groups.committed(group)
             return [sink_entry(t, p, o) for (t, p), o in sorted(committed.items())]
-        await self._store.read_to_end()
+        await self._store.read_to_end(name)
         return [(o.partition, o.offset) for o in self._store.offsets(name)]
 
     async def set(self, name: str, group: str | None, offsets: Sequence[Entry]) -> None:
         """Set the offsets of these partitions, None removes; of a partition named twice the last counts."""
         if group is None:
-            await self._store.read_to_end()
+            await self._store.read_to_end(name)
             await self._store.alter(name, list(offsets))
             return
         wanted = topic_partitions(offsets)

@@ -12,13 +12,14 @@ from runtime.engine.port import Engine
 from runtime.herder import assignment
 from runtime.herder.assignment import Order
 from runtime.herder.board import Board
+from runtime.herder.topic_creation import topic_groups
 from runtime.host.port import ConnectorInfo, PluginHost
 from runtime.kafka.groups import Groups
 from runtime.storage.configs import StoredConnector
-from runtime.storage.offsets import OffsetStore
+from runtime.storage.connector_offsets import ConnectorOffsets
 from runtime.storage.statuses import StatusStore
 from runtime.task_spec import SourceOffset
-from runtime.vocabulary import State, TaskId
+from runtime.vocabulary import ConnectorType, State, TaskId
 
 log = logging.getLogger(__name__)
 
@@ -29,7 +30,7 @@ class TaskParts:
 
     worker: WorkerConfig
     engine: Engine
-    offsets: OffsetStore
+    offsets: ConnectorOffsets
     statuses: StatusStore
     groups: Groups
     board: Board
@@ -70,6 +71,11 @@ class Tasks:
         missing = [Order(self._name, i, info, stored.config, c) for i, c in wanted.items() if i not in self._running]
         if missing:
             await self._start(missing, paused)
+
+    def check(self, info: ConnectorInfo, config: Mapping[str, str]) -> None:
+        """What is looked at when the connector starts, not when it is created; ConfigError says what is wrong."""
+        if info.type == ConnectorType.SOURCE and self._parts.worker.topic_creation:
+            topic_groups(config)
 
     async def stop_all(self) -> None:
         """Stop every task, offsets committed first."""
@@ -127,7 +133,7 @@ class Tasks:
 
     async def _offsets(self) -> list[SourceOffset]:
         """What has been committed up to now, whoever wrote it."""
-        await self._parts.offsets.read_to_end()
+        await self._parts.offsets.read_to_end(self._name)
         return self._parts.offsets.offsets(self._name)
 
     async def _evict(self, order: Order) -> None:

@@ -11,7 +11,7 @@ from runtime.pipeline.acks import Acks, OffsetsByKey
 from runtime.pipeline.compact import canonical, compact
 
 if TYPE_CHECKING:
-    from confluent_kafka import Producer
+    from confluent_kafka import KafkaError, Producer
 
     from runtime.task_spec import SourceOffset
 
@@ -39,11 +39,12 @@ class CommittedOffsets:
 
 
 class OffsetWriter:
-    """Writes offsets to the offsets topic, one commit at a time."""
+    """Writes offsets to the offsets topic, one commit at a time, and then to a second one where there is one."""
 
-    def __init__(self, producer: Producer, topic: str) -> None:
+    def __init__(self, producer: Producer, topic: str, copy: str = "") -> None:
         self._producer = producer
         self._topic = topic
+        self._copy = copy
         self._acks = Acks()
         self._writing: OffsetsByKey = {}
 
@@ -66,8 +67,24 @@ class OffsetWriter:
         self._acks.take()
         if not self._writing or self._acks.pending:
             return False
-        self._writing = {}
+        offsets, self._writing = self._writing, {}
+        if self._copy:
+            self._write_copy(offsets)
         return True
+
+    def _write_copy(self, offsets: OffsetsByKey) -> None:
+        """The topic that counts has them: what becomes of the copy is logged, and delays nothing."""
+        for key, offset in offsets.items():
+            value = None if offset is None else compact(offset)
+            try:
+                self._producer.produce(self._copy, key=key, value=value, on_delivery=self._copied)
+            except BufferError:
+                _log.warning("No room to write a copy of the offsets to %s", self._copy)
+                return
+
+    def _copied(self, error: KafkaError | None, _: object) -> None:
+        if error is not None:
+            _log.warning("A copy of an offset was not written to %s: %s", self._copy, error.str())
 
     def failed(self) -> OffsetsByKey:
         """What the commit was to write, once, when it cannot be written any more."""

@@ -196,4 +196,5 @@ def _offset_writer(spec: TaskSpec, host: SlotHost) -> OffsetWriter | KeptOffsets
     """Into the offsets topic, or, where there is none, to the worker."""
     if not spec.offsets_topic:
         return KeptOffsets(host, spec)
-    return OffsetWriter(host.producers.take(spec.offsets_producer or spec.producer), spec.offsets_topic)
+    producer = host.producers.take(spec.offsets_producer or spec.producer)
+    return OffsetWriter(producer, spec.offsets_topic, spec.offsets_copy_topic)

@@ -191,9 +191,6 @@ def test_exactly_once() -> None:
     ("name", "text"),
     [
         ("errors.retry.timeout", "1000"),
-        ("topic.creation.groups", "g"),
-        ("topic.creation.default.partitions", "3"),
-        ("offsets.storage.topic", "own"),
     ],
 )
 def test_what_would_do_nothing_is_refused(name: str, text: str) -> None:

@@ -1,0 +1,98 @@
+"""Offsets of all connectors: in the worker's topic, and in topics of their own where connectors name one.
+
+A connector with a topic of its own (`offsets.storage.topic`) reads there first and in the worker's topic where that
+says nothing; what it commits is written to both (KIP-618), so that it can go back.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from runtime.kafka.formats import canonical
+from runtime.kafka.log import TopicLogs, TopicSpec
+from runtime.storage.offsets import Offset, OffsetStore, Partition
+from runtime.task_spec import SourceOffset
+
+OPEN = 30.0
+"""Seconds that opening a connector's own topic may take."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Own:
+    """A topic that some connector keeps its offsets in."""
+
+    logs: TopicLogs
+    store: OffsetStore
+
+
+class ConnectorOffsets:
+    """Event loop only. `topics` says which connectors have which topic of their own."""
+
+    def __init__(
+        self,
+        worker: OffsetStore,
+        spec: Callable[[str], TopicSpec],
+        settings: Mapping[str, Any],
+        topics: Callable[[], Mapping[str, str]],
+    ) -> None:
+        self._worker, self._spec, self._settings, self._topics = worker, spec, settings, topics
+        self._own: dict[str, _Own] = {}
+        self._opening = asyncio.Lock()
+
+    async def read_to_end(self, name: str | None = None) -> None:
+        """Whatever has been committed up to now is known: of one connector, or of all."""
+        topics = self._topics()
+        wanted = {topic for of, topic in topics.items() if name in (None, of)}
+        async with self._opening:
+            for topic in wanted - set(self._own):
+                self._own[topic] = await self._open(topic)
+            await self._close_unused(set(topics.values()))
+        await self._worker.read_to_end()
+        await asyncio.gather(*(self._own[topic].store.read_to_end() for topic in wanted))
+
+    def offsets(self, name: str) -> list[SourceOffset]:
+        """Partitions of a connector that have an offset, each once."""
+        shared = {canonical(o.partition): o for o in self._worker.offsets(name)}
+        own = self._store_of(name)
+        if own is None:
+            return list(shared.values())
+        known = own.known(name)
+        return [*own.offsets(name), *(o for text, o in shared.items() if text not in known)]
+
+    async def alter(self, name: str, offsets: Sequence[tuple[Partition, Offset]]) -> None:
+        """Set or reset (None) offsets, wherever they are kept; call read_to_end() first."""
+        own = self._store_of(name)
+        if own is not None:
+            await own.alter(name, offsets)
+        await self._worker.alter(name, offsets)
+
+    async def commit(self, records: Sequence[tuple[bytes, bytes | None]]) -> None:
+        """What a task has committed, where tasks do not write themselves: such a worker has one place for offsets."""
+        await self._worker.commit(records)
+
+    async def close(self) -> None:
+        """Close the topics that connectors have of their own; the worker's is not ours."""
+        async with self._opening:
+            await self._close_unused(set())
+
+    def _store_of(self, name: str) -> OffsetStore | None:
+        own = self._own.get(self._topics().get(name, ""))
+        return own.store if own is not None else None
+
+    async def _open(self, topic: str) -> _Own:
+        logs = TopicLogs(self._settings)
+        own = _Own(logs, OffsetStore(logs, self._spec(topic)))
+        try:
+            async with asyncio.timeout(OPEN):
+                await logs.start()
+        except BaseException:
+            await logs.close()
+            raise
+        return own
+
+    async def _close_unused(self, used: set[str]) -> None:
+        for topic in set(self._own) - used:
+            await self._own.pop(topic).logs.close()

@@ -1,0 +1,118 @@
+"""The control plane of a real worker: topics that sources create, offsets topics of their own, loggers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support import topics
+from tests.support.broker import KafkaBroker, unique
+from tests.support.connect import STRINGS, Connect
+from tests.support.waiting import wait_until
+from tests.support.workers import WorkerProcess
+
+StartWorker = Callable[..., WorkerProcess]
+T = "topic.creation."
+DEFAULT = {f"{T}default.partitions": "2", f"{T}default.replication.factor": "1"}
+
+
+@pytest.fixture
+def connect(worker: StartWorker) -> Connect:
+    return Connect(worker())
+
+
+def source(file: Path, topic: str, **more: str) -> dict[str, str]:
+    file.write_text("a\nb\n")
+    return {"connector.class": "FileStreamSource", "file": str(file), "topic": topic, **STRINGS, **more}
+
+
+def committed(connect: Connect, name: str) -> None:
+    """All that is in the file has been written, so that the topic is there."""
+    wait_until(lambda: [e["offset"] for e in connect.offsets(name)] == [{"position": 4}], 30, f"offsets of {name}")
+
+
+def partitions(broker: KafkaBroker, topic: str) -> int:
+    return len(_admin(broker).list_topics(timeout=10).topics[topic].partitions)
+
+
+def setting(broker: KafkaBroker, topic: str, name: str) -> str:
+    from confluent_kafka.admin import ConfigResource
+
+    admin = _admin(broker)  # held: a client that goes takes its unanswered requests with it
+    (asked,) = admin.describe_configs([ConfigResource("topic", topic)]).values()
+    return str(asked.result(10)[name].value)
+
+
+def _admin(broker: KafkaBroker) -> Any:
+    from confluent_kafka.admin import AdminClient
+
+    return AdminClient({"bootstrap.servers": broker.bootstrap})
+
+
+def test_sources_create_their_topics_as_their_groups_say(connect: Connect, broker: KafkaBroker, tmp_path: Path) -> None:
+    name = unique("made")
+    groups = {
+        f"{T}groups": "wide,narrow",
+        f"{T}wide.include": f"{name}-w.*",
+        f"{T}wide.exclude": ".*-not",
+        f"{T}wide.partitions": "4",
+        f"{T}wide.retention.ms": "77777",
+        f"{T}narrow.include": ".*-w-not",
+        f"{T}narrow.partitions": "3",
+    }
+    expected = {f"{name}-w": 4, f"{name}-w-not": 3, f"{name}-other": 2}
+    for topic in expected:
+        connect.create(topic, source(tmp_path / topic, topic, **DEFAULT, **groups))
+    for topic, count in expected.items():
+        committed(connect, topic)
+        assert topics.values(broker.bootstrap, topic, 2) in ([b"a", b"b"], [b"b", b"a"])
+        assert partitions(broker, topic) == count
+    assert setting(broker, f"{name}-w", "retention.ms") == "77777"
+
+
+@pytest.mark.parametrize(
+    ("settings", "state", "reason"),
+    [
+        ({f"{T}default.partitions": "2"}, ("FAILED", []), f"{T}default.replication.factor"),
+        ({**DEFAULT, f"{T}default.replication.factor": "0"}, ("FAILED", []), "Invalid value 0"),
+        ({**DEFAULT, f"{T}default.replication.factor": "9"}, ("RUNNING", ["FAILED"]), "Unable to create topic(s)"),
+        ({**DEFAULT, f"{T}default.cleanup.policy": "moon"}, ("RUNNING", ["FAILED"]), "cleanup.policy"),
+    ],
+)
+def test_what_is_wrong_with_topic_creation_fails_connector_or_task(
+    connect: Connect, tmp_path: Path, settings: dict[str, str], state: Any, reason: str
+) -> None:
+    connect.create("c", source(tmp_path / "in", unique("t"), **settings))
+    wait_until(lambda: connect.states("c") == state, 30, f"the state {state}")
+    assert reason in str(connect.ask("GET", "/connectors/c/status"))
+
+
+def test_topic_creation_can_be_switched_off(worker: StartWorker, broker: KafkaBroker, tmp_path: Path) -> None:
+    connect, topic = Connect(worker({"topic.creation.enable": "false"})), unique("t")
+    connect.create("c", source(tmp_path / "in", topic, **{**DEFAULT, f"{T}default.partitions": "5"}))
+    committed(connect, "c")
+    assert topics.values(broker.bootstrap, topic, 2) == [b"a", b"b"]
+    assert partitions(broker, topic) == 1
+
+
+def test_offsets_in_a_topic_of_the_connectors_own(connect: Connect, broker: KafkaBroker, tmp_path: Path) -> None:
+    """Read, altered and reset there; a copy goes to the worker's topic, so that the connector can go back to it."""
+    own, topic, file = unique("own-offsets"), unique("t"), tmp_path / "in"
+    config = source(file, topic, **{"offsets.storage.topic": own})
+    connect.create("c", config)
+    position = {"partition": {"filename": str(file)}, "offset": {"position": 4}}
+    wait_until(lambda: connect.ask("GET", "/connectors/c/offsets") == {"offsets": [position]}, 30, "the offset")
+    assert topics.values(broker.bootstrap, own, 1) == [b'{"position":4}']
+    connect.stop("c")
+    connect.ask("PATCH", "/connectors/c/offsets", {"offsets": [{**position, "offset": {"position": 2}}]})
+    connect.put("c", "resume")
+    assert topics.values(broker.bootstrap, topic, 3) == [b"a", b"b", b"b"]
+    connect.stop("c")
+    connect.ask("PUT", "/connectors/c/config", {k: v for k, v in config.items() if k != "offsets.storage.topic"})
+    assert connect.ask("GET", "/connectors/c/offsets") == {"offsets": [position]}
+    connect.ask("PUT", "/connectors/c/config", config)
+    connect.ask("DELETE", "/connectors/c/offsets")
+    assert connect.ask("GET", "/connectors/c/offsets") == {"offsets": []}
