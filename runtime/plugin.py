@@ -37,6 +37,8 @@ class Plugin:
         """The class name alone, and without the suffix that says what it is."""
         suffix = "HeaderConverter" if self.kinds[0] is Kind.HEADER_CONVERTER else _SUFFIXES[self.kinds[0]]
         name = self.simple_name
+        if "$" in name:  # an inner class has no short name
+            return set()
         return {name, name.removesuffix(suffix) or name}
 
 

@@ -11,6 +11,7 @@ from functools import lru_cache
 
 from runtime import plugin_path as python_plugins
 from runtime.plugin import Kind, Plugin
+from runtime.transforms.bundled import PREDICATES, TRANSFORMATIONS
 
 __all__ = ["BUNDLED", "CONNECTORS", "Kind", "Plugin", "Registry", "entries", "load", "load_target", "registry"]
 
@@ -34,6 +35,8 @@ BUNDLED: tuple[tuple[str, str, tuple[Kind, ...]], ...] = (
     (f"{_K}json.JsonConverter", "runtime.converters.json:JsonConverter", _BOTH),
     (f"{_K}storage.SimpleHeaderConverter", "runtime.converters.header:SimpleHeaderConverter", (Kind.HEADER_CONVERTER,)),
     (f"{_K}storage.StringConverter", "runtime.converters.string:StringConverter", _BOTH),
+    *((name, target, (Kind.TRANSFORMATION,)) for name, target in TRANSFORMATIONS),
+    *((name, target, (Kind.PREDICATE,)) for name, target in PREDICATES),
 )
 """Java name, where the class is, what it can be."""
 

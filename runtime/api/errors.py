@@ -3,6 +3,8 @@
 ConnectError
 ├── ConfigError        a configuration value is wrong
 ├── DataError          a record cannot be converted or transformed
+│   ├── IllegalArgumentError
+│   └── SchemaBuilderError
 ├── RetriableError     the same call may succeed later
 └── AlreadyExistsError / NotFoundError
 """
@@ -26,6 +28,18 @@ class DataError(ConnectError):
     """A record cannot be converted or transformed (Java: DataException)."""
 
     java_name = "org.apache.kafka.connect.errors.DataException"
+
+
+class IllegalArgumentError(DataError):
+    """A record asks for something that the configuration does not allow for (Java: IllegalArgumentException)."""
+
+    java_name = "java.lang.IllegalArgumentException"
+
+
+class SchemaBuilderError(DataError):
+    """A schema cannot be made (Java: SchemaBuilderException)."""
+
+    java_name = "org.apache.kafka.connect.errors.SchemaBuilderException"
 
 
 class RetriableError(ConnectError):

@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 
 from runtime.api.schema import Schema
 
-Headers = list[tuple[str, "Schema | None", Any]]
+Header = tuple[str, Schema | None, Any]
+Headers = list[Header]
 """Record headers in order: key, schema (None: without one), value."""
 
 
@@ -62,9 +63,28 @@ class SourceRecord:
         self.timestamp = timestamp
         self.headers = headers
 
+    def copy(self) -> SourceRecord:
+        """Another record with the same parts."""
+        return SourceRecord(
+            self.source_partition,
+            self.source_offset,
+            self.topic,
+            self.value,
+            self.value_schema,
+            self.key,
+            self.key_schema,
+            self.kafka_partition,
+            self.timestamp,
+            self.headers,
+        )
+
 
 class SinkRecord:
-    """A record of a Kafka topic, on its way to another system."""
+    """A record of a Kafka topic, on its way to another system.
+
+    `topic`, `kafka_partition` and `kafka_offset` are what transformations made of them, the `original_` ones where the
+    record was read (KIP-793). `source` is the client's message that it came from, None for records made otherwise.
+    """
 
     __slots__ = (
         "headers",
@@ -72,6 +92,7 @@ class SinkRecord:
         "kafka_partition",
         "key",
         "key_schema",
+        "source",
         "timestamp",
         "timestamp_type",
         "topic",
@@ -91,6 +112,7 @@ class SinkRecord:
         timestamp: int | None = None,
         timestamp_type: int = 0,
         headers: Headers | None = None,
+        source: Any = None,
     ) -> None:
         self.topic = topic
         self.kafka_partition = kafka_partition
@@ -102,3 +124,32 @@ class SinkRecord:
         self.timestamp = timestamp
         self.timestamp_type = timestamp_type
         self.headers = headers
+        self.source = source
+
+    @property
+    def original_topic(self) -> str:
+        return self.topic if self.source is None else self.source.topic()
+
+    @property
+    def original_kafka_partition(self) -> int:
+        return self.kafka_partition if self.source is None else self.source.partition()
+
+    @property
+    def original_kafka_offset(self) -> int:
+        return self.kafka_offset if self.source is None else self.source.offset()
+
+    def copy(self) -> SinkRecord:
+        """Another record with the same parts and the same origin."""
+        return SinkRecord(
+            self.topic,
+            self.kafka_partition,
+            self.key_schema,
+            self.key,
+            self.value_schema,
+            self.value,
+            self.kafka_offset,
+            self.timestamp,
+            self.timestamp_type,
+            self.headers,
+            self.source,
+        )

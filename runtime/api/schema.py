@@ -1,14 +1,18 @@
 """Connect's data model: schemas of the values that records carry.
 
-Values are plain Python: int, float, bool, str, bytes, list, dict. A struct is a dict of its fields by name; its schema
-is what tells it from a map.
+Values are plain Python: int, float, bool, str, bytes, list, dict; `decimal.Decimal`, `datetime.date`, `datetime.time`
+and `datetime.datetime` (in UTC) where a schema names one of the logical types. A struct is a dict of its fields by name
+(runtime.api.struct.Struct is one that checks itself); its schema is what tells it from a map.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
+
+from runtime.api.errors import DataError
 
 
 class Type(StrEnum):
@@ -27,6 +31,10 @@ class Type(StrEnum):
     MAP = "map"
     STRUCT = "struct"
 
+    @property
+    def primitive(self) -> bool:
+        return self not in (Type.ARRAY, Type.MAP, Type.STRUCT)
+
 
 @dataclass(frozen=True, slots=True)
 class Field:
@@ -38,7 +46,8 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class Schema:
-    """What a value is. Immutable, so that one instance serves millions of records."""
+    """What a value is. Immutable, so that one instance serves millions of records: keep and share instances, since
+    converters and transformations remember what they made of each."""
 
     type: Type
     optional: bool = False
@@ -50,9 +59,59 @@ class Schema:
     values: Schema | None = None  # of a map or an array
     fields: tuple[Field, ...] = ()  # of a struct
     parameters: tuple[tuple[str, str], ...] = ()
+    _by_name: dict[str, Schema] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    def __hash__(self) -> int:
+        """Cheap and stable; defaults (which may be lists or dicts) are left to the comparison."""
+        return hash((self.type, self.optional, self.name, self.version, tuple(f.name for f in self.fields)))
+
+    def field(self, name: str) -> Schema | None:
+        """The schema of a struct's field; None when there is no such field."""
+        if not self._by_name and self.fields:
+            self._by_name.update((f.name, f.schema) for f in self.fields)
+        return self._by_name.get(name)
+
+    def parameter(self, name: str) -> str | None:
+        """One of the parameters; None when it is not there."""
+        return dict(self.parameters).get(name)
+
+    def but(self, **changes: Any) -> Schema:
+        """The same schema with these attributes changed."""
+        return replace(self, **changes)
+
+    def element(self) -> Schema:
+        """The schema of an array's elements or a map's values; DataError when it does not say."""
+        if self.values is None:
+            raise DataError(f"The {self.type} schema does not say what its values are")
+        return self.values
+
+    def key(self) -> Schema:
+        """The schema of a map's keys; DataError when it does not say."""
+        if self.keys is None:
+            raise DataError(f"The {self.type} schema does not say what its keys are")
+        return self.keys
+
+
+def struct(fields: Mapping[str, Schema], like: Schema | None = None) -> Schema:
+    """A struct of these fields; name, version, doc and parameters from `like`."""
+    named = tuple(Field(name, schema) for name, schema in fields.items())
+    if like is None:
+        return Schema(Type.STRUCT, fields=named)
+    return Schema(
+        Type.STRUCT, name=like.name, version=like.version, doc=like.doc, parameters=like.parameters, fields=named
+    )
 
 
 STRING_SCHEMA = Schema(Type.STRING)
 OPTIONAL_STRING_SCHEMA = Schema(Type.STRING, optional=True)
 BYTES_SCHEMA = Schema(Type.BYTES)
 OPTIONAL_BYTES_SCHEMA = Schema(Type.BYTES, optional=True)
+INT8_SCHEMA = Schema(Type.INT8)
+INT16_SCHEMA = Schema(Type.INT16)
+INT32_SCHEMA = Schema(Type.INT32)
+INT64_SCHEMA = Schema(Type.INT64)
+FLOAT32_SCHEMA = Schema(Type.FLOAT32)
+FLOAT64_SCHEMA = Schema(Type.FLOAT64)
+BOOLEAN_SCHEMA = Schema(Type.BOOLEAN)
+OPTIONAL_INT32_SCHEMA = Schema(Type.INT32, optional=True)
+OPTIONAL_INT64_SCHEMA = Schema(Type.INT64, optional=True)

@@ -10,7 +10,7 @@ from runtime.api.errors import ConfigError
 from runtime.api.record import SinkRecord, TopicPartition
 from runtime.api.task import SinkTask
 from runtime.connectors.line_file import LineFile
-from runtime.converters.java_text import java_text
+from runtime.api.java_text import java_text
 
 FILE = "file"
 

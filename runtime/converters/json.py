@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from functools import lru_cache
+from collections.abc import Mapping
 from typing import Any
-
-import orjson
 
 from runtime.api.config import ConfigDef, ConfigKey, Importance, Type, Width
 from runtime.api.converter import Converter, HeaderConverter
 from runtime.api.errors import ConfigError, DataError
 from runtime.api.schema import Schema
+from runtime.api.schema_cache import SchemaCache
 from runtime.converters.definitions import CONVERTER_TYPE
+from runtime.converters.json_envelope import Envelopes, within_64_bits
+from runtime.converters.json_read import InexactError, reader
 from runtime.converters.json_schema import read_schema, schema_json
-from runtime.converters.json_values import from_payload, infer_schema, plain, to_payload
-
-_MALFORMED = "Converting byte[] to Kafka Connect data failed due to serialization error: "
-_NO_ENVELOPE = (
-    'JsonConverter with schemas.enable requires "schema" and "payload" fields and may not contain additional fields. '
-    "If you are trying to deserialize plain JSON data, set schemas.enable=false in your converter configuration."
-)
+from runtime.converters.json_text import dumps, loads, loads_exactly, plain
+from runtime.converters.json_write import WriteOptions, writer
 
 
 def _key(name: str, kind: Type, default: Any, doc: str, group: str, order: int, display: str, **more: Any) -> ConfigKey:
@@ -93,53 +88,54 @@ class JsonConverter(Converter, HeaderConverter):
     )
 
     def __init__(self) -> None:
-        self._schemas = True
-        self._content: Schema | None = None
-        self._fill = True
-        self._schema_bytes = _schema_cache(1000)
+        self._apply(self.config_def.parse({"converter.type": "value"}))
 
     def configure(self, config: Mapping[str, str], is_key: bool = False) -> None:
-        parsed = self.config_def.parse({"converter.type": "key" if is_key else "value", **config})
-        self._schemas = parsed["schemas.enable"]
-        self._fill = parsed["replace.null.with.default"]
-        self._schema_bytes = _schema_cache(parsed["schemas.cache.size"])
-        content = parsed["schema.content"]
-        if content:
-            try:
-                self._content = read_schema(orjson.loads(content))
-            except (orjson.JSONDecodeError, DataError) as error:
-                raise ConfigError(f"Invalid value for configuration schema.content: {error}") from error
+        self._apply(self.config_def.parse({"converter.type": "key" if is_key else "value", **config}))
+
+    def _apply(self, parsed: Mapping[str, Any]) -> None:
+        self._schemas: bool = parsed["schemas.enable"]
+        fill: bool = parsed["replace.null.with.default"]
+        options = WriteOptions(fill, parsed["decimal.format"].upper() == "NUMERIC")
+        self._written = SchemaCache(lambda schema: _Written(schema, options))
+        self._read = SchemaCache(lambda schema: reader(schema, fill))
+        self._envelopes = Envelopes(parsed["schemas.cache.size"], fill)
+        self._content = _content(parsed["schema.content"], fill)
 
     def from_connect(self, topic: str, schema: Schema | None, value: Any) -> bytes | None:
-        if value is None and schema is None:
-            return None
-        if not self._schemas:
-            return _dumps(value if schema is None else to_payload(schema, value, self._fill))
         if schema is None:
-            return b'{"schema":null,"payload":' + _dumps(plain(value)) + b"}"
-        payload = _dumps(to_payload(schema, value, self._fill))
-        return b'{"schema":' + self._schema_bytes(schema) + b',"payload":' + payload + b"}"
+            if value is None:
+                return None
+            data = dumps(plain(value))
+            return b'{"schema":null,"payload":' + data + b"}" if self._schemas else data
+        written = self._written.get(schema)
+        if self._schemas:
+            return written.prefix + dumps(written.write(value)) + b"}"
+        return dumps(written.write(value))
 
     def to_connect(self, topic: str, data: bytes | None) -> tuple[Schema | None, Any]:
         if data is None:
             return None, None
-        try:
-            value = orjson.loads(data)
-        except orjson.JSONDecodeError as error:
-            if not data:
-                return None, None
-            raise DataError(_MALFORMED) from error
         if self._content is not None:
-            return self._content, from_payload(self._content, value, self._fill)
+            return self._content, self._payload(self._content, loads(data), data, enveloped=False)
         if not self._schemas:
-            return None, value
-        if type(value) is not dict or len(value) != 2 or "schema" not in value or "payload" not in value:
-            raise DataError(_NO_ENVELOPE)
-        envelope, payload = value["schema"], value["payload"]
-        if envelope is None:
-            return (None, None) if payload is None else (infer_schema(payload), payload)
-        schema = _read_cached(orjson.dumps(envelope))
-        return schema, from_payload(schema, payload, self._fill)
+            value = loads(data)
+            return None, value if type(value) is dict or type(value) is str else within_64_bits(value)
+        if (known := self._envelopes.split(data)) is not None:
+            schema, payload = known
+        else:
+            schema, payload = self._envelopes.read(data)
+        if schema is None:
+            return None, within_64_bits(payload)
+        return schema, self._payload(schema, payload, data, enveloped=True)
+
+    def _payload(self, schema: Schema, payload: Any, data: bytes, enveloped: bool) -> Any:
+        read = self._read.get(schema)
+        try:
+            return read(payload)
+        except InexactError:
+            exact = loads_exactly(data)
+            return read(exact["payload"] if enveloped else exact)
 
     def from_connect_header(self, topic: str, key: str, schema: Schema | None, value: Any) -> bytes | None:
         return self.from_connect(topic, schema, value)
@@ -148,34 +144,20 @@ class JsonConverter(Converter, HeaderConverter):
         return self.to_connect(topic, data)
 
 
-@lru_cache(maxsize=1000)
-def _read_cached(envelope: bytes) -> Schema:
-    """One schema object for all messages that bring the same schema."""
-    return read_schema(orjson.loads(envelope))
+class _Written:
+    """What is made once of a schema that is written."""
+
+    __slots__ = ("prefix", "write")
+
+    def __init__(self, schema: Schema, options: WriteOptions) -> None:
+        self.write = writer(schema, options)
+        self.prefix = b'{"schema":' + dumps(schema_json(schema, options)) + b',"payload":'
 
 
-def _schema_cache(size: int) -> Callable[[Schema], bytes]:
-    """A schema's JSON, by identity and value: tasks share schema objects, so this is one look-up per record."""
-
-    @lru_cache(maxsize=size)
-    def by_value(schema: Schema) -> bytes:
-        return orjson.dumps(schema_json(schema))
-
-    last: list[Any] = [None, b""]
-
-    def cached(schema: Schema) -> bytes:
-        if schema is not last[0]:
-            try:
-                last[:] = [schema, by_value(schema)]
-            except TypeError:  # a default that cannot be hashed
-                last[:] = [schema, orjson.dumps(schema_json(schema))]
-        return last[1]  # type: ignore[no-any-return]
-
-    return cached
-
-
-def _dumps(value: Any) -> bytes:
+def _content(text: str | None, fill: bool) -> Schema | None:
+    if not text:
+        return None
     try:
-        return orjson.dumps(value)
-    except TypeError:
-        return orjson.dumps(plain(value))
+        return read_schema(loads(text.encode()), fill)
+    except DataError as error:
+        raise ConfigError(f"Invalid value for configuration schema.content: {error}") from error

@@ -9,9 +9,9 @@ from typing import Any
 from runtime.api.config import ConfigDef, ConfigKey, Importance, Type, Width
 from runtime.api.converter import Converter, HeaderConverter
 from runtime.api.errors import ConfigError, DataError
+from runtime.api.java_text import java_text
 from runtime.api.schema import OPTIONAL_STRING_SCHEMA, Schema
 from runtime.converters.definitions import CONVERTER_TYPE
-from runtime.converters.java_text import java_text
 
 
 class StringConverter(Converter, HeaderConverter):

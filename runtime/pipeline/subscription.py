@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from runtime.pipeline.java_regex import java_regex
+from runtime.api.java_regex import java_regex
 
 if TYPE_CHECKING:
     from confluent_kafka import Consumer

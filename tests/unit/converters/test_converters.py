@@ -12,7 +12,7 @@ from runtime.api.errors import ConfigError, DataError
 from runtime.api.schema import STRING_SCHEMA, Field, Schema, Type
 from runtime.converters.bytes import ByteArrayConverter
 from runtime.converters.header import SimpleHeaderConverter
-from runtime.converters.java_text import java_text
+from runtime.api.java_text import java_text
 from runtime.converters.json import JsonConverter
 from runtime.converters.numeric import (
     BooleanConverter,
@@ -185,7 +185,7 @@ def test_json_configuration() -> None:
 @pytest.mark.parametrize(
     ("text", "kind", "value"),
     [
-        ("17", Type.INT8, 17), ("300", Type.INT16, 300), ("1.50", Type.FLOAT32, 1.5), ("0.1", Type.FLOAT64, 0.1),
+        ("17", Type.INT8, 17), ("300", Type.INT16, 300), ("1.50", Type.FLOAT32, 1.5), ("0.1", Type.FLOAT32, 0.1),
         ("true", Type.BOOLEAN, True), ("text", Type.STRING, "text"), ("[x", Type.STRING, "[x"),
     ],
 )  # fmt: skip

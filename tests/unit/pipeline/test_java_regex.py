@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from runtime.api.errors import ConfigError
-from runtime.pipeline.java_regex import java_regex
+from runtime.api.java_regex import java_regex
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from runtime.api.errors import ConfigError
+from runtime.api.errors import ConfigError, IllegalArgumentError
 
 _POSIX = {
     "Lower": "a-z",
@@ -21,6 +21,7 @@ _POSIX = {
     "XDigit": "0-9a-fA-F",
     "Space": "\\s",
 }
+_NAMED = re.compile(r"\{(?P<name>[A-Za-z][A-Za-z0-9]*)\}")
 _TOKEN = re.compile(
     r"\\Q(?P<quoted>.*?)(?:\\E|\Z)|\\p\{(?P<posix>\w+)\}|\(\?<(?P<group>[A-Za-z]\w*)>|\\k<(?P<back>\w+)>"
     r"|\\(?P<escape>[zZhG])|(?P<class>\[)|(?P<end>\])|\\.|.",
@@ -68,3 +69,45 @@ def java_regex(pattern: str) -> re.Pattern[str]:
         return re.compile(translate(pattern))
     except re.error as error:
         raise ConfigError(f"Invalid regular expression {pattern}: {error}") from error
+
+
+class Replacement:
+    """What a match becomes, as Matcher.replaceFirst() reads it: `$1`, `${name}`, and a backslash before what is meant
+    as it stands."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def expand(self, match: re.Match[str]) -> str:
+        """The replacement of this match; IllegalArgumentError for a group that the expression does not have."""
+        text, parts, position = self._text, [], 0
+        while position < len(text):
+            char = text[position]
+            if char == "\\":
+                position += 1
+                if position == len(text):
+                    raise IllegalArgumentError("character to be escaped is missing")
+                parts.append(text[position])
+                position += 1
+            elif char == "$":
+                group, position = self._group(match, position + 1)
+                parts.append(group or "")
+            else:
+                parts.append(char)
+                position += 1
+        return "".join(parts)
+
+    def _group(self, match: re.Match[str], start: int) -> tuple[str | None, int]:
+        text = self._text
+        if named := _NAMED.match(text, start):
+            if named["name"] not in match.re.groupindex:
+                raise IllegalArgumentError(f"No group with name {{{named['name']}}}")
+            return match[named["name"]], named.end()
+        if not text[start : start + 1].isdigit():
+            raise IllegalArgumentError("Illegal group reference: group index is missing")
+        number, end = int(text[start]), start + 1
+        if number > match.re.groups:
+            raise IllegalArgumentError(f"No group {number}")
+        while text[end : end + 1].isdigit() and number * 10 + int(text[end]) <= match.re.groups:
+            number, end = number * 10 + int(text[end]), end + 1
+        return match[number], end

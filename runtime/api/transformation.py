@@ -1,0 +1,73 @@
+"""Transformations of records, and predicates that say to which records they apply."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Any, ClassVar, TypeVar
+
+from runtime.api.config import ConfigDef
+from runtime.api.record import SinkRecord, SourceRecord
+from runtime.api.schema import Schema
+
+Record = SourceRecord | SinkRecord
+R = TypeVar("R", SourceRecord, SinkRecord)
+
+
+class Part(StrEnum):
+    """The part of a record that a transformation works on."""
+
+    KEY = "key"
+    VALUE = "value"
+
+
+class Transformation(ABC):
+    """A small change made to every record (Connect: Transformation)."""
+
+    config_def: ClassVar[ConfigDef] = ConfigDef()
+
+    def configure(self, config: Mapping[str, str]) -> None:  # noqa: B027 - optional hook
+        """Called once, with the keys behind `transforms.<alias>.`; ConfigError when they make no sense."""
+
+    @abstractmethod
+    def apply(self, record: R) -> R | None:
+        """The record as it goes on, or None to drop it. The record given may be changed and returned, or another made
+        of it with record.copy(). Its key, value and headers belong to others too: put new ones in their place. Change
+        the record last: a call that raises must leave it as it was."""
+
+    def close(self) -> None:  # noqa: B027 - optional hook
+        """Release what configure() took."""
+
+
+class PartTransformation(Transformation):
+    """A transformation of the key or the value alone, which needs not know of which. Quicker than apply()."""
+
+    part: ClassVar[Part] = Part.VALUE
+
+    @abstractmethod
+    def update(self, schema: Schema | None, value: Any, record: Record) -> tuple[Schema | None, Any]:
+        """The new schema and value; `record` is there to be looked at. A null comes with or without a schema."""
+
+    def apply(self, record: R) -> R | None:
+        if self.part is Part.VALUE:
+            record.value_schema, record.value = self.update(record.value_schema, record.value, record)
+        else:
+            record.key_schema, record.key = self.update(record.key_schema, record.key, record)
+        return record
+
+
+class Predicate(ABC):
+    """A condition on records (Connect: Predicate)."""
+
+    config_def: ClassVar[ConfigDef] = ConfigDef()
+
+    def configure(self, config: Mapping[str, str]) -> None:  # noqa: B027 - optional hook
+        """Called once, with the keys behind `predicates.<alias>.`."""
+
+    @abstractmethod
+    def test(self, record: Record) -> bool:
+        """Whether it holds for the record."""
+
+    def close(self) -> None:  # noqa: B027 - optional hook
+        """Release what configure() took."""

@@ -1,0 +1,68 @@
+"""Envelopes: JSON objects of a schema and a payload. Messages of one producer mostly begin with the same bytes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+
+from runtime.api.errors import DataError
+from runtime.api.schema import Schema
+from runtime.converters.json_schema import read_schema
+from runtime.converters.json_text import loads
+
+_NO_ENVELOPE = (
+    'JsonConverter with schemas.enable requires "schema" and "payload" fields and may not contain additional fields. '
+    "If you are trying to deserialize plain JSON data, set schemas.enable=false in your converter configuration."
+)
+_OPENING, _PAYLOAD = b'{"schema":', b',"payload":'
+
+
+class Envelopes:
+    """Takes envelopes apart, and keeps one schema object for all that bring the same schema."""
+
+    def __init__(self, size: int, fill: bool) -> None:
+        self._size, self._fill = max(size, 1), fill
+        self._known: dict[bytes, Schema] = {}
+        self._prefix, self._length = b"", 0
+        self._schema: Schema | None = None
+
+    def split(self, data: bytes) -> tuple[Schema | None, Any] | None:
+        """Schema and payload of an envelope that begins as the last one did; None for any other."""
+        if self._length and data.startswith(self._prefix) and data.endswith(b"}"):
+            try:
+                return self._schema, orjson.loads(data[self._length : -1])
+            except orjson.JSONDecodeError:  # more fields behind the payload, or no JSON
+                return None
+        return None
+
+    def read(self, data: bytes) -> tuple[Schema | None, Any]:
+        """Schema and payload of any envelope; DataError when it is none."""
+        value = loads(data)
+        if value is None and not data.strip():
+            return None, None
+        if type(value) is not dict or len(value) != 2 or "schema" not in value or "payload" not in value:
+            raise DataError(_NO_ENVELOPE)
+        if value["schema"] is None:
+            return None, value["payload"]
+        key = orjson.dumps(value["schema"])
+        schema = self._known.get(key)
+        if schema is None:
+            if len(self._known) >= self._size:
+                self._known.clear()
+            schema = self._known[key] = read_schema(value["schema"], self._fill)
+        self._remember(data, key, schema)
+        return schema, value["payload"]
+
+    def _remember(self, data: bytes, key: bytes, schema: Schema) -> None:
+        """The bytes before the payload, when they are the compact envelope of just this schema."""
+        prefix = _OPENING + key + _PAYLOAD
+        if data.startswith(prefix):
+            self._prefix, self._length, self._schema = prefix, len(prefix), schema
+
+
+def within_64_bits(value: Any) -> Any:
+    """Whole numbers at the top of a payload wrap around beyond 64 bits, as Java's do."""
+    if type(value) is int and not -(1 << 63) <= value < 1 << 63:
+        return (value + (1 << 63)) % (1 << 64) - (1 << 63)
+    return value

@@ -1,0 +1,1 @@
+"""The transformations that Connect brings with it."""

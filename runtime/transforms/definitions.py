@@ -1,0 +1,70 @@
+"""Configuration keys that several transformations have, and the making of others."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from runtime.api.config import REQUIRED, ConfigKey, Importance, Type, Validator
+from runtime.api.errors import ConfigError
+from runtime.api.validators import one_of_ignoring_case
+from runtime.api.values import invalid
+
+HIGH, MEDIUM, LOW = Importance.HIGH, Importance.MEDIUM, Importance.LOW
+
+
+def key(
+    name: str, doc: str, type_: Type = Type.STRING, default: Any = REQUIRED, importance: Importance = HIGH,
+    validator: Validator | None = None,
+) -> ConfigKey:  # fmt: skip
+    """A key of a transformation or predicate: these have no groups and no display names."""
+    return ConfigKey(name, type_, default, importance, doc, validator)
+
+
+def non_empty_list(name: str, value: Any) -> None:
+    """A list that is given, with something in it."""
+    if value is None or value == []:
+        raise invalid(name, value, "Empty list")
+
+
+def some_values(name: str, value: Any) -> None:
+    """A list with something in it, whose entries are neither empty nor repeated."""
+    if value is None:
+        return
+    if not value:
+        raise ConfigError(f"Configuration '{name}' must not be empty. Valid values include: any non-empty value")
+    distinct_values(name, value)
+
+
+def distinct_values(name: str, value: Any) -> None:
+    if value is None:
+        return
+    if len(set(value)) != len(value):
+        raise ConfigError(f"Configuration '{name}' values must not be duplicated.")
+    if "" in value:
+        raise ConfigError(f"Configuration '{name}' values must not be empty.")
+
+
+def java_pattern(name: str, value: Any) -> None:
+    """A regular expression as Java reads it."""
+    from runtime.api.java_regex import java_regex
+
+    if value is None:
+        raise invalid(name, value, "Invalid regex: there is none")
+    try:
+        java_regex(value)
+    except ConfigError as error:
+        raise invalid(name, value, f"Invalid regex: {error.__cause__ or error}") from error
+
+
+REPLACE_NULL = key(
+    "replace.null.with.default",
+    "Whether a field that is null takes the default value of its schema, where there is one.",
+    Type.BOOLEAN, True, MEDIUM,
+)  # fmt: skip
+
+FIELD_SYNTAX = key(
+    "field.syntax.version",
+    "How field names are read: V1, each is the name of a field at the top; V2, dots lead into nested fields, and names "
+    "that hold dots themselves stand in backticks.",
+    Type.STRING, "V1", HIGH, one_of_ignoring_case("V1", "V2"),
+)  # fmt: skip

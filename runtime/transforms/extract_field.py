@@ -1,0 +1,54 @@
+"""ExtractField: the key or value becomes one of its fields."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from runtime.api.config import ConfigDef
+from runtime.api.errors import IllegalArgumentError
+from runtime.api.schema import Schema
+from runtime.api.schema_cache import SchemaCache
+from runtime.api.transformation import Part, PartTransformation, Record
+from runtime.transforms.definitions import FIELD_SYNTAX, MEDIUM, REPLACE_NULL, key
+from runtime.transforms.field_path import FieldPath
+from runtime.transforms.requirements import require_map, require_struct
+
+_PURPOSE = "field extraction"
+
+
+class ExtractFieldValue(PartTransformation):
+    """A null stays null. Without a schema a missing field is null, with one it is an error."""
+
+    java_name = "org.apache.kafka.connect.transforms.ExtractField$Value"
+    config_def = ConfigDef(key("field", "The field to take out.", importance=MEDIUM), REPLACE_NULL, FIELD_SYNTAX)
+
+    def configure(self, config: Mapping[str, str]) -> None:
+        parsed = self.config_def.parse(config)
+        self._path = FieldPath(parsed["field"], parsed["field.syntax.version"])
+        self._fill: bool = parsed["replace.null.with.default"]
+        self._schemas = SchemaCache(self._extracted)
+        self._name = self._path.steps[0] if len(self._path.steps) == 1 else None
+
+    def update(self, schema: Schema | None, value: Any, record: Record) -> tuple[Schema | None, Any]:
+        if schema is None:
+            return None, None if value is None else self._path.value_in_map(require_map(value, _PURPOSE))
+        extracted = self._schemas.get(schema)
+        if value is None:
+            return extracted, None
+        struct = require_struct(schema, value, _PURPOSE)
+        if self._name is not None:
+            found = struct.get(self._name)
+            return extracted, extracted.default if found is None and self._fill else found
+        return extracted, self._path.value_in_struct(schema, struct, self._fill)
+
+    def _extracted(self, schema: Schema) -> Schema:
+        found = self._path.schema_in(schema)
+        if found is None:
+            raise IllegalArgumentError(f"Unknown field: {self._path.text}")
+        return found
+
+
+class ExtractFieldKey(ExtractFieldValue):
+    java_name = "org.apache.kafka.connect.transforms.ExtractField$Key"
+    part = Part.KEY

@@ -1,0 +1,14 @@
+"""Filter: drops every record it is applied to, which a predicate should say."""
+
+from __future__ import annotations
+
+from runtime.api.transformation import R, Transformation
+
+
+class Filter(Transformation):
+    """Dropped records are done with: their offsets are committed."""
+
+    java_name = "org.apache.kafka.connect.transforms.Filter"
+
+    def apply(self, record: R) -> R | None:
+        return None

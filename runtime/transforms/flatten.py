@@ -1,0 +1,105 @@
+"""Flatten: fields of nested structs or maps come to the top, their names joined."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from runtime.api.config import ConfigDef
+from runtime.api.errors import SchemaBuilderError
+from runtime.api.java_text import JavaMap, map_order
+from runtime.api.schema import Schema, Type, struct
+from runtime.api.schema_cache import SchemaCache
+from runtime.api.transformation import Part, PartTransformation, Record
+from runtime.transforms.definitions import MEDIUM, key
+from runtime.transforms.requirements import require_map, require_struct
+
+_PURPOSE = "flattening"
+_Plan = list[tuple[tuple[str, ...], str, Any]]  # the way to a field, its new name, its default
+
+
+class FlattenValue(PartTransformation):
+    """Arrays stay as they are, and so do maps where there is a schema. A null is left alone."""
+
+    java_name = "org.apache.kafka.connect.transforms.Flatten$Value"
+    config_def = ConfigDef(
+        key(
+            "delimiter",
+            "What stands between the names of the outer and the inner field.",
+            default=".",
+            importance=MEDIUM,
+        )
+    )
+
+    def configure(self, config: Mapping[str, str]) -> None:
+        self._delimiter: str = self.config_def.parse(config)["delimiter"]
+        self._schemas = SchemaCache(self._flat)
+
+    def update(self, schema: Schema | None, value: Any, record: Record) -> tuple[Schema | None, Any]:
+        if value is None:
+            return schema, None
+        if schema is None:
+            new = JavaMap()
+            self._flatten_map(require_map(value, _PURPOSE), "", new)
+            new.order = lambda: list(dict.fromkeys(self._order(value, "")))
+            return None, new
+        require_struct(schema, value, _PURPOSE)
+        flat, plan = self._schemas.get(schema)
+        return flat, {name: _follow(value, way, default) for way, name, default in plan}
+
+    def _name(self, prefix: str, name: str) -> str:
+        return f"{prefix}{self._delimiter}{name}" if prefix else name
+
+    def _flatten_map(self, value: Mapping[str, Any], prefix: str, into: dict[str, Any]) -> None:
+        for name, item in value.items():
+            full = self._name(prefix, name)
+            if isinstance(item, dict):
+                self._flatten_map(item, full, into)
+            else:
+                into[full] = item
+
+    def _order(self, value: Mapping[str, Any], prefix: str) -> Iterator[str]:
+        """The new names, nested maps one after the other as Java goes through them."""
+        for name in map_order(value):
+            full = self._name(prefix, name)
+            if isinstance(value[name], dict):
+                yield from self._order(value[name], full)
+            else:
+                yield full
+
+    def _flat(self, schema: Schema) -> tuple[Schema, _Plan]:
+        fields: dict[str, Schema] = {}
+        plan: _Plan = []
+        self._collect(schema, "", (), schema.optional, schema.default, fields, plan)
+        return struct(fields, schema), plan
+
+    def _collect(
+        self, schema: Schema, prefix: str, way: tuple[str, ...], optional: bool, default: Mapping[str, Any] | None,
+        fields: dict[str, Schema], plan: _Plan,
+    ) -> None:  # fmt: skip
+        """What is optional, or has a default, hands that down to its fields."""
+        for field in schema.fields:
+            name, inner = self._name(prefix, field.name), field.schema
+            inherited = default.get(field.name) if default is not None else None
+            own = inner.default if inner.default is not None else inherited
+            if inner.type is Type.STRUCT:
+                self._collect(inner, name, (*way, field.name), optional or inner.optional, own, fields, plan)
+                continue
+            if name in fields:
+                raise SchemaBuilderError(f"Cannot create field because of field name duplication {name}")
+            fields[name] = inner.but(optional=optional or inner.optional, default=own)
+            plan.append(((*way, field.name), name, inner.default))
+
+
+def _follow(value: Any, way: tuple[str, ...], default: Any) -> Any:
+    for name in way[:-1]:
+        value = value.get(name)
+        if value is None:
+            return None
+    found = value.get(way[-1])
+    return default if found is None else found
+
+
+class FlattenKey(FlattenValue):
+    java_name = "org.apache.kafka.connect.transforms.Flatten$Key"
+    part = Part.KEY

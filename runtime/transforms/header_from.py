@@ -1,0 +1,81 @@
+"""HeaderFrom: fields of the key or value become headers, and stay fields (copy) or not (move)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from runtime.api.config import ConfigDef, Type
+from runtime.api.errors import ConfigError, DataError
+from runtime.api.record import Headers
+from runtime.api.schema import Schema, struct
+from runtime.api.schema_cache import SchemaCache
+from runtime.api.transformation import Part, R, Transformation
+from runtime.api.validators import one_of
+from runtime.transforms.definitions import REPLACE_NULL, key, non_empty_list
+from runtime.transforms.requirements import require_map, require_struct
+
+
+class HeaderFromValue(Transformation):
+    """Without a schema a missing field makes a header that is null, with one it is an error."""
+
+    java_name = "org.apache.kafka.connect.transforms.HeaderFrom$Value"
+    part = Part.VALUE
+    config_def = ConfigDef(
+        key("fields", "The fields whose values go into headers.", Type.LIST, validator=non_empty_list),
+        key("headers", "The headers' names, one for each field.", Type.LIST, validator=non_empty_list),
+        key("operation", "move takes the fields away, copy leaves them.", validator=one_of("move", "copy")),
+        REPLACE_NULL,
+    )
+
+    def configure(self, config: Mapping[str, str]) -> None:
+        parsed = self.config_def.parse(config)
+        if len(parsed["fields"]) != len(parsed["headers"]):
+            raise ConfigError("'fields' config must have the same number of elements as 'headers' config.")
+        self._pairs = list(zip(parsed["fields"], parsed["headers"], strict=True))
+        self._move: bool = parsed["operation"] == "move"
+        self._purpose = f"header {parsed['operation']}"
+        self._fill: bool = parsed["replace.null.with.default"]
+        self._schemas = SchemaCache(self._rest)
+
+    def apply(self, record: R) -> R | None:
+        of_value = self.part is Part.VALUE
+        schema: Schema | None = record.value_schema if of_value else record.key_schema
+        value: Any = record.value if of_value else record.key
+        headers: Headers = list(record.headers or ())
+        if schema is None:
+            fields: Mapping[str, Any] = require_map(value, self._purpose)
+            headers += [(header, None, fields.get(name)) for name, header in self._pairs]
+        else:
+            fields = require_struct(schema, value, self._purpose)
+            headers += self._typed(schema, fields)
+        if self._move:
+            moved = {name for name, _ in self._pairs}
+            rest = {name: item for name, item in fields.items() if name not in moved}
+            value = rest
+            schema = None if schema is None else self._schemas.get(schema)
+            if of_value:
+                record.value_schema, record.value = schema, value
+            else:
+                record.key_schema, record.key = schema, value
+        record.headers = headers
+        return record
+
+    def _typed(self, schema: Schema, fields: Mapping[str, Any]) -> Headers:
+        return [(header, *self._field(schema, fields, name)) for name, header in self._pairs]
+
+    def _field(self, schema: Schema, fields: Mapping[str, object], name: str) -> tuple[Schema, object]:
+        found = schema.field(name)
+        if found is None:
+            raise DataError(f"Field does not exist: {name}")
+        value = fields.get(name)
+        return found, found.default if value is None and self._fill else value
+
+    def _rest(self, schema: Schema) -> Schema:
+        moved = {name for name, _ in self._pairs}
+        return struct({f.name: f.schema for f in schema.fields if f.name not in moved}, schema)
+
+
+class HeaderFromKey(HeaderFromValue):
+    java_name = "org.apache.kafka.connect.transforms.HeaderFrom$Key"
+    part = Part.KEY

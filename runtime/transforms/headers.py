@@ -1,0 +1,47 @@
+"""InsertHeader and DropHeaders."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from runtime.api.config import ConfigDef, Type
+from runtime.api.literals import parse_literal
+from runtime.api.record import Header, Headers
+from runtime.api.transformation import R, Transformation
+from runtime.transforms.definitions import key, some_values
+
+
+class InsertHeader(Transformation):
+    """A header of that name more, whatever is there already."""
+
+    java_name = "org.apache.kafka.connect.transforms.InsertHeader"
+    config_def = ConfigDef(
+        key("header", "The header's name."),
+        key("value.literal", "The header's value; 17 is a number, true a boolean, [1,2] an array, and so on."),
+    )
+
+    def configure(self, config: Mapping[str, str]) -> None:
+        parsed = self.config_def.parse(config)
+        schema, value = parse_literal(parsed["value.literal"])
+        self._header: Header = (parsed["header"], schema, value)
+
+    def apply(self, record: R) -> R | None:
+        headers: Headers = list(record.headers or ())
+        headers.append(self._header)
+        record.headers = headers
+        return record
+
+
+class DropHeaders(Transformation):
+    """All headers of these names go."""
+
+    java_name = "org.apache.kafka.connect.transforms.DropHeaders"
+    config_def = ConfigDef(key("headers", "The names of the headers to take away.", Type.LIST, validator=some_values))
+
+    def configure(self, config: Mapping[str, str]) -> None:
+        self._names = frozenset(self.config_def.parse(config)["headers"])
+
+    def apply(self, record: R) -> R | None:
+        if record.headers:
+            record.headers = [header for header in record.headers if header[0] not in self._names]
+        return record

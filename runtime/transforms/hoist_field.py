@@ -1,0 +1,38 @@
+"""HoistField: the whole key or value becomes the one field of a struct, or of a map where there is no schema."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from runtime.api.config import ConfigDef
+from runtime.api.errors import DataError
+from runtime.api.schema import Schema, struct
+from runtime.api.schema_cache import SchemaCache
+from runtime.api.transformation import Part, PartTransformation, Record
+from runtime.transforms.definitions import MEDIUM, key
+
+
+class HoistFieldValue(PartTransformation):
+    """Also a null is wrapped, where its schema allows one."""
+
+    java_name = "org.apache.kafka.connect.transforms.HoistField$Value"
+    config_def = ConfigDef(key("field", "Name of the one field that the result has.", importance=MEDIUM))
+
+    def configure(self, config: Mapping[str, str]) -> None:
+        self._field: str = self.config_def.parse(config)["field"]
+        self._schemas = SchemaCache(lambda schema: struct({self._field: schema}))
+
+    def update(self, schema: Schema | None, value: Any, record: Record) -> tuple[Schema | None, Any]:
+        if schema is None:
+            return None, {self._field: value}
+        if value is None and not schema.optional:
+            raise DataError(
+                f'Invalid value: null used for required field: "{self._field}", schema type: {schema.type.name}'
+            )
+        return self._schemas.get(schema), {self._field: value}
+
+
+class HoistFieldKey(HoistFieldValue):
+    java_name = "org.apache.kafka.connect.transforms.HoistField$Key"
+    part = Part.KEY

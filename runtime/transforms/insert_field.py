@@ -1,0 +1,129 @@
+"""InsertField: fields that tell where a record comes from, or that say the same for all."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from runtime.api.config import ConfigDef
+from runtime.api.errors import ConfigError, DataError, SchemaBuilderError
+from runtime.api.java_text import JavaMap
+from runtime.api.logical import TIMESTAMP_SCHEMA, datetime_of
+from runtime.api.record import SinkRecord
+from runtime.api.schema import INT32_SCHEMA, INT64_SCHEMA, STRING_SCHEMA, Schema, struct
+from runtime.api.schema_cache import SchemaCache
+from runtime.api.transformation import Part, PartTransformation, Record
+from runtime.transforms.definitions import MEDIUM, REPLACE_NULL, key
+from runtime.transforms.requirements import require_map, require_struct
+
+_PURPOSE = "field insertion"
+_SUFFIX = "A name that ends in ! makes a required field, one that ends in ?, or in neither, an optional one."
+_TYPES = {
+    "topic": STRING_SCHEMA,
+    "partition": INT32_SCHEMA,
+    "offset": INT64_SCHEMA,
+    "timestamp": TIMESTAMP_SCHEMA,
+    "static": STRING_SCHEMA,
+}
+
+
+class _Insertion(NamedTuple):
+    what: str
+    name: str
+    schema: Schema
+
+
+def _key(what: str, doc: str) -> Any:
+    return key(f"{what}.field", f"{doc} {_SUFFIX}", default=None, importance=MEDIUM)
+
+
+class InsertFieldValue(PartTransformation):
+    """A null is left alone."""
+
+    java_name = "org.apache.kafka.connect.transforms.InsertField$Value"
+    config_def = ConfigDef(
+        _key("topic", "Field for the name of the topic."),
+        _key("partition", "Field for the number of the partition."),
+        _key("offset", "Field for the offset; records of sources have none."),
+        _key("timestamp", "Field for the timestamp."),
+        _key("static", "Field for a value that is always the same."),
+        key("static.value", "That value.", default=None, importance=MEDIUM),
+        REPLACE_NULL,
+    )
+
+    def configure(self, config: Mapping[str, str]) -> None:
+        parsed = self.config_def.parse(config)
+        self._static: str | None = parsed["static.value"]
+        self._insertions = [
+            _insertion(what, parsed[f"{what}.field"]) for what in _TYPES if parsed[f"{what}.field"] is not None
+        ]
+        if not self._insertions:
+            raise ConfigError("No field insertion configured")
+        if parsed["static.field"] is not None and self._static is None:
+            raise ConfigError(
+                "Invalid value null for configuration static.value: No value specified for static field: "
+                f"{parsed['static.field']}"
+            )
+        self._fill: bool = parsed["replace.null.with.default"]
+        only_static = all(i.what == "static" for i in self._insertions)
+        self._always = {i.name: self._static for i in self._insertions} if only_static else None
+        self._schemas = SchemaCache(self._extended)
+
+    def update(self, schema: Schema | None, value: Any, record: Record) -> tuple[Schema | None, Any]:
+        if value is None:
+            return schema, None
+        if schema is None:
+            return None, self._inserted(JavaMap.copy_of(require_map(value, _PURPOSE)), record, typed=False)
+        extended, defaults = self._schemas.get(schema)
+        new = {**require_struct(schema, value, _PURPOSE)}
+        for name, default in defaults:
+            if new.get(name) is None:
+                new[name] = default
+        return extended, self._inserted(new, record, typed=True)
+
+    def _inserted(self, new: dict[str, Any], record: Record, typed: bool) -> dict[str, Any]:
+        if self._always is not None:
+            new.update(self._always)
+            return new
+        for what, name, _ in self._insertions:
+            found = self._value(what, record, typed)
+            if found is not None:
+                new[name] = found
+        return new
+
+    def _value(self, what: str, record: Record, typed: bool) -> Any:
+        if what == "topic":
+            return record.topic
+        if what == "static":
+            return self._static
+        if what == "partition":
+            return record.kafka_partition
+        if what == "timestamp":
+            ms = record.timestamp
+            return datetime_of(ms) if typed and ms is not None else ms
+        if isinstance(record, SinkRecord):
+            return record.kafka_offset
+        raise DataError(
+            f"Only SinkRecord supported for [{_PURPOSE}], found: org.apache.kafka.connect.source.SourceRecord"
+        )
+
+    def _extended(self, schema: Schema) -> tuple[Schema, list[tuple[str, Any]]]:
+        """The schema with the new fields, and the defaults of the old ones."""
+        fields = {field.name: field.schema for field in schema.fields}
+        for insertion in self._insertions:
+            if insertion.name in fields:
+                raise SchemaBuilderError(f"Cannot create field because of field name duplication {insertion.name}")
+            fields[insertion.name] = insertion.schema
+        defaults = [(f.name, f.schema.default) for f in schema.fields if f.schema.default is not None and self._fill]
+        return struct(fields, schema), defaults
+
+
+def _insertion(what: str, text: str) -> _Insertion:
+    if text.endswith("!"):
+        return _Insertion(what, text[:-1], _TYPES[what])
+    return _Insertion(what, text[:-1] if text.endswith("?") else text, _TYPES[what].but(optional=True))
+
+
+class InsertFieldKey(InsertFieldValue):
+    java_name = "org.apache.kafka.connect.transforms.InsertField$Key"
+    part = Part.KEY

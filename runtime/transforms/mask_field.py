@@ -1,0 +1,115 @@
+"""MaskField: fields lose what they say."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Mapping
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+from runtime.api.config import ConfigDef, Type
+from runtime.api.errors import DataError
+from runtime.api.java_text import JavaMap
+from runtime.api.schema import Schema
+from runtime.api.schema import Type as Kind
+from runtime.api.schema_cache import SchemaCache
+from runtime.api.transformation import Part, PartTransformation, Record
+from runtime.api.validate import BOUNDS
+from runtime.api.validators import non_empty
+from runtime.transforms.definitions import LOW, REPLACE_NULL, key, some_values
+from runtime.transforms.requirements import java_class, require_map, require_struct
+
+_PURPOSE = "mask fields"
+_NOTHING: dict[type, Any] = {
+    bool: False,
+    int: 0,
+    float: 0.0,
+    str: "",
+    dt.datetime: dt.datetime(1970, 1, 1, tzinfo=dt.UTC),
+    dt.date: dt.date(1970, 1, 1),
+    dt.time: dt.time(),
+    list: [],
+    dict: {},
+}
+
+
+class MaskFieldValue(PartTransformation):
+    """Each field gets the nothing of its type (0, false, an empty text), or a replacement."""
+
+    java_name = "org.apache.kafka.connect.transforms.MaskField$Value"
+    config_def = ConfigDef(
+        key("fields", "The fields to mask.", Type.LIST, validator=some_values),
+        key(
+            "replacement", "What the fields say instead: for numbers and texts only.", Type.STRING, None, LOW, non_empty
+        ),
+        REPLACE_NULL,
+    )
+
+    def configure(self, config: Mapping[str, str]) -> None:
+        parsed = self.config_def.parse(config)
+        self._fields: list[str] = parsed["fields"]
+        self._replacement: str | None = parsed["replacement"]
+        self._fill: bool = parsed["replace.null.with.default"]
+        self._schemas = SchemaCache(self._plan)
+
+    def update(self, schema: Schema | None, value: Any, record: Record) -> tuple[Schema | None, Any]:
+        if schema is None:
+            new: dict[str, Any] = JavaMap.copy_of(require_map(value, _PURPOSE))
+            for name in self._fields:
+                new[name] = self._masked(new.get(name), None)
+            return None, new
+        new = {**require_struct(schema, value, _PURPOSE)}
+        masked, defaults = self._schemas.get(schema)
+        for name, default in defaults:
+            if new.get(name) is None:
+                new[name] = default
+        for name, field in masked:
+            new[name] = self._masked(new.get(name), field)
+        return schema, new
+
+    def _plan(self, schema: Schema) -> tuple[list[tuple[str, Schema]], list[tuple[str, Any]]]:
+        """The fields to mask, and the defaults of all fields."""
+        masked = [(f.name, f.schema) for f in schema.fields if f.name in self._fields]
+        defaults = [(f.name, f.schema.default) for f in schema.fields if f.schema.default is not None and self._fill]
+        return masked, defaults
+
+    def _masked(self, value: Any, schema: Schema | None) -> Any:
+        if value is None:
+            return None
+        if self._replacement is not None:
+            return self._replaced(value, schema)
+        if isinstance(value, Decimal):
+            return Decimal(0) if schema is None else Decimal(0).scaleb(int(value.as_tuple().exponent))
+        nothing = _NOTHING.get(type(value))
+        if nothing is None or (schema is not None and schema.type is Kind.STRUCT):
+            raise DataError(f"Cannot mask value of type: class {_class(value, schema)}")
+        return nothing if type(value) not in (list, dict) else type(value)()
+
+    def _replaced(self, value: Any, schema: Schema | None) -> Any:
+        text = self._replacement
+        assert text is not None
+        if type(value) is str:
+            return text
+        if type(value) not in (int, float, Decimal):
+            raise DataError(f"Cannot mask value of type class {_class(value, schema)} with custom replacement.")
+        try:
+            number = Decimal(text)
+        except InvalidOperation as error:
+            raise DataError(f"Unable to convert {text} (class java.lang.String) to a number") from error
+        if type(value) is Decimal:
+            return number
+        if type(value) is float:
+            return float(number)
+        bound = BOUNDS[schema.type if schema is not None else Kind.INT64]
+        return (int(number) + bound) % (2 * bound) - bound
+
+
+def _class(value: Any, schema: Schema | None) -> str:
+    if schema is not None and schema.type is Kind.STRUCT:
+        return "org.apache.kafka.connect.data.Struct"
+    return java_class(value)
+
+
+class MaskFieldKey(MaskFieldValue):
+    java_name = "org.apache.kafka.connect.transforms.MaskField$Key"
+    part = Part.KEY

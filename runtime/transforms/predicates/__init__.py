@@ -1,0 +1,1 @@
+"""The predicates that Connect brings with it."""

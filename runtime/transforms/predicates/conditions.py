@@ -1,0 +1,61 @@
+"""TopicNameMatches, HasHeaderKey and RecordIsTombstone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from runtime.api.config import ConfigDef
+from runtime.api.java_regex import java_regex
+from runtime.api.transformation import Predicate, Record
+from runtime.api.validators import non_empty
+from runtime.transforms.definitions import MEDIUM, java_pattern, key
+
+_MOST = 10_000  # topics remembered
+
+
+class TopicNameMatches(Predicate):
+    """The whole name of the record's topic matches."""
+
+    java_name = "org.apache.kafka.connect.transforms.predicates.TopicNameMatches"
+    config_def = ConfigDef(
+        key(
+            "pattern",
+            "A Java regular expression for the whole name of a topic.",
+            importance=MEDIUM,
+            validator=java_pattern,
+        )
+    )
+
+    def configure(self, config: Mapping[str, str]) -> None:
+        self._matches = java_regex(self.config_def.parse(config)["pattern"]).fullmatch
+        self._known: dict[str, bool] = {}
+
+    def test(self, record: Record) -> bool:
+        known = self._known.get(record.topic)
+        if known is None:
+            known = self._matches(record.topic) is not None
+            if len(self._known) < _MOST:
+                self._known[record.topic] = known
+        return known
+
+
+class HasHeaderKey(Predicate):
+    """The record has a header of that name, whatever it says."""
+
+    java_name = "org.apache.kafka.connect.transforms.predicates.HasHeaderKey"
+    config_def = ConfigDef(key("name", "The header's name.", importance=MEDIUM, validator=non_empty))
+
+    def configure(self, config: Mapping[str, str]) -> None:
+        self._name: str = self.config_def.parse(config)["name"]
+
+    def test(self, record: Record) -> bool:
+        return any(header[0] == self._name for header in record.headers or ())
+
+
+class RecordIsTombstone(Predicate):
+    """The record has no value."""
+
+    java_name = "org.apache.kafka.connect.transforms.predicates.RecordIsTombstone"
+
+    def test(self, record: Record) -> bool:
+        return record.value is None

@@ -1,0 +1,99 @@
+"""ReplaceField: leaves fields out, keeps only some, renames them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from runtime.api.config import ConfigDef, Type
+from runtime.api.errors import SchemaBuilderError
+from runtime.api.java_text import JavaMap
+from runtime.api.schema import Schema, struct
+from runtime.api.schema_cache import SchemaCache
+from runtime.api.transformation import Part, PartTransformation, Record
+from runtime.api.values import invalid
+from runtime.transforms.definitions import MEDIUM, REPLACE_NULL, distinct_values, key
+from runtime.transforms.requirements import require_map, require_struct
+
+_PURPOSE = "field replacement"
+
+
+def _renames(name: str, value: Any) -> None:
+    distinct_values(name, value)
+    _mapping(name, value or [])
+
+
+def _mapping(name: str, pairs: list[str]) -> dict[str, str]:
+    mapping: dict[str, str] = {}
+    for pair in pairs:
+        old, colon, new = pair.partition(":")
+        if not colon or not new or ":" in new:
+            raise invalid(name, pairs, f"Invalid rename mapping: {pair}")
+        mapping[old] = new
+    return mapping
+
+
+class ReplaceFieldValue(PartTransformation):
+    """What is left out wins over what is kept. A null is left alone."""
+
+    java_name = "org.apache.kafka.connect.transforms.ReplaceField$Value"
+    config_def = ConfigDef(
+        key(
+            "exclude",
+            "The fields to leave out, even if they are to be kept too.",
+            Type.LIST,
+            "",
+            MEDIUM,
+            distinct_values,
+        ),
+        key("include", "The only fields to keep; empty means all.", Type.LIST, "", MEDIUM, distinct_values),
+        key("renames", "New names of fields, as old:new.", Type.LIST, "", MEDIUM, _renames),
+        REPLACE_NULL,
+    )
+
+    def configure(self, config: Mapping[str, str]) -> None:
+        parsed = self.config_def.parse(config)
+        self._exclude = frozenset(parsed["exclude"])
+        self._include = frozenset(parsed["include"])
+        self._names = _mapping("renames", parsed["renames"])
+        self._fill: bool = parsed["replace.null.with.default"]
+        self._schemas = SchemaCache(self._replaced)
+
+    def update(self, schema: Schema | None, value: Any, record: Record) -> tuple[Schema | None, Any]:
+        if value is None:
+            return schema, None
+        if schema is None:
+            old = require_map(value, _PURPOSE)
+            new_name = self._names.get
+            kept = JavaMap.sized(len(old))
+            kept.update((new_name(name, name), item) for name, item in old.items() if self._kept(name))
+            return None, kept
+        replaced, plan = self._schemas.get(schema)
+        old = require_struct(schema, value, _PURPOSE)
+        new = {}
+        for name, new_field, default in plan:
+            item = old.get(name)
+            new[new_field] = default if item is None else item
+        return replaced, new
+
+    def _kept(self, name: str) -> bool:
+        return name not in self._exclude and (not self._include or name in self._include)
+
+    def _replaced(self, schema: Schema) -> tuple[Schema, list[tuple[str, str, Any]]]:
+        """The new schema; and for each of its fields the old name, the new one, and what a null becomes."""
+        fields: dict[str, Schema] = {}
+        plan: list[tuple[str, str, Any]] = []
+        for field in schema.fields:
+            if not self._kept(field.name):
+                continue
+            name = self._names.get(field.name, field.name)
+            if name in fields:
+                raise SchemaBuilderError(f"Cannot create field because of field name duplication {name}")
+            fields[name] = field.schema
+            plan.append((field.name, name, field.schema.default if self._fill else None))
+        return struct(fields, schema), plan
+
+
+class ReplaceFieldKey(ReplaceFieldValue):
+    java_name = "org.apache.kafka.connect.transforms.ReplaceField$Key"
+    part = Part.KEY

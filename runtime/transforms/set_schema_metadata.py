@@ -1,0 +1,51 @@
+"""SetSchemaMetadata: another name or version for the schema of the key or value."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from runtime.api.config import ConfigDef
+from runtime.api.config import Type as ConfigType
+from runtime.api.errors import ConfigError, DataError
+from runtime.api.schema import Schema, Type
+from runtime.api.schema_cache import SchemaCache
+from runtime.api.transformation import Part, PartTransformation, Record
+from runtime.transforms.definitions import REPLACE_NULL, key
+
+
+class SetSchemaMetadataValue(PartTransformation):
+    """Only structs can have theirs set, as in Apache's. A null without a schema is left alone."""
+
+    java_name = "org.apache.kafka.connect.transforms.SetSchemaMetadata$Value"
+    config_def = ConfigDef(
+        key("schema.name", "The schema's new name.", default=None),
+        key("schema.version", "The schema's new version.", ConfigType.INT, None),
+        REPLACE_NULL,
+    )
+
+    def configure(self, config: Mapping[str, str]) -> None:
+        parsed = self.config_def.parse(config)
+        self._changes = {
+            name: parsed[f"schema.{name}"] for name in ("name", "version") if parsed[f"schema.{name}"] is not None
+        }
+        if not self._changes:
+            raise ConfigError("Neither schema name nor version configured")
+        self._schemas = SchemaCache(self._renamed)
+
+    def update(self, schema: Schema | None, value: Any, record: Record) -> tuple[Schema | None, Any]:
+        if schema is None:
+            if value is None:
+                return None, None
+            raise DataError("Schema required for [updating schema metadata]")
+        return self._schemas.get(schema), value
+
+    def _renamed(self, schema: Schema) -> Schema:
+        if schema.type is not Type.STRUCT:
+            raise DataError("Cannot list fields on non-struct type")
+        return schema.but(**self._changes)
+
+
+class SetSchemaMetadataKey(SetSchemaMetadataValue):
+    java_name = "org.apache.kafka.connect.transforms.SetSchemaMetadata$Key"
+    part = Part.KEY

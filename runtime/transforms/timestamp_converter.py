@@ -1,0 +1,151 @@
+"""TimestampConverter: times between texts, numbers and Connect's own types."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Mapping
+from typing import Any
+
+from runtime.api.config import ConfigDef
+from runtime.api.errors import ConfigError, ConnectError, DataError
+from runtime.api.java_date import DatePattern
+from runtime.api.java_text import JavaMap
+from runtime.api.logical import (
+    DATE,
+    DATE_SCHEMA,
+    TIME,
+    TIME_SCHEMA,
+    TIMESTAMP,
+    TIMESTAMP_SCHEMA,
+    datetime_of,
+    instant,
+    millis,
+)  # fmt: skip
+from runtime.api.schema import INT64_SCHEMA, STRING_SCHEMA, Field, Schema, Type
+from runtime.api.schema_cache import SchemaCache
+from runtime.api.transformation import Part, PartTransformation, Record
+from runtime.api.validators import one_of
+from runtime.transforms.definitions import LOW, MEDIUM, REPLACE_NULL, key
+from runtime.transforms.requirements import java_class, require_map, require_struct
+
+_PURPOSE = "converting timestamp formats"
+_TARGETS = {
+    "string": STRING_SCHEMA,
+    "unix": INT64_SCHEMA,
+    "Date": DATE_SCHEMA,
+    "Time": TIME_SCHEMA,
+    "Timestamp": TIMESTAMP_SCHEMA,
+}
+_PER_SECOND = {"nanoseconds": 10**9, "microseconds": 10**6, "milliseconds": 1000, "seconds": 1}
+
+
+class TimestampConverterValue(PartTransformation):
+    """Of the whole key or value, or of one of its fields; all in UTC. A null stays null."""
+
+    java_name = "org.apache.kafka.connect.transforms.TimestampConverter$Value"
+    config_def = ConfigDef(
+        key("field", "The field that holds the time; empty when the whole is one.", default=""),
+        key("target.type", "What it becomes: string, unix, Date, Time or Timestamp.", validator=one_of(*_TARGETS)),
+        key("format", "How texts are read and written, as a pattern of Java's SimpleDateFormat.", default="",
+            importance=MEDIUM),
+        key("unix.precision", "The unit of numbers: seconds, milliseconds, microseconds or nanoseconds since 1970.",
+            default="milliseconds", importance=LOW, validator=one_of(*_PER_SECOND)),
+        REPLACE_NULL,
+    )  # fmt: skip
+
+    def configure(self, config: Mapping[str, str]) -> None:
+        parsed = self.config_def.parse(config)
+        self._field: str = parsed["field"]
+        self._target: str = parsed["target.type"]
+        self._text: str = parsed["format"]
+        self._fill: bool = parsed["replace.null.with.default"]
+        self._per_second = _PER_SECOND[parsed["unix.precision"]]
+        if self._target == "string" and not self._text.strip():
+            raise ConfigError("TimestampConverter requires format option to be specified when using string timestamps")
+        self._pattern = self._read_pattern() if self._text.strip() else None
+        self._schemas = SchemaCache(self._field_changed if self._field else self._changed)
+
+    def _read_pattern(self) -> DatePattern:
+        try:
+            return DatePattern(self._text)
+        except ConfigError as error:
+            raise ConfigError(
+                f"Invalid value java.lang.IllegalArgumentException: {error} for configuration TimestampConverter "
+                f"requires a SimpleDateFormat-compatible pattern for string timestamps: {self._text}"
+            ) from error
+
+    def update(self, schema: Schema | None, value: Any, record: Record) -> tuple[Schema | None, Any]:
+        if schema is None:
+            if value is None or not self._field:
+                return None, self._converted(value)
+            new: dict[str, Any] = JavaMap.copy_of(require_map(value, _PURPOSE))
+            new[self._field] = self._converted(new.get(self._field))
+            return None, new
+        changed = self._schemas.get(schema)
+        if value is None or not self._field:
+            return changed, self._converted(value)
+        new = {**require_struct(schema, value, _PURPOSE)}
+        if self._fill:
+            for field in schema.fields:
+                if field.schema.default is not None and new.get(field.name) is None:
+                    new[field.name] = field.schema.default
+        if self._field in new:
+            new[self._field] = self._converted(new[self._field])
+        return changed, new
+
+    def _changed(self, schema: Schema) -> Schema:
+        _check_type(schema)
+        return _TARGETS[self._target].but(optional=schema.optional)
+
+    def _field_changed(self, schema: Schema) -> Schema:
+        if schema.type is not Type.STRUCT:
+            raise DataError("Cannot list fields on non-struct type")
+        fields = [Field(f.name, self._changed(f.schema)) if f.name == self._field else f for f in schema.fields]
+        return schema.but(fields=tuple(fields))
+
+    def _converted(self, value: Any) -> Any:
+        if value is None:
+            return None
+        time = self._read(value)
+        target = self._target
+        if target == "string":
+            assert self._pattern is not None
+            return self._pattern.format(time)
+        if target == "unix":
+            return _divided(millis(time) * self._per_second, 1000)
+        if target == "Timestamp":
+            return time
+        return time.date() if target == "Date" else time.time()
+
+    def _read(self, value: Any) -> dt.datetime:
+        kind = type(value)
+        if kind is int:
+            return datetime_of(_divided(value * 1000, self._per_second))
+        if kind is str:
+            if self._pattern is None:
+                raise DataError(f"Could not parse timestamp: value ({value}), as there is no format")
+            try:
+                return self._pattern.parse(value)
+            except ValueError as error:
+                raise DataError(
+                    f"Could not parse timestamp: value ({value}) does not match pattern ({self._text})"
+                ) from error
+        if isinstance(value, dt.date | dt.time):
+            return instant(value)
+        raise DataError(f"TimestampConverter does not support class {java_class(value)} objects as timestamps")
+
+
+def _divided(number: int, by: int) -> int:
+    """Division towards zero, as Java's."""
+    return number // by if number >= 0 else -(-number // by)
+
+
+def _check_type(schema: Schema) -> None:
+    if schema.name not in (DATE, TIME, TIMESTAMP) and schema.type not in (Type.STRING, Type.INT64):
+        named = schema.type.name if schema.name is None else f"{schema.name}:{schema.type.name}"
+        raise ConnectError(f"Schema Schema{{{named}}} does not correspond to a known timestamp type format")
+
+
+class TimestampConverterKey(TimestampConverterValue):
+    java_name = "org.apache.kafka.connect.transforms.TimestampConverter$Key"
+    part = Part.KEY

@@ -1,0 +1,61 @@
+"""ValueToKey: the record gets a new key of some fields of its value."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from runtime.api.config import ConfigDef, Type
+from runtime.api.errors import DataError
+from runtime.api.java_text import JavaMap
+from runtime.api.schema import Schema, struct
+from runtime.api.schema_cache import SchemaCache
+from runtime.api.transformation import R, Transformation
+from runtime.transforms.definitions import REPLACE_NULL, some_values
+from runtime.transforms.definitions import key as config_key
+from runtime.transforms.requirements import require_map, require_struct
+
+_PURPOSE = "copying fields from value to key"
+
+
+class ValueToKey(Transformation):
+    """Without a schema a missing field is null in the key, with one it is an error."""
+
+    java_name = "org.apache.kafka.connect.transforms.ValueToKey"
+    config_def = ConfigDef(
+        config_key("fields", "The value's fields that make the key.", Type.LIST, validator=some_values), REPLACE_NULL
+    )
+
+    def configure(self, config: Mapping[str, str]) -> None:
+        parsed = self.config_def.parse(config)
+        self._fields: list[str] = parsed["fields"]
+        self._fill: bool = parsed["replace.null.with.default"]
+        self._schemas = SchemaCache(self._key_schema)
+
+    def apply(self, record: R) -> R | None:
+        schema = record.value_schema
+        if schema is None:
+            value = require_map(record.value, _PURPOSE)
+            key = JavaMap.sized(len(self._fields))
+            for name in self._fields:
+                key[name] = value.get(name)
+            record.key_schema, record.key = None, key
+            return record
+        value = require_struct(schema, record.value, _PURPOSE)
+        key_schema, defaults = self._schemas.get(schema)
+        new = {name: value.get(name) for name in self._fields}
+        for name, default in defaults:
+            if new[name] is None:
+                new[name] = default
+        record.key_schema, record.key = key_schema, new
+        return record
+
+    def _key_schema(self, schema: Schema) -> tuple[Schema, list[tuple[str, object]]]:
+        """The key's schema, and the defaults of its fields."""
+        fields: dict[str, Schema] = {}
+        for name in self._fields:
+            found = schema.field(name)
+            if found is None:
+                raise DataError(f"Field does not exist: {name}")
+            fields[name] = found
+        defaults = [(name, f.default) for name, f in fields.items() if f.default is not None and self._fill]
+        return struct(fields), defaults
