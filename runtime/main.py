@@ -7,7 +7,8 @@ from collections.abc import Sequence
 
 USAGE = """usage: headrace worker distributed FILE.properties
        headrace worker standalone FILE.properties [CONNECTOR.properties|CONNECTOR.json ...]
-       headrace embedded up|down|status|run"""
+       headrace embedded up|down|status|run
+       headrace doctor"""
 
 USAGE_ERROR = 2
 
@@ -27,6 +28,10 @@ def main(argv: Sequence[str]) -> int:
             from runtime.embedded import cli
 
             return cli.main(rest)
+        case ["doctor"]:
+            from runtime.doctor import cli as doctor
+
+            return doctor.main()
         case _:
             return _refuse(USAGE)
 
