@@ -34,6 +34,7 @@ def main() -> None:
 def modules() -> Iterator[str]:
     """Spark's worker, ours, the Kafka client and the bundled plugins."""
     yield from ("pyspark.worker", "runtime.engine.slot", "confluent_kafka", os.environ[PRELOAD])
+    yield from ("runtime.pipeline.source", "runtime.pipeline.sink")  # the runner imports them when it needs them
     for name in ("runtime.connectors", "runtime.converters"):
         package = importlib.import_module(name)
         yield from (f"{name}.{module.name}" for module in pkgutil.iter_modules(package.__path__))

@@ -54,6 +54,9 @@ class EngineListener(Protocol):
     def task_stuck(self, task: TaskId, epoch: int, call: str, seconds: float) -> None:
         """The task's poll, put, start or stop (`call`) has not returned for so long; an empty `call`: it goes on."""
 
+    def lease_changed(self, held: bool) -> None:
+        """The worker's place in its group is confirmed again, or no more: without it no task may be started."""
+
     def slots_changed(self) -> None:
         """A slot came or went."""
 
@@ -66,6 +69,10 @@ class Engine(Protocol):
 
     @property
     def slots(self) -> Sequence[SlotInfo]: ...
+
+    def may_run(self) -> bool:
+        """Whether this worker's place in its group is confirmed: only then may its slots run tasks.
+        After a no there is a lease_changed(True) to wait for."""
 
     async def start(self) -> None:
         """Open the channel and start the driver in the background; returns at once."""

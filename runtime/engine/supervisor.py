@@ -52,6 +52,7 @@ class SparkEngine:
         self._former_members: dict[TaskId, str] = {}
         self._levels: dict[str, str] = {}
         self._stacks = Stacks()
+        self._held = False  # the lease, when it was last looked at
         self._commits: set[asyncio.Task[None]] = set()
         self._keeper: DriverKeeper | None = None
         self._keeping: asyncio.Task[None] | None = None
@@ -63,6 +64,13 @@ class SparkEngine:
     @property
     def slots(self) -> Sequence[SlotInfo]:
         return [link.info() for _, link in sorted(self._roster.links.items())]
+
+    def may_run(self) -> bool:
+        held = self._lease() > 0
+        if held != self._held:
+            self._held = held
+            self._listener.lease_changed(held)
+        return held
 
     async def start(self) -> None:
         await self._server.start()
@@ -171,6 +179,7 @@ class SparkEngine:
 
     def _renew(self, link: Link, asked_at: float) -> None:
         link.heard = self._clock()
+        self.may_run()
         ttl = min(self._settings.lease_ttl, self._lease())
         if ttl > 0:
             link.send({"op": "lease", "at": asked_at, "ttl": ttl})
@@ -259,7 +268,10 @@ class SparkEngine:
         if self._closing:
             return
         _log.warning("Slot %d is gone: %s; %d tasks were on it", link.slot, reason, len(lost))
-        self._log_stack(link)
+        if link.leased:
+            self._log_stack(link)
+        else:  # not its fault
+            _log.info("Slot %d had no lease: this worker's place in its group was not confirmed", link.slot)
         self._await_missing()
         self._listener.slots_changed()
         for task in lost:
@@ -288,6 +300,7 @@ class SparkEngine:
         ttl = self._settings.lease_ttl
         while True:
             await asyncio.sleep(ttl / 3)
+            self.may_run()
             now = self._clock()
             for link in list(self._roster.links.values()):
                 if now - link.heard > ttl * 4 / 3:

@@ -114,6 +114,15 @@ class Fleet:
         else:
             self._board.notice("INFO", f"{task} is not stuck any more", task)
 
+    def lease_changed(self, held: bool) -> None:
+        """Connectors whose tasks had to wait for the lease go on."""
+        if held:
+            waited = sum(loop.lease_is_back() for loop in self._loops.values())
+            if waited:
+                log.info("This worker's place in its group is confirmed; %d connectors go on", waited)
+        elif self._loops:
+            log.warning("This worker's place in its group is not confirmed; its tasks wait until it is")
+
     def slots_changed(self) -> None:
         """Nothing to do: tasks that wait for a slot are the engine's."""
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from runtime.api.errors import ConfigError
 from runtime.herder.board import Board
-from runtime.herder.tasks import Tasks
+from runtime.herder.tasks import Tasks, UnleasedError
 from runtime.host.port import HOST_DIED, ConnectorInfo, HostError, PluginHost, UnknownPluginError
 from runtime.kafka.errors import KafkaProblem
 from runtime.storage.configs import ConfigStore, StoredConnector
@@ -62,13 +62,20 @@ class ConnectorLoop:
         self._info: ConnectorInfo | None = None
         self._applied: Mapping[str, str] | None = None
         self._wake, self._idle = asyncio.Event(), asyncio.Event()
-        self._closing = self.gone = False
+        self._closing = self.gone = self._unleased = False
         self._runner = asyncio.create_task(self._run(), name=f"connector {name}")
 
     def wake(self) -> None:
         """Look again: something has changed."""
         self._idle.clear()
         self._wake.set()
+
+    def lease_is_back(self) -> bool:
+        """Tasks may be started again; whether some have waited for it."""
+        waited, self._unleased = self._unleased, False
+        if waited:
+            self.wake()
+        return waited
 
     def restart(self, connector: bool, tasks: set[int]) -> None:
         """Restart the instance, these tasks, or both."""
@@ -118,6 +125,10 @@ class ConnectorLoop:
             try:
                 await self._step(wishes)
                 delay = RETRY_FIRST
+            except UnleasedError:
+                self._wishes.add(wishes)
+                self._unleased = True  # lease_is_back() wakes; asking for it again and again would be a storm
+                continue
             except Exception as e:
                 self._wishes.add(wishes)
                 unexpected = not isinstance(e, _EXPECTED)

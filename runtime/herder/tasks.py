@@ -48,6 +48,10 @@ class Running:
     failed: bool = False
 
 
+class UnleasedError(Exception):
+    """No task may be started while the worker's place in its group is not confirmed."""
+
+
 class Tasks:
     """The tasks of one connector. Event loop only; its connector's loop is the only caller of run and stop_all."""
 
@@ -120,6 +124,8 @@ class Tasks:
         return running is not None and (running.config != config or running.connector_config != stored.config)
 
     async def _start(self, orders: list[Order], paused: bool) -> None:
+        if not self._parts.engine.may_run():
+            raise UnleasedError
         source = orders[0].info.type == "source"
         offsets = await self._offsets() if source else []
         if not source:

@@ -20,6 +20,7 @@ class Recorder:
     topics: list[tuple[TaskId, int, str]] = field(default_factory=list)
     lost: list[tuple[TaskId, int, str | None, str]] = field(default_factory=list)
     stuck: list[tuple[TaskId, int, str]] = field(default_factory=list)
+    leases: list[bool] = field(default_factory=list)
     lines: list[tuple[str, str, str, str]] = field(default_factory=list)
 
     def task_state(self, task: TaskId, epoch: int, state: State, trace: str | None) -> None:
@@ -36,6 +37,9 @@ class Recorder:
 
     async def task_offsets(self, task: TaskId, records: Sequence[tuple[bytes, bytes | None]]) -> None:
         pass
+
+    def lease_changed(self, held: bool) -> None:
+        self.leases.append(held)
 
     def slots_changed(self) -> None:
         pass
