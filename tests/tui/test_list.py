@@ -71,12 +71,17 @@ async def test_columns_by_width(cluster: Cluster) -> None:
 
 
 async def test_beside_the_list_when_broad_instead_of_it_when_not(cluster: Cluster) -> None:
+    cluster.source()
     name = cluster.source()
     async with console(cluster.url, 200, 50) as seen:
         await seen.go(name)
         await seen.press("enter")
         await seen.sees("overview", "NAME")
         assert seen.home.board.display
+        await seen.pilot.resize_terminal(80, 24)
+        await seen.until(lambda: "NAME" not in seen.text)
+        await seen.pilot.resize_terminal(200, 50)
+        await seen.until(lambda: seen.lines[1].lstrip()[:1] in "✗○●‖■" and seen.lines[1].endswith("connectors"))
         await seen.pilot.resize_terminal(80, 24)
         await seen.until(lambda: "NAME" not in seen.text)
         await seen.press("3")

@@ -253,7 +253,7 @@ class Home(Screen[None]):
         if action == "failure":
             return any(one.overall == "FAILED" for one in self.snapshot.connectors.values())
         if action == "undo":
-            return self.is_detail and self.view.name_shown in self.view.offsets.undo_plans
+            return self.is_detail and self.view.name_shown in self.view.offsets.undone_by
         if action in ("turn", "page"):
             return self.is_detail
         if action == "switch":

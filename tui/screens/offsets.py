@@ -15,7 +15,7 @@ from textual.widgets import Static, TextArea
 
 from tui.editor import draft, partitions
 from tui.editor.apply import Applied, NotApplied, Plan
-from tui.editor.changes import inverse
+from tui.editor.changes import Change, changes, inverse
 from tui.editor.draft import Draft
 from tui.model import Connector, Offset
 from tui.screens import wording
@@ -104,8 +104,7 @@ class OffsetsPane(Vertical):
         self.connector: Connector | None = None
         self.offsets: tuple[Offset, ...] | None = None
         self.drafts: dict[str, Draft] = {}
-        self.made: dict[str, Applied] = {}
-        self.undo_plans: dict[str, Plan] = {}
+        self.undone_by: dict[str, list[Change]] = {}
         self._want_edit = ""  # "edit" or "undo" as soon as the offsets are there
         self._timer: Timer | None = None
 
@@ -210,13 +209,13 @@ class OffsetsPane(Vertical):
         """The last change of this session, backwards, as a text to look at and apply."""
         if self.connector is None:
             return
-        plan = self.undo_plans.get(self.name_shown)
-        if plan is None:
+        back = self.undone_by.get(self.name_shown)
+        if back is None:
             self.post_message(self.Said("nothing to undo: no offsets of it were changed in this session", "info"))
         elif self.offsets is None:
             self._want_edit = "undo"
         else:
-            self.open(draft.of_changes(self.connector, self.offsets, inverse(plan.changes)))
+            self.open(draft.of_changes(self.connector, self.offsets, back))
 
     def open(self, one: Draft) -> None:
         self.drafts[self.name_shown] = one
@@ -296,7 +295,8 @@ class OffsetsPane(Vertical):
 
     def applied(self, plan: Plan, done: Applied) -> None:
         self.drafts.pop(plan.name, None)
-        self.undo_plans[plan.name] = plan
+        made = [Offset(change.partition, change.after) for change in plan.changes]
+        self.undone_by[plan.name] = inverse(changes(done.before, made))
         if plan.name != self.name_shown:
             return
         self.editor.read_only = False

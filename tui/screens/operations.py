@@ -13,6 +13,7 @@ from tui.model import Connector
 from tui.snapshot import Snapshot
 
 TIME_LIMIT = 60.0  # seconds from acceptance to the state being seen
+RESTARTING = 1.0  # seconds in which the state seen may be the one from before a restart
 SETTLING = 2.0  # a failure seen earlier than this may be the old one
 
 
@@ -132,6 +133,8 @@ class Operations:
         now, heard = self._clock(), snapshot.link.heard_at or 0.0
         seen = snapshot.connectors.get(operation.target)
         waited = now - operation.accepted_at
+        if operation.verb == "restart" and waited < RESTARTING:
+            return
         if heard >= operation.accepted_at and reached(seen, operation.goal):
             self._end(operation, Phase.OBSERVED, f"observed: {described(seen)} after {waited:.1f} s")
         elif seen is not None and operation.goal == "RUNNING" and seen.overall == "FAILED" and waited > SETTLING:

@@ -19,22 +19,29 @@ from tui.widgets import states
 from tui.widgets.text import counted, visible
 
 
+NOTHING = Content("")
+
+
 class Bar(Widget):
-    """A line that shows a `Content`; drawn again only when that is another one."""
+    """A line with a left and a right end; drawn again only when it is another one."""
 
     DEFAULT_CSS = "Bar { height: 1; width: 1fr; }"
 
     def __init__(self, id: str | None = None) -> None:
         super().__init__(id=id)
-        self.content = Content("")
+        self.content, self.end = NOTHING, NOTHING
 
-    def put(self, content: Content) -> None:
-        if content != self.content or content.spans != self.content.spans:
-            self.content = content
+    def put(self, content: Content, end: Content = NOTHING) -> None:
+        if not (_same(content, self.content) and _same(end, self.end)):
+            self.content, self.end = content, end
             self.refresh()
 
     def render(self) -> Content:
-        return self.content
+        return joined(self.content, self.end, self.content_size.width) if self.end else self.content
+
+
+def _same(one: Content, other: Content) -> bool:
+    return one.plain == other.plain and one.spans == other.spans
 
 
 def joined(left: Content, right: Content, width: int) -> Content:
@@ -62,9 +69,6 @@ class TitleBar(Bar):
         self.link, self.now, self.version = link, now, version or self.version
         self.draw()
 
-    def on_resize(self) -> None:
-        self.draw()
-
     def draw(self) -> None:
         accent = "bold" if self.profile.production else "bold $accent"
         parts: list[str | Content | tuple[str, str]] = [("headrace", accent), "  ", visible(self.profile.label)]
@@ -74,7 +78,7 @@ class TitleBar(Bar):
             parts.append("  PRODUCTION")
         if self.profile.read_only:
             parts.append(("  READ-ONLY", "bold" if self.profile.production else "bold $warning"))
-        self.put(joined(Content.assemble(*parts), self.freshness(), self.size.width))
+        self.put(Content.assemble(*parts), self.freshness())
 
     def freshness(self) -> Content:
         """Short here; the trouble itself stands in the counters' line."""
@@ -112,10 +116,9 @@ class Counters(Bar):
                 parts += [(f"{states.glyph(state)} {counts[state]:,} {state.lower()}", f"bold {ink}"), "   "]
         if not parts:
             parts.append(("no connectors yet", "$text-muted"))
-        left = Content.assemble(*parts)
         words = f"{shown:,} of {counted(total, 'connector')} by /{visible(filter_text)}" if filter_text else ""
-        right = Content.assemble((words or (counted(total, "connector") if total else ""), "$text-muted"))
-        self.put(joined(left, right, self.size.width))
+        right = words or (counted(total, "connector") if total else "")
+        self.put(Content.assemble(*parts), Content.assemble((right, "$text-muted")))
 
 
 class Status(Bar):
@@ -152,7 +155,7 @@ class KeyBar(Bar):
 
     def draw(self) -> None:
         if self.screen.is_current:
-            self.put(self.line(self._useful(), self.size.width))
+            self.put(self.line(self._useful(), self.content_size.width))
 
     def _useful(self) -> list[ActiveBinding]:
         """Those that do something now: not eaten by a text field, and not idle in the screen's own opinion."""
