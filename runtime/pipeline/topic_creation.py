@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from runtime.api.errors import ConnectError
-from runtime.pipeline.java_regex import java_regex
+from runtime.api.java_regex import java_regex
 
 if TYPE_CHECKING:
     from confluent_kafka import KafkaError
