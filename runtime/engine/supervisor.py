@@ -268,10 +268,10 @@ class SparkEngine:
         if self._closing:
             return
         _log.warning("Slot %d is gone: %s; %d tasks were on it", link.slot, reason, len(lost))
-        if link.leased:
+        if self.may_run():
             self._log_stack(link)
         else:  # not its fault
-            _log.info("Slot %d had no lease: this worker's place in its group was not confirmed", link.slot)
+            _log.info("Slot %d had no lease any more: this worker's place in its group is not confirmed", link.slot)
         self._await_missing()
         self._listener.slots_changed()
         for task in lost:

@@ -1,0 +1,24 @@
+"""A minute of kills at random: all is restored by itself, every line arrives, no process is left behind."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+
+from tests.soak.kills import soak
+from tests.soak.rig import VICTIMS
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(400)
+def test_a_minute_of_kills(tmp_path: Path) -> None:
+    seed = random.randrange(1_000_000)
+    print(f"\nseed {seed}")
+    account = soak(tmp_path, 60, seed)
+    print(account.table())
+    assert account.missing == 0
+    assert account.failed == []
+    assert account.orphans == []
+    assert account.kills.total() >= len(VICTIMS)
