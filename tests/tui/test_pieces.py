@@ -8,17 +8,21 @@ from typing import Any
 
 import pytest
 from textual import events
+from textual.binding import Binding
 
 from tests.tui.console import Console, console
 from tui import model
 from tui.client import Call
+from tui.commands.offsets import PatchOffsets
 from tui.model import Connector
 from tui.screens import traces
+from tui.screens.actions import ACTIONS
 from tui.screens.completion import complete, hint
 from tui.screens.connector import is_secret
 from tui.screens.filtering import matcher
+from tui.screens.home import Home
 from tui.screens.operations import Operations, Phase, as_curl
-from tui.snapshot import Diff, Link, LinkState, Snapshot
+from tui.snapshot import Diff, Link, LinkState, Notice, Snapshot
 from tui.widgets.columns import Column, arrange
 from tui.widgets.text import fit, span, visible
 
@@ -122,6 +126,44 @@ async def test_themes_and_palette() -> None:
         await seen.sees("theme headrace-mono")
         await seen.press("enter")
         await seen.until(lambda: seen.app.theme == "headrace-mono")
+
+
+async def test_what_the_worker_says_is_seen() -> None:
+    async with console(NOBODY) as seen:
+        await alone(seen)
+        tell(seen, connector("one"))
+        await seen.go("one")
+        seen.home.noticed(Notice(1.0, "ERROR", "task 0 is [red]STUCK[/]\nfor 30 s", "one", 0))
+        await seen.sees("✗ one task 0: task 0 is [red]STUCK[/] for 30 s")
+        await seen.press("enter")
+        await seen.sees("the worker says", "error task 0: task 0 is [red]STUCK[/]␊for 30 s")
+
+
+async def test_quitting_asks_for_text_that_would_be_lost() -> None:
+    async with console(NOBODY) as seen:
+        await alone(seen)
+        one = connector("one", "STOPPED", ())
+        tell(seen, one)
+        await seen.go("one")
+        await seen.press("enter", "5")
+        pane = seen.home.view.offsets
+        pane.loaded("one", (model.Offset({"kafka_topic": "t", "kafka_partition": 0}, {"kafka_offset": 7}),))
+        await seen.press("e", "backspace", "3")
+        await seen.until(lambda: pane.has_unsaved)
+        await seen.press("ctrl+q")
+        await seen.sees("quit?", "edited offsets not applied: one")
+        await seen.confirm("n")
+        assert seen.app.is_running
+        seen.home.view.offsets.drafts.clear()
+        await seen.press("ctrl+q")
+        await seen.until(lambda: not seen.app.is_running)
+
+
+def test_keys_are_those_of_the_commands() -> None:
+    bound = {binding.action: binding.key for binding in Home.BINDINGS if isinstance(binding, Binding)}
+    for name, action in ACTIONS.items():
+        assert bound[f"act('{name}')"] == action.command.key
+    assert bound["edit"] == PatchOffsets.key
 
 
 def test_filter() -> None:

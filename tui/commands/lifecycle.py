@@ -107,7 +107,7 @@ class RestartTask(Change):
 class Delete(_EachConnector):
     """Delete connectors. Their committed offsets stay, unless --with-offsets resets them first."""
 
-    verb, key, done = "delete connector", "d", "deleted"
+    verb, key, done = "delete connector", "D", "deleted"
     danger = Danger.NAME
 
     with_offsets = flag("--with-offsets", help="stop it and reset its offsets before")

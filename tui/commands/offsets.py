@@ -19,7 +19,7 @@ Json = Any
 class PatchOffsets(Change):
     """Set committed offsets of a stopped connector; `null` as an offset resets that partition."""
 
-    verb, key = "patch offsets", "o"
+    verb, key = "patch offsets", "e"
     danger = Danger.ASK
 
     name = word("NAME")

@@ -17,7 +17,6 @@ class Action:
     """`goal` is the state that ends it; `doing` stands in the row meanwhile; `effect` is what the dialog says."""
 
     name: str
-    key: str
     command: type[Stop | Pause | Resume | Restart | Delete]
     goal: str
     doing: str
@@ -55,13 +54,12 @@ class Action:
 ACTIONS = {
     action.name: action
     for action in (
-        Action("stop", "s", Stop, "STOPPED", "stopping", "Its tasks end; offsets stay, and may be edited then."),
-        Action("pause", "p", Pause, "PAUSED", "pausing", "Its tasks stay, but move no records."),
-        Action("resume", "r", Resume, "RUNNING", "resuming", ""),
-        Action("restart", "R", Restart, "RUNNING", "restarting", "The connector and its tasks start anew."),
+        Action("stop", Stop, "STOPPED", "stopping", "Its tasks end; offsets stay, and may be edited then."),
+        Action("pause", Pause, "PAUSED", "pausing", "Its tasks stay, but move no records."),
+        Action("resume", Resume, "RUNNING", "resuming", ""),
+        Action("restart", Restart, "RUNNING", "restarting", "The connector and its tasks start anew."),
         Action(
             "delete",
-            "D",
             Delete,
             "DELETED",
             "deleting",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from textual.app import ComposeResult
 from textual.containers import Vertical
@@ -51,8 +51,9 @@ class ConnectorView(Vertical):
             super().__init__()
             self.page = page
 
-    def __init__(self, id: str | None = None) -> None:
+    def __init__(self, notices: Mapping[str, Sequence[str]], id: str | None = None) -> None:
         super().__init__(id=id)
+        self.notices = notices  # what the worker said of each connector, the newest last
         self.name_shown: str | None = None
         self.connector: Connector | None = None
         self.stale = False
@@ -115,7 +116,7 @@ class ConnectorView(Vertical):
         if one is None:
             return
         if self.page == "overview":
-            self.query_one("#overview", Pager).put(overview(one), top=top)
+            self.query_one("#overview", Pager).put(overview(one, self.notices.get(one.name, ())), top=top)
         elif self.page == "config":
             self.query_one("#config", Pager).put(config(one), top=top)
         elif self.page == "trace":
@@ -177,7 +178,7 @@ def _task_cells(task: Task) -> Mapping[str, Cell]:
     }
 
 
-def overview(one: Connector) -> Content:
+def overview(one: Connector, notices: Sequence[str] = ()) -> Content:
     """What is asked first: is it well, where does it run, what does it move."""
     parts: list[str | Content | tuple[str, str]] = []
 
@@ -199,6 +200,9 @@ def overview(one: Connector) -> Content:
     for heading, why in traces.causes(one):
         parts.append((f"\nwhy {heading} failed (t: all of it)\n", "bold $accent"))
         parts += [(f"{line}\n", "$error") for line in why]
+    if notices:
+        parts.append(("\nthe worker says\n", "bold $accent"))
+        parts += [f"{visible(text)}\n" for text in notices[::-1]]
     return Content.assemble(*parts)
 
 

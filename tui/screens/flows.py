@@ -37,7 +37,7 @@ class Flows:
         self.work = Work(self.cluster, home.operations, home.say)
 
     def new_view(self) -> ConnectorView:
-        return ConnectorView()
+        return ConnectorView(self.home.notices)
 
     async def read_version(self) -> str:
         """Of the worker; it may be another one after each reconnection. The title can do without."""

@@ -20,7 +20,7 @@ from tui.profiles import Profile
 from tui.screens.board import Board
 from tui.screens.operations import Operation, Operations, Phase
 from tui.screens.pages import PAGES
-from tui.snapshot import Diff, LinkState, Snapshot
+from tui.snapshot import Diff, LinkState, Notice, Snapshot
 from tui.widgets.bars import Counters, KeyBar, Status, TitleBar
 from tui.widgets.grid import Grid
 from tui.widgets.prompt import Prompt
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 BROAD = 140  # columns from which list and page stand side by side
 OFFSETS_EVERY = 3.0  # seconds between looks at offsets that are on the screen
 SAID_FOR = 15.0  # seconds that good news stay; bad news stay until the next
+NOTICES_KEPT = 10  # of each connector
+NOTICE_KINDS = {"WARN": "warn", "WARNING": "warn", "ERROR": "bad"}
 KINDS = {Phase.OBSERVED: "good", Phase.FAILED: "bad", Phase.TIMED_OUT: "warn"}
 
 
@@ -86,6 +88,7 @@ class Home(Screen[None]):
         self.snapshot = Snapshot()
         self.filter_text = ""
         self.operations = Operations(time.time, self._operation_changed)
+        self.notices: dict[str, list[str]] = {}
         self.flows: Flows | None = None
         self._view: ConnectorView | None = None
         self._interrupted = 0.0
@@ -118,6 +121,7 @@ class Home(Screen[None]):
         self._view = self.flows.new_view()
         await self.query_one("#body").mount(self._view)
         self.flows.cluster.store.subscribe(self.heard)
+        self.flows.cluster.store.on_notice(self.noticed)
         self.do(self.flows.cluster.store.run())
         self.set_interval(1.0, self.tick)
 
@@ -147,6 +151,18 @@ class Home(Screen[None]):
             self.do(self.read_version())
         self.operations.observe(snapshot)
         self.draw()
+
+    def noticed(self, notice: Notice) -> None:
+        """What our worker says beside states; warnings and errors are worth the status line."""
+        task = "" if notice.task is None else f" task {notice.task}"
+        text = f"{notice.connector}{task}: {notice.message}".removeprefix(": ")
+        said = self.notices.setdefault(notice.connector, [])
+        said.append(f"{time.strftime('%H:%M:%S')} {notice.level.lower()}{task}: {notice.message}")
+        del said[:-NOTICES_KEPT]
+        if notice.level.upper() in NOTICE_KINDS:
+            self.say(" ".join(text.split()), NOTICE_KINDS[notice.level.upper()])
+        if self._view is not None and self._view.name_shown == notice.connector:
+            self._view.draw()
 
     async def read_version(self) -> None:
         if self.flows is not None:

@@ -18,7 +18,6 @@ from tui.snapshot import Link, LinkState
 from tui.widgets import states
 from tui.widgets.text import counted, visible
 
-
 NOTHING = Content("")
 
 
