@@ -1,0 +1,202 @@
+"""A distributed cluster's offsets, without a worker: its offset topic, and the consumer groups of its sinks."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from runtime.kafka import kafka_python
+from runtime.kafka.clients import client_config
+from runtime.kafka.errors import BrokerUnavailable, KafkaProblem
+from runtime.kafka.kafka_python import TopicPartition
+from runtime.offsets_tool.errors import BadInput, ToolError
+
+Take = Callable[[bytes | None, bytes | None, tuple[int, int]], None]
+
+_TIMEOUT = 30.0
+_BATCH = 10_000
+_ENDED = ("Empty", "Dead")
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """A Connect cluster as its workers' file names it. Every call raises ToolError when Kafka refuses or is away."""
+
+    group_id: str
+    configs: str  # topics
+    offsets: str
+    settings: Mapping[str, Any]  # librdkafka's
+
+    def holder(self) -> str | None:
+        """Who runs a worker of this cluster, ours or Java's; None when nobody does."""
+        groups = self._ask(kafka_python.list_groups()) or []
+        found = [g for g in groups if g.group == self.group_id and g.protocol_type == "connect"]
+        if not found or found[0].state in _ENDED:
+            return None
+        group = self._ask(kafka_python.describe(self.group_id))
+        members = group.members if group else ()
+        return ", ".join(f"{m.client_id} on {m.host.lstrip('/')}" for m in members) or f"group {self.group_id}"
+
+    def read(self, topic: str, take: Take) -> None:
+        """Every committed record of a topic, partition by partition in order."""
+        from confluent_kafka import Consumer, KafkaException
+
+        consumer = Consumer({**self.settings, **_READING, "group.id": "headrace-offsets"})
+        try:
+            left = _assign(consumer, topic)
+            deadline = time.monotonic() + _TIMEOUT
+            while left:
+                messages = consumer.consume(_BATCH, 1.0)
+                for message in messages:
+                    error = message.error()
+                    if error is None:
+                        take(message.key(), message.value(), (message.timestamp()[1], message.offset() or 0))
+                    elif error.name() == "_PARTITION_EOF":
+                        left.discard(message.partition())
+                    elif not error.retriable():
+                        raise ToolError(f"topic {topic} cannot be read: {error.str()}")
+                deadline = time.monotonic() + _TIMEOUT if messages else deadline
+                if time.monotonic() > deadline:
+                    raise ToolError(f"topic {topic}: Kafka does not answer any more")
+        except KafkaException as e:
+            raise ToolError(f"topic {topic} cannot be read: {e.args[0].str()}") from None
+        finally:
+            consumer.close()
+
+    def sinks(self) -> dict[str, str]:
+        """Sinks of the config topic with their consumer groups. (What names topics to read from is a sink.)"""
+        found: dict[str, dict[str, Any] | None] = {}
+
+        def take(key: bytes | None, value: bytes | None, age: tuple[int, int]) -> None:
+            if key is not None and key.startswith(b"connector-"):
+                found[key.decode(errors="replace").removeprefix("connector-")] = _properties(value)
+
+        self.read(self.configs, take)
+        return {
+            name: config.get("consumer.override.group.id") or f"connect-{name}"
+            for name, config in found.items()
+            if config is not None and ("topics" in config or "topics.regex" in config)
+        }
+
+    def committed(self, group: str) -> dict[TopicPartition, int]:
+        return self._ask(kafka_python.committed(group), group) or {}
+
+    def write(
+        self, records: Iterator[tuple[bytes, bytes | None]], groups: Mapping[str, Mapping[TopicPartition, int]]
+    ) -> int:
+        """All records and all groups' offsets in one transaction; how many records that were."""
+        from confluent_kafka import KafkaException
+
+        producer = self._producer()
+        try:
+            producer.init_transactions(_TIMEOUT)
+            producer.begin_transaction()
+            count = sum(self._produce(producer, record) for record in records)
+            for group, offsets in groups.items():
+                self._commit_in(producer, group, offsets)
+            producer.commit_transaction(_TIMEOUT)
+        except KafkaException as e:
+            self._abort(producer)
+            raise ToolError(f"nothing was imported: {e.args[0].str()}") from None
+        return count
+
+    def remove(self, group: str, partitions: Sequence[TopicPartition]) -> None:
+        """Remove committed offsets; may be repeated."""
+        self._ask(kafka_python.delete_offsets(group, partitions), group)
+
+    def _producer(self) -> Any:
+        from confluent_kafka import Producer
+
+        return Producer(
+            {
+                **self.settings,
+                "transactional.id": f"headrace-offsets-{self.group_id}",
+                "transaction.timeout.ms": 30_000,
+                "partitioner": "murmur2_random",
+                "queue.buffering.max.messages": 200_000,
+                "linger.ms": 20,
+                "log_level": 2,
+            }
+        )
+
+    def _produce(self, producer: Any, record: tuple[bytes, bytes | None]) -> int:
+        key, value = record
+        while True:
+            try:
+                producer.produce(self.offsets, value, key)
+                return 1
+            except BufferError:
+                producer.poll(0.1)
+
+    def _commit_in(self, producer: Any, group: str, offsets: Mapping[TopicPartition, int]) -> None:
+        from confluent_kafka import Consumer
+        from confluent_kafka import TopicPartition as At
+
+        consumer = Consumer({**self.settings, "group.id": group, "log_level": 2})  # for the group's metadata only
+        try:
+            wanted = [At(topic, number, offset) for (topic, number), offset in offsets.items()]
+            producer.send_offsets_to_transaction(wanted, consumer.consumer_group_metadata(), _TIMEOUT)
+        finally:
+            consumer.close()
+
+    def _abort(self, producer: Any) -> None:
+        from confluent_kafka import KafkaException
+
+        try:
+            producer.abort_transaction(_TIMEOUT)
+        except KafkaException:
+            producer.purge()  # the coordinator aborts it when its time is up
+
+    def _ask(self, request: Callable[[Any], Any], group: str = "") -> Any:
+        try:
+            return kafka_python.ask(self.settings, group or self.group_id, request, _TIMEOUT)
+        except BrokerUnavailable as e:
+            raise ToolError(f"{e} (bootstrap.servers={self.settings['bootstrap.servers']})") from None
+        except KafkaProblem as e:
+            raise ToolError(str(e)) from None
+
+
+def cluster(properties: Mapping[str, str]) -> Cluster:
+    """From a worker's file, with its security settings; BadInput names what is missing."""
+    needed = ("group.id", "config.storage.topic", "offset.storage.topic", "bootstrap.servers")
+    missing = [key for key in needed if not properties.get(key)]
+    if missing:
+        raise BadInput(f"the worker's file lacks {', '.join(missing)}")
+    settings = client_config(properties, "admin", client_id="headrace-offsets").settings
+    return Cluster(
+        properties["group.id"], properties["config.storage.topic"], properties["offset.storage.topic"], settings
+    )
+
+
+_READING = {
+    "enable.auto.commit": False,
+    "enable.partition.eof": True,
+    "auto.offset.reset": "earliest",
+    "isolation.level": "read_committed",
+    "fetch.wait.max.ms": 10,
+    "queued.max.messages.kbytes": 16_384,
+    "queued.min.messages": 100_000,
+    "log_level": 2,
+}
+
+
+def _assign(consumer: Any, topic: str) -> set[int]:
+    from confluent_kafka import TopicPartition as At
+
+    found = consumer.list_topics(topic, timeout=_TIMEOUT).topics[topic]
+    if found.error is not None:
+        raise ToolError(f"topic {topic} cannot be read: {found.error.str()}")
+    consumer.assign([At(topic, p, 0) for p in found.partitions])
+    return set(found.partitions)
+
+
+def _properties(value: bytes | None) -> dict[str, Any] | None:
+    try:
+        found = json.loads(value or b"null")
+    except ValueError:
+        return None
+    properties = found.get("properties") if isinstance(found, dict) else None
+    return properties if isinstance(properties, dict) else None

@@ -1,0 +1,99 @@
+"""Between the bytes of an offset record and its parts, as the worker's offset converters have them.
+
+Since Connect 3.0 that is JSON without schemas; `internal.key.converter` and `internal.value.converter` of older files
+may ask for JSON with schemas.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from runtime.kafka.formats import compact, java_ordered, offset_key
+from runtime.offsets_tool.errors import BadInput
+
+_JSON_CONVERTER = "org.apache.kafka.connect.json.JsonConverter"
+_LONG_NUMBER = re.compile(rb"\d{18}")  # orjson rounds integers beyond 64 bits
+
+
+class Malformed(Exception):
+    """A record that no Connect worker would have written."""
+
+
+@dataclass(frozen=True, slots=True)
+class Codec:
+    """Whether keys and values are wrapped in `{"schema":…,"payload":…}` when they are written; reading takes both."""
+
+    key_schema: bool = False
+    value_schema: bool = False
+
+    def key(self, data: bytes) -> tuple[str, bytes]:
+        """Connector, and partition in canonical JSON (equal for equal partitions). Malformed."""
+        parsed = _payload(_parse(data))
+        if not isinstance(parsed, list) or len(parsed) != 2 or not isinstance(parsed[0], str):
+            raise Malformed("the key is not a connector's name and a partition")
+        name, partition = parsed
+        if partition is not None and not isinstance(partition, dict):
+            raise Malformed("the partition is not a JSON object")
+        return name, canonical(partition)
+
+    def value(self, data: bytes) -> bytes:
+        """The offset as JSON, `null` for none. Malformed."""
+        parsed = _parse(data)
+        offset = _payload(parsed)
+        if offset is not None and not isinstance(offset, dict):
+            raise Malformed("the offset is not a JSON object")
+        return data if offset is parsed else compact(offset)
+
+    def make_key(self, connector: str, partition: Any) -> bytes:
+        key = offset_key(connector, partition)
+        return _wrapped(key) if self.key_schema else key
+
+    def make_value(self, offset: Mapping[str, Any]) -> bytes:
+        value = compact(java_ordered(offset))
+        return _wrapped(value) if self.value_schema else value
+
+
+def codec(properties: Mapping[str, str]) -> Codec:
+    """The codec of a worker's file; BadInput for converters this tool does not have."""
+    return Codec(_schemas(properties, "key"), _schemas(properties, "value"))
+
+
+def canonical(value: Any) -> bytes:
+    """JSON that is equal for equal values, whatever the order of their keys (but 1, 1.0 and true differ)."""
+    try:
+        found = orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
+        return bytes(memoryview(found))  # a copy: orjson's own holds on to a kilobyte and more
+    except TypeError:
+        return json.dumps(value, sort_keys=True, separators=(",", ":")).encode()
+
+
+def _schemas(properties: Mapping[str, str], which: str) -> bool:
+    prefix = f"internal.{which}.converter"
+    cls = properties.get(prefix, _JSON_CONVERTER)
+    if cls not in (_JSON_CONVERTER, "JsonConverter", "Json"):
+        raise BadInput(f"{prefix}={cls}: this tool reads offsets that are JSON ({_JSON_CONVERTER})")
+    default = "true" if prefix in properties else "false"
+    return properties.get(f"{prefix}.schemas.enable", default).strip().lower() == "true"
+
+
+def _parse(data: bytes) -> Any:
+    try:
+        if _LONG_NUMBER.search(data):
+            return json.loads(data)
+        return orjson.loads(data)
+    except (ValueError, RecursionError):
+        raise Malformed("not JSON") from None
+
+
+def _payload(parsed: Any) -> Any:
+    return parsed["payload"] if isinstance(parsed, dict) and parsed.keys() == {"schema", "payload"} else parsed
+
+
+def _wrapped(payload: bytes) -> bytes:
+    return b'{"schema":null,"payload":' + payload + b"}"

@@ -1,0 +1,252 @@
+"""`headrace offsets` (KIP-199) on real topics and files, of our workers and Java's."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support import plugins
+from tests.support.broker import KafkaBroker, unique
+from tests.support.connect import SINK, STRINGS, Connect
+from tests.support.workers import WorkerProcess, java_worker
+
+PLUGINS = str(Path(plugins.__path__[0]))
+OLD = [{"partition": {"filename": f"/f{i}"}, "offset": {"position": i}} for i in range(3)]
+
+
+@dataclass
+class Tool:
+    """The tool on a cluster that no worker runs on."""
+
+    config: Path
+
+    def run(self, *words: str, given: Any = None) -> tuple[int, str, str]:
+        text = None if given is None else json.dumps(given).encode()
+        command = [sys.executable, "-m", "runtime", "offsets", f"--config={self.config}", *words]
+        done = subprocess.run(command, input=text, capture_output=True, timeout=60)
+        return done.returncode, done.stdout.decode(), done.stderr.decode()
+
+    def export(self, *words: str) -> Any:
+        code, out, err = self.run("--export", *words)
+        assert code == 0, err
+        return json.loads(out)
+
+    def load(self, document: Any, *words: str) -> str:
+        code, out, err = self.run("--import", *words, given=document)
+        assert code == 0, err
+        return out
+
+
+@pytest.fixture
+def cluster(broker: KafkaBroker, tmp_path: Path) -> Tool:
+    """A distributed cluster's file and topics, with offsets of a connector `old`."""
+    group = unique("offline")
+    tool = Tool(tmp_path / "worker.properties")
+    lines = {"bootstrap.servers": broker.bootstrap, "group.id": group, "key.converter": "x", "value.converter": "x"}
+    for kind, partitions in (("config", 1), ("offset", 5), ("status", 1)):
+        lines[f"{kind}.storage.topic"] = broker.create_topic(f"{group}-{kind}", partitions, cleanup_policy="compact")
+    tool.config.write_text("".join(f"{k}={v}\n" for k, v in lines.items()))
+    tool.load({"old": OLD})
+    return tool
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Tool:
+    """A standalone worker's file."""
+    tool = Tool(tmp_path / "standalone.properties")
+    offsets = tmp_path / "connect.offsets"
+    tool.config.write_text(f"offset.storage.file.filename={offsets}\nlisteners=http://127.0.0.1:1\n")
+    tool.load({"old": OLD})
+    return tool
+
+
+@pytest.fixture(params=["cluster", "file"])
+def either(request: pytest.FixtureRequest) -> Tool:
+    tool: Tool = request.getfixturevalue(request.param)
+    return tool
+
+
+def test_only_the_latest_pairs_are_exported(either: Tool) -> None:
+    either.load({"old": [{**OLD[1], "offset": {"position": 7}}]})
+    assert _sorted(either.export()["old"]) == [OLD[0], {**OLD[1], "offset": {"position": 7}}, OLD[2]]
+
+
+def test_null_removes_and_others_are_left_unmodified(either: Tool) -> None:
+    either.load({"new": [{"partition": {"a": 1}, "offset": {"b": "c"}}]})
+    either.load({"old": [{**OLD[1], "offset": None}]})
+    found = either.export()
+    assert _sorted(found["old"]) == [OLD[0], OLD[2]]
+    assert found["new"] == [{"partition": {"a": 1}, "offset": {"b": "c"}}]
+
+
+def test_connectors_filters(either: Tool) -> None:
+    either.load({n: [{"partition": {"a": n}, "offset": {"b": 1}}] for n in ("x", "y")})
+    assert list(either.export("--connectors=x,y")) == ["x", "y"]
+    assert list(either.export("--connectors=old")) == ["old"]
+    changed = {"x": [{"partition": {"a": "x"}, "offset": None}], "y": [{"partition": {"a": "y"}, "offset": None}]}
+    either.load(changed, "--connectors=x")
+    assert sorted(either.export()) == ["old", "y"]
+
+
+def test_dry_run_shows_the_difference_and_changes_nothing(either: Tool) -> None:
+    before = either.export()
+    shown = either.load(
+        {"old": [{**OLD[0], "offset": {"position": 9}}, OLD[1], {**OLD[2], "offset": None}]}, "--dry-run"
+    )
+    assert shown.splitlines() == [
+        'change old {"filename":"/f0"} {"position":0} -> {"position":9}',
+        'remove old {"filename":"/f2"} {"position":2} -> null',
+    ]
+    assert either.export() == before
+
+
+def test_from_beginning_includes_what_was_overwritten(cluster: Tool) -> None:
+    cluster.load({"old": [{**OLD[0], "offset": {"position": 7}}]})
+    cluster.load({"old": [{**OLD[0], "offset": None}]})
+    entries = cluster.export("--from-beginning")["old"]
+    assert [e["offset"] for e in entries if e["partition"] == OLD[0]["partition"]] == [
+        {"position": 0}, {"position": 7}, None
+    ]  # fmt: skip
+
+
+def test_files_and_standard_streams(cluster: Tool, tmp_path: Path) -> None:
+    target = tmp_path / "offsets.json"
+    code, out, err = cluster.run("--export", str(target))
+    assert (code, out, err) == (0, "", f"3 offsets of 1 connectors written to {target}\n")
+    assert json.loads(target.read_text()) == cluster.export()
+    assert cluster.run("--import", str(target))[2] == "0 offsets changed\n"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        [],
+        ["--export", "--import"],
+        ["--nonsense"],
+        ["--import", "--from-beginning"],
+        ["--export", "--dry-run"],
+        ["--export", "--connectors="],
+    ],
+)
+def test_wrong_parameters_are_answered_with_usage_and_2(file: Tool, words: Sequence[str]) -> None:
+    code, out, err = file.run(*words, given={})
+    assert (code, out) == (2, "")
+    assert "headrace offsets" in err
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"",
+        b"[]",
+        b'{"c":{}}',
+        b'{"c":[{"partition":{}}]}',
+        b'{"c":[{"partition":1,"offset":{}}]}',
+        b'{"c":[{"partition":{"a":1e999},"offset":{}}]}',
+        b'{"c":[{"partition":{"a":99999999999999999999},"offset":{}}]}',
+        b'{"c":[{"partition":{"a":NaN},"offset":{}}]}',
+        b'{"c":[],"c":[]}',
+    ],
+)
+def test_an_import_is_validated_whole(file: Tool, tmp_path: Path, text: bytes) -> None:
+    before = file.export()
+    (tmp_path / "bad.json").write_bytes(text)
+    code, _, err = file.run("--import", str(tmp_path / "bad.json"))
+    assert (code, err.count("\n")) == (2, 1)
+    assert file.export() == before
+
+
+def test_offset_converters_of_the_properties_are_honoured(file: Tool) -> None:
+    before = file.export()
+    converter = "org.apache.kafka.connect.json.JsonConverter"
+    with file.config.open("a") as config:
+        config.write(f"internal.key.converter={converter}\ninternal.value.converter={converter}\n")
+    assert file.export() == before
+    file.load({"n": [{"partition": {"a": 1}, "offset": {"b": 2}}]})
+    assert file.export()["n"] == [{"partition": {"a": 1}, "offset": {"b": 2}}]
+    with file.config.open("a") as config:
+        config.write("internal.key.converter=com.example.Avro\n")
+    assert file.run("--export")[0] == 2
+
+
+def test_it_refuses_while_our_worker_is_alive_unless_forced(worker: Callable[..., WorkerProcess]) -> None:
+    process = worker({"plugin.path": PLUGINS})
+    connect = Connect(process)
+    connect.create("c", _counting("t"), initial_state="STOPPED")
+    connect.alter("c", ({"counter": "t"}, {"n": 3}))
+    tool = Tool(Path(process._command[-1]))
+    code, _, err = tool.run("--export")
+    assert code == 1
+    assert "a worker is running" in err
+    assert tool.export("--force") == {"c": [{"partition": {"counter": "t"}, "offset": {"n": 3}}]}
+    process.stop()
+    tool.load({"c": [{"partition": {"counter": "t"}, "offset": {"n": 5}}]})
+    process.start()
+    assert connect.offsets("c") == [{"partition": {"counter": "t"}, "offset": {"n": 5}}]
+
+
+def test_sinks_go_along_in_kip_875s_shape(worker: Callable[..., WorkerProcess], broker: KafkaBroker) -> None:
+    process, name = worker(), unique("snk")
+    connect, topic = Connect(process), broker.create_topic(partitions=2)
+    at = [{"kafka_partition": p, "kafka_topic": topic} for p in (0, 1)]
+    connect.create(name, {"connector.class": SINK, "file": "x", "topics": topic, **STRINGS}, initial_state="STOPPED")
+    connect.alter(name, (at[0], {"kafka_offset": 3}), (at[1], {"kafka_offset": 4}))
+    process.stop()
+    tool = Tool(Path(process._command[-1]))
+    exported = tool.export()
+    assert exported[name] == [{"partition": at[p], "offset": {"kafka_offset": 3 + p}} for p in (0, 1)]
+    tool.load({name: [{"partition": at[0], "offset": {"kafka_offset": 9}}, {"partition": at[1], "offset": None}]})
+    assert tool.export()[name] == [{"partition": at[0], "offset": {"kafka_offset": 9}}]
+
+
+def test_a_java_worker_goes_on_from_what_was_imported(cluster: Tool, broker: KafkaBroker, tmp_path: Path) -> None:
+    process = java_worker(tmp_path / "java", broker.bootstrap, {})
+    tool = Tool(Path(process._command[-1]))
+    for kind in ("config", "offset"):
+        broker.create_topic(process.properties[f"{kind}.storage.topic"], cleanup_policy="compact")
+    tool.load(cluster.export())
+    process.start()
+    try:
+        config = {"connector.class": "FileStreamSource", "file": "/f0", "topic": "t", **STRINGS}
+        Connect(process).create("old", config, initial_state="STOPPED")
+        assert _sorted(Connect(process).offsets("old")) == OLD
+        assert tool.run("--export")[0] == 1
+    finally:
+        process.stop()
+    assert _sorted(tool.export()["old"]) == OLD
+
+
+def test_killed_in_the_middle_of_an_import_nothing_is_changed(cluster: Tool, tmp_path: Path) -> None:
+    before = _sorted(cluster.export()["old"])
+    many = [{"partition": {"filename": f"/n{i}"}, "offset": {"position": i}} for i in range(50_000)]
+    (tmp_path / "many.json").write_text(json.dumps({"old": many}))
+    script = (
+        "import os, signal, sys\nfrom runtime.offsets_tool import cli\n"
+        "from runtime.offsets_tool.cluster import Cluster\n"
+        "make, sent = Cluster._produce, iter(range(30_000))\n"
+        "def produce(self, producer, record):\n"
+        "    if next(sent, None) is None: producer.flush(10); os.kill(os.getpid(), signal.SIGKILL)\n"
+        "    return make(self, producer, record)\n"
+        "Cluster._produce = produce; cli.main(sys.argv[1:])"
+    )
+    words = [f"--config={cluster.config}", "--import", str(tmp_path / "many.json")]
+    killed = subprocess.run([sys.executable, "-c", script, *words], timeout=60, capture_output=True)
+    assert killed.returncode == -9, killed.stderr
+    assert _sorted(cluster.export()["old"]) == before
+    assert cluster.run("--import", str(tmp_path / "many.json"))[2] == "50000 offsets changed\n"
+    assert len(cluster.export()["old"]) == 50_003
+
+
+def _counting(topic: str) -> dict[str, str]:
+    return {"connector.class": "headrace_test_plugins.CountingConnector", "topic": topic, "tasks.max": "1", **STRINGS}
+
+
+def _sorted(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return sorted(entries, key=lambda e: str(e["partition"]))
