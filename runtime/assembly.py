@@ -20,6 +20,7 @@ from runtime.herder.loggers import Loggers
 from runtime.herder.offset_places import OffsetPlaces
 from runtime.herder.offsets import OffsetsDesk
 from runtime.herder.orphans import Orphans
+from runtime.herder.resolving import ResolvingHost
 from runtime.herder.tasks import TaskParts
 from runtime.host.client import Host
 from runtime.host.settings import HostSettings
@@ -29,6 +30,7 @@ from runtime.rest.admin import admin_routes
 from runtime.rest.app import application
 from runtime.rest.events import EventStream
 from runtime.rest.routes import Services, routes
+from runtime.secret_values import Secrets
 from runtime.storage.configs import ConfigStore
 from runtime.storage.connector_offsets import ConnectorOffsets
 from runtime.storage.journal import Journal
@@ -44,7 +46,7 @@ class Parts:
     logs: Logs
     configs: ConfigStore
     place: Place
-    host: Host
+    host: ResolvingHost
     engine: SparkEngine
     fleet: Fleet
     board: Board
@@ -58,7 +60,7 @@ class Parts:
     for_tasks: TaskParts
 
 
-def assemble(config: WorkerConfig, url: str, backing: Backing) -> Parts:
+def assemble(config: WorkerConfig, url: str, backing: Backing, secrets: Secrets) -> Parts:
     """All parts, knowing each other, none started. `url` is where others reach this worker."""
     worker_id = url.partition("://")[2]
     logs = backing.logs
@@ -68,9 +70,9 @@ def assemble(config: WorkerConfig, url: str, backing: Backing) -> Parts:
     offsets = _offsets(config, configs, in_topic)
     groups = Groups(admin_settings(config))
     events = EventLog()
-    board = Board(statuses, events, worker_id)
+    board = Board(statuses, events, worker_id, secrets)
     fleet = Fleet(configs, statuses, board)
-    host = Host(_host(config), fleet)
+    host = ResolvingHost(Host(_host(config), fleet), config.providers, secrets)
     engine = SparkEngine(_engine(config), fleet, lease=lease(backing.place))
     herder = Herder(configs, statuses, host, fleet, TopicTracking(config.topic_tracking, config.topic_tracking_reset))
     health = WorkerHealth(logs, waiting_for=f"Kafka at {config.bootstrap_servers}")

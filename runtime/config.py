@@ -11,7 +11,9 @@ from typing import Any
 from runtime import listeners, properties
 from runtime.api.config import ConfigDef, ConfigKey, Importance, Type
 from runtime.api.errors import ConfigError
+from runtime.config_providers import Providers, providers
 from runtime.listeners import Advertised, Listener
+from runtime.secret_values import passwords
 
 _H, _M, _L = Importance.HIGH, Importance.MEDIUM, Importance.LOW
 _JSON = "org.apache.kafka.connect.json.JsonConverter"
@@ -45,6 +47,7 @@ DISTRIBUTED = ConfigDef(
     ConfigKey("access.control.allow.methods", Type.STRING, "", _L, "Methods that such pages may use."),
     ConfigKey("response.http.headers.config", Type.STRING, "", _L, "Headers that every answer gets."),
     ConfigKey("rest.extension.classes", Type.LIST, "", _L, "Only Apache's basic authentication, which is built in."),
+    ConfigKey("config.providers", Type.LIST, "", _L, "Names of providers of values (config.providers.NAME.*)."),
     ConfigKey("plugin.path", Type.LIST, "", _L, "Folders with Python plugins."),
     ConfigKey("session.timeout.ms", Type.INT, 10_000, _H, "Silence after which a worker counts as dead."),
     ConfigKey("heartbeat.interval.ms", Type.INT, 3_000, _H, "How often a worker says that it lives."),
@@ -64,8 +67,8 @@ DISTRIBUTED = ConfigDef(
 
 _PASSED_ON = (
     "producer.", "consumer.", "admin.", "spark.", "key.converter.", "value.converter.", "header.converter.", "ssl.",
-    "sasl.", "security.", "headrace.", "client.", "listeners.https.", "config.storage.", "offset.storage.",
-    "status.storage.", "retry.", "reconnect.", "request.", "socket.", "metadata.", "connections.",
+    "sasl.", "security.", "headrace.", "client.", "config.providers.", "listeners.https.", "config.storage.",
+    "offset.storage.", "status.storage.", "retry.", "reconnect.", "request.", "socket.", "metadata.", "connections.",
 )  # fmt: skip
 _IGNORED = {
     "scheduled.rebalance.max.delay.ms": "groups of workers come in a later version",
@@ -125,6 +128,8 @@ class WorkerConfig:
     lease: float
     stuck: float
     warnings: tuple[str, ...] = field(default=())
+    providers: Providers = field(default_factory=Providers)
+    secrets: frozenset[str] = frozenset()  # values in `originals` that must not be shown
 
     def converter(self, which: str) -> tuple[str, dict[str, str]]:
         """Class and keys (prefix removed) of the worker's `key`, `value` or `header` converter."""
@@ -156,6 +161,9 @@ def load_distributed(path: Path) -> WorkerConfig:
 
 def distributed(props: Mapping[str, str]) -> WorkerConfig:
     """As load_distributed, for properties already read."""
+    found = providers(props)
+    resolved = found.resolve(props)
+    props = resolved.config
     v = DISTRIBUTED.parse(props)
     _refuse_unsupported(v["exactly.once.source.support"])
     served = listeners.parse("listeners", v["listeners"])
@@ -183,6 +191,8 @@ def distributed(props: Mapping[str, str]) -> WorkerConfig:
         lease=v["headrace.lease.ms"] / 1000,
         stuck=v["headrace.stuck.ms"] / 1000,
         warnings=tuple(_warnings(props)),
+        providers=found,
+        secrets=resolved.secrets | passwords(props),
     )  # fmt: skip
 
 

@@ -22,6 +22,7 @@ from runtime.config import WorkerConfig, load_distributed
 from runtime.kafka.errors import KafkaProblem
 from runtime.rest.security import protection, tls
 from runtime.rest.server import PortTaken, RestServer
+from runtime.secret_values import ScrubbingFormatter, Secrets
 
 log = logging.getLogger(__name__)
 
@@ -42,10 +43,12 @@ def main(file: str) -> int:
 
 def run(file: str, load: Callable[[], tuple[WorkerConfig, MakeBacking, First]]) -> int:
     """Run a worker of the kind that `load` describes."""
-    _log_to_stderr()
+    secrets = Secrets()
+    _log_to_stderr(secrets)
     try:
         config, make_backing, first = load()
-        worker = Worker(config, Door(config), make_backing, first)
+        secrets.add(config.secrets)
+        worker = Worker(config, Door(config), make_backing, first, secrets)
     except (ConfigError, PortTaken) as e:
         print(f"headrace worker: {e}", file=sys.stderr)
         return BAD_CONFIG
@@ -58,10 +61,11 @@ async def _nothing(_: Parts) -> None:
     return
 
 
-def _log_to_stderr() -> None:
+def _log_to_stderr(secrets: Secrets) -> None:
     """Connect's line format; libraries only speak when something is wrong."""
-    line = "[%(asctime)s] %(levelname)s %(message)s (%(name)s)"
-    logging.basicConfig(level=logging.INFO, stream=sys.stderr, format=line)
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(ScrubbingFormatter("[%(asctime)s] %(levelname)s %(message)s (%(name)s)", secrets))
+    logging.basicConfig(level=logging.INFO, handlers=[handler])
     logging.getLogger("uvicorn").setLevel(logging.WARNING)
     logging.getLogger("kafka").setLevel(logging.CRITICAL)  # runtime.kafka says what matters of it
 
@@ -88,8 +92,11 @@ class Door:
 class Worker:
     """Leads the parts of a worker through their lives."""
 
-    def __init__(self, config: WorkerConfig, door: Door, make_backing: MakeBacking, first: First) -> None:
+    def __init__(
+        self, config: WorkerConfig, door: Door, make_backing: MakeBacking, first: First, secrets: Secrets
+    ) -> None:
         self._config, self._door, self._make_backing, self._first = config, door, make_backing, first
+        self._secrets = secrets
         self.id = door.url.partition("://")[2]
         self._stop = asyncio.Event()
         self._failure: str | None = None
@@ -99,7 +106,7 @@ class Worker:
         started = time.monotonic()
         self._watch_signals()
         backing = self._make_backing(self._config, self._door.url, self._lost_group)
-        parts = assemble(self._config, self._door.url, backing)
+        parts = assemble(self._config, self._door.url, backing, self._secrets)
         await self._door.open(parts)
         log.info("REST API at %s after %.2f s", self._door.url, time.monotonic() - started)
         starting = asyncio.create_task(self._start(parts), name="start")

@@ -6,6 +6,7 @@ import logging
 from collections.abc import Callable
 
 from runtime.herder.events import EventLog
+from runtime.secret_values import Secrets
 from runtime.storage.statuses import Status, StatusStore
 from runtime.vocabulary import State, TaskId
 
@@ -18,13 +19,15 @@ Entry = Callable[[str], "dict[str, object] | None"]
 class Board:
     """Where states are put up. Event loop only."""
 
-    def __init__(self, statuses: StatusStore, events: EventLog, worker_id: str) -> None:
+    def __init__(self, statuses: StatusStore, events: EventLog, worker_id: str, secrets: Secrets) -> None:
         self._statuses, self._events, self._worker_id = statuses, events, worker_id
+        self._secrets = secrets
         self.entry: Entry = lambda name: None
         self.generation = 0
 
     def connector(self, name: str, state: State, version: str | None, trace: str | None = None) -> None:
         """Put up a connector's state."""
+        trace = self._scrubbed(trace)
         old = self._statuses.connector_status(name)
         new = self._status(state, version, trace)
         if old != new:
@@ -33,6 +36,7 @@ class Board:
 
     def task(self, task: TaskId, state: State, version: str | None, trace: str | None = None) -> None:
         """Put up a task's state."""
+        trace = self._scrubbed(trace)
         old = self._statuses.task_statuses(task.connector).get(task.task)
         new = self._status(state, version, trace)
         if old != new:
@@ -76,6 +80,9 @@ class Board:
             log.error("%s", message)
             self._events.notice("ERROR", message, name, task)
         self.changed(name)
+
+    def _scrubbed(self, trace: str | None) -> str | None:
+        return None if trace is None else self._secrets.scrub(trace)
 
     def _status(self, state: State, version: str | None, trace: str | None) -> Status:
         return Status(state, trace, self._worker_id, self.generation, version)

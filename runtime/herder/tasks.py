@@ -5,15 +5,17 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from runtime.api.errors import ConfigError
 from runtime.config import WorkerConfig
 from runtime.engine.port import Engine
 from runtime.herder import assignment
 from runtime.herder.assignment import Order
 from runtime.herder.board import Board
+from runtime.herder.resolving import ResolvingHost
 from runtime.herder.topic_creation import topic_groups
-from runtime.host.port import ConnectorInfo, PluginHost
+from runtime.host.port import ConnectorInfo
 from runtime.kafka.groups import Groups
 from runtime.storage.configs import StoredConnector
 from runtime.storage.connector_offsets import ConnectorOffsets
@@ -34,7 +36,7 @@ class TaskParts:
     statuses: StatusStore
     groups: Groups
     board: Board
-    host: PluginHost
+    host: ResolvingHost
 
 
 @dataclass(slots=True)
@@ -131,11 +133,24 @@ class Tasks:
         if not source:
             await self._evict(orders[0])
         for order in orders:
-            spec = assignment.spec(self._parts.worker, order, offsets, paused)
+            if (resolved := await self._resolved(order, paused)) is None:
+                continue
+            spec = assignment.spec(self._parts.worker, resolved, offsets, paused)
             self._running[order.task] = Running(spec.epoch, order.task_config, order.connector_config, paused)
             if not self._parts.engine.slots:
                 self._parts.board.task(spec.id, State.UNASSIGNED, self.version)
             self._parts.engine.start_task(spec)
+
+    async def _resolved(self, order: Order, paused: bool) -> Order | None:
+        """The order with values in place of variables; None, and the task FAILED, when a provider refuses."""
+        resolve = self._parts.host.resolved
+        try:
+            connector, task = await resolve(order.connector_config), await resolve(order.task_config)
+            return replace(order, connector_config=connector, task_config=task)
+        except ConfigError as e:
+            self._running[order.task] = Running(0, order.task_config, order.connector_config, paused, failed=True)
+            self._parts.board.task(TaskId(self._name, order.task), State.FAILED, self.version, f"{e.java_name}: {e}\n")
+            return None
 
     async def _offsets(self) -> list[SourceOffset]:
         """What has been committed up to now, whoever wrote it."""

@@ -116,3 +116,35 @@ def test_offsets_in_a_topic_of_the_connectors_own(connect: Connect, broker: Kafk
     connect.ask("PUT", "/connectors/c/config", config)
     connect.ask("DELETE", "/connectors/c/offsets")
     assert connect.ask("GET", "/connectors/c/offsets") == {"offsets": []}
+
+
+def test_values_of_config_providers_are_used_but_never_kept(
+    worker: StartWorker, broker: KafkaBroker, tmp_path: Path
+) -> None:
+    """In the records' topic, but not in config topic, answers, or log."""
+    topic, file, vault = unique("secret-topic"), tmp_path / "in", tmp_path / "vault"
+    vault.mkdir()
+    (vault / "x.properties").write_text(f"topic={topic}\n")
+    provider = "org.apache.kafka.common.config.provider.FileConfigProvider"
+    providers = {
+        "config.providers": "file",
+        "config.providers.file.class": provider,
+        "config.providers.file.param.allowed.paths": str(vault),
+    }
+    process = worker(providers)
+    connect, variable = Connect(process), f"${{file:{vault}/x.properties:topic}}"
+    config = source(file, variable)
+    connect.create("c", config)
+    committed(connect, "c")
+    assert topics.values(broker.bootstrap, topic, 2) == [b"a", b"b"]
+    assert connect.ask("GET", "/connectors/c")["config"]["topic"] == variable
+    assert connect.ask("GET", "/connectors/c/tasks")[0]["config"]["topic"] == variable
+    answer = connect.ask("PUT", "/connector-plugins/FileStreamSource/config/validate", {**config, "name": "c"})
+    assert {c["value"]["name"]: c["value"]["value"] for c in answer["configs"]}["topic"] == variable
+    stored = topics.values(broker.bootstrap, process.properties["config.storage.topic"], 3, 5.0)
+    assert len(stored) >= 3
+    assert not [v for v in stored if v and topic.encode() in v]
+    assert topic not in process.log.read_text()
+    refused = {"name": "d", "config": source(file, "${file:/etc/passwd:root}")}
+    code, body = process.request("POST", "/connectors", refused)
+    assert (code, "allowed.paths" in body["message"]) == (400, True)

@@ -1,0 +1,128 @@
+"""Variables in configurations: what is put in their place, what is left, and what is refused."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+
+import pytest
+
+from runtime.api.errors import ConfigError
+from runtime.config_providers import Providers, providers
+from runtime.secret_values import ScrubbingFormatter, Secrets, passwords
+
+PACKAGE = "org.apache.kafka.common.config.provider."
+
+
+def made(**params: str) -> Providers:
+    props = {
+        "config.providers": "file, dir,env",
+        "config.providers.file.class": f"{PACKAGE}FileConfigProvider",
+        "config.providers.dir.class": f"{PACKAGE}DirectoryConfigProvider",
+        "config.providers.env.class": f"{PACKAGE}EnvVarConfigProvider",
+        **{f"config.providers.{k.replace('__', '.param.').replace('_', '.')}": v for k, v in params.items()},
+    }
+    return providers(props)
+
+
+@pytest.fixture
+def secrets_file(tmp_path: Path) -> Path:
+    file = tmp_path / "secrets.properties"
+    file.write_text("user=me\npassword=hunter2\nnested=${env:HOME}\n")
+    return file
+
+
+def test_values_take_the_place_of_variables(secrets_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HEADRACE_TEST_TOKEN", "abcdef")
+    (secrets_file.parent / "whole").write_text("line\n")
+    found = made().resolve(
+        {
+            "a": f"${{file:{secrets_file}:user}}/${{file:{secrets_file}:password}}",
+            "b": f"${{dir:{secrets_file.parent}:whole}}",
+            "c": "${env:HEADRACE_TEST_TOKEN}",
+            "d": "plain",
+        }
+    )
+    assert found.config == {"a": "me/hunter2", "b": "line\n", "c": "abcdef", "d": "plain"}
+    assert found.secrets == {"me", "hunter2", "line\n", "abcdef"}
+
+
+def test_what_is_unknown_is_left_and_answers_are_not_looked_into(secrets_file: Path) -> None:
+    left = {
+        "a": "${vault:x:y}",
+        "b": f"${{file:{secrets_file}:nothing}}",
+        "c": "${topic}-${timestamp}",
+        "d": "${env:HEADRACE_NOT_SET}",
+    }
+    assert made().resolve(left).config == left
+    assert made().resolve({"a": f"${{file:{secrets_file}:nested}}"}).config == {"a": "${env:HOME}"}
+    assert Providers().resolve({"a": "${env:HOME}"}).config == {"a": "${env:HOME}"}
+
+
+@pytest.mark.parametrize(
+    ("variable", "message"),
+    [
+        ("${file:{outside}:k}", "allowed.paths"),
+        ("${file:{inside}/../{name}:k}", "allowed.paths"),
+        ("${file:{inside}/link:k}", "allowed.paths"),
+        ("${file:{inside}/missing:k}", "Could not read properties from file"),
+        ("${dir:{outside_folder}:k}", "allowed.paths"),
+        ("${dir:{inside}:../x}", "not the name of a file"),
+        ("${env:HEADRACE_TEST_TOKEN}", "allowlist.pattern"),
+        ("${env:path:HOME}", "Path is not supported"),
+    ],
+)
+def test_what_is_not_allowed_is_refused(
+    variable: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HEADRACE_TEST_TOKEN", "abcdef")
+    inside, outside = tmp_path / "in", tmp_path / "outside.properties"
+    inside.mkdir()
+    outside.write_text("k=v\n")
+    (inside / "link").symlink_to(outside)
+    for name, value in {
+        "outside_folder": tmp_path, "outside": outside, "inside": inside, "name": outside.name
+    }.items():  # fmt: skip
+        variable = variable.replace(f"{{{name}}}", str(value))
+    found = made(file__allowed_paths=str(inside), dir__allowed_paths=str(inside), env__allowlist_pattern="OTHER_.*")
+    with pytest.raises(ConfigError, match=message):
+        found.resolve({"a": variable})
+
+
+def test_providers_of_java_alone_are_refused() -> None:
+    with pytest.raises(ConfigError, match="cannot run it"):
+        providers({"config.providers": "vault", "config.providers.vault.class": "com.example.Vault"})
+    with pytest.raises(ConfigError, match="does not exist"):
+        made(file__allowed_paths="/no/such/folder")
+
+
+def test_nothing_resolved_is_stored() -> None:
+    raw = {"password": "${env:X}", "user": "me"}
+    derived = {"password": "secret", "user": "me", "task.class": "T", "other": "secret"}
+    assert made().keep_variables(raw, derived) == {**derived, "password": "${env:X}"}
+
+
+def test_secrets_are_scrubbed_from_lines_and_their_traces() -> None:
+    secrets = Secrets()
+    secrets.add(["hunter2", "hunter2-long", "abc", "first line\nsecond line\n"])
+    assert secrets.scrub("hunter2-long hunter2 abc") == "[hidden] [hidden] abc"
+    try:
+        raise ValueError("rejected: hunter2")
+    except ValueError as error:
+        record = logging.LogRecord(
+            "x", logging.ERROR, "f", 1, "second line %s", ("hunter2",), (type(error), error, None)
+        )
+    text = ScrubbingFormatter("%(message)s", secrets).format(record)
+    assert "hunter2" not in text
+    assert "second line" not in text
+
+
+def test_passwords_are_known_by_their_names() -> None:
+    config = {
+        "producer.override.sasl.jaas.config": "a",
+        "ssl.key.password": "b",
+        "connection.password": "c",
+        "user": "d",
+        "password.file": "e",
+    }
+    assert passwords(config) == {"a", "b", "c"}
