@@ -8,11 +8,8 @@ from collections.abc import Sequence
 USAGE = """usage: headrace worker distributed FILE.properties
        headrace worker standalone FILE.properties [CONNECTOR.properties|CONNECTOR.json ...]
        headrace embedded up|down|status|run
-<<<<<<< HEAD
+       headrace offsets --config=FILE.properties --export [FILE] | --import [FILE]
        headrace doctor"""
-=======
-       headrace offsets --config=FILE.properties --export [FILE] | --import [FILE]"""
->>>>>>> de9369a (headrace offsets: export and import of a cluster at rest (KIP-199))
 
 USAGE_ERROR = 2
 
@@ -32,17 +29,14 @@ def main(argv: Sequence[str]) -> int:
             from runtime.embedded import cli
 
             return cli.main(rest)
-<<<<<<< HEAD
         case ["doctor"]:
             from runtime.doctor import cli as doctor
 
             return doctor.main()
-=======
         case ["offsets", *rest]:
             from runtime.offsets_tool import cli as offsets
 
             return offsets.main(rest)
->>>>>>> de9369a (headrace offsets: export and import of a cluster at rest (KIP-199))
         case _:
             return _refuse(USAGE)
 
