@@ -1,0 +1,78 @@
+"""The last lines of each connector, its tasks' in the slots among them: for GET /connectors/{name}/logs."""
+
+from __future__ import annotations
+
+import logging
+from collections import OrderedDict, deque
+from dataclasses import asdict, dataclass
+
+from runtime.logs import context
+from runtime.logs.formats import level_of, trace_of
+
+LINES = 500
+"""Lines that are kept of a connector."""
+
+_CHARS = 64 * 1024  # … and their characters, at the most
+_LONGEST = 8 * 1024  # of one line
+_CONNECTORS = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line; `task` is None for what the worker itself did."""
+
+    time: int  # milliseconds since 1970
+    level: str
+    task: int | None
+    logger: str
+    message: str
+
+
+@dataclass(slots=True)
+class _Kept:
+    """The lines of one connector."""
+
+    lines: deque[Line]
+    chars: int = 0
+
+    def add(self, line: Line) -> None:
+        self.lines.append(line)
+        self.chars += len(line.message)
+        while len(self.lines) > LINES or self.chars > _CHARS:
+            self.chars -= len(self.lines.popleft().message)
+
+
+class ConnectorLines(logging.Handler):
+    """Keeps what is logged in a connector's context. Lines may come from any thread."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._traces = logging.Formatter()
+        self._kept: OrderedDict[str, _Kept] = OrderedDict()
+
+    def last(self, connector: str, lines: int, task: int | None = None) -> list[dict[str, object]]:
+        """The newest lines, oldest first; those of one task only, if it is named."""
+        self.acquire()
+        try:
+            kept = self._kept.get(connector)
+            found = [x for x in kept.lines if task is None or x.task == task] if kept else []
+        finally:
+            self.release()
+        return [asdict(line) for line in found[max(len(found) - lines, 0) :]]
+
+    def emit(self, record: logging.LogRecord) -> None:
+        whose = context.parse(context.of(record))
+        if whose is None:
+            return
+        try:
+            message, trace = record.getMessage(), trace_of(record, self._traces)
+        except Exception:
+            self.handleError(record)
+            return
+        text = f"{message}\n{trace}" if trace else message
+        name, task = whose
+        kept = self._kept.setdefault(name, _Kept(deque()))
+        self._kept.move_to_end(name)
+        kept.add(Line(int(record.created * 1000), level_of(record), task, record.name, text[:_LONGEST]))
+        if len(self._kept) > _CONNECTORS:
+            self._kept.popitem(last=False)
