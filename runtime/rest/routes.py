@@ -11,12 +11,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from runtime.herder.errors import Unavailable
+from runtime.herder.errors import NotFound, Unavailable
 from runtime.herder.herder import Herder
 from runtime.herder.offsets import OffsetsDesk
 from runtime.herder.orphans import Orphans
 from runtime.rest import bodies
-from runtime.rest.answers import RouterError, empty, json_answer
+from runtime.rest.answers import empty, json_answer
 from runtime.rest.events import EventStream
 from runtime.rest.offsets import offset_routes, origin
 from runtime.rest.resource import Handler, Resource, path_name
@@ -208,11 +208,11 @@ def _created(request: Request, name: str, info: dict[str, object]) -> Response:
 
 
 def _task(request: Request) -> int:
-    """The task's number; what is no number is an unknown path (FACTS 3)."""
+    """The task's number; what is no number is an unknown path, with a type all the same (FACTS 3)."""
     try:
         return int(request.path_params["task"])
     except ValueError:
-        raise RouterError(404) from None
+        raise NotFound("HTTP 404 Not Found") from None
 
 
 def _flag(request: Request, name: str, default: bool) -> bool:
