@@ -26,6 +26,7 @@ from runtime.host.client import Host
 from runtime.host.settings import HostSettings
 from runtime.kafka.groups import Groups
 from runtime.kafka.log import TopicSpec
+from runtime.logs.lines import ConnectorLines
 from runtime.rest.admin import admin_routes
 from runtime.rest.app import application
 from runtime.rest.events import EventStream
@@ -57,6 +58,7 @@ class Parts:
     api: ASGIApp
     admin: ASGIApp  # /admin alone, for listeners of its own
     loggers: Loggers
+    lines: ConnectorLines
     for_tasks: TaskParts
 
 
@@ -80,13 +82,14 @@ def assemble(config: WorkerConfig, url: str, backing: Backing, secrets: Secrets)
     desk = OffsetsDesk(herder, configs, fleet, host, OffsetPlaces(offsets, groups), journal)
     herder.check_free = desk.changes.check_free
     loggers = Loggers(configs, engine)
-    api = routes(Services(herder, desk, Orphans(configs, in_topic, groups), health, EventStream(events, herder)))
+    lines = ConnectorLines(secrets.scrub)
+    api = routes(Services(herder, desk, Orphans(configs, in_topic, groups), health, EventStream(events, herder), lines))
     admin = admin_routes(loggers)
     board.entry = herder.entry
     configs.on_change = fleet.look
     return Parts(
         logs, configs, backing.place, host, engine, fleet, board, events, health, herder, desk,
-        application([*api, *(admin if config.admin_listeners is None else [])]), application(admin), loggers,
+        application([*api, *(admin if config.admin_listeners is None else [])]), application(admin), loggers, lines,
         TaskParts(config, engine, offsets, statuses, groups, board, host),
     )  # fmt: skip
 

@@ -11,6 +11,7 @@ from typing import Any
 from runtime import listeners, properties
 from runtime.api.config import ConfigDef, ConfigKey, Importance, Type
 from runtime.api.errors import ConfigError
+from runtime.api.validators import one_of
 from runtime.config_providers import Providers, providers
 from runtime.listeners import Advertised, Listener
 from runtime.secret_values import passwords
@@ -60,6 +61,7 @@ DISTRIBUTED = ConfigDef(
         "headrace.journal.topic", Type.STRING, "", _L, "Topic of offset changes; default: the offsets' with -headrace."
     ),
     ConfigKey("headrace.slots", Type.INT, 0, _M, "Spark slots that run tasks; 0 means one for each core."),
+    ConfigKey("headrace.log.format", Type.STRING, "text", _L, "Log lines as `text` or `json`.", one_of("text", "json")),
     ConfigKey("headrace.stuck.ms", Type.LONG, 60_000, _L, "How long a poll or put may last before it is called stuck."),
     ConfigKey("headrace.lease.ms", Type.INT, 6_000, _M, "How long slots go on without word from the worker."),
 )
@@ -127,6 +129,7 @@ class WorkerConfig:
     slots: int
     lease: float
     stuck: float
+    log_format: str
     warnings: tuple[str, ...] = field(default=())
     providers: Providers = field(default_factory=Providers)
     secrets: frozenset[str] = frozenset()  # values in `originals` that must not be shown
@@ -190,6 +193,7 @@ def distributed(props: Mapping[str, str]) -> WorkerConfig:
         slots=v["headrace.slots"] or min(os.cpu_count() or 1, 8),
         lease=v["headrace.lease.ms"] / 1000,
         stuck=v["headrace.stuck.ms"] / 1000,
+        log_format=v["headrace.log.format"],
         warnings=tuple(_warnings(props)),
         providers=found,
         secrets=resolved.secrets | passwords(props),

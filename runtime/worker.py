@@ -20,9 +20,10 @@ from runtime.assembly import Parts, assemble
 from runtime.backing import MakeBacking, in_kafka
 from runtime.config import WorkerConfig, load_distributed
 from runtime.kafka.errors import KafkaProblem
+from runtime.logs.formats import to_stderr
 from runtime.rest.security import protection, tls
 from runtime.rest.server import PortTaken, RestServer
-from runtime.secret_values import ScrubbingFormatter, Secrets
+from runtime.secret_values import Secrets
 
 log = logging.getLogger(__name__)
 
@@ -44,10 +45,10 @@ def main(file: str) -> int:
 def run(file: str, load: Callable[[], tuple[WorkerConfig, MakeBacking, First]]) -> int:
     """Run a worker of the kind that `load` describes."""
     secrets = Secrets()
-    _log_to_stderr(secrets)
     try:
         config, make_backing, first = load()
         secrets.add(config.secrets)
+        to_stderr(config.log_format, secrets.scrub)
         worker = Worker(config, Door(config), make_backing, first, secrets)
     except (ConfigError, PortTaken) as e:
         print(f"headrace worker: {e}", file=sys.stderr)
@@ -59,15 +60,6 @@ def run(file: str, load: Callable[[], tuple[WorkerConfig, MakeBacking, First]]) 
 
 async def _nothing(_: Parts) -> None:
     return
-
-
-def _log_to_stderr(secrets: Secrets) -> None:
-    """Connect's line format; libraries only speak when something is wrong."""
-    handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(ScrubbingFormatter("[%(asctime)s] %(levelname)s %(message)s (%(name)s)", secrets))
-    logging.basicConfig(level=logging.INFO, handlers=[handler])
-    logging.getLogger("uvicorn").setLevel(logging.WARNING)
-    logging.getLogger("kafka").setLevel(logging.CRITICAL)  # runtime.kafka says what matters of it
 
 
 class Door:
@@ -107,6 +99,7 @@ class Worker:
         self._watch_signals()
         backing = self._make_backing(self._config, self._door.url, self._lost_group)
         parts = assemble(self._config, self._door.url, backing, self._secrets)
+        logging.getLogger().addHandler(parts.lines)
         await self._door.open(parts)
         log.info("REST API at %s after %.2f s", self._door.url, time.monotonic() - started)
         starting = asyncio.create_task(self._start(parts), name="start")

@@ -6,6 +6,7 @@ import logging
 from collections.abc import Callable
 
 from runtime.herder.events import EventLog
+from runtime.logs import context
 from runtime.secret_values import Secrets
 from runtime.storage.statuses import Status, StatusStore
 from runtime.vocabulary import State, TaskId
@@ -73,11 +74,12 @@ class Board:
 
     def _announce(self, name: str, state: State, task: int | None, trace: str | None) -> None:
         what = name if task is None else TaskId(name, task)
+        extra = {"context": context.name(name, task)}
         if trace is None:
-            log.info("%s is %s", what, state)
+            log.info("%s is %s", what, state, extra=extra)
         else:
             message = f"{what} is {state}: {trace.splitlines()[0]}"
-            log.error("%s", message)
+            log.error("%s", message, extra=extra)
             self._events.notice("ERROR", message, name, task)
         self.changed(name)
 

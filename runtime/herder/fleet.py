@@ -129,7 +129,7 @@ class Fleet:
     def log(self, level: str, logger: str, message: str, context: str) -> None:
         """A line from a slot goes where the worker's own lines go."""
         number = logging.getLevelNamesMapping().get(level, logging.INFO)
-        logging.getLogger(logger).log(number, "%s%s", f"{context} " if context else "", message)
+        logging.getLogger(logger).log(number, "%s", message, extra={"context": context})
 
     def _with(self, connector: str, act: Callable[[ConnectorLoop], None]) -> None:
         loop = self._loops.get(connector)

@@ -15,6 +15,7 @@ from runtime.herder.board import Board
 from runtime.herder.tasks import Tasks, UnleasedError
 from runtime.host.port import HOST_DIED, ConnectorInfo, HostError, PluginHost, UnknownPluginError
 from runtime.kafka.errors import KafkaProblem
+from runtime.logs import context
 from runtime.storage.configs import ConfigStore, StoredConnector
 from runtime.vocabulary import State, TargetState
 
@@ -117,6 +118,7 @@ class ConnectorLoop:
         return self._tasks
 
     async def _run(self) -> None:
+        context.enter(self.name)
         delay = RETRY_FIRST
         while not (self._closing or self.gone):
             await self._wake.wait()

@@ -8,9 +8,14 @@ from contextvars import ContextVar
 _context: ContextVar[str] = ContextVar("connector.context", default="")
 
 
+def name(connector: str, task: int | None = None) -> str:
+    """The context of a task, or of what the worker does for a connector."""
+    return f"[{connector}|{'worker' if task is None else f'task-{task}'}]"
+
+
 def enter(connector: str) -> None:
     """From here on this asyncio task logs for a connector."""
-    _context.set(f"[{connector}|worker]")
+    _context.set(name(connector))
 
 
 def of(record: logging.LogRecord) -> str:

@@ -7,7 +7,7 @@ from collections import OrderedDict, deque
 from dataclasses import asdict, dataclass
 
 from runtime.logs import context
-from runtime.logs.formats import level_of, trace_of
+from runtime.logs.formats import Scrub, level_of, trace_of
 
 LINES = 500
 """Lines that are kept of a connector."""
@@ -45,8 +45,9 @@ class _Kept:
 class ConnectorLines(logging.Handler):
     """Keeps what is logged in a connector's context. Lines may come from any thread."""
 
-    def __init__(self) -> None:
+    def __init__(self, scrub: Scrub) -> None:
         super().__init__()
+        self._scrub = scrub
         self._traces = logging.Formatter()
         self._kept: OrderedDict[str, _Kept] = OrderedDict()
 
@@ -69,7 +70,7 @@ class ConnectorLines(logging.Handler):
         except Exception:
             self.handleError(record)
             return
-        text = f"{message}\n{trace}" if trace else message
+        text = self._scrub(f"{message}\n{trace}" if trace else message)
         name, task = whose
         kept = self._kept.setdefault(name, _Kept(deque()))
         self._kept.move_to_end(name)

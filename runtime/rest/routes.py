@@ -11,10 +11,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from runtime.herder.errors import NotFound, Unavailable
+from runtime.herder.errors import BadRequest, NotFound, Unavailable
 from runtime.herder.herder import Herder
 from runtime.herder.offsets import OffsetsDesk
 from runtime.herder.orphans import Orphans
+from runtime.logs.lines import LINES, ConnectorLines
 from runtime.rest import bodies
 from runtime.rest.answers import empty, json_answer
 from runtime.rest.events import EventStream
@@ -50,6 +51,7 @@ class Services:
     orphans: Orphans
     health: Health
     events: EventStream
+    lines: ConnectorLines
 
 
 def routes(s: Services) -> Sequence[Route]:
@@ -116,6 +118,12 @@ def routes(s: Services) -> Sequence[Route]:
         await h.restart_task(path_name(r), _task(r))
         return empty(204)
 
+    async def logs(r: Request) -> Response:
+        name = path_name(r)
+        h.stored(name)
+        task = _number(r, "task", -1)
+        return json_answer(s.lines.last(name, _number(r, "lines", LINES), None if task < 0 else task))
+
     async def task_stack(r: Request) -> Response:
         return json_answer(await h.task_stack(path_name(r), _task(r)))
 
@@ -173,6 +181,7 @@ def routes(s: Services) -> Sequence[Route]:
         Route("/connectors/{name}/status", Resource(get=ready(status))),
         Route("/connectors/{name}/tasks", Resource(get=ready(tasks))),
         Route("/connectors/{name}/tasks/{task}/status", Resource(get=ready(task_status))),
+        Route("/connectors/{name}/logs", Resource(get=ready(logs))),
         Route("/connectors/{name}/tasks/{task}/stack", Resource(get=ready(task_stack))),
         Route("/connectors/{name}/tasks/{task}/restart", Resource(post=ready(restart_task))),
         Route("/connectors/{name}/pause", Resource(put=ready(pause))),
@@ -213,6 +222,16 @@ def _task(request: Request) -> int:
         return int(request.path_params["task"])
     except ValueError:
         raise NotFound("HTTP 404 Not Found") from None
+
+
+def _number(request: Request, name: str, default: int) -> int:
+    """A query parameter that counts something."""
+    value = request.query_params.get(name)
+    if value is None:
+        return default
+    if not value.isascii() or not value.isdigit() or len(value) > 9:
+        raise BadRequest(f"The query parameter '{name}' must be a whole number, not '{value}'")
+    return int(value)
 
 
 def _flag(request: Request, name: str, default: bool) -> bool:

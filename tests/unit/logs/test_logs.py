@@ -16,7 +16,7 @@ from runtime.logs.lines import LINES, ConnectorLines
 
 @pytest.fixture
 def lines() -> Iterator[ConnectorLines]:
-    handler = ConnectorLines()
+    handler = ConnectorLines(lambda text: text.replace("secret", "[hidden]"))
     logger = logging.getLogger("some.logger")
     logger.addHandler(handler)
     logger.setLevel(logging.INFO)
@@ -52,12 +52,14 @@ def test_contexts(text: str, whose: tuple[str, int | None] | None) -> None:
 
 
 def test_text_is_connects_line() -> None:
-    assert TextFormat().format(record("said", "[c|task-0]")).partition("] ")[2] == "WARN [c|task-0] said (some.logger)"
-    assert TextFormat().format(record("said")).endswith(",123] WARN said (some.logger)")
+    assert (
+        TextFormat(str).format(record("said", "[c|task-0]")).partition("] ")[2] == "WARN [c|task-0] said (some.logger)"
+    )
+    assert TextFormat(str).format(record("said")).endswith(",123] WARN said (some.logger)")
 
 
 def test_json_is_one_line_whatever_is_said() -> None:
-    line = JsonFormat().format(record('two\nlines, "quotes" and \udc80', "[c|task-3]", logging.CRITICAL))
+    line = JsonFormat(str).format(record('two\nlines, "quotes" and \udc80', "[c|task-3]", logging.CRITICAL))
     assert "\n" not in line
     assert json.loads(line) == {
         "time": "1970-01-01T00:00:00.123+00:00",
@@ -67,7 +69,7 @@ def test_json_is_one_line_whatever_is_said() -> None:
         "task": 3,
         "message": 'two\nlines, "quotes" and \udc80',
     }
-    assert json.loads(JsonFormat().format(record("x"))).keys() == {"time", "level", "logger", "message"}
+    assert json.loads(JsonFormat(str).format(record("x"))).keys() == {"time", "level", "logger", "message"}
 
 
 def test_traces_follow_the_line() -> None:
@@ -76,8 +78,8 @@ def test_traces_follow_the_line() -> None:
     except ValueError as e:
         failed = record("failed")
         failed.exc_info = (ValueError, e, e.__traceback__)
-    assert TextFormat().format(failed).endswith("ValueError: because")
-    assert json.loads(JsonFormat().format(failed))["trace"].endswith("ValueError: because")
+    assert TextFormat(str).format(failed).endswith("ValueError: because")
+    assert json.loads(JsonFormat(str).format(failed))["trace"].endswith("ValueError: because")
 
 
 def test_lines_are_kept_by_connector_and_task(lines: ConnectorLines) -> None:
@@ -114,3 +116,13 @@ async def test_what_a_loop_does_for_a_connector_is_its_own(lines: ConnectorLines
         [(None, "for a")],
         [(None, "for b")],
     ]
+
+
+def test_secrets_are_in_none_of_them(lines: ConnectorLines) -> None:
+    def scrub(text: str) -> str:
+        return text.replace('s"ret', "[hidden]")
+
+    for line_format in (TextFormat(scrub), JsonFormat(scrub)):
+        assert "[hidden]!" in line_format.format(record('s"ret!'))
+    say("a secret!", "[c|task-0]")
+    assert lines.last("c", 1)[0]["message"] == "a [hidden]!"
