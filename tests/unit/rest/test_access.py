@@ -1,0 +1,106 @@
+"""Users and roles."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from runtime.api.errors import ConfigError
+from runtime.rest.access import Access, Role, needed
+from runtime.rest.jaas import MODULE, credentials
+from runtime.rest.security import BASIC_AUTH, protection
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "role"),
+    [
+        ("GET", "/connectors", Role.READ),
+        ("OPTIONS", "/connectors", Role.READ),
+        ("PUT", "/connector-plugins/FileStreamSource/config/validate", Role.READ),
+        ("PUT", "/connectors/a/pause", Role.OPERATE),
+        ("PUT", "/connectors/a/stop", Role.OPERATE),
+        ("POST", "/connectors/a/restart", Role.OPERATE),
+        ("POST", "/connectors/a/tasks/0/restart", Role.OPERATE),
+        ("PUT", "/connectors/a/topics/reset", Role.OPERATE),
+        ("POST", "/connectors", Role.ADMIN),
+        ("PUT", "/connectors/a/config", Role.ADMIN),
+        ("PATCH", "/connectors/a/offsets", Role.ADMIN),
+        ("DELETE", "/connectors/a", Role.ADMIN),
+        ("DELETE", "/connectors/pause", Role.ADMIN),
+        ("PUT", "/admin/loggers/root", Role.ADMIN),
+        ("PUT", "/admin/loggers/pause", Role.ADMIN),
+    ],
+)
+def test_the_role_that_a_request_needs(method: str, path: str, role: Role) -> None:
+    assert needed(method, path) is role
+
+
+def test_without_roles_every_user_may_do_everything() -> None:
+    access = Access({"ann": "secret"})
+    assert access.role("ann") is Role.ADMIN
+    assert access.authenticate("ann", "secret")
+    for user, password in (("ann", "Secret"), ("ann", ""), ("bob", "secret"), ("bob", ""), ("", "")):
+        assert not access.authenticate(user, password)
+
+
+def test_roles() -> None:
+    access = Access({}, {Role.READ: frozenset("*"), Role.OPERATE: frozenset(["op"]), Role.ADMIN: frozenset(["root"])})
+    assert [access.role(u) for u in ("any", "op", "root")] == [Role.READ, Role.OPERATE, Role.ADMIN]
+    assert Access({}, {Role.ADMIN: frozenset(["root"])}).role("any") is Role.NONE
+
+
+def jaas(folder: Path, text: str) -> dict[str, str]:
+    (folder / "users").write_text("ann=secret\n")
+    (folder / "jaas.conf").write_text(text.replace("USERS", str(folder / "users")).replace("MODULE", MODULE))
+    return {"rest.extension.classes": BASIC_AUTH, "headrace.jaas.file": str(folder / "jaas.conf")}
+
+
+def test_users_come_from_the_file_that_jaas_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    props = jaas(
+        tmp_path,
+        '// who may come in\nOther {\n  x required;\n};\nKafkaConnect {\n  MODULE required\n  file="USERS";\n};\n',
+    )
+    access = protection(props).access
+    assert access is not None
+    assert access.authenticate("ann", "secret")
+    file = props.pop("headrace.jaas.file")
+    monkeypatch.setenv("KAFKA_OPTS", f"-Xmx1g -Djava.security.auth.login.config={file} -Da=b")
+    assert credentials(props) == tmp_path / "users"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("Other { MODULE required file=\"USERS\"; };", "has no entry KafkaConnect"),
+        ("KafkaConnect { com.example.Ldap required; };", "is not of the form"),
+    ],
+)  # fmt: skip
+def test_other_login_modules_are_refused(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        protection(jaas(tmp_path, text))
+
+
+@pytest.mark.parametrize(
+    ("props", "message"),
+    [
+        ({"rest.extension.classes": "com.example.Mine"}, "cannot run here"),
+        ({"rest.extension.classes": BASIC_AUTH}, "needs a JAAS file"),
+        ({"headrace.roles.read": "ann"}, "need users"),
+        ({"headrace.roles.reader": "ann"}, "no such role"),
+        ({"response.http.headers.config": "put X: y"}, "not of the form"),
+    ],
+)
+def test_protection_that_cannot_be_had_is_refused(
+    props: dict[str, str], message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("KAFKA_OPTS", raising=False)
+    with pytest.raises(ConfigError, match=message):
+        protection(props)
+
+
+def test_an_empty_file_of_users_is_refused(tmp_path: Path) -> None:
+    props = jaas(tmp_path, 'KafkaConnect { MODULE required file="USERS"; };')
+    (tmp_path / "users").write_text("")
+    with pytest.raises(ConfigError, match="holds no users"):
+        protection(props)

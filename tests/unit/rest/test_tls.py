@@ -1,0 +1,104 @@
+"""TLS contexts from the stores that Java's workers have, tried with real handshakes."""
+
+from __future__ import annotations
+
+import shutil
+import socket
+import ssl
+import subprocess
+import threading
+from pathlib import Path
+
+import pytest
+
+from runtime.listeners import ListenerError
+from runtime.rest.tls import server_context
+from tests.support.certificates import Stores, make_stores
+
+
+@pytest.fixture(scope="module")
+def stores(tmp_path_factory: pytest.TempPathFactory) -> Stores:
+    return make_stores(tmp_path_factory.mktemp("stores"))
+
+
+def handshake(server: ssl.SSLContext, client: ssl.SSLContext) -> str | None:
+    """The protocol agreed on; ssl.SSLError or OSError when it fails."""
+    ours, theirs = socket.socketpair()
+
+    def serve() -> None:
+        try:
+            with server.wrap_socket(ours, server_side=True) as s:
+                s.sendall(b"x")
+        except OSError:
+            ours.close()
+
+    thread = threading.Thread(target=serve)
+    thread.start()
+    try:
+        with client.wrap_socket(theirs, server_hostname="127.0.0.1") as s:
+            if s.recv(1) != b"x":
+                raise ssl.SSLError("closed")
+            return s.version()
+    finally:
+        thread.join(10)
+
+
+def client(stores: Stores, with_key: bool = False) -> ssl.SSLContext:
+    context = ssl.create_default_context(cafile=str(stores.trust))
+    if with_key:
+        context.load_cert_chain(stores.pem)
+    return context
+
+
+def test_pem_and_pkcs12_key_stores(stores: Stores) -> None:
+    for settings in (
+        {"ssl.keystore.location": str(stores.pem), "ssl.keystore.type": "PEM"},
+        {"ssl.keystore.location": str(stores.p12), "ssl.keystore.password": stores.password},
+        {"ssl.keystore.certificate.chain": stores.trust.read_text(), "ssl.keystore.key": stores.pem.read_text()},
+    ):
+        assert handshake(server_context(settings), client(stores)) == "TLSv1.3"
+    only = {"ssl.keystore.location": str(stores.pem), "ssl.enabled.protocols": "TLSv1.2"}
+    assert handshake(server_context(only), client(stores)) == "TLSv1.2"
+
+
+@pytest.mark.parametrize("trust", ["trust", "trust_p12"])
+def test_clients_prove_who_they_are_where_that_is_asked(stores: Stores, trust: str) -> None:
+    settings = {
+        "ssl.keystore.location": str(stores.pem),
+        "ssl.truststore.location": str(getattr(stores, trust)),
+        "ssl.truststore.password": stores.password,
+        "ssl.client.auth": "required",
+    }
+    assert handshake(server_context(settings), client(stores, with_key=True)) == "TLSv1.3"
+    with pytest.raises(OSError):
+        handshake(server_context(settings), client(stores))
+    assert handshake(server_context({**settings, "ssl.client.auth": "requested"}), client(stores))
+
+
+def test_what_cannot_be_used_is_named(stores: Stores, tmp_path: Path) -> None:
+    pem = {"ssl.keystore.location": str(stores.pem)}
+    for settings, message in (
+        ({}, "ssl.keystore.location is missing"),
+        ({"ssl.keystore.location": str(tmp_path / "none")}, "No such file"),
+        ({"ssl.keystore.location": str(stores.p12), "ssl.keystore.password": "wrong"}, "cannot be used"),
+        ({"ssl.keystore.location": str(stores.trust)}, "cannot be used"),
+        ({**pem, "ssl.client.auth": "required"}, "needs ssl.truststore.location"),
+        ({**pem, "ssl.client.auth": "perhaps"}, "expected none, requested or required"),
+        ({**pem, "ssl.enabled.protocols": "SSLv3"}, "ssl.enabled.protocols"),
+    ):
+        with pytest.raises(ListenerError, match=message):
+            server_context(settings)
+
+
+@pytest.mark.skipif(shutil.which("keytool") is None, reason="keytool comes with Java")
+def test_stores_that_keytool_makes(stores: Stores, tmp_path: Path) -> None:
+    """PKCS12 under whatever name is read; the old JKS format is refused with the way out."""
+    for kind in ("PKCS12", "JKS"):
+        file = tmp_path / f"{kind}.jks"
+        command = ["keytool", "-genkeypair", "-alias", "a", "-keyalg", "EC", "-dname", "CN=x", "-storetype", kind]
+        command += ["-keystore", str(file), "-storepass", "password", "-keypass", "password"]
+        subprocess.run(command, check=True, capture_output=True)
+    settings = {"ssl.keystore.password": "password", "ssl.keystore.type": "JKS"}
+    server_context({**settings, "ssl.keystore.location": str(tmp_path / "PKCS12.jks")})
+    with pytest.raises(ListenerError, match="keytool -importkeystore -deststoretype PKCS12"):
+        server_context({**settings, "ssl.keystore.location": str(tmp_path / "JKS.jks")})

@@ -1,0 +1,46 @@
+"""Listeners, what is advertised, and whose `ssl.` settings hold."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from runtime.listeners import Listener, ListenerError, admin, advertised, https_settings, parse
+
+NONE: dict[str, Any] = {
+    "rest.advertised.listener": None, "rest.advertised.host.name": None, "rest.advertised.port": None
+}  # fmt: skip
+
+
+def test_listeners() -> None:
+    assert parse("listeners", ["http://:8083", "HTTPS://h:0", "http://[::1]:1"]) == (
+        Listener("http", "", 8083),
+        Listener("https", "h", 0),
+        Listener("http", "::1", 1),
+    )
+    for bad in ([], [""], ["h:1"], ["http://h"], ["http://h:x"], ["http://h:99999"], ["ftp://h:1"]):
+        with pytest.raises(ListenerError, match="listeners"):
+            parse("listeners", bad)
+
+
+def test_admin_listeners_are_the_same_none_or_their_own() -> None:
+    assert admin(None) is None
+    assert admin([]) == admin([""]) == ()
+    assert admin(["http://h:1"]) == (Listener("http", "h", 1),)
+
+
+def test_what_is_advertised() -> None:
+    both = parse("listeners", ["https://0.0.0.0:8443", "http://h:8083"])
+    assert advertised(NONE, both).scheme == "http"
+    assert advertised(NONE, both[:1]).url(both[0], 8443) == "https://127.0.0.1:8443"
+    named = {**NONE, "rest.advertised.listener": "HTTPS", "rest.advertised.host.name": "x", "rest.advertised.port": 1}
+    assert advertised(named, both).url(both[0], 8443) == "https://x:1"
+    with pytest.raises(ListenerError):
+        advertised({**NONE, "rest.advertised.listener": "https"}, both[1:])
+
+
+def test_prefixed_settings_alone_hold_when_there_are_any() -> None:
+    plain = {"ssl.keystore.location": "a", "ssl.client.auth": "required"}
+    assert https_settings(plain) == plain
+    assert https_settings({**plain, "listeners.https.ssl.keystore.location": "b"}) == {"ssl.keystore.location": "b"}
