@@ -47,7 +47,7 @@ class TaskSpec:
     epoch: int  # rises with every assignment; reports carry it, so that late ones are told apart
     type: str  # "source" | "sink"
     task_class: str  # "package.module:Class"
-    config: dict[str, str]  # the task's config
+    config: dict[str, str]  # the task's config, as its connector made it
     key_converter: ConverterSpec
     value_converter: ConverterSpec
     header_converter: ConverterSpec
@@ -68,6 +68,12 @@ class TaskSpec:
     max_poll_records: int = 500  # of a sink: upper bound of a put() where the connector asks for it
     track_topics: bool = True
     plugin_path: list[str] = field(default_factory=list)  # folders of Python plugins, for sys.path
+    connector_config: dict[str, str] = field(default_factory=dict)  # empty: the same as `config`
+
+    @property
+    def settings(self) -> dict[str, str]:
+        """What the connector says to the framework: transformations, errors."""
+        return self.connector_config or self.config
 
     @property
     def id(self) -> TaskId:

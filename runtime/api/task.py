@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 from runtime.api.record import SinkRecord, SourceRecord, TopicPartition
 
@@ -32,8 +32,29 @@ class SourceTaskContext(Protocol):
     def offsets(self) -> OffsetReader: ...
 
 
+class Report(Protocol):
+    """A failed record on its way to where it is put aside."""
+
+    def done(self) -> bool: ...
+
+    def result(self, timeout: float | None = None) -> None:
+        """Wait (seconds) until it is there; TimeoutError, or ConnectError when that failed."""
+
+
+class ErrantRecordReporter(Protocol):
+    """Takes records that a sink task could not write (KIP-610)."""
+
+    def report(self, record: SinkRecord, error: Exception) -> Report:
+        """Log the record and put it aside, as configured; ConnectError, to be let through, where errors are not
+        tolerated. No offset behind the record is committed before it is where it goes."""
+
+
 class SinkTaskContext(Protocol):
     """What the runtime offers to a sink task."""
+
+    @property
+    def errant_record_reporter(self) -> ErrantRecordReporter | None:
+        """None where neither a dead letter topic nor the logging of errors is configured."""
 
     @property
     def configs(self) -> Mapping[str, str]: ...
@@ -71,6 +92,10 @@ class Task(ABC):
 
 class SourceTask(Task):
     """Reads records from another system (Connect: SourceTask)."""
+
+    reuses_records: ClassVar[bool] = True
+    """False says that poll() gives new record objects each time and forgets them: then transformations change these
+    in place, which is quicker."""
 
     context: SourceTaskContext
 

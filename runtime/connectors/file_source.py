@@ -39,6 +39,7 @@ class FileStreamSourceTask(SourceTask):
     """
 
     java_name = "org.apache.kafka.connect.file.FileStreamSourceTask"
+    reuses_records = False
 
     def start(self, config: Mapping[str, str]) -> None:
         self._path = config[FILE]

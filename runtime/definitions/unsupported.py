@@ -12,8 +12,6 @@ from runtime.api.config import ConfigValue
 from runtime.api.values import shown
 
 HONOURED: dict[str, tuple[Any, ...]] = {
-    "errors.retry.timeout": (0,),
-    "errors.deadletterqueue.topic.name": ("",),
 }
 """Key: the values that are acted on."""
 

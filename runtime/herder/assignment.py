@@ -69,11 +69,12 @@ def spec(worker: WorkerConfig, order: Order, offsets: Sequence[SourceOffset], pa
         offsets_copy_topic=worker.offsets.topic if own_topic else "",
         offsets=list(offsets),
         topic_groups=topic_groups(config) if worker.topic_creation and source else [],
-        admin=_client(worker, order, "admin") if source else {},
+        admin=_client(worker, order, "admin"),
         flush_interval=worker.flush_interval,
         flush_timeout=worker.flush_timeout,
         track_topics=worker.topic_tracking,
         plugin_path=list(worker.plugin_path),
+        connector_config=dict(config),
     )
 
 

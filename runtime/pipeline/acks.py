@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import weakref
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -29,21 +29,29 @@ class Delivery:
         self._batch = batch
 
     def __call__(self, error: KafkaError | None, message: Message) -> None:
-        if error is not None and self._batch.error is None:
-            self._batch.error = error
+        if error is not None:
+            self._batch.failed(error)
 
 
 class _Batch:
     """What a batch brings when it has been acknowledged."""
 
-    __slots__ = ("delivered", "delivery", "error", "offsets", "sealed")
+    __slots__ = ("delivered", "delivery", "error", "offsets", "sealed", "tolerate")
 
-    def __init__(self, offsets: OffsetsByKey) -> None:
+    def __init__(self, offsets: OffsetsByKey, tolerate: Callable[[KafkaError], None] | None) -> None:
         self.offsets = offsets
+        self.tolerate = tolerate
         self.sealed = False
         self.delivered = False
         self.error: KafkaError | None = None
         self.delivery: weakref.ref[Delivery] | None = None
+
+    def failed(self, error: KafkaError) -> None:
+        """A message will never be delivered."""
+        if self.tolerate is not None:
+            self.tolerate(error)
+        elif self.error is None:
+            self.error = error
 
     def reported(self, _: weakref.ref[Delivery]) -> None:
         self.delivered = True
@@ -52,12 +60,14 @@ class _Batch:
 class Acks:
     """The batches of a task in the order they were polled. Reports may come on any thread, all else on the task's."""
 
-    def __init__(self) -> None:
+    def __init__(self, tolerate: Callable[[KafkaError], None] | None = None) -> None:
+        """`tolerate` is told of messages that Kafka refused; without it they are the batch's failure."""
         self._batches: deque[_Batch] = deque()
+        self._tolerate = tolerate
 
     def begin(self, offsets: OffsetsByKey) -> Delivery:
         """A batch is about to be sent; once sealed and acknowledged to its last message, `offsets` may be committed."""
-        batch = _Batch(offsets)
+        batch = _Batch(offsets, self._tolerate)
         delivery = Delivery(batch)
         batch.delivery = weakref.ref(delivery, batch.reported)
         self._batches.append(batch)

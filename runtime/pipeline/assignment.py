@@ -73,6 +73,9 @@ class Assignment:
             _log.error("Flushing failed, reading again from the last committed offsets: %s", error)
             self._context.seek({tp: self._committed.get(tp, offset) for tp, offset in current.items()})
             return
+        if not self._context.settle(self._spec.flush_timeout):
+            _log.warning("Failed records are still on their way to the dead letter topic; the commit waits for them")
+            return
         self._control.check()
         self._commit(
             {

@@ -6,22 +6,24 @@ from collections.abc import Container, Sequence
 from typing import TYPE_CHECKING, Any
 
 from runtime.api.record import Headers, SinkRecord, TopicPartition
-from runtime.pipeline.tolerance import Stage, Tolerance
+from runtime.pipeline.tolerance import Failure, Stage, Tolerance, plugin_name
 
 if TYPE_CHECKING:
     from confluent_kafka import Message
 
-    from runtime.api.converter import Converter, HeaderConverter
+    from runtime.pipeline.chain import Chain
+    from runtime.pipeline.load import Converters
 
 Positions = dict[TopicPartition, int]
 """The next offset to be read, by partition."""
 
 
 class SinkConversion:
-    """The converters of a sink task, bound once."""
+    """The converters and transformations of a sink task, bound once."""
 
-    def __init__(self, key: Converter, value: Converter, header: HeaderConverter, tolerance: Tolerance) -> None:
-        self._key, self._value, self._header = key, value, header
+    def __init__(self, converters: Converters, chain: Chain, tolerance: Tolerance) -> None:
+        self._key, self._value, self._header = converters
+        self._chain = chain
         self._tolerance = tolerance
 
     def convert(
@@ -59,24 +61,78 @@ class SinkConversion:
                     stage = Stage.HEADER_CONVERTER
                     headers = self._headers(topic, headers)
             except Exception as error:
-                self._failed(stage, error, message)
+                fixed = self._fixed(stage, error, message)
+                if fixed is not None:
+                    append(fixed)
                 continue
             kind, timestamp = message.timestamp()
             append(
-                SinkRecord(topic, partition, key_schema, key, value_schema, value, offset, timestamp, kind - 1, headers)
+                SinkRecord(
+                    topic,
+                    partition,
+                    key_schema,
+                    key,
+                    value_schema,
+                    value,
+                    offset,
+                    timestamp,
+                    kind - 1,
+                    headers,
+                    message,
+                )
             )
         if tp is not None:
             positions[tp] = offset + 1
-        return records, positions
+        return self._transformed(records), positions
+
+    def _transformed(self, records: list[SinkRecord]) -> list[SinkRecord]:
+        if not self._chain or not records:
+            return records
+        outcome = self._chain.run(records)
+        if outcome.error is not None:
+            raise outcome.error
+        return outcome.records  # type: ignore[return-value]
 
     def _headers(self, topic: str, headers: Sequence[tuple[str, bytes | None]]) -> Headers:
         convert = self._header.to_connect_header
         return [(name, *convert(topic, name, data)) for name, data in headers]
 
-    def _failed(self, stage: Stage, error: Exception, message: Message) -> None:
-        plugins = {Stage.KEY_CONVERTER: self._key, Stage.VALUE_CONVERTER: self._value}
-        where = (
-            f"where consumed record is {{topic='{message.topic()}', partition={message.partition()}, "
-            f"offset={message.offset()}, timestamp={message.timestamp()[1]}}}"
-        )
-        self._tolerance.failed(stage, plugins.get(stage, self._header), error, where)
+    def _fixed(self, stage: Stage, error: Exception, message: Message) -> SinkRecord | None:
+        """The record of a message whose conversion raised, tried again; None when it is skipped. Raises what the task
+        fails with."""
+        at = [stage]
+        try:
+            return self._tolerance.again(error, lambda: self._record(message, at))
+        except Exception as last:
+            plugins = {Stage.KEY_CONVERTER: self._key, Stage.VALUE_CONVERTER: self._value}
+            name = plugin_name(plugins.get(at[0], self._header))
+            self._tolerance.failed(Failure(at[0], name, last, message, message_place(message)))
+            return None
+
+    def _record(self, message: Any, at: list[Stage]) -> SinkRecord:
+        """One record; `at` tells the stage that it has come to."""
+        topic, headers = message.topic(), message.headers()
+        at[0] = Stage.KEY_CONVERTER
+        key_schema, key = self._key.to_connect(topic, message.key())
+        at[0] = Stage.VALUE_CONVERTER
+        value_schema, value = self._value.to_connect(topic, message.value())
+        at[0] = Stage.HEADER_CONVERTER
+        converted = self._headers(topic, headers) if headers else None
+        kind, timestamp = message.timestamp()
+        return SinkRecord(
+            topic, message.partition(), key_schema, key, value_schema, value, message.offset(), timestamp, kind - 1,
+            converted, message,
+        )  # fmt: skip
+
+
+def message_place(message: Message) -> str:
+    """In words where a message was read."""
+    return (
+        f"where consumed record is {{topic='{message.topic()}', partition={message.partition()}, "
+        f"offset={message.offset()}, timestamp={message.timestamp()[1]}}}"
+    )
+
+
+def sink_place(record: Any) -> tuple[Any, str]:
+    """The message that a sink record came from, and in words where it was read."""
+    return record.source, message_place(record.source)

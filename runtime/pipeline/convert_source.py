@@ -6,11 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from runtime.pipeline.tolerance import Stage, Tolerance
+from runtime.pipeline.tolerance import Failure, Stage, Tolerance, plugin_name
 
 if TYPE_CHECKING:
-    from runtime.api.converter import Converter, HeaderConverter
     from runtime.api.record import Headers, SourceRecord
+    from runtime.pipeline.chain import Chain
+    from runtime.pipeline.load import Converters
     from runtime.pipeline.offsets import CommittedOffsets
 
 
@@ -34,28 +35,38 @@ class Batch:
 
 
 class SourceConversion:
-    """The converters of a source task, bound once."""
+    """The transformations and converters of a source task, bound once."""
 
     def __init__(
-        self,
-        key: Converter,
-        value: Converter,
-        header: HeaderConverter,
-        offsets: CommittedOffsets,
-        tolerance: Tolerance,
+        self, chain: Chain, converters: Converters, offsets: CommittedOffsets, tolerance: Tolerance, reused: bool
     ) -> None:
-        self._key, self._value, self._header = key, value, header
+        """`reused`: the task may give the same records again, so that transformations get copies."""
+        self._chain, self._reused = chain, reused
+        self._key, self._value, self._header = converters
         self._offsets = offsets
         self._tolerance = tolerance
 
     def convert(self, records: Sequence[SourceRecord]) -> Batch:
-        """All records, or those before the first that fails the task. Skipped records keep their offsets' place."""
+        """All records, or those before the first that fails the task. Skipped and dropped records keep their offsets'
+        place."""
+        if not self._chain:
+            batch, failed = self._messages(records)
+            batch.offsets = self._newest(records if failed is None else _before(records, failed))
+            return batch
+        polled = [record.copy() for record in records] if self._reused else list(records)
+        outcome = self._chain.run(polled)
+        batch, failed = self._messages(outcome.records)  # type: ignore[arg-type]
+        if failed is None and outcome.error is not None:
+            batch.error, failed = outcome.error, outcome.failed
+        end = polled if failed is None else _before(polled, outcome.origin(failed))
+        batch.offsets = self._newest(records[: len(end)])
+        return batch
+
+    def _messages(self, records: Sequence[SourceRecord]) -> tuple[Batch, Any]:
+        """Messages of all records, or of those before the one that fails the task, which is given too."""
         batch = Batch()
-        offsets = batch.offsets
-        key_of, value_of, place = self._key.from_connect, self._value.from_connect, self._offsets.key
+        key_of, value_of = self._key.from_connect, self._value.from_connect
         topic, run, append = "", Run("", False), None
-        partition: Any = self  # no record's partition
-        offset: Mapping[str, Any] | None = None
         stage = Stage.KEY_CONVERTER
         for record in records:
             try:
@@ -69,43 +80,80 @@ class SourceConversion:
                 if headers:
                     stage = Stage.HEADER_CONVERTER
                     message["headers"] = self._headers(record.topic, headers)
-            except Exception as error:
-                batch.error = self._failed(stage, error, record)
-                if batch.error is not None:
-                    break
-            else:
                 if key is not None:
                     message["key"] = key
-                single = bool(headers)
-                if record.timestamp is not None:
-                    message["timestamp"] = record.timestamp
-                    single = True
-                if record.kafka_partition is not None:
-                    message["partition"] = record.kafka_partition
-                if append is None or record.topic != topic or single is not run.single:
-                    topic = record.topic
-                    run = Run(topic, single)
-                    batch.runs.append(run)
-                    append = run.messages.append
-                append(message)
-            if record.source_partition is not partition:
-                if partition is not self:
-                    offsets[place(partition)] = offset
-                partition = record.source_partition
-            offset = record.source_offset
-        if partition is not self:
-            offsets[place(partition)] = offset
-        return batch
+            except Exception as error:
+                try:
+                    fixed = self._fixed(stage, error, record)
+                except Exception as end:
+                    batch.error = end
+                    return batch, record
+                if fixed is None:
+                    continue
+                message, headers = fixed, fixed.get("headers")
+            if record.timestamp is not None:
+                message["timestamp"] = record.timestamp
+            if record.kafka_partition is not None:
+                message["partition"] = record.kafka_partition
+            single = bool(headers) or record.timestamp is not None
+            if append is None or record.topic != topic or single is not run.single:
+                topic = record.topic
+                run = Run(topic, single)
+                batch.runs.append(run)
+                append = run.messages.append
+            append(message)
+        return batch, None
+
+    def _newest(self, records: Sequence[SourceRecord]) -> dict[bytes, Mapping[str, Any] | None]:
+        """The last offset of each source partition."""
+        newest: dict[bytes, Mapping[str, Any] | None] = {}
+        if not records:
+            return newest
+        place = self._offsets.key
+        last = records[0]
+        for record in records:
+            if record.source_partition is not last.source_partition:
+                newest[place(last.source_partition)] = last.source_offset
+            last = record
+        newest[place(last.source_partition)] = last.source_offset
+        return newest
+
+    def _fixed(self, stage: Stage, error: Exception, record: SourceRecord) -> dict[str, Any] | None:
+        """The message of a record whose conversion raised, tried again; None when the record is skipped. Raises what
+        the task fails with."""
+        at = [stage]
+        try:
+            return self._tolerance.again(error, lambda: self._message(record, at))
+        except Exception as last:
+            plugins = {Stage.KEY_CONVERTER: self._key, Stage.VALUE_CONVERTER: self._value}
+            name = plugin_name(plugins.get(at[0], self._header))
+            self._tolerance.failed(Failure(at[0], name, last, record, source_place(record)[1]))
+            return None
+
+    def _message(self, record: SourceRecord, at: list[Stage]) -> dict[str, Any]:
+        """One message; `at` tells the stage that it has come to."""
+        message: dict[str, Any] = {}
+        at[0] = Stage.KEY_CONVERTER
+        if record.key is not None or record.key_schema is not None:
+            key = self._key.from_connect(record.topic, record.key_schema, record.key)
+            if key is not None:
+                message["key"] = key
+        at[0] = Stage.VALUE_CONVERTER
+        message["value"] = self._value.from_connect(record.topic, record.value_schema, record.value)
+        at[0] = Stage.HEADER_CONVERTER
+        if record.headers:
+            message["headers"] = self._headers(record.topic, record.headers)
+        return message
 
     def _headers(self, topic: str, headers: Headers) -> list[tuple[str, bytes | None]]:
         convert = self._header.from_connect_header
         return [(name, convert(topic, name, schema, value)) for name, schema, value in headers]
 
-    def _failed(self, stage: Stage, error: Exception, record: SourceRecord) -> Exception | None:
-        plugins = {Stage.KEY_CONVERTER: self._key, Stage.VALUE_CONVERTER: self._value}
-        where = f"where source record is = {record.source_partition} at {record.source_offset}"
-        try:
-            self._tolerance.failed(stage, plugins.get(stage, self._header), error, where)
-        except Exception as failure:
-            return failure
-        return None
+
+def source_place(record: Any) -> tuple[Any, str]:
+    """A source record, and in words where it came from."""
+    return record, f"where source record is = {record.source_partition} at {record.source_offset}"
+
+
+def _before(records: Sequence[SourceRecord], record: Any) -> Sequence[SourceRecord]:
+    return records[: next((i for i, r in enumerate(records) if r is record), len(records))]

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from runtime.api.errors import ConfigError
+from runtime.pipeline.chain import Step
+from runtime.task_spec import ConverterSpec
 
 if TYPE_CHECKING:
     from runtime.api.converter import Converter, HeaderConverter
-    from runtime.task_spec import ConverterSpec, TaskSpec
+    from runtime.api.transformation import Predicate
+    from runtime.task_spec import TaskSpec
 
 
 def load_task(spec: TaskSpec) -> Any:
@@ -34,6 +38,63 @@ def load_converter(converter: ConverterSpec, is_key: bool, spec: TaskSpec) -> Co
     made = cast("Converter", _make("converter", converter, spec))
     made.configure({**converter.config, "converter.type": "key" if is_key else "value"}, is_key)
     return made
+
+
+class Converters(NamedTuple):
+    """Those of one task."""
+
+    key: Converter
+    value: Converter
+    header: HeaderConverter
+
+
+def load_converters(spec: TaskSpec) -> Converters:
+    return Converters(
+        load_converter(spec.key_converter, True, spec),
+        load_converter(spec.value_converter, False, spec),
+        load_header_converter(spec),
+    )
+
+
+def load_steps(spec: TaskSpec) -> list[Step]:
+    """The transformations that the connector's config names, in order, with their predicates."""
+    config = spec.settings
+    predicates: dict[str, Predicate] = {}
+    steps = []
+    for alias in _aliases(config, "transforms"):
+        own = _behind(config, f"transforms.{alias}.")
+        name, negate = own.get("predicate"), own.get("negate", "false").strip().lower() == "true"
+        if name is not None and name not in predicates:
+            predicates[name] = _load_predicate(name, spec)
+        transformation = _configured("transformation", own, f"transforms.{alias}", spec)
+        steps.append(Step(transformation, predicates.get(name) if name is not None else None, negate))
+    return steps
+
+
+def _load_predicate(name: str, spec: TaskSpec) -> Predicate:
+    if name not in _aliases(spec.settings, "predicates"):
+        raise ConfigError(f"Unknown configuration 'predicates.{name}.type'")
+    prefix = f"predicates.{name}"
+    return cast("Predicate", _configured("predicate", _behind(spec.settings, f"{prefix}."), prefix, spec))
+
+
+def _configured(kind: str, own: Mapping[str, str], prefix: str, spec: TaskSpec) -> Any:
+    if "type" not in own:
+        raise ConfigError(f'Missing required configuration "{prefix}.type" which has no default value.')
+    made = _make(kind, ConverterSpec(own["type"].strip()), spec)
+    made.configure({name: text for name, text in own.items() if name not in _FRAMEWORK})
+    return made
+
+
+_FRAMEWORK = ("type", "predicate", "negate", "plugin.version")
+
+
+def _aliases(config: Mapping[str, str], name: str) -> list[str]:
+    return [alias for part in config.get(name, "").split(",") if (alias := part.strip())]
+
+
+def _behind(config: Mapping[str, str], prefix: str) -> dict[str, str]:
+    return {name[len(prefix) :]: text for name, text in config.items() if name.startswith(prefix)}
 
 
 def load_header_converter(spec: TaskSpec) -> HeaderConverter:

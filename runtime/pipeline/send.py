@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from runtime.api.errors import ConnectError
@@ -31,7 +32,11 @@ class Sender:
     """The way of a task's messages into the slot's producer. While the broker is away send() waits; when the task
     is stopped meanwhile it goes on waiting for `patience` seconds."""
 
-    def __init__(self, producer: Producer, control: Control, patience: float) -> None:
+    def __init__(
+        self, producer: Producer, control: Control, patience: float, refused: Callable[[KafkaError], None]
+    ) -> None:
+        """`refused` is told of every message that the client will never take; it raises when that is too much."""
+        self._refused = refused
         self._producer = producer
         self._control = control
         self._patience = patience
@@ -41,15 +46,16 @@ class Sender:
         give_up = None
         while True:
             self._control.check()
-            queued = self._queue(topic, messages, delivery)
-            if queued == len(messages):
+            messages = self._queue(topic, messages, delivery)
+            if not messages:
                 self._producer.poll(0)
                 return
-            messages = messages[queued:]
             give_up = self._wait(give_up)
 
     def send_each(self, topic: str, messages: list[dict[str, Any]], delivery: Delivery) -> None:
         """One by one: the client's batch call knows neither headers nor timestamps."""
+        from confluent_kafka import KafkaException
+
         give_up = None
         produce = self._producer.produce
         for message in messages:
@@ -60,22 +66,30 @@ class Sender:
                 except BufferError:
                     self._control.check()
                     give_up = self._wait(give_up)
+                except KafkaException as error:
+                    self._refused(error.args[0])
+                    break
         self._producer.poll(0)
 
-    def _queue(self, topic: str, messages: list[dict[str, Any]], delivery: Delivery) -> int:
-        """How many were queued; the others found no room. Any other refusal is raised."""
+    def _queue(self, topic: str, messages: list[dict[str, Any]], delivery: Delivery) -> list[dict[str, Any]]:
+        """Those for which there was no room."""
         from confluent_kafka import KafkaError
 
         try:
             queued = self._producer.produce_batch(topic, messages, on_delivery=delivery)
         except BufferError:
-            return 0
+            return messages
+        left: list[dict[str, Any]] = []
         if queued < len(messages):
             for message in messages:
                 error = message.pop("_error", None)
-                if error is not None and error.code() != KafkaError._QUEUE_FULL:
-                    raise send_failure(error)
-        return int(queued)
+                if error is None:
+                    continue
+                if error.code() == KafkaError._QUEUE_FULL:
+                    left.append(message)
+                else:
+                    self._refused(error)
+        return left
 
     def _wait(self, give_up: float | None) -> float | None:
         """Serve reports until there may be room again; StoppedError when the stopping task's patience is over."""

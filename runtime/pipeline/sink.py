@@ -10,12 +10,15 @@ from typing import TYPE_CHECKING
 from runtime.api.errors import RetriableError
 from runtime.api.record import SinkRecord
 from runtime.pipeline.assignment import Assignment
+from runtime.pipeline.chain import Chain
 from runtime.pipeline.consumer import Events, close, fetch, make_consumer
-from runtime.pipeline.convert_sink import SinkConversion
-from runtime.pipeline.load import load_converter, load_header_converter
+from runtime.pipeline.convert_sink import SinkConversion, sink_place
+from runtime.pipeline.deadletter import DeadLetters, dead_letter_topic
+from runtime.pipeline.errant import ErrantRecords
+from runtime.pipeline.load import load_converters, load_steps
 from runtime.pipeline.sink_context import SinkContext
 from runtime.pipeline.subscription import Subscription
-from runtime.pipeline.tolerance import Tolerance
+from runtime.pipeline.tolerance import Policy, Tolerance
 from runtime.vocabulary import State
 
 if TYPE_CHECKING:
@@ -39,12 +42,15 @@ class SinkWorker:
     def __init__(self, spec: TaskSpec, task: SinkTask, host: SlotHost, control: Control) -> None:
         self._spec, self._task, self._host, self._control = spec, task, host, control
         self._context = task.context = SinkContext(spec.config)
-        self._conversion = SinkConversion(
-            load_converter(spec.key_converter, True, spec),
-            load_converter(spec.value_converter, False, spec),
-            load_header_converter(spec),
-            Tolerance(spec.config, str(spec.id)),
-        )
+        self._letters = self._dead_letters()
+        self._tolerance = Tolerance(Policy.of(spec.settings), str(spec.id), control, self._letters)
+        if self._letters is not None:
+            self._letters.counts = self._tolerance.counts
+            self._context.settle = self._letters.settle
+        if self._letters is not None or self._tolerance.policy.log:
+            self._context.errant_record_reporter = ErrantRecords(self._tolerance)
+        self._chain = Chain(load_steps(spec), self._tolerance, sink_place)
+        self._conversion = SinkConversion(load_converters(spec), self._chain, self._tolerance)
         self._consumer = make_consumer(spec.consumer, lambda error, done: self._assignment.on_commit(error, done))
         self._assignment = Assignment(spec, task, host, control, self._consumer, self._context)
         self._subscription = Subscription(self._consumer, spec.topics, spec.topics_regex, self._assignment.callbacks)
@@ -53,9 +59,16 @@ class SinkWorker:
         self._topics = control.topics
         self._next_commit = time.monotonic() + spec.flush_interval
 
+    def _dead_letters(self) -> DeadLetters | None:
+        if not dead_letter_topic(self._spec.settings):
+            return None
+        return DeadLetters(self._spec, self._host.producers.take(self._spec.producer), self._control)
+
     def run(self) -> None:
         """Returns after a graceful stop; raises what the task fails with, once what was put has been committed."""
         try:
+            if self._letters is not None:
+                self._letters.ensure_topic()
             with self._control.calling("start"):
                 self._task.start(self._spec.config)
             self._host.state(self._spec, State.RUNNING)
@@ -67,6 +80,7 @@ class SinkWorker:
                 close(self._consumer, self._spec.flush_timeout)
                 with self._control.calling("stop"):
                     self._task.stop()
+                self._chain.close()
 
     def _loop(self) -> None:
         control, assignment = self._control, self._assignment

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from runtime.api.record import TopicPartition
+from runtime.api.task import ErrantRecordReporter
 from runtime.pipeline.convert_sink import Positions
 
 
@@ -18,6 +19,8 @@ class SinkContext:
         self.paused: set[TopicPartition] = set()
         self.pause_changed = False
         self.commit_requested = False
+        self.errant_record_reporter: ErrantRecordReporter | None = None
+        self.settle: Callable[[float], bool] = lambda timeout: True  # waits for what was put aside
 
     @property
     def assignment(self) -> frozenset[TopicPartition]:

@@ -10,16 +10,19 @@ from typing import TYPE_CHECKING, Any
 
 from runtime.api.task import OffsetReader, SourceTask
 from runtime.pipeline.acks import Acks
-from runtime.pipeline.convert_source import Batch, SourceConversion
+from runtime.pipeline.chain import Chain
+from runtime.pipeline.convert_source import Batch, SourceConversion, source_place
 from runtime.pipeline.kept_offsets import KeptOffsets
-from runtime.pipeline.load import load_converter, load_header_converter
+from runtime.pipeline.load import load_converters, load_steps
 from runtime.pipeline.offsets import CommittedOffsets, OffsetWriter
 from runtime.pipeline.send import Sender, StoppedError, send_failure
-from runtime.pipeline.tolerance import Tolerance
+from runtime.pipeline.tolerance import Failure, Policy, Stage, Tolerance
 from runtime.pipeline.topic_creation import TopicCreator
 from runtime.vocabulary import State
 
 if TYPE_CHECKING:
+    from confluent_kafka import KafkaError
+
     from runtime.api.record import SourceRecord
     from runtime.pipeline.control import Control
     from runtime.pipeline.port import SlotHost
@@ -48,15 +51,13 @@ class SourceWorker:
         self._producer = host.producers.take(spec.producer, owner)
         committed = CommittedOffsets(spec.connector, spec.offsets)
         task.context = SourceContext(spec.config, committed)
+        self._tolerance = Tolerance(Policy.of(spec.settings), str(spec.id), control)
+        self._chain = Chain(load_steps(spec), self._tolerance, source_place)
         self._conversion = SourceConversion(
-            load_converter(spec.key_converter, True, spec),
-            load_converter(spec.value_converter, False, spec),
-            load_header_converter(spec),
-            committed,
-            Tolerance(spec.config, str(spec.id)),
+            self._chain, load_converters(spec), committed, self._tolerance, task.reuses_records
         )
-        self._sender = Sender(self._producer, control, spec.flush_timeout)
-        self._acks = Acks()
+        self._sender = Sender(self._producer, control, spec.flush_timeout, self._refused)
+        self._acks = Acks(self._refused if self._tolerance.policy.tolerate_all else None)
         self._writer = _offset_writer(spec, host)
         self._ready: dict[bytes, Mapping[str, Any] | None] = {}
         self._next_commit = time.monotonic() + spec.flush_interval
@@ -80,6 +81,7 @@ class SourceWorker:
             finally:
                 with self._control.calling("stop"):
                     task.stop()
+                self._chain.close()
 
     def _loop(self) -> None:
         control = self._control
@@ -121,6 +123,13 @@ class SourceWorker:
             send = self._sender.send_each if run.single else self._sender.send
             send(run.topic, run.messages, delivery)
         self._acks.seal()
+
+    def _refused(self, error: KafkaError) -> None:
+        """Kafka will not take a record: it is skipped, or the task fails."""
+        failure = send_failure(error)
+        self._tolerance.failed(
+            Failure(Stage.KAFKA_PRODUCE, "org.apache.kafka.clients.producer.KafkaProducer", failure, None, "")
+        )
 
     def _first_record_for(self, topic: str) -> None:
         if topic not in self._made:

@@ -1,14 +1,24 @@
-"""A record that cannot be converted fails the task or, with errors.tolerance=all, is skipped."""
+"""What becomes of a record that cannot be processed: tried again, left out, put aside, or the end of the task."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+import random
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from enum import StrEnum
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from runtime.api.errors import ConnectError
+from runtime.api.errors import ConnectError, RetriableError
+
+if TYPE_CHECKING:
+    from runtime.pipeline.control import Control
 
 _log = logging.getLogger(__name__)
+
+_FIRST_DELAY = 0.3  # seconds between the first try and the second; doubles from there
+T = TypeVar("T")
 
 
 class Stage(StrEnum):
@@ -17,30 +27,127 @@ class Stage(StrEnum):
     KEY_CONVERTER = "KEY_CONVERTER"
     VALUE_CONVERTER = "VALUE_CONVERTER"
     HEADER_CONVERTER = "HEADER_CONVERTER"
+    TRANSFORMATION = "TRANSFORMATION"
+    TASK_PUT = "TASK_PUT"
+    KAFKA_PRODUCE = "KAFKA_PRODUCE"
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """The `errors.*` keys of a connector; times in seconds, a retry timeout below 0 has no end."""
+
+    tolerate_all: bool = False
+    log: bool = False
+    log_messages: bool = False
+    retry_timeout: float = 0.0
+    retry_delay: float = 60.0
+
+    @classmethod
+    def of(cls, config: Mapping[str, str]) -> Policy:
+        return cls(
+            config.get("errors.tolerance", "none").lower() == "all",
+            _flag(config, "errors.log.enable"),
+            _flag(config, "errors.log.include.messages"),
+            int(config.get("errors.retry.timeout", 0)) / 1000,
+            int(config.get("errors.retry.delay.max.ms", 60_000)) / 1000,
+        )
+
+
+def _flag(config: Mapping[str, str], name: str) -> bool:
+    return config.get(name, "false").strip().lower() == "true"
+
+
+@dataclass(slots=True)
+class Counts:
+    """What a task's errors came to (Connect: task-error-metrics)."""
+
+    failures: int = 0  # failed operations, tries again included
+    errors: int = 0  # records that failed for good
+    skipped: int = 0
+    retries: int = 0
+    logged: int = 0
+    dead_letters: int = 0
+    dead_letter_failures: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """One record that failed: where, in which plugin, why. `record` is the client's message (sinks) or the source
+    record; `where` says in words where it came from."""
+
+    stage: Stage
+    plugin: str
+    error: Exception
+    record: Any
+    where: str
+
+
+class Reporter(Protocol):
+    """Puts failed records aside."""
+
+    def report(self, failure: Failure) -> object: ...
 
 
 class Tolerance:
-    """The `errors.*` keys of a connector."""
+    """One per task. All calls come from the task's thread."""
 
-    def __init__(self, config: Mapping[str, str], task: str) -> None:
-        self._task = task
-        self._all = config.get("errors.tolerance", "none").lower() == "all"
-        self._log = config.get("errors.log.enable", "false").lower() == "true"
-        self._messages = config.get("errors.log.include.messages", "false").lower() == "true"
+    def __init__(self, policy: Policy, task: str, control: Control, reporter: Reporter | None = None) -> None:
+        self.policy, self.counts = policy, Counts()
+        self._task, self._control, self._reporter = task, control, reporter
 
-    def failed(self, stage: Stage, plugin: object, error: Exception, record: str) -> None:
-        """Returns when the record is to be skipped; otherwise raises what the task fails with. `record` says where
-        it came from, and is logged only where the configuration allows."""
-        name = getattr(type(plugin), "java_name", type(plugin).__qualname__)
-        if self._log or not self._all:
-            where = f" {record}" if self._messages and record else ""
+    def again(self, error: Exception, operation: Callable[[], T]) -> T:
+        """The operation that failed with `error`, tried again as long as it may succeed later and time allows. Raises
+        the last error."""
+        self.counts.failures += 1
+        started, delay = time.monotonic(), _FIRST_DELAY
+        while isinstance(error, RetriableError) and self._may_wait(started):
+            self._control.wait(self._pause(started, delay))
+            delay *= 2
+            self.counts.retries += 1
+            try:
+                return operation()
+            except Exception as next_error:
+                self.counts.failures += 1
+                error = next_error
+        raise error
+
+    def failed(self, failure: Failure) -> None:
+        """Returns when the record is to be skipped; otherwise raises what the task fails with. Logged and put aside
+        in both cases, as the configuration says."""
+        self.report(failure)
+        if not self.policy.tolerate_all:
+            raise ConnectError("Tolerance exceeded in error handler") from failure.error
+        self.counts.skipped += 1
+
+    def report(self, failure: Failure) -> object:
+        """Log the failure and put the record aside, where that is configured; what the reporter gives."""
+        self.counts.errors += 1
+        if self.policy.log:
+            self.counts.logged += 1
+            where = f", {failure.where}" if self.policy.log_messages and failure.where else ""
             _log.error(
                 "Error encountered in task %s. Executing stage '%s' with class '%s'%s: %s",
-                self._task,
-                stage,
-                name,
-                where,
-                error,
-            )
-        if not self._all:
-            raise ConnectError("Tolerance exceeded in error handler") from error
+                self._task, failure.stage, failure.plugin, where, failure.error,
+            )  # fmt: skip
+        return self._reporter.report(failure) if self._reporter is not None else None
+
+    def _may_wait(self, started: float) -> bool:
+        if self._control.stopping:
+            return False
+        timeout = self.policy.retry_timeout
+        return timeout < 0 or time.monotonic() - started < timeout
+
+    def _pause(self, started: float, delay: float) -> float:
+        """Seconds until the next try; spread out once the longest pause is reached."""
+        longest = self.policy.retry_delay
+        if delay > longest:
+            delay = random.uniform(0, longest)
+        timeout = self.policy.retry_timeout
+        return delay if timeout < 0 else max(0.0, min(delay, started + timeout - time.monotonic()))
+
+
+def plugin_name(plugin: object) -> str:
+    """The class name that users know."""
+    kind = type(plugin)
+    name: str = getattr(kind, "java_name", None) or f"{kind.__module__}.{kind.__qualname__}"
+    return name

@@ -5,11 +5,17 @@ from __future__ import annotations
 import traceback
 
 
-def _headline(error: BaseException) -> str:
+def java_name(error: BaseException) -> str:
+    """The class of an error as users of Connect know it, or Python's own."""
     kind = type(error)
-    name = getattr(kind, "java_name", None)
-    if name is None:
-        name = kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
+    name: str | None = getattr(kind, "java_name", None)
+    if name is not None:
+        return name
+    return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
+
+
+def _headline(error: BaseException) -> str:
+    name = java_name(error)
     text = str(error)
     return f"{name}: {text}" if text else name
 

@@ -66,7 +66,7 @@ def test_a_plugin_of_another_kind_is_not_found() -> None:
 
 def test_entries_are_in_connects_order() -> None:
     found = entries(connectors_only=False)
-    assert list(dict.fromkeys(e["type"] for e in found)) == ["sink", "source", "converter", "header_converter"]
+    assert list(dict.fromkeys(e["type"] for e in found)) == [kind.value for kind in Kind]
     for kind in Kind:
         classes = [e["class"] for e in found if e["type"] == kind]
         assert classes == sorted(classes)
