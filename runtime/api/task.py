@@ -31,6 +31,9 @@ class SourceTaskContext(Protocol):
     @property
     def offsets(self) -> OffsetReader: ...
 
+    def wake(self) -> None:
+        """Have poll() be called at once, from any thread: for tasks that are told of news (see idle_poll)."""
+
 
 class Report(Protocol):
     """A failed record on its way to where it is put aside."""
@@ -96,6 +99,10 @@ class SourceTask(Task):
     reuses_records: ClassVar[bool] = True
     """False says that poll() gives new record objects each time and forgets them: then transformations change these
     in place, which is quicker."""
+
+    idle_poll: float = 0.1
+    """Seconds between two polls while they bring nothing, at the longest. May be changed at any time; a task that
+    calls context.wake() when there is news can let it be longer, and cost nothing meanwhile."""
 
     context: SourceTaskContext
 

@@ -15,10 +15,12 @@ from runtime.api.record import SourceRecord
 from runtime.api.schema import STRING_SCHEMA
 from runtime.api.task import Offset, Partition, SourceTask
 from runtime.connectors.file_lines import LineBuffer
+from runtime.connectors.file_watch import file_watcher
 
 FILE, TOPIC, BATCH_SIZE = "file", "topic", "batch.size"
 FILENAME, POSITION = "filename", "position"
 _CHUNK = 1024 * 1024
+_LOOK, _LOOK_SELDOM = 0.1, 1.0  # seconds between looks at a quiet file; seldom when changes are told
 _QUIET = 2.0  # seconds without growth after which a file that was replaced is taken to be finished
 
 _log = logging.getLogger(__name__)
@@ -47,7 +49,7 @@ class FileStreamSourceTask(SourceTask):
         self._batch_size = int(config.get(BATCH_SIZE) or 2000)
         self._partition = {FILENAME: self._path}
         self._fd: int | None = None
-        self._missed = False
+        self._missed = self._watched = False
         self._grew = time.monotonic()
         self._ready: tuple[list[str], list[int]] = ([], [])
         self._next = 0
@@ -78,12 +80,26 @@ class FileStreamSourceTask(SourceTask):
         assert self._fd is not None
         try:
             block = os.pread(self._fd, _CHUNK, self._lines.end)
+            if not block and self._watch():  # what came before the watch would not be told
+                block = os.pread(self._fd, _CHUNK, self._lines.end)
         except OSError as error:
             raise ConnectError(f"Cannot read {self._path}: {error.strerror}") from error
         if not block:
             return self._at_end(self._fd)
         self._grew = time.monotonic()
         return self._lines.feed(block)
+
+    def _watch(self) -> bool:
+        """Ask to be told of the next change, once; True when that is new."""
+        if self._watched or (watcher := file_watcher()) is None:
+            return False
+        self._watched = watcher.once(self._path, self._changed)
+        self.idle_poll = _LOOK_SELDOM if self._watched else _LOOK
+        return self._watched
+
+    def _changed(self) -> None:
+        self._watched = False
+        self.context.wake()
 
     def _open(self) -> bool:
         try:

@@ -43,6 +43,10 @@ class Control:
         self._revoked = self.stopping = True
         self._changed.set()
 
+    def wake(self) -> None:
+        """The task's thread does not wait any longer: there is news for it."""
+        self._changed.set()
+
     def forget_topics(self) -> None:
         """Topics are reported anew, each with its next record."""
         self.topics.clear()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-_IDLE_FIRST, _IDLE_LAST = 0.005, 0.2  # seconds between polls that bring nothing: doubling from first to last
+_IDLE_FIRST = 0.005  # seconds after a first poll that brings nothing; then twice as many, up to the task's idle_poll
+_PAUSED = 0.2  # seconds to wait at a time
 _REPORTS = 0.02  # seconds to wait for delivery reports at a time
 
 
@@ -40,6 +41,7 @@ class SourceContext:
 
     configs: Mapping[str, str]
     offsets: OffsetReader
+    wake: Callable[[], None]
 
 
 class SourceWorker:
@@ -50,7 +52,7 @@ class SourceWorker:
         owner = None if spec.producer_shared else str(spec.id)
         self._producer = host.producers.take(spec.producer, owner)
         committed = CommittedOffsets(spec.connector, spec.offsets)
-        task.context = SourceContext(spec.config, committed)
+        task.context = SourceContext(spec.config, committed, control.wake)
         self._tolerance = Tolerance(Policy.of(spec.settings), str(spec.id), control)
         self._chain = Chain(load_steps(spec), self._tolerance, source_place)
         self._conversion = SourceConversion(
@@ -91,7 +93,7 @@ class SourceWorker:
                 paused = control.paused
                 self._host.state(self._spec, State.PAUSED if paused else State.RUNNING)
             if paused:
-                self._wait(_IDLE_LAST)
+                self._wait(_PAUSED)
             elif records := self._poll():
                 self._idle = _IDLE_FIRST
                 try:
@@ -100,7 +102,7 @@ class SourceWorker:
                     return
             else:
                 self._wait(self._idle)
-                self._idle = min(self._idle * 2, _IDLE_LAST)
+                self._idle = min(self._idle * 2, self._task.idle_poll)
             self._acknowledge()
             self._commit_when_due()
 
@@ -143,6 +145,8 @@ class SourceWorker:
         """Nothing to read now: serve delivery reports, or sleep when there are none to come."""
         if self._acks.pending or self._writer.busy:
             self._producer.poll(min(seconds, _REPORTS))
+        elif self._ready:
+            self._control.wait(min(seconds, max(self._next_commit - time.monotonic(), 0.0)))
         else:
             self._control.wait(seconds)
 

@@ -27,6 +27,9 @@ class _Context:
         self.configs: dict[str, str] = {}
         self.offsets = _Offsets(offset)
 
+    def wake(self) -> None:
+        pass
+
 
 class Follower:
     """A source task, and what it has read."""
