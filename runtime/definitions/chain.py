@@ -1,49 +1,141 @@
-"""The transformations and predicates a connector's configuration names."""
+"""The transformations and predicates a connector's configuration names, with their own keys."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
 
-from runtime.api.config import ConfigDef, ConfigKey, Type, Width
-from runtime.api.values import invalid
+from runtime.api.config import ConfigDef, ConfigKey, Importance, Type, Width
+from runtime.api.values import invalid, java_trim
 from runtime.definitions.converters import Suggest
 from runtime.definitions.findings import Findings
-from runtime.plugins import Kind, Registry
+from runtime.definitions.messages import java_hint, not_an_interface
+from runtime.definitions.versions import mismatch
+from runtime.plugins import Kind, Plugin, Registry
+from runtime.transforms.bundled import ABSTRACT
 
-_STEPS = (("transforms", "Transformation", Kind.TRANSFORMATION), ("predicates", "Predicate", Kind.PREDICATE))
+Config = Mapping[str, str | None]
+
+_IMPORTANCE = list(Importance)
+_CONDITION = (
+    ConfigKey(
+        "predicate", Type.STRING, None, Importance.MEDIUM, "Name of the predicate that says to which records the "
+        "transformation applies; to all when not given.",
+    ),
+    ConfigKey(
+        "negate", Type.BOOLEAN, False, Importance.MEDIUM, "Whether it applies to the records for which the predicate "
+        "does not hold.",
+    ),
+)  # fmt: skip
 
 
-def check_chain(config: Mapping[str, str | None], registry: Registry, findings: Findings) -> None:
-    """Each alias needs a class that is there. This version has none yet, so that each is refused by name."""
-    for name, label, kind in _STEPS:
-        aliases = findings.values[name].value or []
-        for alias in dict.fromkeys(aliases):
-            keys = _keys(name, alias, label, tuple(p.cls for p in registry.of_kind(kind)))
-            findings.check(keys, config)
-            _check_class(f"{name}.{alias}.type", kind, config, registry, findings)
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """One of the two lists: the key that names it, what its members are."""
+
+    name: str
+    label: str
+    kind: Kind
+    more: tuple[ConfigKey, ...] = ()
 
 
-def _keys(name: str, alias: str, label: str, candidates: tuple[str, ...]) -> ConfigDef:
-    group, prefix = f"{name.capitalize()}: {alias}", f"{name}.{alias}"
-    lower = label.lower()
+_PARTS = (
+    _Part("transforms", "Transformation", Kind.TRANSFORMATION, _CONDITION),
+    _Part("predicates", "Predicate", Kind.PREDICATE),
+)
+
+
+def check_chain(config: Config, registry: Registry, findings: Findings) -> None:
+    """The keys of every alias, and what is wrong with them. References to predicates are followed at the start only."""
+    for part in _PARTS:
+        for alias in dict.fromkeys(findings.values[part.name].value or []):
+            _check(part, alias, config, registry, findings)
+
+
+def _check(part: _Part, alias: str, config: Config, registry: Registry, findings: Findings) -> None:
+    prefix = f"{part.name}.{alias}"
+    group = f"{part.name.capitalize()}: {alias}"
+    text = config.get(f"{prefix}.type")
+    found = registry.find(java_trim(text)) if text is not None else None
+    plugin = found if found is not None and part.kind in found.kinds else None
+    findings.check(_keys(part, alias, group, registry, plugin), config)
+    value = findings.values[f"{prefix}.type"]
+    if found is not None:
+        value.value = found.cls
+    if text is None:
+        return
+    if plugin is None:
+        _refuse(f"{prefix}.type", text, found, part, findings)
+        return
+    if _wrong_version(prefix, plugin, config, findings):
+        return
+    if part.more and config.get(f"{prefix}.negate") is not None and config.get(f"{prefix}.predicate") is None:
+        findings.error(
+            f"{prefix}.type",
+            f"Config '{prefix}.negate' was provided but there is no config '{prefix}.predicate' defining a predicate to "
+            "be negated.",
+        )
+    own: ConfigDef = getattr(registry.load_class(plugin), "config_def", None) or ConfigDef()
+    findings.check(_own_keys(f"{prefix}.", group, [*own, *part.more]), config)
+
+
+def _keys(part: _Part, alias: str, group: str, registry: Registry, plugin: Plugin | None) -> ConfigDef:
+    prefix, lower = f"{part.name}.{alias}", part.label.lower()
+    candidates = tuple(p.cls for p in registry.of_kind(part.kind))
+    version = plugin.version if plugin is not None else None
     return ConfigDef(
         ConfigKey(
             f"{prefix}.type", Type.CLASS, doc=f"Class of the {lower} {alias}.", group=group, order_in_group=0,
-            width=Width.LONG, display_name=f"{label} type for {alias}", recommender=Suggest(candidates),
+            width=Width.LONG, display_name=f"{part.label} type for {alias}", recommender=Suggest(candidates),
         ),
         ConfigKey(
-            f"{prefix}.plugin.version", Type.STRING, None, doc=f"Which version of the {lower} {alias} is accepted.",
-            group=group, order_in_group=1, width=Width.LONG, display_name=f"{label} version for {alias}",
+            f"{prefix}.plugin.version", Type.STRING, version, doc=f"Which version of the {lower} {alias} is accepted.",
+            group=group, order_in_group=1, width=Width.LONG, display_name=f"{part.label} version for {alias}",
+            recommender=Suggest((version,) if version is not None else ()),
         ),
     )  # fmt: skip
 
 
-def _check_class(
-    name: str, kind: Kind, config: Mapping[str, str | None], registry: Registry, findings: Findings
-) -> None:
-    text = config.get(name)
-    if text is None or registry.find(text.strip(), (kind,)) is not None:
-        return
-    findings.values[name].value = None
-    reason = f"Class {text} could not be found. This version has no {kind.value}s yet"
-    findings.error(name, str(invalid(name, text, reason)))
+def _own_keys(prefix: str, group: str, keys: list[ConfigKey]) -> ConfigDef:
+    """The plugin's keys as keys of the connector: required ones first, then by importance, then by name."""
+    keys.sort(key=lambda key: (not key.required, _IMPORTANCE.index(key.importance), key.name))
+    return ConfigDef(*(_own_key(prefix, group, order, key) for order, key in enumerate(keys, 2)))
+
+
+def _own_key(prefix: str, group: str, order: int, key: ConfigKey) -> ConfigKey:
+    def validator(name: str, value: Any) -> None:
+        if key.validator is not None:
+            key.validator(key.name, value)
+
+    return replace(
+        key,
+        name=prefix + key.name,
+        validator=validator,
+        group=group,
+        order_in_group=order,
+        display_name=key.display_name or key.name,
+    )
+
+
+def _refuse(name: str, text: str, found: Plugin | None, part: _Part, findings: Findings) -> None:
+    """There is no such class, it is something else, or only the base of others."""
+    trimmed = java_trim(text)
+    if trimmed in ABSTRACT and part.kind is Kind.TRANSFORMATION:
+        findings.values[name].value = trimmed
+        meant = ", ".join(ABSTRACT[trimmed])
+        findings.error(name, f"This class is abstract and cannot be created. Did you mean {meant}?")
+    elif found is not None:
+        findings.error(name, not_an_interface(found, part.kind))
+    else:
+        findings.values[name].value = None
+        findings.error(name, str(invalid(name, text, f"Class {text} could not be found.{java_hint(trimmed)}")))
+
+
+def _wrong_version(prefix: str, plugin: Plugin, config: Config, findings: Findings) -> bool:
+    wanted = config.get(f"{prefix}.plugin.version")
+    message = mismatch(plugin.cls, wanted, plugin.version) if wanted is not None else None
+    if message is not None:
+        findings.error(f"{prefix}.type", message)
+        findings.error(f"{prefix}.plugin.version", message)
+    return message is not None

@@ -57,7 +57,15 @@ def _description(plugin: Plugin) -> str:
     )
 
 
+_INTERFACES = {
+    Kind.CONVERTER: "Converter",
+    Kind.HEADER_CONVERTER: "HeaderConverter",
+    Kind.TRANSFORMATION: "Transformation",
+    Kind.PREDICATE: "Predicate",
+}
+
+
 def not_an_interface(plugin: Plugin, kind: Kind) -> str:
-    """For a class given as converter that is something else."""
-    interface = "HeaderConverter" if kind is Kind.HEADER_CONVERTER else "Converter"
+    """For a class given as a plugin of a kind that it is not."""
+    interface = _INTERFACES[kind]
     return f"Class class {plugin.cls} does not implement the {interface} interface"

@@ -14,7 +14,6 @@ from runtime.definitions.common import common_keys
 from runtime.definitions.findings import NULL, Findings
 from runtime.definitions.sink import SINK_KEYS, check_topics
 from runtime.definitions.source import SOURCE_KEYS
-from runtime.definitions.unsupported import refuse_unsupported
 from runtime.definitions.versions import mismatch
 from runtime.plugins import Plugin, Registry
 
@@ -53,7 +52,6 @@ def validate(
         _check_exactly_once(connector, given, defaults.exactly_once, findings)
     else:
         check_topics(findings.values)
-    refuse_unsupported(config, findings.values)
     findings.add(connector.config_def, connector.validate(given))
     for choice in chosen:
         converters.check(choice, config, registry, findings)

@@ -149,18 +149,52 @@ def test_nulls() -> None:
     }
 
 
-def test_transformations_are_refused_until_there_are_any() -> None:
-    result = source(transforms="a,b,a", transforms__a__type="RegexRouter", predicates="p")
-    assert errors(result) == {
-        "transforms": ["Invalid value [a, b, a] for configuration transforms: Duplicate alias provided."],
+TRANSFORMS = "org.apache.kafka.connect.transforms."
+
+
+def test_transformations_bring_their_keys() -> None:
+    result = source(transforms="a", transforms__a__type=f"{TRANSFORMS}Cast$Value", transforms__a__spec="a:int8")
+    assert errors(result) == {}
+    found = [c["definition"] for c in result["configs"] if c["value"]["name"].startswith("transforms.")]
+    assert [d["name"].removeprefix("transforms.a.") for d in found] == [
+        "type", "plugin.version", "spec", "negate", "predicate", "replace.null.with.default",
+    ]  # fmt: skip
+    assert [d["order_in_group"] for d in found] == [0, 1, 2, 3, 4, 5]
+    assert {d["group"] for d in found} == {"Transforms: a"}
+    assert (found[2]["required"], found[2]["display_name"], found[2]["width"]) == (True, "spec", "NONE")
+
+
+def test_what_is_wrong_with_transformations() -> None:
+    result = source(
+        transforms="a,b,a,c,d,e", transforms__a__type=f"{TRANSFORMS}HoistField", transforms__c__type="Nope",
+        transforms__d__type="RegexRouter", transforms__d__regex="(", transforms__d__replacement="x",
+        transforms__d__negate="true", transforms__e__type="StringConverter", predicates="p",
+    )  # fmt: skip
+    found = errors(result)
+    assert found.pop("transforms.d.regex")[0].startswith("Invalid value ( for configuration regex: Invalid regex: ")
+    assert found == {
+        "transforms": ["Invalid value [a, b, a, c, d, e] for configuration transforms: Duplicate alias provided."],
         "transforms.a.type": [
-            "Invalid value RegexRouter for configuration transforms.a.type: Class RegexRouter could not be found. "
-            "This version has no transformations yet"
+            f"This class is abstract and cannot be created. Did you mean {TRANSFORMS}HoistField$Key, "
+            f"{TRANSFORMS}HoistField$Value?"
         ],
         "transforms.b.type": ['Missing required configuration "transforms.b.type" which has no default value.'],
+        "transforms.c.type": ["Invalid value Nope for configuration transforms.c.type: Class Nope could not be found."],
+        "transforms.d.type": [
+            "Config 'transforms.d.negate' was provided but there is no config 'transforms.d.predicate' defining a "
+            "predicate to be negated."
+        ],
+        "transforms.e.type": [
+            "Class class org.apache.kafka.connect.storage.StringConverter does not implement the "
+            "Transformation interface"
+        ],
         "predicates.p.type": ['Missing required configuration "predicates.p.type" which has no default value.'],
     }
-    assert result["groups"][-3:] == ["Transforms: a", "Transforms: b", "Predicates: p"]
+    assert result["groups"][-2:] == ["Transforms: e", "Predicates: p"]
+
+
+def test_a_predicate_that_is_not_defined_is_no_matter_of_validation() -> None:
+    assert errors(source(transforms="a", transforms__a__type="Filter", transforms__a__predicate="p")) == {}
 
 
 def test_versions() -> None:
@@ -185,18 +219,6 @@ def test_exactly_once() -> None:
     assert errors(source(transaction__boundary="interval")) == {}
     (message,) = errors(source(transaction__boundary="connector"))["transaction.boundary"]
     assert message.startswith("The connector does not support connector-defined transaction boundaries")
-
-
-@pytest.mark.parametrize(
-    ("name", "text"),
-    [
-        ("errors.retry.timeout", "1000"),
-    ],
-)
-def test_what_would_do_nothing_is_refused(name: str, text: str) -> None:
-    found = errors(source(**{name: text}))
-    assert list(found) == [name]
-    assert found[name][0].endswith(f"for configuration {name}: not supported by this version")
 
 
 def test_client_overrides_are_accepted() -> None:
