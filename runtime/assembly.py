@@ -18,14 +18,18 @@ from runtime.herder.health import WorkerHealth
 from runtime.herder.herder import Herder, TopicTracking
 from runtime.herder.loggers import Loggers
 from runtime.herder.offset_places import OffsetPlaces
+from runtime.herder.offset_views import OffsetViews
 from runtime.herder.offsets import OffsetsDesk
 from runtime.herder.orphans import Orphans
+from runtime.herder.progress import Progress
 from runtime.herder.resolving import ResolvingHost
 from runtime.herder.tasks import TaskParts
+from runtime.herder.time_travel import TimeTravel
 from runtime.host.client import Host
 from runtime.host.settings import HostSettings
 from runtime.kafka.groups import Groups
 from runtime.kafka.log import TopicSpec
+from runtime.kafka.positions import Positions
 from runtime.logs.lines import ConnectorLines
 from runtime.rest.admin import admin_routes
 from runtime.rest.app import application
@@ -79,11 +83,15 @@ def assemble(config: WorkerConfig, url: str, backing: Backing, secrets: Secrets)
     herder = Herder(configs, statuses, host, fleet, TopicTracking(config.topic_tracking, config.topic_tracking_reset))
     health = WorkerHealth(logs, waiting_for=f"Kafka at {config.bootstrap_servers}")
     journal = Journal(logs, _journal(config))
-    desk = OffsetsDesk(herder, configs, fleet, host, OffsetPlaces(offsets, groups), journal)
+    places = OffsetPlaces(offsets, groups)
+    desk = OffsetsDesk(herder, configs, fleet, host, places, journal)
+    positions = Positions(admin_settings(config))
+    offset_views = OffsetViews(herder, desk, places, journal, Progress(positions, in_topic), TimeTravel(positions))
     herder.check_free = desk.changes.check_free
     loggers = Loggers(configs, engine)
     lines = ConnectorLines(secrets.scrub)
-    api = routes(Services(herder, desk, Orphans(configs, in_topic, groups), health, EventStream(events, herder), lines))
+    orphans = Orphans(configs, in_topic, groups)
+    api = routes(Services(herder, desk, offset_views, orphans, health, EventStream(events, herder), lines))
     admin = admin_routes(loggers)
     board.entry = herder.entry
     configs.on_change = fleet.look

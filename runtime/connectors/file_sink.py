@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from runtime.api.config import ConfigDef, ConfigKey, Importance, Type
 from runtime.api.connector import SinkConnector
 from runtime.api.errors import ConfigError
+from runtime.api.java_text import java_text
 from runtime.api.record import SinkRecord, TopicPartition
 from runtime.api.task import SinkTask
 from runtime.connectors.line_file import LineFile
-from runtime.api.java_text import java_text
 
 FILE = "file"
 

@@ -41,20 +41,19 @@ class OffsetsDesk:
         journal: Journal,
     ) -> None:  # fmt: skip
         self._herder, self._configs, self._fleet, self._host, self._places = herder, configs, fleet, host, places
-        self._journal = journal
         self.changes = OffsetChanges(journal, configs, places, fleet)
 
     async def read(self, name: str) -> Answer:
         """Offsets in KIP-875's shape; none is an empty list."""
         stored = self._herder.stored(name)
-        entries = await self._places.read(name, await self._group(name, stored.config))
+        entries = await self._places.read(name, await self.group(name, stored.config))
         return {"offsets": [{"partition": partition, "offset": offset} for partition, offset in entries]}
 
     async def alter(self, name: str, offsets: Sequence[Entry], origin: Origin = Origin()) -> Answer:  # noqa: B008
         """Set (or, for None, remove) the offsets of these partitions; the connector is asked first."""
         async with self._herder.alone(name):
             stored = await self._stopped(name)
-            group = await self._group(name, stored.config)
+            group = await self.group(name, stored.config)
             offsets = await self._checked(name, group, offsets)
             definite = await self._ask(stored.config, group, offsets)
             await self._change(stored, group, Action.ALTER, offsets, origin)
@@ -64,7 +63,7 @@ class OffsetsDesk:
         """Remove all offsets; the same again is no error."""
         async with self._herder.alone(name):
             stored = await self._stopped(name)
-            group = await self._group(name, stored.config)
+            group = await self.group(name, stored.config)
             gone = [(partition, None) for partition, _ in await self._places.read(name, group)]
             definite = await self._ask(stored.config, group, gone)
             await self._change(stored, group, Action.RESET, gone, origin)
@@ -82,7 +81,7 @@ class OffsetsDesk:
             if self._configs.connector(name) is not None:
                 raise Conflict(f"Connector {name} already exists")
             with _Failing(name, "validate offsets"):
-                group = await self._group(name, checked)
+                group = await self.group(name, checked)
                 offsets = await self._checked(name, group, offsets)
                 definite = await self._ask(checked, group, offsets)
             before = tuple(await self._places.read(name, group))
@@ -99,7 +98,7 @@ class OffsetsDesk:
         """Delete the connector and its offsets: it is stopped and asked first, and goes on as it was if it refuses."""
         async with self._herder.alone(name):
             stored = self._herder.stored(name)
-            group = await self._group(name, stored.config)
+            group = await self.group(name, stored.config)
             await self._halt(stored)
             try:
                 gone = [(partition, None) for partition, _ in await self._places.read(name, group)]
@@ -110,10 +109,6 @@ class OffsetsDesk:
                     await self._start_again(stored)
                 raise
             return {"message": f"The connector {name} has been deleted. {_verdict(definite, 'reset')['message']}"}
-
-    def history(self, name: str) -> Answer:
-        """What was changed by whom and when, newest first, with the offsets as they were before."""
-        return {"history": [_past(past) for past in self._journal.history(name)]}
 
     async def _stopped(self, name: str) -> StoredConnector:
         """The connector, STOPPED and with every task ended."""
@@ -172,7 +167,7 @@ class OffsetsDesk:
         except StepRefused as e:
             raise BadRequest(_refused("alter" if action is Action.ALTER else "reset", stored.name, e)) from None
 
-    async def _group(self, name: str, config: Mapping[str, str]) -> str | None:
+    async def group(self, name: str, config: Mapping[str, str]) -> str | None:
         """The consumer group of a sink; None for sources."""
         sink = (await self._host.resolve(config.get("connector.class", ""))).type == "sink"
         return assignment.group_id(name, config) if sink else None
@@ -215,15 +210,3 @@ def _verdict(definite: bool, done: str) -> dict[str, str]:
     """Apache's words for KIP-875; KIP-995 has its own for `set`."""
     framework = "framework-managed" if done == "set" else "Connect framework-managed"
     return {"message": (_DEFINITE if definite else _POSSIBLE).format(done=done, framework=framework)}
-
-
-def _past(past: Any) -> Answer:
-    return {
-        "number": past.number,
-        "time": past.time,
-        "action": past.action.value,
-        "who": past.origin.who,
-        "why": past.origin.why,
-        "before": [{"partition": p, "offset": o} for p, o in past.before],
-        "after": [{"partition": p, "offset": o} for p, o in past.after],
-    }

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 
 from runtime.api.config import Type
 from runtime.api.errors import ConfigError
-from runtime.api.values import parse
 from runtime.api.java_regex import java_regex
+from runtime.api.values import parse
 from runtime.task_spec import TopicGroup
 
 PREFIX = "topic.creation."

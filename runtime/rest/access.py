@@ -19,6 +19,7 @@ PRINCIPAL = "headrace.principal"
 
 ANYBODY = "*"
 _OPERATIONS = ("/pause", "/resume", "/stop", "/restart", "/topics/reset")
+_ASKING = ("/config/validate", "/offsets/resolve")  # with a body, but nothing is changed
 _READ_ONLY = ("GET", "HEAD", "OPTIONS")
 
 
@@ -52,7 +53,7 @@ class Access:
 
 def needed(method: str, path: str) -> Role:
     """The role that a request needs."""
-    if method in _READ_ONLY or path.endswith("/config/validate"):
+    if method in _READ_ONLY or path.endswith(_ASKING):
         return Role.READ
     if method in ("PUT", "POST") and path.startswith("/connectors/") and path.endswith(_OPERATIONS):
         return Role.OPERATE

@@ -8,8 +8,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from runtime.herder.offsets import OffsetsDesk
+from runtime.herder.offset_views import OffsetViews
 from runtime.herder.orphans import Orphans
+from runtime.rest import bodies
 from runtime.rest.access import PRINCIPAL
 from runtime.rest.answers import json_answer
 from runtime.rest.resource import Handler, Resource, path_name
@@ -26,11 +27,14 @@ def origin(request: Request) -> Origin:
     return Origin(who[:_LONGEST], request.headers.get("headrace-reason", "")[:_LONGEST])
 
 
-def offset_routes(desk: OffsetsDesk, orphans: Orphans, ready: Callable[[Handler], Handler]) -> Sequence[Route]:
+def offset_routes(views: OffsetViews, orphans: Orphans, ready: Callable[[Handler], Handler]) -> Sequence[Route]:
     """`ready` answers 503 until the stores have been read."""
 
     async def history(r: Request) -> Response:
-        return json_answer(desk.history(path_name(r)))
+        return json_answer(views.history(path_name(r)))
+
+    async def resolve(r: Request) -> Response:
+        return json_answer(await views.resolve(path_name(r), bodies.parse(await bodies.read(r))))
 
     async def orphaned(_: Request) -> Response:
         return json_answer(await orphans.find())
@@ -38,4 +42,5 @@ def offset_routes(desk: OffsetsDesk, orphans: Orphans, ready: Callable[[Handler]
     return [
         Route("/orphaned-offsets", Resource(get=ready(orphaned))),
         Route("/connectors/{name}/offsets/history", Resource(get=ready(history))),
+        Route("/connectors/{name}/offsets/resolve", Resource(post=ready(resolve))),
     ]

@@ -13,6 +13,7 @@ from starlette.routing import Route
 
 from runtime.herder.errors import BadRequest, NotFound, Unavailable
 from runtime.herder.herder import Herder
+from runtime.herder.offset_views import OffsetViews
 from runtime.herder.offsets import OffsetsDesk
 from runtime.herder.orphans import Orphans
 from runtime.logs.lines import LINES, ConnectorLines
@@ -48,6 +49,7 @@ class Services:
 
     herder: Herder
     offsets: OffsetsDesk
+    offset_views: OffsetViews
     orphans: Orphans
     health: Health
     events: EventStream
@@ -151,7 +153,8 @@ def routes(s: Services) -> Sequence[Route]:
         return empty(202)
 
     async def offsets(r: Request) -> Response:
-        return json_answer(await o.read(path_name(r)))
+        detailed = _flag(r, "detail", False)
+        return json_answer(await (s.offset_views.detail if detailed else o.read)(path_name(r)))
 
     async def patch_offsets(r: Request) -> Response:
         return json_answer(await o.alter(path_name(r), bodies.offsets(await bodies.read(r)), origin(r)))
@@ -194,7 +197,7 @@ def routes(s: Services) -> Sequence[Route]:
             "/connectors/{name}/offsets",
             Resource(get=ready(offsets), patch=ready(patch_offsets), delete=ready(delete_offsets)),
         ),
-        *offset_routes(o, s.orphans, ready),
+        *offset_routes(s.offset_views, s.orphans, ready),
         Route("/connector-plugins", Resource(get=plugins)),
         Route("/connector-plugins/{name}/config", Resource(get=plugin_config)),
         Route("/connector-plugins/{name}/config/validate", Resource(put=validate)),

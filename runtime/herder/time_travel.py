@@ -1,0 +1,134 @@
+"""Time travel for sinks: a moment becomes offsets, with the number of records that will be read again or skipped.
+
+Nothing is changed here: `offsets` of the answer is what PATCH takes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from runtime.herder.errors import BadRequest
+from runtime.herder.moments import Absolute, At, Edge, Moment, Relative, parse
+from runtime.herder.offset_places import PARTITION, TOPIC, sink_entry
+from runtime.kafka.kafka_python import TopicPartition
+from runtime.kafka.positions import Offsets, Positions, of_topics
+
+Answer = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Where some partitions are to go: of one topic, or one of its partitions, or all there are."""
+
+    moment: Moment
+    topic: str | None = None
+    partition: int | None = None
+
+    def means(self, at: TopicPartition) -> bool:
+        return self.topic in (None, at[0]) and self.partition in (None, at[1])
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """What is known of the partitions."""
+
+    committed: Mapping[TopicPartition, int]
+    beginnings: Offsets
+    ends: Offsets
+
+
+def targets(body: Any, now: datetime | None = None) -> list[Target]:
+    """`{"to": …, "kafka_topic": …, "kafka_partition": …}`, or `{"targets": [several of them]}`: the last that means a
+    partition counts."""
+    if not isinstance(body, dict):
+        raise BadRequest("The request body must be a JSON object")
+    if "targets" not in body:
+        return [_target(body, now or datetime.now(UTC))]
+    if body.keys() != {"targets"} or not isinstance(body["targets"], list) or not body["targets"]:
+        raise BadRequest("'targets' must be an array with at least one target, and nothing beside it")
+    return [_target(item, now or datetime.now(UTC)) for item in body["targets"]]
+
+
+def _target(value: Any, now: datetime) -> Target:
+    if not isinstance(value, dict) or not {"to"} <= value.keys() <= {"to", TOPIC, PARTITION}:
+        raise BadRequest(f"A target has 'to', and may have '{TOPIC}' and '{PARTITION}'")
+    topic, partition = value.get(TOPIC), value.get(PARTITION)
+    if not isinstance(topic, str | None) or type(partition) not in (int, type(None)):
+        raise BadRequest(f"'{TOPIC}' must be a string and '{PARTITION}' a number")
+    if partition is not None and topic is None:
+        raise BadRequest(f"'{PARTITION}' needs its '{TOPIC}'")
+    return Target(parse(value["to"], now), topic, partition)
+
+
+class TimeTravel:
+    """Resolves targets. Event loop only."""
+
+    def __init__(self, positions: Positions) -> None:
+        self._positions = positions
+
+    async def resolve(
+        self, committed: Mapping[TopicPartition, int], reads: Callable[[str], bool], wanted: Sequence[Target]
+    ) -> Answer:
+        """`reads` says whether the sink reads a topic. BadRequest for a target that means no partition of it."""
+        topics = await self._positions.partitions()
+        named = {target.topic for target in wanted}
+        all_there_are = of_topics(topics, (t for t in topics if reads(t) or t in named)) | committed.keys()
+        chosen = {at: target for at in sorted(all_there_are) for target in wanted if target.means(at)}
+        for target in wanted:
+            if not any(target.means(at) for at in chosen):
+                raise BadRequest(f"There is no partition {target.topic}-{target.partition} for this sink to go to")
+        beginnings, ends = await asyncio.gather(
+            self._positions.beginnings(list(chosen)), self._positions.ends(list(chosen))
+        )
+        known = _Known(committed, beginnings, ends)
+        goals = await self._goals({at: target.moment for at, target in chosen.items() if at in ends}, known)
+        changes = [_change(at, goal, known) for at, goal in goals.items()]
+        return {
+            "offsets": [{"partition": c["partition"], "offset": {"kafka_offset": c["to"]}} for c in changes],
+            "changes": changes,
+            "reread": sum(c["reread"] for c in changes),
+            "skipped": sum(c["skipped"] for c in changes),
+        }
+
+    async def _goals(self, moments: Mapping[TopicPartition, Moment], known: _Known) -> Offsets:
+        """Within what the topic has."""
+        times = {moment.milliseconds for moment in moments.values() if isinstance(moment, At)}
+        found = {
+            ms: await self._positions.at_time([at for at, m in moments.items() if m == At(ms)], ms) for ms in times
+        }
+        goals = {}
+        for at, moment in moments.items():
+            begin, end = known.beginnings.get(at, 0), known.ends[at]
+            goal = found[moment.milliseconds][at] if isinstance(moment, At) else _goal(moment, at, known)
+            goals[at] = min(max(goal, begin), end)
+        return goals
+
+
+def _goal(moment: Edge | Relative | Absolute, at: TopicPartition, known: _Known) -> int:
+    begin = known.beginnings.get(at, 0)
+    match moment:
+        case Edge(end):
+            return known.ends[at] if end else begin
+        case Relative(records):
+            return known.committed.get(at, begin) + records
+        case Absolute(offset):
+            return offset
+
+
+def _change(at: TopicPartition, goal: int, known: _Known) -> Answer:
+    """What moving there means. Without a committed offset a sink begins at the beginning."""
+    begin, end = known.beginnings.get(at, 0), known.ends[at]
+    now = min(max(known.committed.get(at, begin), begin), end)
+    return {
+        "partition": sink_entry(*at, None)[0],
+        "from": known.committed.get(at),
+        "to": goal,
+        "reread": max(now - goal, 0),
+        "skipped": max(goal - now, 0),
+        "beginning": begin,
+        "end": end,
+    }

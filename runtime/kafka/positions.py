@@ -1,0 +1,127 @@
+"""Where topics begin and end, where a time is in them, and when a record was written: for lag and time travel."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any
+
+from runtime.kafka.errors import BrokerUnavailable
+from runtime.kafka.kafka_python import TopicPartition
+
+_TIMEOUT = 15.0  # seconds for a request
+_PEEK = 1.0  # seconds for reading one record of each partition
+
+Offsets = dict[TopicPartition, int]
+
+
+class Positions:
+    """Requests about partitions, many at once. Every call raises BrokerUnavailable when Kafka does not answer;
+    partitions that do not exist are left out. `settings` are librdkafka settings that reach the cluster."""
+
+    def __init__(self, settings: Mapping[str, Any]) -> None:
+        self._settings = {**settings, "log_level": 2}
+        self._admin: Any = None
+
+    async def partitions(self) -> dict[str, list[int]]:
+        """Partitions of every topic."""
+        return await asyncio.to_thread(self._partitions)
+
+    async def beginnings(self, partitions: Collection[TopicPartition]) -> Offsets:
+        """The offset of the first record that is still there."""
+        return await self._list(dict.fromkeys(partitions, _spec("earliest")))
+
+    async def ends(self, partitions: Collection[TopicPartition]) -> Offsets:
+        """The offset that the next record will get."""
+        return await self._list(dict.fromkeys(partitions, _spec("latest")))
+
+    async def at_time(self, partitions: Collection[TopicPartition], milliseconds: int) -> Offsets:
+        """The offset of the first record of that time or later; the end where there is none."""
+        spec = _spec("for_timestamp", milliseconds)
+        found, ends = await asyncio.gather(self._list(dict.fromkeys(partitions, spec)), self.ends(partitions))
+        return {at: end if found.get(at, -1) < 0 else found[at] for at, end in ends.items()}
+
+    async def timestamps(self, offsets: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
+        """When the first record at or behind these offsets was written; partitions that do not tell in time are
+        left out."""
+        return await asyncio.to_thread(self._timestamps, offsets) if offsets else {}
+
+    async def _list(self, wanted: Mapping[TopicPartition, Any]) -> Offsets:
+        return await asyncio.to_thread(self._list_blocking, wanted) if wanted else {}
+
+    def _list_blocking(self, wanted: Mapping[TopicPartition, Any]) -> Offsets:
+        from confluent_kafka import KafkaError, KafkaException
+        from confluent_kafka import TopicPartition as At
+
+        asked = {At(topic, number): spec for (topic, number), spec in wanted.items()}
+        found = {}
+        admin = self._client()  # held: a client that goes takes its unanswered requests with it
+        for at, future in admin.list_offsets(asked, request_timeout=_TIMEOUT).items():
+            try:
+                found[at.topic, at.partition] = int(future.result().offset)
+            except KafkaException as e:
+                if e.args[0].code() != KafkaError.UNKNOWN_TOPIC_OR_PART:
+                    self._admin = None
+                    raise BrokerUnavailable(f"offsets of {at.topic}-{at.partition}: {e.args[0].str()}") from None
+        return found
+
+    def _partitions(self) -> dict[str, list[int]]:
+        from confluent_kafka import KafkaException
+
+        try:
+            topics = self._client().list_topics(timeout=_TIMEOUT).topics
+        except KafkaException as e:
+            raise BrokerUnavailable(f"Kafka did not answer: {e.args[0].str()}") from None
+        return {name: sorted(topic.partitions) for name, topic in topics.items() if topic.error is None}
+
+    def _timestamps(self, offsets: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
+        from confluent_kafka import Consumer
+        from confluent_kafka import TopicPartition as At
+
+        consumer = Consumer({**self._settings, **_PEEKING})
+        found: dict[TopicPartition, int] = {}
+        deadline = time.monotonic() + _PEEK
+        try:
+            consumer.list_topics(next(iter(offsets))[0], timeout=_PEEK)  # leaders known at once
+            consumer.assign([At(topic, number, offset) for (topic, number), offset in offsets.items()])
+            while len(found) < len(offsets) and time.monotonic() < deadline:
+                for message in consumer.consume(100, 0.05):
+                    at = str(message.topic()), int(message.partition() or 0)
+                    if message.error() is None and at not in found:
+                        found[at] = message.timestamp()[1]
+                        consumer.incremental_unassign([At(*at)])
+        finally:
+            consumer.close()
+        return found
+
+    def _client(self) -> Any:
+        from confluent_kafka.admin import AdminClient
+
+        if self._admin is None:
+            self._admin = AdminClient(self._settings)
+        return self._admin
+
+
+def _spec(kind: str, *values: int) -> Any:
+    """confluent-kafka's word for a place in a topic."""
+    from confluent_kafka.admin._listoffsets import OffsetSpec
+
+    return getattr(OffsetSpec, kind)(*values)
+
+
+_PEEKING = {
+    "group.id": "headrace-peek",  # asked for by the client; never joined, nothing is committed
+    "enable.auto.commit": False,
+    "enable.auto.offset.store": False,
+    "auto.offset.reset": "earliest",
+    "fetch.wait.max.ms": 10,
+    "queued.min.messages": 1,
+    "queued.max.messages.kbytes": 1_024,
+    "fetch.message.max.bytes": 16_384,
+}
+
+
+def of_topics(partitions: Mapping[str, Iterable[int]], topics: Iterable[str]) -> set[TopicPartition]:
+    """The partitions of these topics; of those that do not exist there are none."""
+    return {(topic, number) for topic in topics for number in partitions.get(topic, ())}
