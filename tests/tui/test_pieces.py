@@ -19,6 +19,7 @@ from tui.screens import traces
 from tui.screens.actions import ACTIONS
 from tui.screens.completion import complete, hint
 from tui.screens.connector import is_secret
+from tui.screens.dialog import Dialog
 from tui.screens.filtering import matcher
 from tui.screens.home import Home
 from tui.screens.operations import Operations, Phase, as_curl
@@ -157,6 +158,29 @@ async def test_quitting_asks_for_text_that_would_be_lost() -> None:
         seen.home.view.offsets.drafts.clear()
         await seen.press("ctrl+q")
         await seen.until(lambda: not seen.app.is_running)
+
+
+async def test_many_partitions_stay_quick_and_the_question_fits() -> None:
+    async with console(NOBODY) as seen:
+        await alone(seen)
+        tell(seen, connector("one", "STOPPED", (), topics="t"))
+        await seen.go("one")
+        await seen.press("enter", "5")
+        pane = seen.home.view.offsets
+        many = [model.Offset({"kafka_topic": "t", "kafka_partition": n}, {"kafka_offset": n}) for n in range(1000)]
+        pane.loaded("one", tuple(many))
+        await seen.press("e")
+        await seen.until(lambda: pane.is_editing)
+        pane.editor.text = pane.editor.text.replace('"kafka_offset": ', '"kafka_offset": 1')
+        began = time.process_time()
+        pane.check()
+        assert time.process_time() - began < 1.0
+        seen.home.snapshot = snapshot(*seen.home.snapshot.connectors.values())
+        await seen.press("ctrl+s")
+        await seen.until(lambda: isinstance(seen.app.screen, Dialog) and seen.app.screen.armed)
+        await seen.sees("cancel", "y yes", "t-0")
+        await seen.press("pagedown")
+        await seen.until(lambda: "t-0 " not in seen.text)
 
 
 def test_keys_are_those_of_the_commands() -> None:

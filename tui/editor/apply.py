@@ -111,8 +111,11 @@ class _Applying:
         except NotApplied:
             raise
         except TimedOut as error:
-            unknown = "whether it took effect is not known: the offsets are read again"
-            raise NotApplied(error.message, unknown, stopped=self.stopped) from error
+            now = await self.try_to_read()
+            unknown = "whether it took effect is not known" + (
+                "" if now is None else "; what is there now was read again"
+            )
+            raise NotApplied(error.message, unknown, stopped=self.stopped, now=now) from error
         except HeadraceError as error:
             raise NotApplied(error.message, error.advice, stopped=self.stopped) from error
         return await self.afterwards(model.verdict(answer), before)
@@ -144,6 +147,12 @@ class _Applying:
 
     async def read(self) -> tuple[Offset, ...]:
         return model.offsets(await self.connect.offsets(self.plan.name))
+
+    async def try_to_read(self) -> tuple[Offset, ...] | None:
+        try:
+            return await self.read()
+        except HeadraceError:
+            return None
 
     async def afterwards(self, verdict: Verdict, before: tuple[Offset, ...]) -> Applied:
         """The change is made: whatever fails from here on must not look as if it were not."""

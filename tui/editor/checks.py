@@ -59,6 +59,7 @@ def check(text: str, connector: Connector, known: Sequence[Offset]) -> Checked:
 class _Check:
     def __init__(self, parsed: Parsed, connector: Connector, known: Sequence[Offset]) -> None:
         self.parsed, self.connector, self.known = parsed, connector, known
+        self.by_key = {partitions.key(offset.partition): offset for offset in known}
         self.problems: list[Problem] = []
         self.base: Path = ()
 
@@ -158,13 +159,13 @@ class _Check:
 
     def _likeness(self, path: Path, entry: Offset) -> None:
         """A partition nobody has seen, or an offset unlike the present one, is most often a typing mistake."""
-        same = [offset for offset in self.known if partitions.key(offset.partition) == partitions.key(entry.partition)]
-        if not same:
+        same = self.by_key.get(partitions.key(entry.partition))
+        if same is None:
             self._unknown(path, entry)
-        models = same or list(self.known)
-        if entry.offset is None or not models or not isinstance(models[0].offset, dict):
+        model = same or next(iter(self.known), None)
+        if entry.offset is None or model is None or not isinstance(model.offset, dict):
             return
-        wanted = models[0].offset
+        wanted = model.offset
         for name, value in entry.offset.items():
             if name not in wanted:
                 self._say(Gravity.WARNING, (*path, "offset", name), f'"{name}" is not in the present offset')

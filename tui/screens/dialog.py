@@ -30,7 +30,7 @@ class Dialog(ModalScreen[bool]):
     }
     Dialog.-danger > Vertical { border: round $error; }
     Dialog #title { text-style: bold; width: 1fr; }
-    Dialog Pager { height: auto; max-height: 100%; background: $panel; padding: 0; margin: 1 0 0 0; }
+    Dialog Pager { height: auto; max-height: 60vh; background: $panel; padding: 0; margin: 1 0 0 0; }
     Dialog #typed { display: none; height: 1; margin: 1 0 0 0; }
     Dialog.-typed #typed { display: block; }
     Dialog #typed Input { border: none; height: 1; width: 1fr; background: $surface; padding: 0 1; }
@@ -45,6 +45,10 @@ class Dialog(ModalScreen[bool]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("y", "yes", "yes"),
         Binding("n,escape,ctrl+c", "no", "no", key_display="n/esc"),
+        Binding("up,k", "scroll(-1)", "up", show=False),
+        Binding("down,j", "scroll(1)", "down", show=False),
+        Binding("pageup", "scroll(-10)", "page up", show=False),
+        Binding("pagedown", "scroll(10)", "page down", show=False),
         Binding("left,right,tab,shift+tab", "other", "choose", show=False),
     ]
 
@@ -103,6 +107,9 @@ class Dialog(ModalScreen[bool]):
         event.stop()
         if self.armed:
             self.dismiss(event.button.id == "yes")
+
+    def action_scroll(self, by: int) -> None:
+        self.query_one(Pager).scroll_relative(y=by, animate=False)
 
     def action_yes(self) -> None:
         self.dismiss(True)

@@ -221,6 +221,7 @@ class OffsetsPane(Vertical):
         self.drafts[self.name_shown] = one
         self.tell(None)
         self.editor.read_only = False
+        self.editor.match_cursor_bracket = len(one.base) < 200  # it searches the whole text with each move
         self.editor.load_text(one.text)
         self.add_class("-editing")
         self.editor.focus()

@@ -14,13 +14,14 @@ from tui.model import Certainty
 from tui.widgets.text import counted, visible
 
 Part = str | Content | tuple[str, str]
+MOST = 10  # problems shown at once
 SIGNS = {Kind.ALTER: ("~", "$warning"), Kind.RESET: ("−", "$error"), Kind.NEW: ("+", "$success")}
 
 
-def diff(made: Sequence[Change]) -> Content:
-    """A line for each change: what it is, what it becomes, how far that is."""
+def diff(made: Sequence[Change], most: int = 40) -> Content:
+    """A line for each change, up to `most`: what it is, what it becomes, how far that is."""
     lines = []
-    for change in made:
+    for change in made[:most]:
         sign, ink = SIGNS[change.kind]
         before = "none" if change.before is None else shown_offset(change.before)
         parts: list[Part] = [(f"{sign} ", f"bold {ink}"), visible(shown(change.partition)), "  "]
@@ -30,13 +31,15 @@ def diff(made: Sequence[Change]) -> Content:
         if change.kind is Kind.NEW:
             parts.append(("  new", "$text-muted"))
         lines.append(Content.assemble(*parts))
+    if len(made) > most:
+        lines.append(Content.assemble((f"and {len(made) - most:,} more", "$text-muted")))
     return Content("\n").join(lines)
 
 
 def review(found: Review) -> Content:
     """What stands beside the editor: errors first; else the difference, then warnings."""
     if found.checked.errors:
-        errors = [_problem("✗", str(one), "$error") for one in found.checked.errors]
+        errors = [_problem("✗", str(one), "$error") for one in found.checked.errors[:MOST]]
         return Content("\n").join(errors)
     lines = []
     if found.changes:
@@ -48,7 +51,7 @@ def review(found: Review) -> Content:
         words = "is" if len(found.left_out) == 1 else "are"
         text = f"{counted(len(found.left_out), 'partition')} {words} not in the text: nothing happens to them"
         lines.append(Content.assemble((text, "$text-muted")))
-    lines += [_problem("!", str(one), "$warning") for one in found.checked.warnings]
+    lines += [_problem("!", str(one), "$warning") for one in found.checked.warnings[:MOST]]
     return Content("\n").join(lines)
 
 
@@ -58,7 +61,7 @@ def _problem(glyph: str, text: str, ink: str) -> Content:
 
 def question(plan: Plan) -> Content:
     """The body of the dialog before anything is sent."""
-    parts: list[Part] = [diff(plan.changes), "\n\n"]
+    parts: list[Part] = [diff(plan.changes, 100), "\n\n"]
     if plan.must_stop:
         back = {"pause": "pause it again"}.get(plan.way_back, "resume it")
         parts += [
