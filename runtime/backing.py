@@ -78,6 +78,15 @@ def admin_settings(config: WorkerConfig) -> dict[str, object]:
     return client_config(config.originals, "admin", client_id=f"{config.group_id}-worker").settings
 
 
+def client_warnings(config: WorkerConfig) -> list[str]:
+    """What the file says to Kafka clients that has no effect on ours."""
+    found = list(client_config(config.originals, "admin").warnings)
+    for kind in ("producer", "consumer", "admin"):
+        found += (f"{kind}.: {warning}" for warning in client_config(config.originals, kind, {}).warnings)
+    https = any(listener.scheme == "https" for listener in config.listeners)
+    return [w for w in dict.fromkeys(found) if not (https and w.startswith("ssl."))]  # listeners have them then
+
+
 def lease(place: Place) -> Callable[[], float]:
     """Seconds for which slots may go on."""
     return lambda: place.confirmed_until - time.monotonic()

@@ -60,6 +60,13 @@ DISTRIBUTED = ConfigDef(
     ConfigKey(
         "headrace.journal.topic", Type.STRING, "", _L, "Topic of offset changes; default: the offsets' with -headrace."
     ),
+    ConfigKey(
+        "connector.client.config.override.policy",
+        Type.STRING,
+        "All",
+        _M,
+        "Which client properties connectors may override: only `All` yet.",
+    ),
     ConfigKey("headrace.slots", Type.INT, 0, _M, "Spark slots that run tasks; 0 means one for each core."),
     ConfigKey("headrace.log.format", Type.STRING, "text", _L, "Log lines as `text` or `json`.", one_of("text", "json")),
     ConfigKey("headrace.stuck.ms", Type.LONG, 60_000, _L, "How long a poll or put may last before it is called stuck."),
@@ -71,6 +78,7 @@ _PASSED_ON = (
     "producer.", "consumer.", "admin.", "spark.", "key.converter.", "value.converter.", "header.converter.", "ssl.",
     "sasl.", "security.", "headrace.", "client.", "config.providers.", "listeners.https.", "config.storage.",
     "offset.storage.", "status.storage.", "retry.", "reconnect.", "request.", "socket.", "metadata.", "connections.",
+    "receive.", "send.",
 )  # fmt: skip
 _IGNORED = {
     "scheduled.rebalance.max.delay.ms": "groups of workers come in a later version",
@@ -82,6 +90,12 @@ _IGNORED = {
     "inter.worker.verification.algorithms": "workers do not forward requests to each other yet",
     "plugin.discovery": "Python plugins are found by importing them",
     "metric.reporters": "Java reporters cannot run here",
+    "metrics.num.samples": "Java's way of measuring",
+    "metrics.recording.level": "Java's way of measuring",
+    "metrics.sample.window.ms": "Java's way of measuring",
+    "key.converter.plugin.version": "there is one version of each Python plugin",
+    "value.converter.plugin.version": "there is one version of each Python plugin",
+    "header.converter.plugin.version": "there is one version of each Python plugin",
     "worker.sync.timeout.ms": "there is one worker in a group yet",
     "worker.unsync.backoff.ms": "there is one worker in a group yet",
 }
@@ -169,6 +183,7 @@ def distributed(props: Mapping[str, str]) -> WorkerConfig:
     props = resolved.config
     v = DISTRIBUTED.parse(props)
     _refuse_unsupported(v["exactly.once.source.support"])
+    _refuse_policy(v["connector.client.config.override.policy"])
     served = listeners.parse("listeners", v["listeners"])
     return WorkerConfig(
         originals=dict(props),
@@ -205,6 +220,16 @@ def _refuse_unsupported(exactly_once: str) -> None:
         raise WorkerConfigError(
             f"exactly.once.source.support={exactly_once}: this version of Headrace has no exactly-once sources yet; "
             "set it to disabled, or keep this cluster on Apache's workers until then"
+        )
+
+
+def _refuse_policy(policy: str) -> None:
+    """A policy that closes something must not be passed over: connectors could do what the operator has forbidden."""
+    name = policy.rpartition(".")[2].removesuffix("ConnectorClientConfigOverridePolicy")
+    if name != "All":
+        raise WorkerConfigError(
+            f"connector.client.config.override.policy={policy}: this version only has All, which lets connectors "
+            "override every client property; remove the line if that is right for this cluster"
         )
 
 

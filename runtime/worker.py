@@ -17,9 +17,9 @@ from pathlib import Path
 
 from runtime.api.errors import ConfigError
 from runtime.assembly import Parts, assemble
-from runtime.backing import MakeBacking, in_kafka
+from runtime.backing import MakeBacking, client_warnings, in_kafka
 from runtime.config import WorkerConfig, load_distributed
-from runtime.kafka.errors import KafkaProblem
+from runtime.kafka.errors import ClientConfigError, KafkaProblem
 from runtime.logs.formats import to_stderr
 from runtime.rest.security import protection, tls
 from runtime.rest.server import PortTaken, RestServer
@@ -49,11 +49,12 @@ def run(file: str, load: Callable[[], tuple[WorkerConfig, MakeBacking, First]]) 
         config, make_backing, first = load()
         secrets.add(config.secrets)
         to_stderr(config.log_format, secrets.scrub)
+        warnings = (*config.warnings, *client_warnings(config))
         worker = Worker(config, Door(config), make_backing, first, secrets)
-    except (ConfigError, PortTaken) as e:
+    except (ConfigError, ClientConfigError, PortTaken) as e:
         print(f"headrace worker: {e}", file=sys.stderr)
         return BAD_CONFIG
-    for warning in config.warnings:
+    for warning in warnings:
         log.warning("%s: %s", file, warning)
     return asyncio.run(worker.run())
 
