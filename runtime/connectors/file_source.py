@@ -20,7 +20,7 @@ from runtime.connectors.file_watch import file_watcher
 FILE, TOPIC, BATCH_SIZE = "file", "topic", "batch.size"
 FILENAME, POSITION = "filename", "position"
 _CHUNK = 1024 * 1024
-_LOOK, _LOOK_SELDOM = 0.1, 1.0  # seconds between looks at a quiet file; seldom when changes are told
+_LOOK, _LOOK_SELDOM = 0.1, 2.0  # seconds between looks at a quiet file; seldom when changes are told
 _QUIET = 2.0  # seconds without growth after which a file that was replaced is taken to be finished
 
 _log = logging.getLogger(__name__)
@@ -42,6 +42,7 @@ class FileStreamSourceTask(SourceTask):
 
     java_name = "org.apache.kafka.connect.file.FileStreamSourceTask"
     reuses_records = False
+    timestamps_are_now = True
 
     def start(self, config: Mapping[str, str]) -> None:
         self._path = config[FILE]
@@ -62,9 +63,9 @@ class FileStreamSourceTask(SourceTask):
         lines, positions = self._ready
         start = self._next
         self._next = end = start + self._batch_size
-        topic, partition = self._topic, self._partition
+        topic, partition, now = self._topic, self._partition, int(time.time() * 1000)
         return [
-            SourceRecord(partition, {POSITION: position}, topic, line, STRING_SCHEMA)
+            SourceRecord(partition, {POSITION: position}, topic, line, STRING_SCHEMA, None, None, None, now)
             for line, position in zip(lines[start:end], positions[start:end], strict=True)
         ]
 

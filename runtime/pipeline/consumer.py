@@ -24,7 +24,7 @@ _DEFAULTS: dict[str, Any] = {
     "queued.min.messages": 100_000,
     "queued.max.messages.kbytes": 32_768,
     "fetch.queue.backoff.ms": 10,
-    "fetch.wait.max.ms": 100,
+    "fetch.wait.max.ms": 500,  # the broker answers at once when there is something
 }
 
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 _BATCH = 5000  # messages at a time, where the connector asks for no other number
-_POLL = 0.1  # seconds to wait for messages at a time
+_POLL, _POLL_IDLE = 0.1, 0.4  # seconds to wait for messages at a time (a stop waits as long), more when none come
 _RETRY_FIRST, _RETRY_LAST = 0.1, 5.0  # seconds between two tries of a put that asks for another
 
 
@@ -84,7 +84,7 @@ class SinkWorker:
 
     def _loop(self) -> None:
         control, assignment = self._control, self._assignment
-        paused = False
+        paused, wait = False, _POLL
         while not control.stopping:
             if control.paused is not paused:
                 paused = control.paused
@@ -92,7 +92,8 @@ class SinkWorker:
                 self._host.state(self._spec, State.PAUSED if paused else State.RUNNING)
             self._subscription.update()
             assignment.apply_requests()
-            messages = fetch(self._consumer, self._most, _POLL)
+            messages = fetch(self._consumer, self._most, wait)
+            wait = _POLL if messages else min(wait * 1.5, _POLL_IDLE)
             if messages:
                 self._deliver(messages)
             self._commit_when_due()
