@@ -73,8 +73,8 @@ def _check(part: _Part, alias: str, config: Config, registry: Registry, findings
     if part.more and config.get(f"{prefix}.negate") is not None and config.get(f"{prefix}.predicate") is None:
         findings.error(
             f"{prefix}.type",
-            f"Config '{prefix}.negate' was provided but there is no config '{prefix}.predicate' defining a predicate to "
-            "be negated.",
+            f"Config '{prefix}.negate' was provided but there is no config '{prefix}.predicate' defining a predicate "
+            "to be negated.",
         )
     own: ConfigDef = getattr(registry.load_class(plugin), "config_def", None) or ConfigDef()
     findings.check(_own_keys(f"{prefix}.", group, [*own, *part.more]), config)

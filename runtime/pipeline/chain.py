@@ -65,6 +65,11 @@ class Chain:
         self._stages = [(_loop(step), self._fixer(step)) for step in steps]
         self._steps, self._tolerance, self._where = list(steps), tolerance, where
 
+    @property
+    def bundled(self) -> bool:
+        """Whether all steps are Connect's own: these leave timestamps alone."""
+        return all(type(step.transformation).__module__.startswith("runtime.transforms.") for step in self._steps)
+
     def __bool__(self) -> bool:
         return bool(self._steps)
 

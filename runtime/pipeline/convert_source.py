@@ -10,6 +10,7 @@ from runtime.pipeline.tolerance import Failure, Stage, Tolerance, plugin_name
 
 if TYPE_CHECKING:
     from runtime.api.record import Headers, SourceRecord
+    from runtime.api.task import SourceTask
     from runtime.pipeline.chain import Chain
     from runtime.pipeline.load import Converters
     from runtime.pipeline.offsets import CommittedOffsets
@@ -38,10 +39,10 @@ class SourceConversion:
     """The transformations and converters of a source task, bound once."""
 
     def __init__(
-        self, chain: Chain, converters: Converters, offsets: CommittedOffsets, tolerance: Tolerance, reused: bool
+        self, chain: Chain, converters: Converters, offsets: CommittedOffsets, tolerance: Tolerance, task: SourceTask
     ) -> None:
-        """`reused`: the task may give the same records again, so that transformations get copies."""
-        self._chain, self._reused = chain, reused
+        self._chain, self._reused = chain, task.reuses_records
+        self._stamps = not (task.timestamps_are_now and chain.bundled)
         self._key, self._value, self._header = converters
         self._offsets = offsets
         self._tolerance = tolerance
@@ -65,7 +66,7 @@ class SourceConversion:
     def _messages(self, records: Sequence[SourceRecord]) -> tuple[Batch, Any]:
         """Messages of all records, or of those before the one that fails the task, which is given too."""
         batch = Batch()
-        key_of, value_of = self._key.from_connect, self._value.from_connect
+        key_of, value_of, stamps = self._key.from_connect, self._value.from_connect, self._stamps
         topic, run, append = "", Run("", False), None
         stage = Stage.KEY_CONVERTER
         for record in records:
@@ -91,11 +92,12 @@ class SourceConversion:
                 if fixed is None:
                     continue
                 message, headers = fixed, fixed.get("headers")
-            if record.timestamp is not None:
+            stamped = stamps and record.timestamp is not None
+            if stamped:
                 message["timestamp"] = record.timestamp
             if record.kafka_partition is not None:
                 message["partition"] = record.kafka_partition
-            single = bool(headers) or record.timestamp is not None
+            single = stamped or bool(headers)
             if append is None or record.topic != topic or single is not run.single:
                 topic = record.topic
                 run = Run(topic, single)

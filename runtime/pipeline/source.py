@@ -55,9 +55,7 @@ class SourceWorker:
         task.context = SourceContext(spec.config, committed, control.wake)
         self._tolerance = Tolerance(Policy.of(spec.settings), str(spec.id), control)
         self._chain = Chain(load_steps(spec), self._tolerance, source_place)
-        self._conversion = SourceConversion(
-            self._chain, load_converters(spec), committed, self._tolerance, task.reuses_records
-        )
+        self._conversion = SourceConversion(self._chain, load_converters(spec), committed, self._tolerance, task)
         self._sender = Sender(self._producer, control, spec.flush_timeout, self._refused)
         self._acks = Acks(self._refused if self._tolerance.policy.tolerate_all else None)
         self._writer = _offset_writer(spec, host)
