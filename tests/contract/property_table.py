@@ -10,7 +10,6 @@ from pathlib import Path
 from runtime.api.config import ConfigDef, ConfigKey
 from runtime.backing import client_warnings
 from runtime.config import DISTRIBUTED, distributed
-from runtime.definitions import unsupported
 from runtime.definitions.common import common_keys
 from runtime.definitions.sink import SINK_KEYS
 from runtime.definitions.source import SOURCE_KEYS
@@ -104,9 +103,6 @@ def of_connector(name: str, doc: str) -> tuple[str, str]:
     """What becomes of a connector's property."""
     if name.startswith("transaction.boundary"):
         return HONOURED, f"Checked; has no effect while the worker has no exactly-once sources. {doc}"
-    if name in unsupported.HONOURED:
-        acted_on = ", ".join(f"`{value}`" for value in unsupported.HONOURED[name])
-        return HONOURED, f"Only {acted_on}; anything else is refused. {doc}"
     return HONOURED, doc
 
 
