@@ -46,7 +46,7 @@ class ResolvingHost:
         answer = await self._scrubbed(self._host.validate({**config, **resolved}))
         for entry in answer["configs"]:
             value, given = entry["value"], config.get(entry["value"]["name"])
-            if entry["definition"].get("type") == "PASSWORD" and given:
+            if (entry["definition"] or {}).get("type") == "PASSWORD" and given:
                 self._secrets.add([resolved[value["name"]]])
             if has_variables(given):
                 value["value"] = given
