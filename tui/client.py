@@ -33,7 +33,7 @@ class Call:
 
     @property
     def changes(self) -> bool:
-        return self.method != "GET" and not self.path.endswith("/config/validate")
+        return self.method != "GET" and not self.path.endswith(("/config/validate", "/offsets/resolve"))
 
 
 class Transport(Protocol):
@@ -147,6 +147,14 @@ class Connect:
 
     async def reset_offsets(self, name: str) -> Json:
         return await self._send("DELETE", _of(name, "offsets"))
+
+    async def offset_history(self, name: str) -> Json:
+        """`{"history": …}`, of our workers only."""
+        return await self._send("GET", _of(name, "offsets/history"))
+
+    async def resolve_offsets(self, name: str, target: Json) -> Json:
+        """Where a moment lies in a sink's topics; of our workers only. Changes nothing."""
+        return await self._send("POST", _of(name, "offsets/resolve"), target)
 
     async def plugins(self, connectors_only: bool = True) -> Json:
         return await self._send("GET", f"/connector-plugins?connectorsOnly={str(connectors_only).lower()}")

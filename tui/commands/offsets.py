@@ -6,12 +6,13 @@ import json
 from typing import Any
 
 from tui import model
-from tui.commands.arguments import Argument, integer, maybe_word, option, options, word, words
+from tui.commands.arguments import Argument, flag, integer, maybe_word, option, options, word, words
 from tui.commands.base import Change, Context, Danger, refuse
 from tui.commands.reading import compact
 from tui.commands.result import Outcome, Result, confirmation
+from tui.commands.standstill import alter
 from tui.commands.targets import chosen, each, must_confirm
-from tui.errors import UsageError
+from tui.errors import NotFound, UsageError
 
 Json = Any
 
@@ -27,10 +28,15 @@ class PatchOffsets(Change):
     kafka_topic = option("--kafka-topic", metavar="TOPIC", help="of a sink, with the two that follow", convert=str)
     kafka_partition = option("--kafka-partition", metavar="N", convert=integer)
     kafka_offset = option("--kafka-offset", metavar="N|null", help="null resets it", convert=lambda text: number(text))
+    to = option("--to", metavar="WHEN", help="of a sink: earliest, latest, a time, 2h (ago), +N, -N or N", convert=str)
+    stop = flag("--stop", help="stop it if it has to be, and set it going again as it was")
     source_partition: Argument[tuple[str, ...]] = options("--source-partition", metavar="JSON", help="of a source")
     source_offset: Argument[tuple[str, ...]] = options("--source-offset", metavar="JSON", help="one for each partition")
 
     def check(self) -> None:
+        if self.to is not None:
+            self._check_to()
+            return
         ways = [bool(self.entries), self._names_sink, bool(self.source_partition or self.source_offset)]
         refuse(sum(ways) != 1, "give the offsets one way: as JSON, by --kafka-… or by --source-…")
         missing = self.values.keys() & _SINK_KEYS
@@ -43,6 +49,13 @@ class PatchOffsets(Change):
         if self.entries and self.entries != "-" and not self.entries.startswith("@"):
             parse_entries(self.entries, "the offsets")
         self._from_flags()
+
+    def _check_to(self) -> None:
+        others = self.entries or self.kafka_offset or self.source_partition or self.source_offset
+        refuse(bool(others), "--to says where to go: give no offsets beside it")
+        refuse(
+            self.kafka_partition is not None and self.kafka_topic is None, "--kafka-partition needs its --kafka-topic"
+        )
 
     @property
     def _names_sink(self) -> bool:
@@ -68,14 +81,37 @@ class PatchOffsets(Change):
         return parse_entries(self.entries, "the offsets")
 
     async def run(self, context: Context) -> Result:
-        entries = self._wanted(context)
-        if self.dry_run:
-            return await self._preview(context, entries)
+        if self.to is not None:
+            entries, lines = await self._resolved(context)
+            if self.dry_run:
+                return confirmation([Outcome(self.name, line) for line in lines])
+            for line in lines:
+                context.narrate(line)
+        else:
+            entries = self._wanted(context)
+            if self.dry_run:
+                return await self._preview(context, entries)
 
         async def act(name: str) -> Outcome:
-            return answered(name, await context.connect.alter_offsets(name, entries))
+            return answered(name, await alter(context, name, entries, stop=self.stop))
 
         return await each([self.name], act)
+
+    async def _resolved(self, context: Context) -> tuple[list[Json], list[str]]:
+        """The offsets where that is, and what going there means."""
+        given = {"to": self.to, "kafka_topic": self.kafka_topic, "kafka_partition": self.kafka_partition}
+        target = {key: value for key, value in given.items() if value is not None}
+        try:
+            answer = await context.connect.resolve_offsets(self.name, target)
+        except NotFound as error:
+            error.advice = "only Headrace's workers resolve --to"
+            raise
+        lines = [
+            f"{c['partition']['kafka_topic']}-{c['partition']['kafka_partition']}: {compact(c['from'])} → {c['to']}, "
+            f"{c['reread']} records read again, {c['skipped']} skipped"
+            for c in answer["changes"]
+        ]
+        return answer["offsets"], lines
 
     async def _preview(self, context: Context, entries: list[Json]) -> Result:
         """A line for each entry: what it is now, what it would be."""

@@ -13,6 +13,7 @@ VERBS = {
     "get connectors": "reading:GetConnectors",
     "get plugins": "reading:GetPlugins",
     "get offsets": "reading:GetOffsets",
+    "get offset history": "history:GetOffsetHistory",
     "get contexts": "contexts:GetContexts",
     "describe connector": "reading:DescribeConnector",
     "apply": "applying:Apply",
@@ -24,6 +25,8 @@ VERBS = {
     "delete connector": "lifecycle:Delete",
     "patch offsets": "offsets:PatchOffsets",
     "delete offsets": "offsets:DeleteOffsets",
+    "undo": "history:Undo",
+    "rollback": "history:Rollback",
     "wait connector": "waiting:Wait",
     "config": "contexts:Config",
     "config set-context": "contexts:SetContext",
@@ -76,8 +79,8 @@ def commands() -> list[type[Command]]:
 
 
 def find(words: tuple[str, ...]) -> tuple[type[Command], int]:
-    """The command of a line, and how many words are its verb: two before one, so `stop` leaves its noun out."""
-    for count in (2, 1):
+    """The command of a line, and how many words are its verb: more before fewer, so `stop` leaves its noun out."""
+    for count in (3, 2, 1):
         verb = _BY_KEY.get(_key(words[:count])) if len(words) >= count else None
         if verb is not None:
             return command(verb), count

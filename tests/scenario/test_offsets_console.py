@@ -1,0 +1,69 @@
+"""Time travel, history, undo and rollback as an operator types them, on our worker."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.scenario.script_console import Console
+from tests.support import plugins
+from tests.support.broker import KafkaBroker, unique
+from tests.support.connect import STRINGS, Connect
+from tests.support.waiting import wait_until
+from tests.support.workers import WorkerProcess
+
+PLUGINS = str(Path(plugins.__path__[0]))
+
+
+@pytest.fixture
+def connect(worker: Callable[..., WorkerProcess]) -> Connect:
+    return Connect(worker({"plugin.path": PLUGINS}))
+
+
+def test_time_travel_of_a_running_sink(connect: Connect, broker: KafkaBroker, tmp_path: Path) -> None:
+    from confluent_kafka import Producer
+
+    console, name = Console(connect.worker.url, tmp_path), unique("snk")
+    topic, out = broker.create_topic(), tmp_path / "out.txt"
+    producer = Producer({"bootstrap.servers": broker.bootstrap, "log_level": 0})
+    for i in range(5):
+        producer.produce(topic, str(i).encode())
+    assert producer.flush(30) == 0
+    connect.sink(name, str(out), topic)
+    wait_until(lambda: out.exists() and out.read_text().count("\n") == 5)
+    wait_until(lambda: [e["offset"] for e in connect.offsets(name)] == [{"kafka_offset": 5}])
+    shown = console(f"patch offsets {name} --to -2 --dry-run")
+    assert f"{topic}-0: 5 → 3, 2 records read again, 0 skipped" in shown.out + shown.err
+    assert console(f"patch offsets {name} --to -2", code=4).err.count("STOPPED") >= 1
+    console(f"patch offsets {name} --to -2 --stop")
+    connect.wait(name, "RUNNING", ["RUNNING"])
+    wait_until(lambda: out.read_text().splitlines()[5:] == ["3", "4"])
+
+
+def test_history_undo_and_rollback(connect: Connect, tmp_path: Path) -> None:
+    console = Console(connect.worker.url, tmp_path)
+    config = {"connector.class": "headrace_test_plugins.CountingConnector", "topic": "t", "tasks.max": "1", **STRINGS}
+    connect.create("c", config, initial_state="STOPPED")
+    console("undo c", code=1)
+    for n in (1, 2, 3):
+        connect.alter("c", ({"counter": "a"}, {"n": n}))
+    connect.alter("c", ({"counter": "b"}, {"n": 9}))
+    history = console("get offset history c -o json").json["history"]
+    assert [past["number"] for past in history] == [4, 3, 2, 1]
+    assert '{"counter": "a"}: {"n":1} → {"n":2}' in console("get offset history c").out
+    console("undo c")
+    assert _offsets(connect) == {"a": 3}
+    console("undo c")
+    assert _offsets(connect) == {"a": 3, "b": 9}
+    console("rollback c --to 2")
+    assert _offsets(connect) == {"a": 1}
+    console("delete offsets c -y", "undo c")
+    assert _offsets(connect) == {"a": 1}
+    console("rollback c", code=2)
+    console("rollback c --to 99", code=1)
+
+
+def _offsets(connect: Connect) -> dict[str, int]:
+    return {e["partition"]["counter"]: e["offset"]["n"] for e in connect.offsets("c")}
