@@ -87,6 +87,8 @@ class DriverChild:
             self._take_line(line)
 
     def _take_line(self, line: str) -> None:
+        if self._leaving:
+            return  # its bridge to the JVM complains when both end at once
         if line.strip() and not line.startswith(NOISE):
             self._line(line)
 
