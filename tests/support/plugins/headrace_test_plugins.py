@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from runtime.api.config import ConfigDef, ConfigKey, Type
 from runtime.api.connector import SourceConnector
@@ -41,6 +42,26 @@ class CountingConnector(SourceConnector):
 
     def task_configs(self, max_tasks: int) -> Sequence[Mapping[str, str]]:
         return [self._config]
+
+
+class BlockingTask(CountingTask):
+    """Its poll does not return while there is no file `gate`."""
+
+    def start(self, config: Mapping[str, str]) -> None:
+        super().start(config)
+        self._gate = Path(config["gate"])
+
+    def poll(self) -> Sequence[SourceRecord]:
+        while not self._gate.exists():
+            time.sleep(0.05)
+        return super().poll()
+
+
+class BlockingConnector(CountingConnector):
+    """For the watchdog."""
+
+    config_def = ConfigDef(*CountingConnector.config_def, ConfigKey("gate", Type.STRING, doc="A file."))
+    task_class = BlockingTask
 
 
 class FixedOffsetsConnector(CountingConnector):

@@ -1,0 +1,53 @@
+"""Stopping and resuming for a long time leaves nothing behind: no descriptor, no thread, no process."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.support.broker import KafkaBroker, unique
+from tests.support.connect import Connect
+from tests.support.usage import Usage, usage
+from tests.support.waiting import wait_until
+from tests.support.workers import WorkerProcess
+
+CYCLES = 200
+SLACK = 3  # of what comes and goes by itself: a connection that is renewed, a thread that is just ending
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_nothing_leaks_over_200_cycles(
+    worker: Callable[..., WorkerProcess], broker: KafkaBroker, tmp_path: Path
+) -> None:
+    connect, topic, file = Connect(worker()), broker.create_topic(), tmp_path / "in.txt"
+    file.write_text("one\n")
+    source, sink = unique("src"), unique("snk")
+    connect.source(source, str(file), topic)
+    connect.sink(sink, str(tmp_path / "out.txt"), topic)
+    for _ in range(10):  # what is made once has been made
+        _cycle(connect, source, sink)
+    before = usage(connect.worker.pid)
+    for _ in range(CYCLES):
+        _cycle(connect, source, sink)
+    print(f"\nbefore {before}\nafter  {usage(connect.worker.pid)}")
+    wait_until(lambda: _no_more(usage(connect.worker.pid), before), 30, "as many as before", every=0.5)
+
+
+def _cycle(connect: Connect, *names: str) -> None:
+    for name in names:
+        connect.put(name, "stop")
+    for name in names:
+        connect.wait(name, "STOPPED", [])
+    for name in names:
+        connect.put(name, "resume")
+    for name in names:
+        connect.wait(name, "RUNNING", ["RUNNING"])
+
+
+def _no_more(now: Usage, before: Usage) -> bool:
+    # The JVM's own pools of threads and connections breathe; they are not counted by the cycle.
+    assert now.processes == before.processes
+    return now.threads <= before.threads + SLACK and now.files <= before.files + SLACK

@@ -1,0 +1,62 @@
+"""A poll that does not return: told in the events, its stack over REST, and all well when it returns."""
+
+from __future__ import annotations
+
+import json
+import threading
+import urllib.request
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from tests.support.broker import KafkaBroker, unique
+from tests.support.connect import STRINGS, Connect
+from tests.support.waiting import wait_until
+from tests.support.workers import WorkerProcess
+
+PLUGINS = str(Path(__file__).parents[1] / "support" / "plugins")
+
+
+def test_a_stuck_task(worker: Callable[..., WorkerProcess], broker: KafkaBroker, tmp_path: Path) -> None:
+    connect = Connect(worker({"plugin.path": PLUGINS, "headrace.stuck.ms": "1000"}))
+    notices = _notices(connect.worker.url)
+    name, gate = unique("stuck"), tmp_path / "gate"
+    config = {"connector.class": "headrace_test_plugins.BlockingConnector", "gate": str(gate), **STRINGS}
+    connect.create(name, {**config, "topic": broker.create_topic(), "tasks.max": "1"})
+    connect.wait(name, "RUNNING", ["RUNNING"])
+
+    told = wait_until(lambda: [n for n in notices if n["connector"] == name and "STUCK" in n["message"]], 10)
+    assert told[0]["task"] == 0
+    assert "poll has not returned" in told[0]["message"]
+    found = connect.ask("GET", f"/connectors/{name}/tasks/0/stack")
+    assert found["call"] == "poll"
+    assert found["seconds"] >= 1.0
+    assert any("headrace_test_plugins.py" in line and "in poll" in line for line in found["stack"])
+
+    gate.touch()
+    wait_until(lambda: any("not stuck any more" in n["message"] for n in notices), 10)
+    assert connect.states(name) == ("RUNNING", ["RUNNING"])
+
+
+def test_stacks_that_there_are_not(worker: Callable[..., WorkerProcess], tmp_path: Path) -> None:
+    connect = Connect(worker())
+    assert connect.worker.request("GET", "/connectors/nobody/tasks/0/stack")[0] == 404
+    assert connect.worker.request("GET", "/health/live") == (200, {"status": "alive"})
+
+
+def _notices(url: str) -> list[dict[str, Any]]:
+    """The notices of the event stream, as they come."""
+    found: list[dict[str, Any]] = []
+    stream = urllib.request.urlopen(f"{url}/events", timeout=60)
+
+    def follow() -> None:
+        kind = ""
+        with stream:
+            for line in stream:
+                if line.startswith(b"event:"):
+                    kind = line[6:].strip().decode()
+                elif line.startswith(b"data:") and kind == "notice":
+                    found.append(json.loads(line[5:]))
+
+    threading.Thread(target=follow, daemon=True).start()
+    return found
