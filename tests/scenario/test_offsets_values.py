@@ -1,0 +1,59 @@
+"""Offsets survive GET → PATCH → GET, whatever JSON they are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.support import plugins
+from tests.support.broker import KafkaBroker
+from tests.support.connect import STRINGS, Connect
+from tests.support.workers import our_worker
+
+_TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
+_LEAVES = (
+    st.none() | st.booleans() | st.integers(-(2**63), 2**63 - 1) | st.floats(allow_nan=False, allow_infinity=False)
+)
+_VALUES = st.recursive(
+    _LEAVES | _TEXT,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(_TEXT, inner, max_size=4),
+    max_leaves=12,
+)
+_OBJECTS = st.dictionaries(_TEXT, _VALUES, max_size=5)
+
+
+@pytest.fixture(scope="module")
+def connect(broker: KafkaBroker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Connect]:
+    folder = str(Path(plugins.__path__[0]))
+    process = our_worker(tmp_path_factory.mktemp("worker"), broker.bootstrap, {"plugin.path": folder})
+    process.start()
+    connect = Connect(process)
+    config = {"connector.class": "headrace_test_plugins.CountingConnector", "topic": "t", "tasks.max": "1", **STRINGS}
+    connect.create("c", config, initial_state="STOPPED")
+    yield connect
+    process.stop()
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(partition=_OBJECTS, offset=_OBJECTS)
+def test_what_is_given_comes_back(connect: Connect, partition: dict[str, Any], offset: dict[str, Any]) -> None:
+    connect.ask("DELETE", "/connectors/c/offsets")
+    connect.alter("c", (partition, offset))
+    (found,) = connect.offsets("c")
+    assert _typed(found) == _typed({"partition": partition, "offset": offset})
+    connect.ask("PATCH", "/connectors/c/offsets", {"offsets": [found]})
+    assert [_typed(entry) for entry in connect.offsets("c")] == [_typed(found)]
+
+
+def _typed(value: Any) -> Any:
+    """1, 1.0 and true are different here; -0.0 and 0.0 too."""
+    if isinstance(value, dict):
+        return {key: _typed(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_typed(item) for item in value]
+    return type(value), repr(value)
