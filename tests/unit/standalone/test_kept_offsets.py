@@ -1,0 +1,50 @@
+"""Commits that go to the worker by way of the slot's channel."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from runtime.pipeline.kept_offsets import KeptOffsets
+from runtime.pipeline.port import OffsetText
+
+KEY = b'["c",{"filename":"/f"}]'
+
+
+class Worker:
+    """The host of a task: keeps what it is asked to, and answers when the test says so."""
+
+    def __init__(self) -> None:
+        self.asked: list[Sequence[OffsetText]] = []
+        self.answer: Callable[[str | None], None] = lambda error: None
+
+    def offsets(self, spec: Any, records: Sequence[OffsetText], answered: Callable[[str | None], None]) -> None:
+        self.asked.append(records)
+        self.answer = answered
+
+
+def writer(worker: Worker) -> KeptOffsets:
+    return KeptOffsets(worker, None)  # type: ignore[arg-type]
+
+
+def test_a_commit_is_finished_once_the_worker_has_it() -> None:
+    worker = Worker()
+    kept = writer(worker)
+    kept.write({KEY: {"position": 7}, b'["c",{}]': None})
+    assert worker.asked == [[(KEY.decode(), '{"position":7}'), ('["c",{}]', None)]]
+    assert (kept.busy, kept.finished()) == (True, False)
+    worker.answer(None)
+    assert (kept.finished(), kept.busy, kept.finished()) == (True, False, False)
+
+
+def test_a_commit_that_could_not_be_kept_comes_back_once() -> None:
+    worker = Worker()
+    kept = writer(worker)
+    kept.write({KEY: {"position": 7}})
+    worker.answer("No space left on device")
+    assert not kept.finished()
+    assert kept.failed() == {KEY: {"position": 7}}
+    assert (kept.failed(), kept.busy) == ({}, False)
+    kept.write({KEY: {"position": 8}})
+    worker.answer(None)
+    assert kept.finished()
