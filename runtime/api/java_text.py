@@ -146,8 +146,11 @@ def shortest_single(value: float) -> str:
     packed = struct.pack(">f", value)
     for digits in range(1, 9):
         text = f"{value:.{digits}g}"
-        if struct.pack(">f", float(text)) == packed:
-            return text
+        try:
+            if struct.pack(">f", float(text)) == packed:
+                return text
+        except OverflowError:  # rounded up beyond the largest
+            continue
     return f"{value:.9g}"
 
 

@@ -120,13 +120,13 @@ class JsonConverter(Converter, HeaderConverter):
             return self._content, self._payload(self._content, loads(data), data, enveloped=False)
         if not self._schemas:
             value = loads(data)
-            return None, value if type(value) is dict or type(value) is str else within_64_bits(value)
+            return None, value if type(value) is dict or type(value) is str else within_64_bits(value, data)
         if (known := self._envelopes.split(data)) is not None:
             schema, payload = known
         else:
             schema, payload = self._envelopes.read(data)
         if schema is None:
-            return None, within_64_bits(payload)
+            return None, within_64_bits(payload, data)
         return schema, self._payload(schema, payload, data, enveloped=True)
 
     def _payload(self, schema: Schema, payload: Any, data: bytes, enveloped: bool) -> Any:

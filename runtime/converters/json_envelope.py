@@ -8,8 +8,9 @@ import orjson
 
 from runtime.api.errors import DataError
 from runtime.api.schema import Schema
+from runtime.converters.json_read import InexactError
 from runtime.converters.json_schema import read_schema
-from runtime.converters.json_text import loads
+from runtime.converters.json_text import loads, loads_exactly
 
 _NO_ENVELOPE = (
     'JsonConverter with schemas.enable requires "schema" and "payload" fields and may not contain additional fields. '
@@ -50,7 +51,10 @@ class Envelopes:
         if schema is None:
             if len(self._known) >= self._size:
                 self._known.clear()
-            schema = self._known[key] = read_schema(value["schema"], self._fill)
+            try:
+                schema = self._known[key] = read_schema(value["schema"], self._fill)
+            except InexactError:  # a decimal default
+                return read_schema(loads_exactly(data)["schema"], self._fill), value["payload"]
         self._remember(data, key, schema)
         return schema, value["payload"]
 
@@ -61,8 +65,12 @@ class Envelopes:
             self._prefix, self._length, self._schema = prefix, len(prefix), schema
 
 
-def within_64_bits(value: Any) -> Any:
-    """Whole numbers at the top of a payload wrap around beyond 64 bits, as Java's do."""
+def within_64_bits(value: Any, data: bytes) -> Any:
+    """Numbers without a schema, as Java has them: whole ones wrap around beyond 64 bits, there is no -0.0."""
+    if type(value) is float:
+        if abs(value) < 2.0**64 or not data.strip().lstrip(b"-").isdigit():
+            return value + 0.0
+        value = loads_exactly(data)
     if type(value) is int and not -(1 << 63) <= value < 1 << 63:
         return (value + (1 << 63)) % (1 << 64) - (1 << 63)
     return value

@@ -14,11 +14,12 @@ from runtime.api.logical import DATE, DECIMAL, TIME, TIMESTAMP, decimal_from_byt
 from runtime.api.schema import Schema, Type
 from runtime.api.validate import BOUNDS
 
+_EXACT = 2.0**64  # whole numbers beyond come as floats
 Reader = Callable[[Any], Any]
 
 
 class InexactError(Exception):
-    """A decimal met a number that has lost its digits: read the text again, with loads_exactly()."""
+    """A number has lost digits that matter: read the text again, with loads_exactly()."""
 
 
 def reader(schema: Schema, fill: bool) -> Reader:
@@ -56,13 +57,15 @@ def _integer(bound: int) -> Reader:
     def read(found: Any) -> int:
         if type(found) is int and -bound <= found < bound:
             return found
+        if type(found) is float and abs(found) >= _EXACT:
+            raise InexactError
         return (int(_number(found)) + bound) % (2 * bound) - bound
 
     return read
 
 
 def _double(found: Any) -> float:
-    return found if type(found) is float else float(_number(found))
+    return found + 0.0 if type(found) is float else float(_number(found))
 
 
 def _string(found: Any) -> str | None:

@@ -9,10 +9,10 @@ import pytest
 
 from runtime.api.converter import Converter
 from runtime.api.errors import ConfigError, DataError
+from runtime.api.java_text import java_text
 from runtime.api.schema import STRING_SCHEMA, Field, Schema, Type
 from runtime.converters.bytes import ByteArrayConverter
 from runtime.converters.header import SimpleHeaderConverter
-from runtime.api.java_text import java_text
 from runtime.converters.json import JsonConverter
 from runtime.converters.numeric import (
     BooleanConverter,

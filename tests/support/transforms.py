@@ -1,0 +1,35 @@
+"""Transformations by their Java names, and chains of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from runtime.api.transformation import Predicate, Transformation
+from runtime.pipeline.chain import Chain, Step
+from runtime.pipeline.control import Control
+from runtime.pipeline.tolerance import Policy, Tolerance
+from runtime.plugins import load
+
+_K = "org.apache.kafka.connect.transforms."
+
+
+def made(name: str, config: Mapping[str, str]) -> Transformation:
+    """A transformation by the end of its class name, configured."""
+    found: Transformation = load("transformation", _K + name)()
+    found.configure(config)
+    return found
+
+
+def predicate(name: str, config: Mapping[str, str]) -> Predicate:
+    found: Predicate = load("predicate", f"{_K}predicates.{name}")()
+    found.configure(config)
+    return found
+
+
+def tolerance(**policy: Any) -> Tolerance:
+    return Tolerance(Policy(**policy), "c-0", Control(False, lambda: None))
+
+
+def chain(*steps: Step, errors: Tolerance | None = None) -> Chain:
+    return Chain(steps, errors or tolerance(), lambda record: (record, ""))

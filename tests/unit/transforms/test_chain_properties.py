@@ -1,0 +1,161 @@
+"""A compiled chain gives what its transformations give when each record goes through them alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from runtime.api.errors import DataError, RetriableError
+from runtime.api.record import SinkRecord
+from runtime.api.schema import INT32_SCHEMA, STRING_SCHEMA, Field, Schema, Type
+from runtime.api.transformation import R, Record, Transformation
+from runtime.pipeline.chain import Step
+from tests.support.transforms import chain, made, predicate, tolerance
+
+LINE = Schema(Type.STRUCT, fields=(Field("a", INT32_SCHEMA), Field("b", STRING_SCHEMA)))
+
+
+class Renewed(Transformation):
+    """Makes a new record of every one, as plugins may."""
+
+    def apply(self, record: R) -> R | None:
+        made_anew = record.copy()
+        made_anew.topic = f"{record.topic}!"
+        return made_anew  # type: ignore[return-value]
+
+
+def _steps() -> list[Transformation]:
+    return [
+        made("HoistField$Value", {"field": "a"}),
+        made("ExtractField$Value", {"field": "a"}),
+        made("InsertField$Value", {"static.field": "s", "static.value": "v", "offset.field": "o"}),
+        made("ReplaceField$Value", {"renames": "b:bb"}),
+        made("Cast$Value", {"spec": "a:int8"}),
+        made("ValueToKey", {"fields": "a"}),
+        made("HoistField$Key", {"field": "k"}),
+        made("InsertHeader", {"header": "h", "value.literal": "1"}),
+        made("RegexRouter", {"regex": "t(.*)", "replacement": "u$1"}),
+        made("MaskField$Value", {"fields": "a"}),
+        made("Flatten$Value", {}),
+        made("Filter", {}),
+        Renewed(),
+    ]
+
+
+PREDICATES = [
+    None,
+    predicate("TopicNameMatches", {"pattern": "t.*"}),
+    predicate("HasHeaderKey", {"name": "h"}),
+    predicate("RecordIsTombstone", {}),
+]
+STEPS = st.builds(Step, st.sampled_from(_steps()), st.sampled_from(PREDICATES), st.booleans())
+VALUES = st.sampled_from(
+    [
+        (None, None), (None, {"a": 1, "b": "x"}), (None, {"a": "7", "c": {"d": 1}}), (None, "text"),
+        (LINE, {"a": 300, "b": "x"}), (STRING_SCHEMA, "text"), (Schema(Type.STRING, optional=True), None),
+    ]
+)  # fmt: skip
+RECORDS = st.builds(
+    lambda number, topic, typed, key: SinkRecord(topic, 0, None, key, *typed, number),
+    st.integers(0, 99), st.sampled_from(["t", "tt", "x"]), VALUES, st.sampled_from([None, {"k": 1}]),
+)  # fmt: skip
+
+
+def _seen(record: Any) -> tuple[Any, ...]:
+    return tuple(getattr(record, name) for name in SinkRecord.__slots__)
+
+
+def _one_by_one(steps: list[Step], records: list[Any]) -> tuple[list[Record], Record | None]:
+    """The records that come through, and the first one that fails."""
+    through: list[Record] = []
+    for record in records:
+        found: Record | None = record.copy()
+        try:
+            for step in steps:
+                found = None if found is None else step.apply(found)
+        except Exception:
+            return through, record
+        if found is not None:
+            through.append(found)
+    return through, None
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(STEPS, max_size=5), st.lists(RECORDS, max_size=8))
+def test_as_one_by_one(steps: list[Step], records: list[SinkRecord]) -> None:
+    expected, failed = _one_by_one(steps, records)
+    outcome = chain(*steps).run(copies := [record.copy() for record in records])
+    assert [_seen(r) for r in outcome.records] == [_seen(r) for r in expected]
+    assert (outcome.failed is None) == (failed is None)
+    if failed is not None:
+        assert [r is outcome.failed for r in copies].index(True) == [r is failed for r in records].index(True)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(STEPS, max_size=5), st.lists(RECORDS, max_size=8))
+def test_what_fails_is_left_out_where_errors_are_tolerated(steps: list[Step], records: list[SinkRecord]) -> None:
+    expected: list[Record] = []
+    failures = 0
+    for record in records:
+        through, failed = _one_by_one(steps, [record])
+        expected += through
+        failures += failed is not None
+    errors = tolerance(tolerate_all=True)
+    outcome = chain(*steps, errors=errors).run([record.copy() for record in records])
+    assert [_seen(r) for r in outcome.records] == [_seen(r) for r in expected]
+    assert outcome.error is None
+    assert errors.counts.skipped == errors.counts.errors == failures
+
+
+class Flaky(Transformation):
+    """Succeeds at the third try."""
+
+    def __init__(self) -> None:
+        self.tries = 0
+
+    def apply(self, record: R) -> R | None:
+        self.tries += 1
+        if self.tries % 3:
+            raise RetriableError("not yet")
+        return record
+
+
+def test_what_may_succeed_later_is_tried_again() -> None:
+    errors = tolerance(retry_timeout=-1.0, retry_delay=0.001)
+    records = [SinkRecord("t", 0, None, None, None, n, n) for n in range(3)]
+    outcome = chain(Step(Flaky()), errors=errors).run(records)
+    assert [r.value for r in outcome.records] == [0, 1, 2]
+    assert (errors.counts.retries, errors.counts.failures, errors.counts.errors) == (6, 6, 0)
+
+
+def test_without_a_timeout_nothing_is_tried_again() -> None:
+    outcome = chain(Step(Flaky())).run([SinkRecord("t", 0, None, None, None, 1, 0)])
+    assert outcome.records == []
+    assert str(outcome.error) == "Tolerance exceeded in error handler"
+    assert isinstance(outcome.error and outcome.error.__cause__, RetriableError)
+
+
+def test_a_predicate_that_raises_fails_its_record() -> None:
+    class Broken(type(PREDICATES[1])):  # type: ignore[misc]
+        def test(self, record: Record) -> bool:
+            if record.value == 2:
+                raise DataError("no")
+            return True
+
+    records = [SinkRecord("t", 0, None, None, None, n, n) for n in (1, 2, 3)]
+    outcome = chain(Step(made("HoistField$Value", {"field": "x"}), Broken())).run(records)
+    assert [r.value for r in outcome.records] == [{"x": 1}]
+    assert outcome.failed is records[1]
+
+
+@pytest.mark.parametrize("name", ["Cast$Value", "MaskField$Key", "HeaderFrom$Value"])
+def test_values_of_others_are_not_changed(name: str) -> None:
+    config = {"spec": "a:string", "fields": "a", "headers": "h", "operation": "move"}
+    own = {"Cast$Value": ["spec"], "MaskField$Key": ["fields"], "HeaderFrom$Value": ["fields", "headers", "operation"]}
+    shared: dict[str, Any] = {"a": 1}
+    record = SinkRecord("t", 0, None, shared, None, shared, 0)
+    made(name, {key: config[key] for key in own[name]}).apply(record)
+    assert shared == {"a": 1}

@@ -1,0 +1,65 @@
+"""The worked examples of the documentation's section on transformations."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from runtime.api.record import SinkRecord, SourceRecord
+from runtime.api.schema import STRING_SCHEMA
+from runtime.converters.json import JsonConverter
+from runtime.pipeline.chain import Step
+from tests.support.transforms import chain, made, predicate
+
+
+def _json(record: Any) -> str:
+    converter = JsonConverter()
+    converter.configure({"schemas.enable": "false"}, False)
+    return (converter.from_connect("t", record.value_schema, record.value) or b"").decode()
+
+
+def test_lines_of_a_file_become_maps_that_tell_their_source() -> None:
+    lines = [SourceRecord({}, {}, "connect-test", line, STRING_SCHEMA) for line in ("foo", "bar", "hello world")]
+    assert [_json(record) for record in lines] == ['"foo"', '"bar"', '"hello world"']
+    make_map = Step(made("HoistField$Value", {"field": "line"}))
+    insert_source = Step(made("InsertField$Value", {"static.field": "data_source", "static.value": "test-file-source"}))
+    found = chain(make_map, insert_source).run(lines).records
+    assert [_json(record) for record in found] == [
+        '{"line":"foo","data_source":"test-file-source"}',
+        '{"line":"bar","data_source":"test-file-source"}',
+        '{"line":"hello world","data_source":"test-file-source"}',
+    ]
+
+
+def _keyed(topic: str) -> SinkRecord:
+    return SinkRecord(topic, 0, None, {"other_field": f"other of {topic}", "x": 1}, None, "v", 0)
+
+
+def test_one_topic_is_filtered_out_and_another_left_alone() -> None:
+    is_foo = predicate("TopicNameMatches", {"pattern": "foo"})
+    is_bar = predicate("TopicNameMatches", {"pattern": "bar"})
+    steps = (
+        Step(made("Filter", {}), is_foo),
+        Step(made("ExtractField$Key", {"field": "other_field"}), is_bar, negate=True),
+    )
+    topics = ["foo", "bar", "baz", "foobar", "foo"]
+    found = chain(*steps).run([_keyed(topic) for topic in topics]).records
+    assert [(record.topic, record.key) for record in found] == [
+        ("bar", {"other_field": "other of bar", "x": 1}),
+        ("baz", "other of baz"),
+        ("foobar", "other of foobar"),
+    ]
+
+
+def test_records_without_a_value_can_be_told() -> None:
+    records = [SinkRecord("t", 0, None, None, None, value, 0) for value in ("a", None)]
+    drop = Step(made("Filter", {}), predicate("RecordIsTombstone", {}))
+    assert [record.value for record in chain(drop).run(records).records] == ["a"]
+
+
+def test_records_with_a_header_can_be_told() -> None:
+    records = [
+        SinkRecord("t", 0, None, None, None, "a", 0, headers=[("h", None, None)]),
+        SinkRecord("t", 0, None, None, None, "b", 0),
+    ]
+    drop = Step(made("Filter", {}), predicate("HasHeaderKey", {"name": "h"}))
+    assert [record.value for record in chain(drop).run(records).records] == ["b"]
