@@ -12,6 +12,7 @@ from runtime.engine.settings import EngineSettings
 from runtime.engine.supervisor import SparkEngine
 from runtime.herder.assignment import offsets_topic
 from runtime.herder.board import Board
+from runtime.herder.checks import WorkerChecks
 from runtime.herder.events import EventLog
 from runtime.herder.fleet import Fleet
 from runtime.herder.health import WorkerHealth
@@ -78,7 +79,7 @@ def assemble(config: WorkerConfig, url: str, backing: Backing, secrets: Secrets)
     events = EventLog()
     board = Board(statuses, events, worker_id, secrets)
     fleet = Fleet(configs, statuses, board)
-    host = ResolvingHost(Host(_host(config), fleet), config.providers, secrets)
+    host = ResolvingHost(Host(_host(config), fleet), config.providers, secrets, WorkerChecks(config))
     engine = SparkEngine(_engine(config), fleet, lease=lease(backing.place))
     herder = Herder(configs, statuses, host, fleet, TopicTracking(config.topic_tracking, config.topic_tracking_reset))
     health = WorkerHealth(logs, waiting_for=f"Kafka at {config.bootstrap_servers}")

@@ -67,6 +67,9 @@ DISTRIBUTED = ConfigDef(
         _M,
         "Which client properties connectors may override: only `All` yet.",
     ),
+    ConfigKey("connector.client.config.override.policy", Type.STRING, "All", _M, "What of clients may be overridden."),
+    ConfigKey("connector.client.config.override.allowlist", Type.LIST, "", _M, "With Allowlist: these settings."),
+    ConfigKey("headrace.file.paths", Type.LIST, "", _M, "Folders of files that connectors may name; empty: any."),
     ConfigKey("headrace.slots", Type.INT, 0, _M, "Spark slots that run tasks; 0 means one for each core."),
     ConfigKey("headrace.log.format", Type.STRING, "text", _L, "Log lines as `text` or `json`.", one_of("text", "json")),
     ConfigKey("headrace.stuck.ms", Type.LONG, 60_000, _L, "How long a poll or put may last before it is called stuck."),
@@ -144,6 +147,8 @@ class WorkerConfig:
     lease: float
     stuck: float
     log_format: str
+    file_paths: tuple[str, ...] = ()
+    """Below which folders file connectors may name files; empty: anywhere."""
     warnings: tuple[str, ...] = field(default=())
     providers: Providers = field(default_factory=Providers)
     secrets: frozenset[str] = frozenset()  # values in `originals` that must not be shown
@@ -209,6 +214,7 @@ def distributed(props: Mapping[str, str]) -> WorkerConfig:
         lease=v["headrace.lease.ms"] / 1000,
         stuck=v["headrace.stuck.ms"] / 1000,
         log_format=v["headrace.log.format"],
+        file_paths=tuple(p.strip() for p in v["headrace.file.paths"] if p.strip()),
         warnings=tuple(_warnings(props)),
         providers=found,
         secrets=resolved.secrets | passwords(props),

@@ -19,6 +19,7 @@ from runtime.api.errors import ConfigError
 from runtime.assembly import Parts, assemble
 from runtime.backing import MakeBacking, client_warnings, in_kafka
 from runtime.config import WorkerConfig, load_distributed
+from runtime.herder.overrides import OverridePolicy
 from runtime.kafka.errors import ClientConfigError, KafkaProblem
 from runtime.logs.formats import to_stderr
 from runtime.rest.security import protection, tls
@@ -48,6 +49,7 @@ def run(file: str, load: Callable[[], tuple[WorkerConfig, MakeBacking, First]]) 
     try:
         config, make_backing, first = load()
         secrets.add(config.secrets)
+        OverridePolicy.of(config.originals)  # refused before anything listens
         to_stderr(config.log_format, secrets.scrub)
         warnings = (*config.warnings, *client_warnings(config))
         worker = Worker(config, Door(config), make_backing, first, secrets)
@@ -128,6 +130,7 @@ class Worker:
         parts.configs.on_logger_level = parts.loggers.heard  # only what is asked from now on (KIP-976)
         if not await parts.desk.changes.finish():
             parts.desk.changes.finish_later()
+        parts.configs.on_restart = parts.herder.restart_requested
         parts.fleet.start(parts.for_tasks)
         try:
             await self._first(parts)

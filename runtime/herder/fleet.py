@@ -63,6 +63,13 @@ class Fleet:
         """Where a task's thread is; None when it runs nowhere."""
         return None if self._parts is None else await self._parts.engine.stack(task, STACK_TIMEOUT)
 
+    def restart_shown(self, name: str, connector: bool, tasks: set[int]) -> None:
+        """As restart(), with RESTARTING as the state until it is done."""
+        loop = self._loops.get(name)
+        if loop is not None and (connector or tasks):
+            loop.show_restarting(connector, tasks)
+            loop.restart(connector, tasks)
+
     def forget_topics(self, name: str) -> None:
         self._with(name, lambda loop: loop.tasks.forget_topics())
 

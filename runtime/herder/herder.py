@@ -14,8 +14,8 @@ from runtime.herder import views
 from runtime.herder.errors import BadRequest, Conflict, Forbidden, NotFound, Unavailable
 from runtime.herder.fleet import Fleet
 from runtime.host.port import HostError, PluginHost, UnknownPluginError
-from runtime.storage.configs import ConfigStore, StoredConnector
-from runtime.storage.statuses import StatusStore
+from runtime.storage.configs import ConfigStore, RestartRequest, StoredConnector
+from runtime.storage.statuses import Status, StatusStore
 from runtime.vocabulary import State, TargetState, TaskId
 
 Answer = dict[str, Any]
@@ -167,8 +167,10 @@ class Herder:
             if not include_tasks and not only_failed:
                 self._fleet.restart(name, connector=True, tasks=set())
                 return None
-            await self._configs.put_restart(name, include_tasks, only_failed)
-            return await self._restart(name, include_tasks, only_failed)
+            chosen = self._meant(RestartRequest(name, include_tasks, only_failed))
+            answer = _marked_restarting(await self.status(name), *chosen)
+            await self._configs.put_restart(name, include_tasks, only_failed)  # restart_requested() follows
+            return answer
 
     async def restart_task(self, name: str, task: int) -> None:
         async with self._alone(name):
@@ -179,11 +181,23 @@ class Herder:
                 raise NotFound(f"Unknown task: {name}-{task}")
             self._fleet.restart(name, connector=False, tasks={task})
 
-    async def _restart(self, name: str, include_tasks: bool, only_failed: bool) -> Answer:
-        status = await self.status(name)
-        chosen = _to_restart(status, include_tasks, only_failed)
-        self._fleet.restart(name, *chosen)
-        return _marked_restarting(status, *chosen)
+    def restart_requested(self, request: RestartRequest) -> None:
+        """A restart that stands in the config topic, whoever wrote it: RESTARTING until what it means runs anew."""
+        if self._configs.connector(request.name) is not None:
+            self._fleet.restart_shown(request.name, *self._meant(request))
+
+    def _meant(self, request: RestartRequest) -> tuple[bool, set[int]]:
+        """Which of connector and tasks a restart request means (KIP-745)."""
+        connector = self._statuses.connector_status(request.name)
+        if connector is None:
+            return False, set()
+
+        def meant(status: Status) -> bool:
+            return not request.only_failed or status.state is State.FAILED
+
+        tasks = self._statuses.task_statuses(request.name).items() if request.include_tasks else ()
+        chosen = {number for number, status in tasks if meant(status)}
+        return connector.state is not State.STOPPED and meant(connector), chosen
 
     async def _set_target(self, name: str, target: TargetState) -> None:
         async with self._alone(name):
@@ -291,15 +305,6 @@ class Herder:
             except (UnknownPluginError, HostError):
                 return "unknown"
         return self._types[cls]
-
-
-def _to_restart(status: Answer, include_tasks: bool, only_failed: bool) -> tuple[bool, set[int]]:
-    """Which of connector and tasks a restart request means (KIP-745)."""
-    failed = State.FAILED.value
-    stopped = status["connector"]["state"] == State.STOPPED.value
-    connector = not stopped and (not only_failed or status["connector"]["state"] == failed)
-    tasks = {t["id"] for t in status["tasks"] if include_tasks and (not only_failed or t["state"] == failed)}
-    return connector, tasks
 
 
 def _marked_restarting(status: Answer, connector: bool, tasks: set[int]) -> Answer:

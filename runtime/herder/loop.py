@@ -17,7 +17,7 @@ from runtime.host.port import HOST_DIED, ConnectorInfo, HostError, PluginHost, U
 from runtime.kafka.errors import KafkaProblem
 from runtime.logs import context
 from runtime.storage.configs import ConfigStore, StoredConnector
-from runtime.vocabulary import State, TargetState
+from runtime.vocabulary import State, TargetState, TaskId
 
 log = logging.getLogger(__name__)
 
@@ -82,6 +82,13 @@ class ConnectorLoop:
         """Restart the instance, these tasks, or both."""
         self._wishes.add(Wishes(connector, tasks))
         self.wake()
+
+    def show_restarting(self, connector: bool, tasks: set[int]) -> None:
+        """A restart is about to be done."""
+        if connector:
+            self._board.connector(self.name, State.RESTARTING, self._version)
+        for task in tasks:
+            self._board.task(TaskId(self.name, task), State.RESTARTING, self._version)
 
     def reconfigure(self) -> None:
         """The connector asks for new task configs."""

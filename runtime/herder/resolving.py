@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 from runtime.api.errors import ConfigError
 from runtime.config_providers import Providers, has_variables
+from runtime.herder.checks import WorkerChecks
 from runtime.host.port import BadRequestError, ConnectorInfo, HostError, PluginHost
 from runtime.secret_values import Secrets, passwords
 
@@ -17,8 +18,8 @@ _T = TypeVar("_T")
 class ResolvingHost:
     """A PluginHost in front of another. Event loop only."""
 
-    def __init__(self, host: PluginHost, providers: Providers, secrets: Secrets) -> None:
-        self._host, self._providers, self._secrets = host, providers, secrets
+    def __init__(self, host: PluginHost, providers: Providers, secrets: Secrets, checks: WorkerChecks) -> None:
+        self._host, self._providers, self._secrets, self._checks = host, providers, secrets, checks
         self._raw: dict[str, Mapping[str, str]] = {}
         self._password_keys: dict[str, frozenset[str]] = {}
 
@@ -44,6 +45,7 @@ class ResolvingHost:
         except ConfigError as e:
             raise BadRequestError(str(e)) from None
         answer = await self._scrubbed(self._host.validate({**config, **resolved}))
+        self._checks.apply((await self._host.resolve(resolved["connector.class"])).type, resolved, answer)
         for entry in answer["configs"]:
             value, given = entry["value"], config.get(entry["value"]["name"])
             if (entry["definition"] or {}).get("type") == "PASSWORD" and given:

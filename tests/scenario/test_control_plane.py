@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -148,3 +149,79 @@ def test_values_of_config_providers_are_used_but_never_kept(
     refused = {"name": "d", "config": source(file, "${file:/etc/passwd:root}")}
     code, body = process.request("POST", "/connectors", refused)
     assert (code, "allowed.paths" in body["message"]) == (400, True)
+
+
+def test_a_restart_asked_for_in_the_config_topic_is_done(
+    worker: StartWorker, broker: KafkaBroker, tmp_path: Path
+) -> None:
+    """As another worker of the cluster would ask; RESTARTING stands in the status topic until it is done."""
+    from confluent_kafka import Producer
+
+    process = worker()
+    connect = Connect(process)
+    connect.source("c", _file(tmp_path), unique("t"))
+    producer = Producer({"bootstrap.servers": broker.bootstrap})
+    request = b'{"include-tasks":true,"only-failed":false}'
+    producer.produce(process.properties["config.storage.topic"], request, b"restart-connector-c")
+    assert producer.flush(10) == 0
+    statuses = process.properties["status.storage.topic"]
+
+    def states() -> dict[bytes, list[str]]:
+        found: dict[bytes, list[str]] = {}
+        for key, value in topics.pairs(broker.bootstrap, statuses):
+            if value and key and b"topic" not in key:
+                found.setdefault(key, []).append(json.loads(value)["state"])
+        return found
+
+    def restarted() -> bool:
+        return all(s[-2:] == ["RESTARTING", "RUNNING"] for s in states().values())
+
+    wait_until(restarted, 20, "RESTARTING and RUNNING", every=0.5)
+    assert states().keys() == {b"status-connector-c", b"status-task-c-0"}
+    connect.wait("c", "RUNNING", ["RUNNING"])
+
+
+def test_what_a_worker_ran_is_unassigned_when_it_has_ended(
+    worker: StartWorker, broker: KafkaBroker, tmp_path: Path
+) -> None:
+    process = worker()
+    Connect(process).source("c", _file(tmp_path), unique("t"))
+    assert process.stop() == 0
+    last = dict(topics.pairs(broker.bootstrap, process.properties["status.storage.topic"]))
+    for key in (b"status-connector-c", b"status-task-c-0"):
+        assert b'"state":"UNASSIGNED"' in (last[key] or b"")
+
+
+def _file(folder: Path) -> str:
+    (folder / "in").write_text("a\n")
+    return str(folder / "in")
+
+
+@pytest.mark.parametrize(
+    ("policy", "refused"),
+    [
+        ("All", []),
+        ("Principal", ["producer.override.linger.ms"]),
+        (
+            "org.apache.kafka.connect.connector.policy.NoneConnectorClientConfigOverridePolicy",
+            ["producer.override.linger.ms", "producer.override.sasl.mechanism"],
+        ),
+    ],
+)
+def test_policies_of_client_overrides(worker: StartWorker, tmp_path: Path, policy: str, refused: list[str]) -> None:
+    process = worker({"connector.client.config.override.policy": policy, "headrace.file.paths": str(tmp_path)})
+    overrides = {"producer.override.linger.ms": "5", "producer.override.sasl.mechanism": "PLAIN"}
+    config = source(tmp_path / "in", "t", name="c", **overrides)
+    _, answer = process.request("PUT", "/connector-plugins/FileStreamSource/config/validate", config)
+    found = {c["value"]["name"]: c["value"]["errors"] for c in answer["configs"] if c["value"]["errors"]}
+    name = policy.rpartition(".")[2].removesuffix("ConnectorClientConfigOverridePolicy")
+    message = "The '{}' policy does not allow '{}' to be overridden in the connector configuration."
+    assert found == {key: [message.format(name, key[18:])] for key in refused}
+    assert answer["error_count"] == len(refused)
+    wrong = {**source(tmp_path / "in", "t"), "producer.override.linger.ms": "soon"}
+    assert process.request("PUT", "/connectors/d/config", wrong)[0] == 400
+    sink = {"connector.class": "FileStreamSink", "file": str(tmp_path / "out"), "topics": "t"}
+    grouped = {**sink, "consumer.override.group.id": process.properties["group.id"]}
+    assert process.request("PUT", "/connectors/s/config", grouped)[0] == 400
+    code, body = process.request("PUT", "/connectors/s/config", {**sink, "file": "/etc/passwd"})
+    assert (code, "headrace.file.paths" in body["message"]) == (400, True)

@@ -37,6 +37,24 @@ def _messages(bootstrap: str, topic: str, timeout: float) -> Iterator[bytes | No
         consumer.close()
 
 
+def pairs(bootstrap: str, topic: str) -> list[tuple[bytes | None, bytes | None]]:
+    """Keys and values of all that a topic holds now, in order for each partition."""
+    from confluent_kafka import Consumer, TopicPartition
+
+    consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": unique("reader"), "log_level": 0})
+    found = []
+    try:
+        partitions = consumer.list_topics(topic, timeout=10).topics[topic].partitions
+        for at in [TopicPartition(topic, p, 0) for p in partitions]:
+            end = consumer.get_watermark_offsets(at, 10, cached=False)[1]
+            consumer.assign([at])
+            while consumer.position([at])[0].offset < end and end > 0:
+                found += [(m.key(), m.value()) for m in consumer.consume(10_000, 0.2) if m.error() is None]
+    finally:
+        consumer.close()
+    return found
+
+
 def count(bootstrap: str, topic: str) -> int:
     """How many records a topic holds: the sum of its end offsets (nothing here compacts or deletes)."""
     from confluent_kafka import Consumer, TopicPartition
