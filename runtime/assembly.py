@@ -107,12 +107,11 @@ def _offsets(config: WorkerConfig, configs: ConfigStore, worker: OffsetStore) ->
     def spec(topic: str) -> TopicSpec:
         return _topic(replace(config.offsets, topic=topic), "offset.storage")
 
-    def topics() -> dict[str, str]:
-        stored = [c for c in map(configs.connector, configs.names()) if c is not None]
-        named = {c.name: offsets_topic(config, c.config) for c in stored}
-        return {name: topic for name, topic in named.items() if topic}
+    def topic_of(name: str) -> str:
+        stored = configs.connector(name)
+        return (offsets_topic(config, stored.config) or "") if stored else ""
 
-    return ConnectorOffsets(worker, spec, admin_settings(config), topics)
+    return ConnectorOffsets(worker, spec, admin_settings(config), topic_of, configs.names)
 
 
 def _topic(storage: Storage, prefix: str, single: bool = False) -> TopicSpec:

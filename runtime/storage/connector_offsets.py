@@ -29,27 +29,29 @@ class _Own:
 
 
 class ConnectorOffsets:
-    """Event loop only. `topics` says which connectors have which topic of their own."""
+    """Event loop only. `topic_of` names a connector's own topic, or nothing; `names` are all connectors."""
 
     def __init__(
         self,
         worker: OffsetStore,
         spec: Callable[[str], TopicSpec],
         settings: Mapping[str, Any],
-        topics: Callable[[], Mapping[str, str]],
+        topic_of: Callable[[str], str],
+        names: Callable[[], Sequence[str]],
     ) -> None:
-        self._worker, self._spec, self._settings, self._topics = worker, spec, settings, topics
+        self._worker, self._spec, self._settings = worker, spec, settings
+        self._topic_of, self._names = topic_of, names
         self._own: dict[str, _Own] = {}
         self._opening = asyncio.Lock()
 
     async def read_to_end(self, name: str | None = None) -> None:
         """Whatever has been committed up to now is known: of one connector, or of all."""
-        topics = self._topics()
-        wanted = {topic for of, topic in topics.items() if name in (None, of)}
+        wanted = self._topics() if name is None else {self._topic_of(name)} - {""}
         async with self._opening:
             for topic in wanted - set(self._own):
                 self._own[topic] = await self._open(topic)
-            await self._close_unused(set(topics.values()))
+            if self._own:
+                await self._close_unused(self._topics())
         await self._worker.read_to_end()
         await asyncio.gather(*(self._own[topic].store.read_to_end() for topic in wanted))
 
@@ -79,8 +81,12 @@ class ConnectorOffsets:
             await self._close_unused(set())
 
     def _store_of(self, name: str) -> OffsetStore | None:
-        own = self._own.get(self._topics().get(name, ""))
+        own = self._own.get(self._topic_of(name)) if self._own else None
         return own.store if own is not None else None
+
+    def _topics(self) -> set[str]:
+        """All that are in use. With a thousand connectors this takes a while: not to be asked for each of them."""
+        return {self._topic_of(name) for name in self._names()} - {""}
 
     async def _open(self, topic: str) -> _Own:
         logs = TopicLogs(self._settings)
