@@ -11,11 +11,11 @@ from tests.bench.sides import Bench, create, wait_running
 from tests.support.broker import unique
 from tests.support.connect import Connect
 
-LINES = 200
+LINES = 100
 
 
 def latency(bench: Bench, connect: Connect) -> dict[str, float]:
-    """Milliseconds, p50 and p99 of 200 lines that come 20 to 400 ms apart."""
+    """Milliseconds, p50 and p99 of 100 lines that come 20 to 400 ms apart."""
     from confluent_kafka import Consumer, TopicPartition
 
     name, topic = unique("latency"), bench.topic()

@@ -58,10 +58,11 @@ def load() -> Data:
     return json.loads(DATA.read_text()) if DATA.exists() else {"rows": {}, "notes": {}}
 
 
-def record(key: str, java: float | str | None, ours: float | str | None) -> None:
+def record(key: str, java: float | str | None, ours: float | str | None, runs: int) -> None:
     """Keep one row's figures; a string says why there is none."""
     data = load()
-    data["rows"][key] = {"java": java, "ours": ours, "date": f"{datetime.now(UTC):%Y-%m-%d}", "load": busy()}
+    when = f"{datetime.now(UTC):%Y-%m-%d}"
+    data["rows"][key] = {"java": java, "ours": ours, "runs": runs, "date": when, "load": busy()}
     save(data)
 
 
@@ -83,14 +84,14 @@ def page(data: Data) -> str:
     parts = [
         "# Benchmarks",
         "`make bench` runs the same connector JSON on Apache Kafka Connect and on Headrace, one after the other, on "
-        "one broker, and writes this page; `make soak` adds its part. Medians of three runs, each on a freshly warmed "
+        "one broker, and writes this page; `make soak` adds its part. Medians of so many runs, on a freshly warmed "
         "worker. “Load” is the machine's load average at the end of the row: figures taken beside other work "
         "(a load of more than the two that a run needs by itself) are not to be leant on.",
         data["machine"],
         "\n".join(
             [
-                "| what | Java Connect | Headrace | ratio | goal | date | load |",
-                "| --- | ---: | ---: | ---: | --- | --- | ---: |",
+                "| what | Java Connect | Headrace | ratio | goal | runs | date | load |",
+                "| --- | ---: | ---: | ---: | --- | ---: | --- | ---: |",
                 *rows,
             ]
         ),
@@ -103,7 +104,8 @@ def _row(figure: Figure, row: Data) -> str:
     java, ours = row["java"], row["ours"]
     both = isinstance(java, int | float) and isinstance(ours, int | float) and java
     ratio = f"{ours / java:.2f}×" if both else ""
-    cells = [figure.title, _shown(figure, java), _shown(figure, ours), ratio, figure.goal, row["date"], row["load"]]
+    shown = [figure.title, _shown(figure, java), _shown(figure, ours), ratio, figure.goal]
+    cells = [*shown, row["runs"], row["date"], row["load"]]
     return "| " + " | ".join(str(cell) for cell in cells) + " |"
 
 

@@ -40,6 +40,9 @@ def _medians(found: list[Found]) -> Found:
     return {key: median([one[key] for one in found]) for key in found[0]}
 
 
+ONCE = ("list", "idle")
+"""Rows of one run: their figures are medians or means of many in themselves."""
+
 ROWS: dict[str, Measure] = {
     "source": _single("source", throughput.source),
     "sink": _single("sink", throughput.sink),
@@ -93,7 +96,7 @@ def _run(bench: Bench, row: str, sides: list[str], keep: bool) -> None:
         ratio = f"{ours / java:6.2f}×" if isinstance(java, float) and isinstance(ours, float) and java else ""
         print(f"{key:18} java {_text(java):>14} ours {_text(ours):>14} {ratio}   load {report.busy()}", flush=True)
         if keep:
-            report.record(key, java, ours)
+            report.record(key, java, ours, 1 if row in ONCE else bench.runs)
 
 
 def _text(value: float | str | None) -> str:

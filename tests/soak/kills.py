@@ -52,7 +52,7 @@ def soak(folder: Path, seconds: float, seed: int) -> Account:
         rig.feeder.start()
         started = time.monotonic()
         bag: list[str] = []
-        while time.monotonic() - started < seconds:
+        while time.monotonic() - started < seconds or len(account.kills) < len(VICTIMS):
             if not bag:  # everybody gets a turn
                 bag = chance.sample(VICTIMS, len(VICTIMS))
             _kill(rig, bag.pop(), account, chance)
