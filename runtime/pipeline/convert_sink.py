@@ -29,6 +29,17 @@ class SinkConversion:
     def convert(
         self, messages: Sequence[Any], assigned: Container[TopicPartition]
     ) -> tuple[list[SinkRecord], Positions]:
+        """Records as the task gets them, and the positions behind them (skipped and dropped ones included). Raises what
+        the task fails with."""
+        try:
+            records, positions = self._records(messages, assigned)
+            return self._transformed(records), positions
+        finally:
+            self._tolerance.release(messages)
+
+    def _records(
+        self, messages: Sequence[Any], assigned: Container[TopicPartition]
+    ) -> tuple[list[SinkRecord], Positions]:
         """Records, and the positions behind them (skipped ones included). Raises what the task fails with.
         Messages of partitions that are no longer assigned are left out: another task reads them."""
         records: list[SinkRecord] = []
@@ -83,7 +94,7 @@ class SinkConversion:
             )
         if tp is not None:
             positions[tp] = offset + 1
-        return self._transformed(records), positions
+        return records, positions
 
     def _transformed(self, records: list[SinkRecord]) -> list[SinkRecord]:
         if not self._chain or not records:

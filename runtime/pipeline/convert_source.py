@@ -50,6 +50,12 @@ class SourceConversion:
     def convert(self, records: Sequence[SourceRecord]) -> Batch:
         """All records, or those before the first that fails the task. Skipped and dropped records keep their offsets'
         place."""
+        try:
+            return self._convert(records)
+        finally:
+            self._tolerance.release(records)
+
+    def _convert(self, records: Sequence[SourceRecord]) -> Batch:
         if not self._chain:
             batch, failed = self._messages(records)
             batch.offsets = self._newest(records if failed is None else _before(records, failed))

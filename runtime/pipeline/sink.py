@@ -128,7 +128,7 @@ class SinkWorker:
             while not self._control.stopping:
                 self._serve(wait)
                 positions = self._context.positions
-                records = [r for r in records if (r.topic, r.kafka_partition) in positions]
+                records = [r for r in records if (r.original_topic, r.original_kafka_partition) in positions]
                 self._control.check()
                 try:
                     with self._control.calling("put"):

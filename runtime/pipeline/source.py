@@ -127,9 +127,11 @@ class SourceWorker:
     def _refused(self, error: KafkaError) -> None:
         """Kafka will not take a record: it is skipped, or the task fails."""
         failure = send_failure(error)
-        self._tolerance.failed(
-            Failure(Stage.KAFKA_PRODUCE, "org.apache.kafka.clients.producer.KafkaProducer", failure, None, "")
-        )
+        name = "org.apache.kafka.clients.producer.KafkaProducer"
+        try:
+            self._tolerance.failed(Failure(Stage.KAFKA_PRODUCE, name, failure, None, ""))
+        finally:
+            self._tolerance.release(())
 
     def _first_record_for(self, topic: str) -> None:
         if topic not in self._made:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import random
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
@@ -94,6 +94,7 @@ class Tolerance:
     def __init__(self, policy: Policy, task: str, control: Control, reporter: Reporter | None = None) -> None:
         self.policy, self.counts = policy, Counts()
         self._task, self._control, self._reporter = task, control, reporter
+        self._held: list[Failure] = []
 
     def again(self, error: Exception, operation: Callable[[], T]) -> T:
         """The operation that failed with `error`, tried again as long as it may succeed later and time allows. Raises
@@ -112,12 +113,22 @@ class Tolerance:
         raise error
 
     def failed(self, failure: Failure) -> None:
-        """Returns when the record is to be skipped; otherwise raises what the task fails with. Logged and put aside
-        in both cases, as the configuration says."""
-        self.report(failure)
+        """Returns when the record is to be skipped; otherwise raises what the task fails with. In both cases it is
+        logged and put aside, as the configuration says, with the next release()."""
+        self._held.append(failure)
         if not self.policy.tolerate_all:
             raise ConnectError("Tolerance exceeded in error handler") from failure.error
         self.counts.skipped += 1
+
+    def release(self, records: Sequence[Any]) -> None:
+        """Report what has failed of this batch in the order of its records, whichever stage came first. Without
+        tolerance only the first counts, as the others would not have been looked at."""
+        if not self._held:
+            return
+        place = {id(record): position for position, record in enumerate(records)}
+        held, self._held = sorted(self._held, key=lambda failure: place.get(id(failure.record), 0)), []
+        for failure in held if self.policy.tolerate_all else held[:1]:
+            self.report(failure)
 
     def report(self, failure: Failure) -> object:
         """Log the failure and put the record aside, where that is configured; what the reporter gives."""

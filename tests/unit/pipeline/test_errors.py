@@ -1,0 +1,229 @@
+"""errors.*: what fails is put aside, with exact counts and Java's headers; on a real broker."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from runtime.api.errors import DataError, RetriableError
+from runtime.api.record import SinkRecord, SourceRecord
+from runtime.api.task import SinkTask, SourceTask
+from runtime.task_spec import ConverterSpec, TaskSpec
+from runtime.vocabulary import State
+from tests.support.broker import KafkaBroker, unique
+from tests.support.pipeline import file_sink, group_offsets, task_spec
+from tests.support.slot import RunningTask
+from tests.support.topics import count
+from tests.support.waiting import wait_until
+
+HERE = "tests.unit.pipeline.test_errors"
+JSON = ConverterSpec("org.apache.kafka.connect.json.JsonConverter", {"schemas.enable": "false"})
+TRANSFORMS = "org.apache.kafka.connect.transforms."
+CONTEXT = ["topic", "partition", "offset", "connector.name", "task.id", "stage", "class.name", "exception.class.name",
+           "exception.message", "exception.stacktrace"]  # fmt: skip
+
+
+def _tolerant(letters: str, **more: str) -> dict[str, str]:
+    return {
+        "errors.tolerance": "all",
+        "errors.deadletterqueue.topic.name": letters,
+        "errors.deadletterqueue.topic.replication.factor": "1",
+        "errors.deadletterqueue.context.headers.enable": "true",
+        **more,
+    }
+
+
+def _sink(broker: KafkaBroker, file: Path, topic: str, config: dict[str, str], **more: Any) -> TaskSpec:
+    client = {"bootstrap.servers": broker.bootstrap}
+    return file_sink(
+        broker, file, topic, config=config, producer=client, key_converter=JSON, value_converter=JSON, **more
+    )
+
+
+def _messages(broker: KafkaBroker, topic: str) -> list[Any]:
+    from confluent_kafka import Consumer, TopicPartition
+
+    expected = count(broker.bootstrap, topic)
+    reader = Consumer({"bootstrap.servers": broker.bootstrap, "group.id": unique("reader"), "log_level": 0})
+    found: list[Any] = []
+    try:
+        reader.assign([TopicPartition(topic, 0, 0)])
+        while len(found) < expected:
+            found += [m for m in reader.consume(10_000, 0.2) if m.error() is None]
+    finally:
+        reader.close()
+    return found
+
+
+def _broken(number: int) -> tuple[bytes | None, bytes, str | None]:
+    """Key, value, and the stage that it fails in, in 7 of 100 records: broken keys, broken values, values that are no
+    map, values that do not cast."""
+    kinds: dict[int, tuple[bytes | None, bytes, str]] = {
+        3: (b"{bad", b'{"n": 1}', "KEY_CONVERTER"),
+        11: (b"1", b"{broken", "VALUE_CONVERTER"),
+        19: (None, b'"text"', "TRANSFORMATION"),
+        23: (b"2", b"{", "VALUE_CONVERTER"),
+        42: (b"3", b'{"n": "abc"}', "TRANSFORMATION"),
+        77: (b"[", b"x", "KEY_CONVERTER"),
+        99: (None, b"[1]", "TRANSFORMATION"),
+    }
+    return kinds.get(number % 100) or (b'"k"', b'{"n": "%d"}' % number, None)
+
+
+def test_ten_thousand_records_of_which_seven_percent_are_broken(broker: KafkaBroker, tmp_path: Path) -> None:
+    from confluent_kafka import Producer
+
+    topic, letters, copy = broker.create_topic(), unique("letters"), tmp_path / "out.txt"
+    producer = Producer({"bootstrap.servers": broker.bootstrap})
+    sent = [_broken(number) for number in range(10_000)]
+    for key, value, _ in sent:
+        producer.produce(topic, value, key, headers=[("own", b"1")], partition=0)
+    assert producer.flush(30) == 0
+    config = _tolerant(
+        letters,
+        transforms="c",
+        **{"transforms.c.type": f"{TRANSFORMS}Cast$Value", "transforms.c.spec": "n:int32"},
+    )
+    spec = _sink(broker, copy, topic, config)
+    task = RunningTask(spec)
+    wait_until(lambda: group_offsets(broker, spec) == {(topic, 0): 10_000}, 60)
+    task.stop()
+    assert task.host.states == [State.RUNNING], task.host.trace
+    good = [number for number, (_, _, stage) in enumerate(sent) if stage is None]
+    assert copy.read_text().splitlines() == [f"{{n={number}}}" for number in good]
+    found = _messages(broker, letters)
+    failed = [(number, *record) for number, record in enumerate(sent) if record[2] is not None]
+    assert len(found) == len(failed) == 700
+    assert [(m.key(), m.value()) for m in found] == [(key, value) for _, key, value, _ in failed]
+    stages: Counter[tuple[str, str]] = Counter()
+    for message, (number, _, _, stage) in zip(found, failed, strict=True):
+        headers = message.headers()
+        assert [name for name, _ in headers] == ["own", *(f"__connect.errors.{name}" for name in CONTEXT)]
+        told = {name.removeprefix("__connect.errors."): value.decode() for name, value in headers}
+        assert (told["topic"], told["partition"], told["offset"]) == (topic, "0", str(number))
+        assert (told["connector.name"], told["task.id"], told["stage"]) == (spec.connector, "0", stage)
+        assert told["exception.class.name"] == "org.apache.kafka.connect.errors.DataException"
+        assert told["exception.stacktrace"].startswith(f"{told['exception.class.name']}: {told['exception.message']}")
+        stages[told["stage"], told["class.name"]] += 1
+    json_converter = "org.apache.kafka.connect.json.JsonConverter"
+    assert stages == {
+        ("KEY_CONVERTER", json_converter): 200,
+        ("VALUE_CONVERTER", json_converter): 200,
+        ("TRANSFORMATION", f"{TRANSFORMS}Cast$Value"): 300,
+    }
+
+
+def test_without_tolerance_the_record_is_put_aside_and_the_task_fails(broker: KafkaBroker, tmp_path: Path) -> None:
+    topic, letters = broker.create_topic(), broker.create_topic()
+    _produce(broker, topic, b'"good"', b"{")
+    spec = _sink(broker, tmp_path / "out.txt", topic, _tolerant(letters, **{"errors.tolerance": "none"}))
+    task = RunningTask(spec)
+    wait_until(lambda: State.FAILED in task.host.states)
+    assert task.host.trace.startswith(
+        "org.apache.kafka.connect.errors.ConnectException: Tolerance exceeded in error handler\nCaused by: "
+        "org.apache.kafka.connect.errors.DataException: Converting byte[] to Kafka Connect data failed due to "
+    )
+    assert group_offsets(broker, spec).get((topic, 0), 0) == 0
+    wait_until(lambda: count(broker.bootstrap, letters) == 1)
+
+
+def test_a_dead_letter_topic_that_cannot_be_made_fails_the_task(broker: KafkaBroker, tmp_path: Path) -> None:
+    letters = unique("letters")
+    config = _tolerant(letters, **{"errors.deadletterqueue.topic.replication.factor": "3"})
+    task = RunningTask(_sink(broker, tmp_path / "out.txt", broker.create_topic(), config))
+    wait_until(lambda: State.FAILED in task.host.states)
+    assert f"Could not initialize dead letter queue with topic={letters}" in task.host.trace
+
+
+class Picky(SinkTask):
+    """Reports every record but the good ones; says at first that it is not ready."""
+
+    taken: list[Any] = []  # noqa: RUF012 - looked at by the test
+    refusals = 0
+
+    def start(self, config: Mapping[str, str]) -> None:
+        type(self).taken, type(self).refusals = [], 0
+
+    def put(self, records: Sequence[SinkRecord]) -> None:
+        if records and type(self).refusals < 3:
+            type(self).refusals += 1
+            raise RetriableError("not ready")
+        for record in records:
+            if record.value == "good":
+                self.taken.append(record.value)
+                continue
+            reporter = self.context.errant_record_reporter
+            assert reporter is not None
+            reporter.report(record, DataError(f"cannot take {record.value}")).result(10)
+
+
+def test_a_sink_reports_what_it_cannot_take(broker: KafkaBroker, tmp_path: Path) -> None:
+    topic, letters = broker.create_topic(), broker.create_topic()
+    _produce(broker, topic, b'"good"', b'"bad"', b'"good"')
+    config = _tolerant(letters, transforms="r", **{
+        "transforms.r.type": "RegexRouter", "transforms.r.regex": ".*", "transforms.r.replacement": "elsewhere",
+    })  # fmt: skip
+    spec = _sink(broker, tmp_path / "out.txt", topic, config, task_class=f"{HERE}:Picky")
+    task = RunningTask(spec)
+    wait_until(lambda: group_offsets(broker, spec) == {(topic, 0): 3}, 30)
+    task.stop()
+    picky = sys.modules[HERE].Picky  # type: ignore[attr-defined]  # pytest imports this module under another name
+    assert (picky.taken, picky.refusals) == (["good", "good"], 3)
+    (message,) = _messages(broker, letters)
+    told = {name.removeprefix("__connect.errors."): value.decode() for name, value in message.headers()}
+    assert (message.value(), told["topic"], told["offset"], told["stage"]) == (b'"bad"', topic, "1", "TASK_PUT")
+    assert told["class.name"] == "org.apache.kafka.connect.sink.SinkTask"
+    assert told["exception.message"] == "cannot take bad"
+
+
+class Mixed(SourceTask):
+    """One batch: a value that cannot be transformed, one that is too large for a message, and two good ones."""
+
+    def start(self, config: Mapping[str, str]) -> None:
+        self._topic, self._polled = config["topic"], False
+
+    def poll(self) -> Sequence[SourceRecord] | None:
+        if self._polled:
+            return None
+        self._polled = True
+        values: list[Any] = [{"n": 1}, "no map", {"n": "x" * 3_000_000}, {"n": 2}]
+        return [SourceRecord({"p": 1}, {"o": number}, self._topic, value) for number, value in enumerate(values)]
+
+
+@pytest.mark.parametrize("tolerance", ["all", "none"])
+def test_a_source_skips_or_stops_at_what_fails(broker: KafkaBroker, tolerance: str) -> None:
+    topic, offsets = broker.create_topic(), broker.create_topic()
+    config = {
+        "topic": topic, "errors.tolerance": tolerance, "transforms": "r",
+        "transforms.r.type": f"{TRANSFORMS}ReplaceField$Value", "transforms.r.renames": "n:m",
+    }  # fmt: skip
+    producer = {"bootstrap.servers": broker.bootstrap}
+    spec = task_spec(
+        "source", f"{HERE}:Mixed", config, producer=producer, offsets_topic=offsets, key_converter=JSON,
+        value_converter=JSON,
+    )  # fmt: skip
+    task = RunningTask(spec)
+    wait_until(lambda: count(broker.bootstrap, offsets) == 1 or State.FAILED in task.host.states)
+    task.stop()
+    values = [m.value() for m in _messages(broker, topic)]
+    offset = _messages(broker, offsets)[-1].value()
+    if tolerance == "all":
+        assert task.host.states == [State.RUNNING], task.host.trace
+        assert (values, offset) == ([b'{"m":1}', b'{"m":2}'], b'{"o":3}')
+    else:
+        assert task.host.states == [State.RUNNING, State.FAILED]
+        assert (values, offset) == ([b'{"m":1}'], b'{"o":0}')
+
+
+def _produce(broker: KafkaBroker, topic: str, *values: bytes) -> None:
+    from confluent_kafka import Producer
+
+    producer = Producer({"bootstrap.servers": broker.bootstrap})
+    for value in values:
+        producer.produce(topic, value, partition=0)
+    assert producer.flush(20) == 0
