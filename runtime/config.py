@@ -60,13 +60,6 @@ DISTRIBUTED = ConfigDef(
     ConfigKey(
         "headrace.journal.topic", Type.STRING, "", _L, "Topic of offset changes; default: the offsets' with -headrace."
     ),
-    ConfigKey(
-        "connector.client.config.override.policy",
-        Type.STRING,
-        "All",
-        _M,
-        "Which client properties connectors may override: only `All` yet.",
-    ),
     ConfigKey("connector.client.config.override.policy", Type.STRING, "All", _M, "What of clients may be overridden."),
     ConfigKey("connector.client.config.override.allowlist", Type.LIST, "", _M, "With Allowlist: these settings."),
     ConfigKey("headrace.file.paths", Type.LIST, "", _M, "Folders of files that connectors may name; empty: any."),
@@ -188,7 +181,6 @@ def distributed(props: Mapping[str, str]) -> WorkerConfig:
     props = resolved.config
     v = DISTRIBUTED.parse(props)
     _refuse_unsupported(v["exactly.once.source.support"])
-    _refuse_policy(v["connector.client.config.override.policy"])
     served = listeners.parse("listeners", v["listeners"])
     return WorkerConfig(
         originals=dict(props),
@@ -226,16 +218,6 @@ def _refuse_unsupported(exactly_once: str) -> None:
         raise WorkerConfigError(
             f"exactly.once.source.support={exactly_once}: this version of Headrace has no exactly-once sources yet; "
             "set it to disabled, or keep this cluster on Apache's workers until then"
-        )
-
-
-def _refuse_policy(policy: str) -> None:
-    """A policy that closes something must not be passed over: connectors could do what the operator has forbidden."""
-    name = policy.rpartition(".")[2].removesuffix("ConnectorClientConfigOverridePolicy")
-    if name != "All":
-        raise WorkerConfigError(
-            f"connector.client.config.override.policy={policy}: this version only has All, which lets connectors "
-            "override every client property; remove the line if that is right for this cluster"
         )
 
 

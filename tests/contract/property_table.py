@@ -40,7 +40,7 @@ _SAMPLES = {
 }
 _SPECIAL = {
     "exactly.once.source.support": (HONOURED, "only `disabled`; `preparing` and `enabled` are refused"),
-    "connector.client.config.override.policy": (HONOURED, "only `All`; the other policies are refused"),
+    "connector.client.config.override.policy": (HONOURED, "All, None, Principal and Allowlist; others are refused"),
     "ssl.truststore.location": (HONOURED, "PEM stores; a JKS store is ignored, with a warning that says what to do"),
     "ssl.keystore.location": (HONOURED, "PEM and PKCS12 stores; a JKS store is ignored with a warning"),
     "sasl.jaas.config": (HONOURED, "PLAIN, SCRAM, Kerberos and OAuth login modules; others are ignored with a warning"),
