@@ -17,7 +17,8 @@ from runtime.offsets_tool.errors import BadInput, ToolError
 Take = Callable[[bytes | None, bytes | None, tuple[int, int]], None]
 
 _TIMEOUT = 30.0
-_BATCH = 10_000
+_BATCH = 2_000
+_WAIT = 0.1  # seconds for a batch to fill: the last one never does
 _ENDED = ("Empty", "Dead")
 
 
@@ -49,7 +50,7 @@ class Cluster:
             left = _assign(consumer, topic)
             deadline = time.monotonic() + _TIMEOUT
             while left:
-                messages = consumer.consume(_BATCH, 1.0)
+                messages = consumer.consume(_BATCH, _WAIT)
                 for message in messages:
                     error = message.error()
                     if error is None:
@@ -177,8 +178,9 @@ _READING = {
     "auto.offset.reset": "earliest",
     "isolation.level": "read_committed",
     "fetch.wait.max.ms": 10,
-    "queued.max.messages.kbytes": 16_384,
-    "queued.min.messages": 100_000,
+    "queued.max.messages.kbytes": 8_192,
+    "queued.min.messages": 1_000_000,
+    "fetch.queue.backoff.ms": 5,  # a full queue would stop fetching for a second
     "log_level": 2,
 }
 

@@ -34,7 +34,9 @@ class Codec:
 
     def key(self, data: bytes) -> tuple[str, bytes]:
         """Connector, and partition in canonical JSON (equal for equal partitions). Malformed."""
-        parsed = _payload(_parse(data))
+        parsed = _parse(data)
+        if isinstance(parsed, dict):
+            parsed = _payload(parsed)
         if not isinstance(parsed, list) or len(parsed) != 2 or not isinstance(parsed[0], str):
             raise Malformed("the key is not a connector's name and a partition")
         name, partition = parsed
@@ -44,11 +46,14 @@ class Codec:
 
     def value(self, data: bytes) -> bytes:
         """The offset as JSON, `null` for none. Malformed."""
-        parsed = _parse(data)
+        try:
+            parsed = orjson.loads(data)
+        except ValueError:
+            parsed = _parse(data)
         offset = _payload(parsed)
         if offset is not None and not isinstance(offset, dict):
             raise Malformed("the offset is not a JSON object")
-        return data if offset is parsed else compact(offset)
+        return data if offset is parsed else compact(_payload(_parse(data)))
 
     def make_key(self, connector: str, partition: Any) -> bytes:
         key = offset_key(connector, partition)

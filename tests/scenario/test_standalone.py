@@ -180,3 +180,19 @@ def run(worker: WorkerProcess, folder: Path) -> tuple[int, str]:
     assert isinstance(code, int)
     lines = (folder / "ours.log").read_text().splitlines(keepends=True)
     return code, "".join(line for line in lines if not line.startswith("["))
+
+
+def test_initial_offsets_in_a_connectors_file_and_over_rest(
+    start: Start, broker: KafkaBroker, topic: str, tmp_path: Path
+) -> None:
+    """KIP-995 in standalone mode: the command line takes them in JSON files, with `initial_state` too."""
+    append(tmp_path, "one", "two", "three")
+    source = {"connector.class": SOURCE, "file": str(tmp_path / "in.txt"), "topic": topic}
+    at = [{"partition": {"filename": str(tmp_path / "in.txt")}, "offset": {"position": 4}}]
+    file = tmp_path / "source.json"
+    file.write_text(json.dumps({"name": "file", "config": source, "initial_offsets": at}))
+    connect = Connect(start(standalone.ours, file))
+    wait_until(lambda: arrived(broker, topic) == ["two", "three"])
+    connect.create("rest", source, initial_offsets=at, initial_state="STOPPED")
+    connect.wait("rest", "STOPPED", [])
+    assert connect.offsets("rest") == at
