@@ -12,11 +12,14 @@ import pkgutil
 import traceback
 from collections.abc import Iterator
 
+from runtime.engine.descriptors import raise_limit
+
 PRELOAD = "HEADRACE_SLOT_RUNNER"
 """Environment variable: the module of the task runner."""
 
 
 def main() -> None:
+    raise_limit()
     gc.disable()  # while nothing but imports happens
     from pyspark.daemon import manager
 

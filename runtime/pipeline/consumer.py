@@ -22,21 +22,24 @@ _DEFAULTS: dict[str, Any] = {
     "topic.metadata.refresh.interval.ms": 30_000,
     # By default the client stops fetching for a whole second whenever its small queue is full.
     "queued.min.messages": 100_000,
-    "queued.max.messages.kbytes": 32_768,
     "fetch.queue.backoff.ms": 10,
     "fetch.wait.max.ms": 500,  # the broker answers at once when there is something
 }
 
 
+_FETCH = 2048  # KiB that one fetch may bring at the least
+
+
 OnCommit = Callable[["KafkaError | None", "list[KafkaPartition]"], None]
 
 
-def make_consumer(settings: Mapping[str, Any], on_commit: OnCommit) -> Consumer:
-    """A consumer that commits only when told to."""
+def make_consumer(settings: Mapping[str, Any], on_commit: OnCommit, share: int) -> Consumer:
+    """A consumer that commits only when told to, and fetches `share` KiB ahead."""
     from confluent_kafka import Consumer
 
     always = {"enable.auto.commit": False, "enable.auto.offset.store": False, "on_commit": on_commit}
-    return Consumer({**_DEFAULTS, **settings, **always, **ClientLog("consumer").settings})
+    ahead = {"queued.max.messages.kbytes": share, "fetch.max.bytes": max(share, _FETCH) * 1024}
+    return Consumer({**_DEFAULTS, **ahead, **settings, **always, **ClientLog("consumer").settings})
 
 
 class Events:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from runtime.api.errors import RetriableError
 from runtime.api.record import SinkRecord
 from runtime.pipeline.assignment import Assignment
+from runtime.pipeline.budget import slot_budget
 from runtime.pipeline.chain import Chain
 from runtime.pipeline.consumer import Events, close, fetch, make_consumer
 from runtime.pipeline.convert_sink import SinkConversion, sink_place
@@ -51,7 +52,10 @@ class SinkWorker:
             self._context.errant_record_reporter = ErrantRecords(self._tolerance)
         self._chain = Chain(load_steps(spec), self._tolerance, sink_place)
         self._conversion = SinkConversion(load_converters(spec), self._chain, self._tolerance)
-        self._consumer = make_consumer(spec.consumer, lambda error, done: self._assignment.on_commit(error, done))
+        self._share = slot_budget.take()
+        self._consumer = make_consumer(
+            spec.consumer, lambda error, done: self._assignment.on_commit(error, done), self._share
+        )
         self._assignment = Assignment(spec, task, host, control, self._consumer, self._context)
         self._subscription = Subscription(self._consumer, spec.topics, spec.topics_regex, self._assignment.callbacks)
         self._events = Events()
@@ -78,6 +82,7 @@ class SinkWorker:
                 self._assignment.finish()
             finally:
                 close(self._consumer, self._spec.flush_timeout)
+                slot_budget.give_back(self._share)
                 with self._control.calling("stop"):
                     self._task.stop()
                 self._chain.close()
