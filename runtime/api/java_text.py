@@ -57,7 +57,8 @@ def _map(value: Mapping[Any, Any], schema: Schema | None) -> str:
 class JavaMap(dict[Any, Any]):
     """A map that a transformation made: how Java made it decides in which order it is printed.
 
-    `room` is the capacity it began with, `order` tells the keys' order where it is not that of a HashMap."""
+    The first `taken` keys are those of the map it is a copy of; `room` is the capacity it began with, where that was
+    said; `order` tells the keys' order where it is not that of a HashMap."""
 
     __slots__ = ("order", "room", "taken")
     order: Callable[[], list[Any]]
@@ -68,8 +69,7 @@ class JavaMap(dict[Any, Any]):
     def copy_of(cls, value: Mapping[Any, Any]) -> JavaMap:
         """As `new HashMap(value)`."""
         made = cls(value)
-        made.taken = len(made)
-        made.room = len(made) * 4 // 3 + 1
+        made.taken = len(value)
         return made
 
     @classmethod
@@ -89,7 +89,8 @@ def map_order(value: Mapping[Any, Any]) -> list[Any]:
         return value.order()
     keys = list(value)
     buckets = 1
-    while buckets < value.room:
+    room = value.room if hasattr(value, "room") else value.taken * 4 // 3 + 1
+    while buckets < room:
         buckets *= 2
     return _by_bucket(_by_bucket(keys[: value.taken], 16) + keys[value.taken :], buckets)
 

@@ -10,7 +10,7 @@ from runtime.api.errors import ConfigError, DataError, SchemaBuilderError
 from runtime.api.java_text import JavaMap
 from runtime.api.logical import TIMESTAMP_SCHEMA, datetime_of
 from runtime.api.record import SinkRecord
-from runtime.api.schema import INT32_SCHEMA, INT64_SCHEMA, STRING_SCHEMA, Schema, struct
+from runtime.api.schema import INT32_SCHEMA, INT64_SCHEMA, STRING_SCHEMA, Schema, Type, struct
 from runtime.api.schema_cache import SchemaCache
 from runtime.api.transformation import Part, PartTransformation, Record
 from runtime.transforms.definitions import MEDIUM, REPLACE_NULL, key
@@ -72,9 +72,17 @@ class InsertFieldValue(PartTransformation):
     def update(self, schema: Schema | None, value: Any, record: Record) -> tuple[Schema | None, Any]:
         if value is None:
             return schema, None
+        always = self._always
         if schema is None:
+            if always is not None and isinstance(value, dict):
+                made = JavaMap(value)
+                made.taken = len(value)
+                made.update(always)
+                return None, made
             return None, self._inserted(JavaMap.copy_of(require_map(value, _PURPOSE)), record, typed=False)
         extended, defaults = self._schemas.get(schema)
+        if always is not None and not defaults and type(value) is dict and schema.type is Type.STRUCT:
+            return extended, {**value, **always}
         new = {**require_struct(schema, value, _PURPOSE)}
         for name, default in defaults:
             if new.get(name) is None:

@@ -55,6 +55,7 @@ class ReplaceFieldValue(PartTransformation):
         parsed = self.config_def.parse(config)
         self._exclude = frozenset(parsed["exclude"])
         self._include = frozenset(parsed["include"])
+        self._all = not self._exclude and not self._include
         self._names = _mapping("renames", parsed["renames"])
         self._fill: bool = parsed["replace.null.with.default"]
         self._schemas = SchemaCache(self._replaced)
@@ -65,22 +66,27 @@ class ReplaceFieldValue(PartTransformation):
         if schema is None:
             old = require_map(value, _PURPOSE)
             new_name = self._names.get
-            kept = JavaMap.sized(len(old))
-            kept.update((new_name(name, name), item) for name, item in old.items() if self._kept(name))
+            if self._all:
+                kept = JavaMap({new_name(name, name): item for name, item in old.items()})
+            else:
+                kept = JavaMap({new_name(n, n): item for n, item in old.items() if self._kept(n)})
+            kept.taken, kept.room = 0, len(old)
             return None, kept
-        replaced, plan = self._schemas.get(schema)
+        replaced, plan, defaults = self._schemas.get(schema)
         old = require_struct(schema, value, _PURPOSE)
-        new = {}
-        for name, new_field, default in plan:
-            item = old.get(name)
-            new[new_field] = default if item is None else item
-        return replaced, new
+        get = old.get
+        if defaults:
+            return replaced, {
+                name: default if (item := get(before)) is None else item for before, name, default in plan
+            }
+        return replaced, {name: get(before) for before, name, _ in plan}
 
     def _kept(self, name: str) -> bool:
         return name not in self._exclude and (not self._include or name in self._include)
 
-    def _replaced(self, schema: Schema) -> tuple[Schema, list[tuple[str, str, Any]]]:
-        """The new schema; and for each of its fields the old name, the new one, and what a null becomes."""
+    def _replaced(self, schema: Schema) -> tuple[Schema, list[tuple[str, str, Any]], bool]:
+        """The new schema; for each of its fields the old name, the new one, and what a null becomes; whether that is
+        anything else than null."""
         fields: dict[str, Schema] = {}
         plan: list[tuple[str, str, Any]] = []
         for field in schema.fields:
@@ -91,7 +97,7 @@ class ReplaceFieldValue(PartTransformation):
                 raise SchemaBuilderError(f"Cannot create field because of field name duplication {name}")
             fields[name] = field.schema
             plan.append((field.name, name, field.schema.default if self._fill else None))
-        return struct(fields, schema), plan
+        return struct(fields, schema), plan, any(default is not None for _, _, default in plan)
 
 
 class ReplaceFieldKey(ReplaceFieldValue):

@@ -1,0 +1,146 @@
+"""How fast the record path is without Kafka: conversion and transformation of batches, in this process.
+
+python -m tests.bench.record_path [--records 200000]
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import time
+from collections.abc import Callable
+from typing import Any
+
+from runtime.api.converter import Converter
+from runtime.api.record import SinkRecord, SourceRecord, TopicPartition
+from runtime.api.schema import STRING_SCHEMA
+from runtime.connectors.file_source import FileStreamSourceTask
+from runtime.converters.header import SimpleHeaderConverter
+from runtime.converters.json import JsonConverter
+from runtime.converters.string import StringConverter
+from runtime.pipeline.chain import Chain, Step
+from runtime.pipeline.convert_sink import SinkConversion, sink_place
+from runtime.pipeline.convert_source import SourceConversion, source_place
+from runtime.pipeline.load import Converters
+from runtime.pipeline.offsets import CommittedOffsets
+from tests.support.transforms import made, tolerance
+
+_BATCH = 2000
+
+
+class _Message:
+    """A message as the client gives it, but made of Python."""
+
+    __slots__ = ("_offset", "_value")
+
+    def __init__(self, offset: int, value: bytes) -> None:
+        self._offset, self._value = offset, value
+
+    def topic(self) -> str:
+        return "t"
+
+    def partition(self) -> int:
+        return 0
+
+    def offset(self) -> int:
+        return self._offset
+
+    def key(self) -> bytes | None:
+        return None
+
+    def value(self) -> bytes:
+        return self._value
+
+    def headers(self) -> None:
+        return None
+
+    def timestamp(self) -> tuple[int, int]:
+        return 1, 1_700_000_000_000
+
+
+def _json(schemas: bool) -> JsonConverter:
+    converter = JsonConverter()
+    converter.configure({"schemas.enable": str(schemas).lower()}, False)
+    return converter
+
+
+def _three() -> list[Step]:
+    return [
+        Step(made("HoistField$Value", {"field": "line"})),
+        Step(made("InsertField$Value", {"static.field": "source", "static.value": "bench"})),
+        Step(made("ReplaceField$Value", {"renames": "line:text"})),
+    ]
+
+
+def _measure(name: str, records: int, run: Callable[[], Any]) -> None:
+    best = min(_timed(run) for _ in range(3))
+    print(f"{name:45} {records / best:12,.0f} rec/s  {best / records * 1e6:6.2f} µs")
+
+
+def _timed(run: Callable[[], Any]) -> float:
+    started = time.process_time()
+    run()
+    return time.process_time() - started
+
+
+def _source(steps: list[Step], converter: Converter, records: int) -> Callable[[], None]:
+    errors = tolerance()
+    chain = Chain(steps, errors, source_place)
+    converters = Converters(converter, converter, SimpleHeaderConverter())
+    conversion = SourceConversion(chain, converters, CommittedOffsets("c", []), errors, FileStreamSourceTask())
+    partition = {"filename": "f"}
+    line = "x" * 98
+
+    def run() -> None:
+        for start in range(0, records, _BATCH):
+            batch = [
+                SourceRecord(partition, {"position": n}, "t", line, STRING_SCHEMA, None, None, None, 1)
+                for n in range(start, start + _BATCH)
+            ]
+            conversion.convert(batch)
+
+    return run
+
+
+def _sink(steps: list[Step], converter: Converter, value: bytes, records: int) -> Callable[[], None]:
+    errors = tolerance()
+    converters = Converters(converter, converter, SimpleHeaderConverter())
+    conversion = SinkConversion(converters, Chain(steps, errors, sink_place), errors)
+    assigned = {TopicPartition("t", 0)}
+    messages = [_Message(n, value) for n in range(_BATCH)]
+
+    def run() -> None:
+        for _ in range(0, records, _BATCH):
+            found: tuple[list[SinkRecord], Any] = conversion.convert(messages, assigned)
+            assert len(found[0]) == _BATCH
+
+    return run
+
+
+def main() -> None:
+    arguments = argparse.ArgumentParser(description=__doc__)
+    arguments.add_argument("--records", type=int, default=200_000)
+    records = arguments.parse_args().records
+    gc.set_threshold(100_000, 50, 100)  # as in a slot
+    line = b"x" * 98
+    plain = b'{"line":"%s","n":12,"ok":true}' % line[:70]
+    envelope = _json(True).from_connect("t", STRING_SCHEMA, line.decode())
+    assert envelope is not None
+    extracted = [
+        Step(made("InsertField$Value", {"static.field": "source", "static.value": "bench"})),
+        Step(made("ReplaceField$Value", {"renames": "line:text"})),
+        Step(made("ExtractField$Value", {"field": "text"})),
+    ]
+    _measure("source, String", records, _source([], StringConverter(), records))
+    _measure("source, JSON with schemas", records, _source([], _json(True), records))
+    _measure("source, JSON with schemas, 3 SMTs", records, _source(_three(), _json(True), records))
+    _measure("source, JSON without schemas, 3 SMTs", records, _source(_three(), _json(False), records))
+    _measure("sink, String", records, _sink([], StringConverter(), line, records))
+    _measure("sink, JSON without schemas", records, _sink([], _json(False), plain, records))
+    _measure("sink, JSON without schemas, 3 SMTs", records, _sink(extracted, _json(False), plain, records))
+    _measure("sink, JSON with schemas", records, _sink([], _json(True), envelope, records))
+    _measure("sink, JSON with schemas, 3 SMTs", records, _sink(_three(), _json(True), envelope, records))
+
+
+if __name__ == "__main__":
+    main()
