@@ -72,21 +72,21 @@ class ReplaceFieldValue(PartTransformation):
                 kept = JavaMap({new_name(n, n): item for n, item in old.items() if self._kept(n)})
             kept.taken, kept.room = 0, len(old)
             return None, kept
-        replaced, plan, defaults = self._schemas.get(schema)
+        replaced, plan, befores, names, defaults = self._schemas.get(schema)
         old = require_struct(schema, value, _PURPOSE)
         get = old.get
         if defaults:
             return replaced, {
                 name: default if (item := get(before)) is None else item for before, name, default in plan
             }
-        return replaced, {name: get(before) for before, name, _ in plan}
+        return replaced, dict(zip(names, map(get, befores), strict=True))
 
     def _kept(self, name: str) -> bool:
         return name not in self._exclude and (not self._include or name in self._include)
 
-    def _replaced(self, schema: Schema) -> tuple[Schema, list[tuple[str, str, Any]], bool]:
-        """The new schema; for each of its fields the old name, the new one, and what a null becomes; whether that is
-        anything else than null."""
+    def _replaced(self, schema: Schema) -> tuple[Schema, list[tuple[str, str, Any]], list[str], list[str], bool]:
+        """The new schema; for each of its fields the old name, the new one, and what a null becomes; the old and the
+        new names alone; whether a null becomes anything else than null."""
         fields: dict[str, Schema] = {}
         plan: list[tuple[str, str, Any]] = []
         for field in schema.fields:
@@ -97,7 +97,8 @@ class ReplaceFieldValue(PartTransformation):
                 raise SchemaBuilderError(f"Cannot create field because of field name duplication {name}")
             fields[name] = field.schema
             plan.append((field.name, name, field.schema.default if self._fill else None))
-        return struct(fields, schema), plan, any(default is not None for _, _, default in plan)
+        befores, names = [before for before, _, _ in plan], list(fields)
+        return struct(fields, schema), plan, befores, names, any(default is not None for _, _, default in plan)
 
 
 class ReplaceFieldKey(ReplaceFieldValue):
