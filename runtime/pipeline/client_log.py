@@ -44,9 +44,9 @@ _teller = Teller()
 class ClientLog:
     """The error callback of one client; `dead` once it cannot go on."""
 
-    def __init__(self, client: str, teller: Teller = _teller) -> None:
+    def __init__(self, client: str, teller: Teller | None = None) -> None:
         self._client = client
-        self._teller = teller
+        self._teller = teller or _teller
         self.dead = False
 
     def __call__(self, error: KafkaError) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from runtime.pipeline import client_log
 from runtime.vocabulary import State
 from tests.support.broker import EmbeddedBroker
 from tests.support.pipeline import file_sink, file_source, group_offsets, records, source_offsets
@@ -15,6 +16,12 @@ from tests.support.topics import count
 from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(autouse=True)
+def nothing_told_yet(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Clients tell of trouble once a minute in a process; each test here waits for a first time."""
+    monkeypatch.setattr(client_log, "_teller", client_log.Teller())
 
 
 def test_tasks_outlive_the_broker(own_broker: EmbeddedBroker, tmp_path: Path) -> None:
