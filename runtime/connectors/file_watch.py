@@ -68,5 +68,5 @@ def file_watcher() -> FileWatcher | None:
     try:
         return FileWatcher()
     except OSError as error:
-        _log.info("Files are looked at ten times a second, since changes of files are not told here: %s", error.strerror)
+        _log.info("Files are looked at ten times a second: changes are not told here (%s)", error.strerror)
         return None
