@@ -194,7 +194,8 @@ async def test_a_slot_with_a_thread_that_cannot_be_revoked_is_replaced(rig: Rig)
     assert not await rig.engine.stop_task(task, 0.2)
     spared = await rig.running("placed-elsewhere")
     assert rig.slot_of(spared).slot != stuck.slot
-    await until(lambda: not alive(stuck.pid), 10.0)
+    await until(lambda: all(slot.pid != stuck.pid for slot in rig.engine.slots), 10.0)
+    assert not alive(stuck.pid)
     assert rig.heard.lost == []
 
 

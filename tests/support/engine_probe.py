@@ -73,8 +73,13 @@ def task_spec(name: str, epoch: int = 1, paused: bool = False, **config: str) ->
 
 
 def descendants(pid: int) -> dict[int, str]:
-    """Command lines of all living processes below this one."""
-    return {child: command_line(child) for child in children(pid) if alive(child)}
+    """Command lines of all living processes of engines below this one: drivers and what they started.
+
+    Others may live there too, such as the broker of the test run."""
+    below = children(pid)
+    drivers = [child for child in below if "runtime.engine.driver" in command_line(child)]
+    engines = {*drivers, *(child for driver in drivers for child in children(driver))}
+    return {child: command_line(child) for child in below if child in engines and alive(child)}
 
 
 def jvm_of(processes: dict[int, str]) -> int:
