@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,6 +12,11 @@ import pytest
 
 from tests.support.broker import EmbeddedBroker, KafkaBroker
 from tests.support.workers import WorkerProcess, java_worker, our_worker
+
+
+def pytest_configure() -> None:
+    """A run in the background starts with SIGINT ignored, and what tests start would inherit that."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session", autouse=True)
