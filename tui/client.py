@@ -68,7 +68,7 @@ def _silent(message: str) -> None:
 
 def is_passing(error: Conflict) -> bool:
     """A rebalance or a stale configuration, which passes by itself; not a name that is taken."""
-    return error.message.startswith("Cannot complete request")
+    return error.message.startswith(("Cannot complete request", "Request cannot be completed"))
 
 
 class Connect:

@@ -152,7 +152,7 @@ async def test_commands_are_typed_completed_and_previewed(cluster: Cluster) -> N
 @pytest.mark.parametrize("key", ["q", "ctrl+q"])
 async def test_quit(cluster: Cluster, key: str) -> None:
     async with console(cluster.url) as seen:
-        await seen.sees("connectors")
+        await seen.sees("connector")
         await seen.press(key)
         await seen.until(lambda: seen.app.return_code is not None or not seen.app.is_running)
 

@@ -113,7 +113,7 @@ def test_sizes(cluster: Cluster, source: str) -> None:
 
 def test_nothing_is_left_in_the_terminal(cluster: Cluster) -> None:
     with Terminal(cluster.url) as terminal:
-        terminal.sees("connectors")
+        terminal.sees("connector")
         terminal.press("q")
         assert terminal.exit_code() == 0
         assert "Traceback" not in terminal.text
