@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual import events
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.containers import Horizontal
 from textual.screen import Screen
 
@@ -18,8 +18,11 @@ from tui.errors import HeadraceError
 from tui.model import Connector
 from tui.profiles import Profile
 from tui.screens.board import Board
-from tui.screens.operations import Operation, Operations, Phase
-from tui.screens.pages import PAGES
+from tui.screens.home.keys import BROAD, KEYS, LAYOUT
+from tui.screens.home.line import TypedLine
+from tui.screens.home.news import News
+from tui.screens.home.sense import Sense
+from tui.screens.operations import Operations
 from tui.snapshot import Diff, LinkState, Notice, Snapshot
 from tui.widgets.bars import Counters, KeyBar, Status, TitleBar
 from tui.widgets.grid import Grid
@@ -30,70 +33,26 @@ if TYPE_CHECKING:
     from tui.screens.flows import Flows
     from tui.screens.offsets import OffsetsPane
 
-BROAD = 140  # columns from which list and page stand side by side
-OFFSETS_EVERY = 3.0  # seconds between looks at offsets that are on the screen
-SAID_FOR = 15.0  # seconds that good news stay; bad news stay until the next
-NOTICES_KEPT = 10  # of each connector
-NOTICE_KINDS = {"WARN": "warn", "WARNING": "warn", "ERROR": "bad"}
-KINDS = {Phase.OBSERVED: "good", Phase.FAILED: "bad", Phase.TIMED_OUT: "warn"}
-
 
 class Home(Screen[None]):
     """Everything the operator sees, but for what is laid over it. `flows` deals with the cluster."""
 
-    DEFAULT_CSS = """
-    Home { background: $background; color: $foreground; }
-    Home #body { height: 1fr; }
-    Home Board { width: 1fr; }
-    Home ConnectorView { width: 1fr; display: none; }
-    Home.-detail ConnectorView { display: block; }
-    Home.-detail Board { display: none; }
-    Home.-detail Counters { display: none; }
-    Home.-broad.-detail Board { display: block; width: 2fr; }
-    Home.-broad.-detail ConnectorView { width: 3fr; border-left: solid $border; }
-    Home.-broad.-detail Counters { display: block; }
-    """
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "open", "open", id="open", show=False),
-        Binding("escape", "back", "back", id="back", key_display="esc"),
-        Binding("t", "trace", "trace", id="trace"),
-        Binding("n", "failure(1)", "next failure", id="next-failure", show=False),
-        Binding("N", "failure(-1)", "failure before", id="previous-failure", show=False),
-        Binding("slash", "filter", "filter", id="filter", key_display="/"),
-        Binding("s", "act('stop')", "stop", id="stop"),
-        Binding("p", "act('pause')", "pause", id="pause"),
-        Binding("r", "act('resume')", "resume", id="resume"),
-        Binding("R", "act('restart')", "restart", id="restart"),
-        Binding("e", "edit", "edit offsets", id="edit"),
-        Binding("u", "undo", "undo offsets", id="undo"),
-        Binding("D", "act('delete')", "delete", id="delete"),
-        Binding("o", "log", "log", id="log", tooltip="operations of this session"),
-        Binding("colon", "command", "command", id="command", key_display=":"),
-        Binding("left,h", "turn(-1)", "page before", id="page-before", show=False),
-        Binding("right,l", "turn(1)", "next page", id="page-after", show=False),
-        *(
-            Binding(str(number), f"page('{page}')", page, id=f"page-{page}", show=False)
-            for number, page in enumerate(PAGES, 1)
-        ),
-        Binding("tab,shift+tab", "switch", "list or page", id="switch", show=False),
-        Binding("question_mark", "help", "help", id="help", key_display="?"),
-        Binding("f5,ctrl+l", "refresh", "look now", id="refresh", show=False),
-        Binding("q", "quit", "quit", id="quit"),
-        Binding("ctrl+c", "interrupt", "quit when pressed twice", id="interrupt", show=False),
-    ]
+    DEFAULT_CSS = LAYOUT
+    BINDINGS: ClassVar[list[BindingType]] = KEYS
 
     def __init__(self, profile: Profile) -> None:
         super().__init__()
         self.profile = profile
         self.snapshot = Snapshot()
         self.filter_text = ""
-        self.operations = Operations(time.time, self._operation_changed)
+        self.sense, self.line, self.news = Sense(self), TypedLine(self), News(self)
+        self.operations = Operations(time.time, self.news.stepped)
         self.notices: dict[str, list[str]] = {}
         self.flows: Flows | None = None
         self._view: ConnectorView | None = None
         self._interrupted = 0.0
-        self._asked_at = 0.0
-        self._said_at, self._said_kind = 0.0, ""
+        self.asked_at = 0.0  # when offsets on the screen were last asked for
+        self.said_at, self.said_kind = 0.0, ""
 
     def compose(self) -> ComposeResult:
         yield TitleBar(self.profile)
@@ -123,7 +82,7 @@ class Home(Screen[None]):
         self.flows.cluster.store.subscribe(self.heard)
         self.flows.cluster.store.on_notice(self.noticed)
         self.do(self.flows.cluster.store.run())
-        self.set_interval(1.0, self.tick)
+        self.set_interval(1.0, self.news.tick)
 
     async def on_unmount(self) -> None:
         if self.flows is not None:
@@ -145,24 +104,10 @@ class Home(Screen[None]):
     # What the store says, and what time does to it
 
     def heard(self, snapshot: Snapshot, diff: Diff) -> None:
-        was_away = self.snapshot.link.state in (LinkState.CONNECTING, LinkState.LOST)
-        self.snapshot = snapshot
-        if was_away and snapshot.link.state in (LinkState.LIVE, LinkState.POLLING):
-            self.do(self.read_version())
-        self.operations.observe(snapshot)
-        self.draw()
+        self.news.heard(snapshot, diff)
 
     def noticed(self, notice: Notice) -> None:
-        """What our worker says beside states; warnings and errors are worth the status line."""
-        task = "" if notice.task is None else f" task {notice.task}"
-        text = f"{notice.connector}{task}: {notice.message}".removeprefix(": ")
-        said = self.notices.setdefault(notice.connector, [])
-        said.append(f"{time.strftime('%H:%M:%S')} {notice.level.lower()}{task}: {notice.message}")
-        del said[:-NOTICES_KEPT]
-        if notice.level.upper() in NOTICE_KINDS:
-            self.say(" ".join(text.split()), NOTICE_KINDS[notice.level.upper()])
-        if self._view is not None and self._view.name_shown == notice.connector:
-            self._view.draw()
+        self.news.noticed(notice)
 
     async def read_version(self) -> None:
         if self.flows is not None:
@@ -185,30 +130,6 @@ class Home(Screen[None]):
 
     def show(self, name: str) -> None:
         self.view.show(name, self.snapshot.connectors.get(name), self.is_stale)
-
-    def tick(self) -> None:
-        """Each second: staleness, times in the list, operations that wait, offsets on the screen."""
-        if self.flows is None:
-            return
-        now, store = time.time(), self.flows.cluster.store
-        self.query_one(TitleBar).tell(store.snapshot.link, now)
-        self.operations.observe(store.snapshot)
-        if self.operations.open and self.snapshot.link.state is LinkState.POLLING:
-            store.refresh()
-        if self.snapshot.since and not int(now) % 5:
-            self.board.refresh()
-        if self.shows_offsets and not self.is_stale and now - self._asked_at >= OFFSETS_EVERY:
-            self.view.offsets.ask()
-        if self._said_kind in ("good", "info") and now - self._said_at > SAID_FOR:
-            self.say("")
-
-    def _operation_changed(self, operation: Operation) -> None:
-        kind = "warn" if operation.doubtful else KINDS.get(operation.phase, "busy")
-        self.say(f"{operation.title}: {operation.last}", kind)
-        self.board.refresh()
-        self.refresh_bindings()
-        if self.flows is not None:
-            self.flows.log_changed()
 
     # Pieces
 
@@ -244,7 +165,7 @@ class Home(Screen[None]):
         return self.snapshot.connectors.get(name) if name is not None else None
 
     def say(self, text: str, kind: str = "info") -> None:
-        self._said_at, self._said_kind = time.time(), kind if text else ""
+        self.said_at, self.said_kind = time.time(), kind if text else ""
         self.query_one(Status).say(text, kind)
 
     def on_resize(self) -> None:
@@ -254,39 +175,10 @@ class Home(Screen[None]):
     # Which keys work
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """What makes no sense now is not in the footer either."""
-        if action in ("quit", "interrupt"):
-            return True
-        if self.flows is None or self.query_one(Prompt).is_open:
-            return False
-        return bool(self._sense(action))
-
-    def _sense(self, action: str) -> object:
-        if action in ("act", "edit"):
-            return self.target()
-        if action == "trace":
-            return (one := self.target()) and one.traces
-        if action == "failure":
-            return any(one.overall == "FAILED" for one in self.snapshot.connectors.values())
-        if action == "undo":
-            return self.is_detail and self.view.name_shown in self.view.offsets.undone_by
-        if action in ("turn", "page"):
-            return self.is_detail
-        if action == "switch":
-            return self.is_detail and self.is_broad
-        if action == "back":
-            return self.is_detail or self.filter_text
-        if action == "open":
-            return self.board.has_focus and self.board.current is not None
-        return True
+        return self.sense.allows(action)
 
     def is_idle(self, action: str) -> bool:
-        """Works, but has nothing to do for this connector: not in the footer, though its key says why."""
-        if action.startswith("act(") and self.flows is not None:
-            return self.flows.is_idle(action[5:-2], self.target())
-        if action == "trace":
-            return self.is_detail and self.view.page == "trace"
-        return action == "filter" and self.is_detail and not self.is_broad
+        return self.sense.is_idle(action)
 
     # Moving about
 
@@ -317,8 +209,7 @@ class Home(Screen[None]):
                 self.board.go(self.view.name_shown)
             self.board.focus()
         elif self.filter_text:
-            self.filter_text = ""
-            self.draw(follow=True)
+            self.set_filter("")
         self.refresh_bindings()
 
     def action_turn(self, by: int) -> None:
@@ -355,69 +246,29 @@ class Home(Screen[None]):
 
     # Filter and commands
 
+    def set_filter(self, text: str) -> None:
+        self.filter_text = text
+        self.draw(follow=True)
+
     def action_filter(self) -> None:
-        self.query_one(Prompt).open("/", self.filter_text, lambda text: [])
-        self.refresh_bindings()
+        self.line.filter()
 
     def action_command(self, text: str = "") -> None:
-        from tui.screens.completion import complete
-
-        self.query_one(Prompt).open(":", text, lambda line: complete(line, self.snapshot.connectors))
-        self.hint(text)
-        self.refresh_bindings()
-
-    def hint(self, line: str) -> None:
-        from tui.screens.completion import hint
-
-        self.say(hint(line, self.snapshot.connectors))
+        self.line.command(text)
 
     def catch(self, event: events.Key) -> bool:
-        """Keys typed right behind `/` or `:` belong to the prompt, even those that came before it had the focus:
-        over SSH several arrive at once."""
-        prompt = self.query_one(Prompt)
-        if prompt.is_open and event.is_printable and event.character:
-            prompt.insert(event.character)
-            return True
-        return False
+        """A key that no widget took."""
+        return self.line.catch(event)
 
     def on_prompt_typed(self, event: Prompt.Typed) -> None:
-        if event.sign == "/":
-            self.filter_text = event.text.strip()
-            self.draw(follow=True)
-        else:
-            self.hint(event.text)
+        self.line.typed(event)
 
     def on_prompt_submitted(self, event: Prompt.Submitted) -> None:
         event.stop()
-        self.back_to_work()
-        if event.sign == ":" and event.text:
-            self.typed(event.text)
+        self.line.submitted(event)
 
     def on_prompt_left(self, event: Prompt.Left) -> None:
-        if event.sign == "/":
-            self.filter_text = ""
-            self.draw(follow=True)
-        if event.sign:
-            self.back_to_work()
-
-    def back_to_work(self) -> None:
-        """The focus goes where it was before the prompt."""
-        self.say("")
-        if self.is_detail and not self.is_broad:
-            self.view.take_focus()
-        else:
-            self.board.focus()
-        self.refresh_bindings()
-
-    def typed(self, line: str) -> None:
-        """The screen's own few words; all others are commands."""
-        words = line.split()
-        if line in ("q", "quit", "exit"):
-            self.action_quit()
-        elif words[0] == "theme":
-            self.app.choose_theme(words[1:])  # type: ignore[attr-defined]
-        elif self.flows is not None:
-            self.flows.typed(line)
+        self.line.left(event)
 
     # What the cluster is asked for
 
@@ -440,7 +291,7 @@ class Home(Screen[None]):
         self.refresh_bindings()
 
     def on_offsets_pane_asked(self, event: OffsetsPane.Asked) -> None:
-        self._asked_at = time.time()
+        self.asked_at = time.time()
         if self.flows is not None:
             self.do(self.flows.load_offsets(self.view.offsets, event.name))
 

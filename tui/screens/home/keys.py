@@ -1,0 +1,51 @@
+"""The main screen's keys, in the order in which the footer and the help show them, and its layout."""
+
+from __future__ import annotations
+
+from textual.binding import Binding, BindingType
+
+from tui.screens.pages import PAGES
+
+BROAD = 140  # columns from which list and page stand side by side
+
+KEYS: list[BindingType] = [
+    Binding("enter", "open", "open", id="open", show=False),
+    Binding("escape", "back", "back", id="back", key_display="esc"),
+    Binding("t", "trace", "trace", id="trace"),
+    Binding("n", "failure(1)", "next failure", id="next-failure", show=False),
+    Binding("N", "failure(-1)", "failure before", id="previous-failure", show=False),
+    Binding("slash", "filter", "filter", id="filter", key_display="/"),
+    Binding("s", "act('stop')", "stop", id="stop"),
+    Binding("p", "act('pause')", "pause", id="pause"),
+    Binding("r", "act('resume')", "resume", id="resume"),
+    Binding("R", "act('restart')", "restart", id="restart"),
+    Binding("e", "edit", "edit offsets", id="edit"),
+    Binding("u", "undo", "undo offsets", id="undo"),
+    Binding("D", "act('delete')", "delete", id="delete"),
+    Binding("o", "log", "log", id="log", tooltip="operations of this session"),
+    Binding("colon", "command", "command", id="command", key_display=":"),
+    Binding("left,h", "turn(-1)", "page before", id="page-before", show=False),
+    Binding("right,l", "turn(1)", "next page", id="page-after", show=False),
+    *(
+        Binding(str(number), f"page('{page}')", page, id=f"page-{page}", show=False)
+        for number, page in enumerate(PAGES, 1)
+    ),
+    Binding("tab,shift+tab", "switch", "list or page", id="switch", show=False),
+    Binding("question_mark", "help", "help", id="help", key_display="?"),
+    Binding("f5,ctrl+l", "refresh", "look now", id="refresh", show=False),
+    Binding("q", "quit", "quit", id="quit"),
+    Binding("ctrl+c", "interrupt", "quit when pressed twice", id="interrupt", show=False),
+]
+
+LAYOUT = """
+Home { background: $background; color: $foreground; }
+Home #body { height: 1fr; }
+Home Board { width: 1fr; }
+Home ConnectorView { width: 1fr; display: none; }
+Home.-detail ConnectorView { display: block; }
+Home.-detail Board { display: none; }
+Home.-detail Counters { display: none; }
+Home.-broad.-detail Board { display: block; width: 2fr; }
+Home.-broad.-detail ConnectorView { width: 3fr; border-left: solid $border; }
+Home.-broad.-detail Counters { display: block; }
+"""

@@ -1,0 +1,84 @@
+"""The main screen's typed line: `/` filters as it is typed, `:` takes a command."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from textual import events
+
+from tui.widgets.prompt import Prompt
+
+if TYPE_CHECKING:
+    from tui.screens.home.screen import Home
+
+
+class TypedLine:
+    """Opens the prompt and does what was typed."""
+
+    def __init__(self, home: Home) -> None:
+        self.home = home
+
+    @property
+    def prompt(self) -> Prompt:
+        return self.home.query_one(Prompt)
+
+    def filter(self) -> None:
+        self.prompt.open("/", self.home.filter_text, lambda text: [])
+        self.home.refresh_bindings()
+
+    def command(self, text: str = "") -> None:
+        from tui.screens.completion import complete
+
+        self.prompt.open(":", text, lambda line: complete(line, self.home.snapshot.connectors))
+        self.hint(text)
+        self.home.refresh_bindings()
+
+    def hint(self, line: str) -> None:
+        from tui.screens.completion import hint
+
+        self.home.say(hint(line, self.home.snapshot.connectors))
+
+    def catch(self, event: events.Key) -> bool:
+        """Keys typed right behind `/` or `:` belong to the prompt, even those that came before it had the focus:
+        over SSH several arrive at once."""
+        if self.prompt.is_open and event.is_printable and event.character:
+            self.prompt.insert(event.character)
+            return True
+        return False
+
+    def typed(self, event: Prompt.Typed) -> None:
+        if event.sign == "/":
+            self.home.set_filter(event.text.strip())
+        else:
+            self.hint(event.text)
+
+    def submitted(self, event: Prompt.Submitted) -> None:
+        self.back_to_work()
+        if event.sign == ":" and event.text:
+            self.run(event.text)
+
+    def left(self, event: Prompt.Left) -> None:
+        if event.sign == "/":
+            self.home.set_filter("")
+        if event.sign:
+            self.back_to_work()
+
+    def back_to_work(self) -> None:
+        """The focus goes where it was before the prompt."""
+        home = self.home
+        home.say("")
+        if home.is_detail and not home.is_broad:
+            home.view.take_focus()
+        else:
+            home.board.focus()
+        home.refresh_bindings()
+
+    def run(self, line: str) -> None:
+        """The screen's own few words; all others are commands."""
+        words = line.split()
+        if line in ("q", "quit", "exit"):
+            self.home.action_quit()
+        elif words[0] == "theme":
+            self.home.app.choose_theme(words[1:])  # type: ignore[attr-defined]
+        elif self.home.flows is not None:
+            self.home.flows.typed(line)

@@ -1,0 +1,74 @@
+"""What the main screen hears: the store's snapshots, the worker's notices, steps of operations, the clock."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from tui.screens.operations import Operation, Phase
+from tui.snapshot import Diff, LinkState, Notice, Snapshot
+from tui.widgets.bars import TitleBar
+
+if TYPE_CHECKING:
+    from tui.screens.home.screen import Home
+
+OFFSETS_EVERY = 3.0  # seconds between looks at offsets that are on the screen
+SAID_FOR = 15.0  # seconds that good news stay; bad news stay until the next
+NOTICES_KEPT = 10  # of each connector
+NOTICE_KINDS = {"WARN": "warn", "WARNING": "warn", "ERROR": "bad"}
+KINDS = {Phase.OBSERVED: "good", Phase.FAILED: "bad", Phase.TIMED_OUT: "warn"}
+
+
+class News:
+    """Each method is called on the event loop when something happened."""
+
+    def __init__(self, home: Home) -> None:
+        self.home = home
+
+    def heard(self, snapshot: Snapshot, diff: Diff) -> None:
+        home = self.home
+        was_away = home.snapshot.link.state in (LinkState.CONNECTING, LinkState.LOST)
+        home.snapshot = snapshot
+        if was_away and snapshot.link.state in (LinkState.LIVE, LinkState.POLLING):
+            home.do(home.read_version())
+        home.operations.observe(snapshot)
+        home.draw()
+
+    def noticed(self, notice: Notice) -> None:
+        """What our worker says beside states; warnings and errors are worth the status line."""
+        task = "" if notice.task is None else f" task {notice.task}"
+        text = f"{notice.connector}{task}: {notice.message}".removeprefix(": ")
+        said = self.home.notices.setdefault(notice.connector, [])
+        said.append(f"{time.strftime('%H:%M:%S')} {notice.level.lower()}{task}: {notice.message}")
+        del said[:-NOTICES_KEPT]
+        if notice.level.upper() in NOTICE_KINDS:
+            self.home.say(" ".join(text.split()), NOTICE_KINDS[notice.level.upper()])
+        if self.home.flows is not None and self.home.view.name_shown == notice.connector:
+            self.home.view.draw()
+
+    def stepped(self, operation: Operation) -> None:
+        """An operation came a step further."""
+        home = self.home
+        kind = "warn" if operation.doubtful else KINDS.get(operation.phase, "busy")
+        home.say(f"{operation.title}: {operation.last}", kind)
+        home.board.refresh()
+        home.refresh_bindings()
+        if home.flows is not None:
+            home.flows.log_changed()
+
+    def tick(self) -> None:
+        """Each second: staleness, times in the list, operations that wait, offsets on the screen."""
+        home = self.home
+        if home.flows is None:
+            return
+        now, store = time.time(), home.flows.cluster.store
+        home.query_one(TitleBar).tell(store.snapshot.link, now)
+        home.operations.observe(store.snapshot)
+        if home.operations.open and home.snapshot.link.state is LinkState.POLLING:
+            store.refresh()
+        if home.snapshot.since and not int(now) % 5:
+            home.board.refresh()
+        if home.shows_offsets and not home.is_stale and now - home.asked_at >= OFFSETS_EVERY:
+            home.view.offsets.ask()
+        if home.said_kind in ("good", "info") and now - home.said_at > SAID_FOR:
+            home.say("")
