@@ -25,6 +25,7 @@ class Call:
     method: str
     path: str  # quoted, with its query
     body: Json = None
+    headers: tuple[tuple[str, str], ...] = ()  # beyond those every request has
 
     @property
     def repeatable(self) -> bool:
@@ -34,6 +35,27 @@ class Call:
     @property
     def changes(self) -> bool:
         return self.method != "GET" and not self.path.endswith(("/config/validate", "/offsets/resolve"))
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Who asks for a change of offsets, and why: our workers keep it in their history, others ignore it."""
+
+    who: str = ""
+    why: str = ""
+
+    @property
+    def headers(self) -> tuple[tuple[str, str], ...]:
+        given = (("Headrace-User", self.who), ("Headrace-Reason", self.why))
+        return tuple((name, _header(text)) for name, text in given if text)
+
+
+def _header(text: str) -> str:
+    """On one line, and in the bytes of UTF-8, which headers carry one character each."""
+    return " ".join(text.split()).encode("utf-8", "replace").decode("latin-1")
+
+
+NOBODY = Origin()
 
 
 class Transport(Protocol):
@@ -113,11 +135,22 @@ class Connect:
     async def configure(self, name: str, config: Mapping[str, Json]) -> Json:
         return await self._send("PUT", _of(name, "config"), config)
 
+    async def patch_config(self, name: str, changed: Mapping[str, str | None]) -> Json:
+        """Only these keys; None takes one away. 405 where the worker is older than KIP-477."""
+        return await self._send("PATCH", _of(name, "config"), changed)
+
     async def tasks(self, name: str) -> Json:
         return await self._send("GET", _of(name, "tasks"))
 
     async def topics(self, name: str) -> Json:
         return await self._send("GET", _of(name, "topics"))
+
+    async def reset_topics(self, name: str) -> None:
+        await self._send("PUT", _of(name, "topics/reset"))
+
+    async def logs(self, name: str, lines: int = 500) -> Json:
+        """The connector's last lines, oldest first; of our workers only."""
+        return await self._send("GET", _of(name, f"logs?lines={lines}"))
 
     async def stop(self, name: str) -> None:
         await self._send("PUT", _of(name, "stop"))
@@ -138,19 +171,31 @@ class Connect:
     async def delete(self, name: str) -> None:
         await self._send("DELETE", _of(name))
 
+    async def delete_with_offsets(self, name: str, origin: Origin = NOBODY) -> Json:
+        """In one request, of our workers only: Apache's would ignore the parameter and leave the offsets."""
+        return await self._send("DELETE", _of(name) + "?offsets=true", origin=origin)
+
     async def offsets(self, name: str) -> Json:
         return await self._send("GET", _of(name, "offsets"))
 
-    async def alter_offsets(self, name: str, entries: Sequence[Json]) -> Json:
-        """The answer is `{"message": …}`: see `tui.model.Verdict`."""
-        return await self._send("PATCH", _of(name, "offsets"), {"offsets": list(entries)})
+    async def offsets_in_detail(self, name: str) -> Json:
+        """With `end` and `lag` of sinks, `age_ms` of sources; other workers than ours leave that out."""
+        return await self._send("GET", _of(name, "offsets?detail=true"))
 
-    async def reset_offsets(self, name: str) -> Json:
-        return await self._send("DELETE", _of(name, "offsets"))
+    async def alter_offsets(self, name: str, entries: Sequence[Json], origin: Origin = NOBODY) -> Json:
+        """The answer is `{"message": …}`: see `tui.model.Verdict`."""
+        return await self._send("PATCH", _of(name, "offsets"), {"offsets": list(entries)}, origin)
+
+    async def reset_offsets(self, name: str, origin: Origin = NOBODY) -> Json:
+        return await self._send("DELETE", _of(name, "offsets"), origin=origin)
 
     async def offset_history(self, name: str) -> Json:
-        """`{"history": …}`, of our workers only."""
+        """`{"history": …}`, of our workers only; also of names they do not have."""
         return await self._send("GET", _of(name, "offsets/history"))
+
+    async def orphaned_offsets(self) -> Json:
+        """`{"sources": …, "sinks": …}`, of our workers only."""
+        return await self._send("GET", "/orphaned-offsets")
 
     async def resolve_offsets(self, name: str, target: Json) -> Json:
         """Where a moment lies in a sink's topics; of our workers only. Changes nothing."""
@@ -171,9 +216,9 @@ class Connect:
     async def close(self) -> None:
         await self.transport.close()
 
-    async def _send(self, method: str, path: str, body: Json = None) -> Json:
+    async def _send(self, method: str, path: str, body: Json = None, origin: Origin = NOBODY) -> Json:
         """One call; a conflict that passes by itself is tried again, a bounded number of times and audibly."""
-        call = Call(method, path, body)
+        call = Call(method, path, body, origin.headers)
         self.guard(call)
         for wait in REBALANCE_WAITS:
             try:

@@ -76,6 +76,8 @@ class Operation:
 
 def as_curl(url: str, call: Call) -> str:
     words = ["curl", "-sS", "-X", call.method, quote(url.rstrip("/") + call.path)]
+    for name, value in call.headers:
+        words += ["-H", quote(f"{name}: {value.encode('latin-1').decode('utf-8', 'replace')}")]
     if call.body is not None:
         words += ["-H", quote("Content-Type: application/json"), "-d", quote(json.dumps(call.body))]
     return " ".join(words)

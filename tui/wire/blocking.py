@@ -27,7 +27,9 @@ class Blocking:
         self._prefix, self._reused, self._used_at = "", False, 0.0
 
     async def send(self, call: Call) -> Any:
-        headers = self._headers if call.body is None else {**self._headers, "Content-Type": "application/json"}
+        headers = {**self._headers, **dict(call.headers)}
+        if call.body is not None:
+            headers["Content-Type"] = "application/json"
         try:
             return decode(*self._exchange(call, headers))
         except _CLOSED as error:

@@ -42,7 +42,9 @@ class Evented:
         )
 
     async def send(self, call: Call) -> Any:
-        headers = {} if call.body is None else {"Content-Type": "application/json"}
+        headers = {name.encode(): value.encode("latin-1") for name, value in call.headers}
+        if call.body is not None:
+            headers[b"Content-Type"] = b"application/json"
         request = self._client.build_request(call.method, call.path, content=encode(call), headers=headers)
         with self._our_errors():
             try:
