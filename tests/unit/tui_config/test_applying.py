@@ -1,0 +1,98 @@
+"""Sending a changed config to a worker that has PATCH, and to one that has not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tui.client import Call, Connect
+from tui.config.applying import ChangedMeanwhile, Edit, NotApplied, apply
+from tui.config.changes import Change
+from tui.errors import BadRequest, TimedOut
+
+
+class Worker:
+    """Keeps one config; `patch` False answers PATCH as workers of before KIP-477 do."""
+
+    url = "http://worker"
+
+    def __init__(self, config: dict[str, str], patch: bool = True) -> None:
+        self.config, self.patch = dict(config), patch
+        self.calls: list[Call] = []
+
+    async def send(self, call: Call) -> Any:
+        self.calls.append(call)
+        if call.method == "PATCH":
+            if not self.patch:
+                raise BadRequest("HTTP 405 Method Not Allowed", 405)
+            merged = {**self.config, **call.body}
+            self.config = {key: value for key, value in merged.items() if value is not None}
+        elif call.method == "PUT":
+            self.config = dict(call.body)
+        return dict(self.config)
+
+    async def sleep(self, seconds: float) -> None: ...
+
+    async def close(self) -> None: ...
+
+    @property
+    def sent(self) -> list[tuple[str, Any]]:
+        return [(call.method, call.body) for call in self.calls if call.changes]
+
+
+BASE = {"name": "c", "a": "1", "password": "x"}
+EDIT = Edit("c", BASE, (Change("a", "1", "2"), Change("b", None, "3")))
+
+
+async def test_patch_sends_changed_keys_only() -> None:
+    worker = Worker(BASE)
+    done = await apply(EDIT, Connect(worker))
+    assert worker.sent == [("PATCH", {"a": "2", "b": "3"})]
+    assert done.patched and done.after == {**BASE, "a": "2", "b": "3"} and not done.differing
+
+
+async def test_without_patch_the_config_just_read_is_put() -> None:
+    worker, steps = Worker(BASE, patch=False), list[str]()
+    done = await apply(EDIT, Connect(worker), steps.append)
+    assert worker.sent[-1] == ("PUT", {**BASE, "a": "2", "b": "3"})
+    assert not done.patched and any("no PATCH" in step for step in steps)
+
+
+async def test_without_patch_a_mask_is_never_put() -> None:
+    hidden = {**BASE, "password": "********"}
+    worker = Worker(hidden, patch=False)
+    with pytest.raises(NotApplied, match="does not tell the value of password"):
+        await apply(Edit("c", hidden, EDIT.changes), Connect(worker))
+    assert worker.config == hidden
+    given = (*EDIT.changes, Change("password", "********", "new"))
+    done = await apply(Edit("c", hidden, given), Connect(worker))
+    assert done.after["password"] == "new"
+
+
+async def test_somebody_else_was_quicker() -> None:
+    worker = Worker({**BASE, "a": "7"})
+    with pytest.raises(ChangedMeanwhile, match="changed meanwhile: a") as raised:
+        await apply(EDIT, Connect(worker))
+    assert raised.value.theirs == (Change("a", "1", "7"),) and raised.value.now["a"] == "7"
+    assert not worker.sent and raised.value.exit_code == 4
+
+
+async def test_no_answer_is_no_success_and_no_failure() -> None:
+    class Slow(Worker):
+        async def send(self, call: Call) -> Any:
+            if call.method == "PATCH":
+                raise TimedOut("no answer within 95 s")
+            return await super().send(call)
+
+    with pytest.raises(NotApplied, match="not known"):
+        await apply(EDIT, Connect(Slow(BASE)))
+
+
+async def test_what_did_not_arrive_is_told() -> None:
+    class Deaf(Worker):
+        async def send(self, call: Call) -> Any:
+            return dict(self.config) if call.method == "PATCH" else await super().send(call)
+
+    done = await apply(EDIT, Connect(Deaf(BASE)))
+    assert [change.key for change in done.differing] == ["a", "b"]

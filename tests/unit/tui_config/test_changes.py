@@ -1,0 +1,43 @@
+"""What would change, what is sent, and that no mask ever is."""
+
+from __future__ import annotations
+
+from tui.config.changes import Change, as_patch, changes, diff_lines, merged
+from tui.config.secrets import MASK, is_masked, is_secret, shown
+
+BASE = {"name": "c", "connector.class": "X", "db.password": "hunter2", "url": "${file:/etc/x:url}", "n": "1"}
+
+
+def test_only_changed_keys() -> None:
+    text = {**shown(BASE), "n": 2, "new": True}
+    made = changes(BASE, text)
+    assert made == (Change("n", "1", "2"), Change("new", None, "true"))
+    assert as_patch(made) == {"n": "2", "new": "true"}
+    assert merged(BASE, made) == {**BASE, "n": "2", "new": "true"}
+
+
+def test_a_key_left_out_goes_but_the_name_does_not() -> None:
+    made = changes(BASE, {"connector.class": "X", "db.password": MASK, "url": BASE["url"]})
+    assert made == (Change("n", "1", None),)
+    assert as_patch(made) == {"n": None}
+    assert "n" not in merged(BASE, made)
+    assert changes(BASE, {**BASE, "n": None}) == made, "null is no value"
+
+
+def test_secrets_are_masked_and_references_are_not() -> None:
+    hidden = shown({**BASE, "jdbc.pw": "x", "token": "${vault:a:b}"}, passwords={"jdbc.pw"})
+    assert hidden["db.password"] == hidden["jdbc.pw"] == MASK
+    assert hidden["url"] == BASE["url"] and hidden["token"] == "${vault:a:b}"
+    assert is_secret("sasl.jaas.config", "x") and not is_secret("topics", "x")
+
+
+def test_masks_of_others_are_known() -> None:
+    assert all(map(is_masked, ("********", "***", "[hidden]", "<redacted>", "[MASKED]", "••••")))
+    assert not any(map(is_masked, ("", "*", "hidden", "a***", "topic-redacted")))
+
+
+def test_a_new_secret_is_sent_and_not_shown() -> None:
+    made = changes(BASE, {**shown(BASE), "db.password": "correct horse"})
+    assert as_patch(made) == {"db.password": "correct horse"}
+    assert diff_lines(made) == [f"- db.password={MASK}", f"+ db.password={MASK}"]
+    assert diff_lines((Change("a", "1\n2", None),)) == ["- a=1\\n2"]

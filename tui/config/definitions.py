@@ -1,0 +1,115 @@
+"""What a plugin says of its keys: documentation, defaults, recommended values, and the errors of a validation."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from typing import Any
+
+Json = Any
+
+# Keys that belong to something else than the connector's own definition.
+_FOREIGN = re.compile(
+    r"(?:producer|consumer|admin)\.override\.|(?:key|value|header)\.converter\.|topic\.creation\.|errors\.|config\."
+)
+IMPORTANCE = {"HIGH": 0, "MEDIUM": 1, "LOW": 2}
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """One key of a plugin; `recommended` and `errors` come with a validation only."""
+
+    name: str
+    type: str = "STRING"
+    required: bool = False
+    default: str | None = None
+    importance: str = ""
+    documentation: str = ""
+    group: str = ""
+    order: int = 0
+    recommended: tuple[str, ...] = ()
+    errors: tuple[str, ...] = ()
+    visible: bool = True
+
+    @property
+    def is_password(self) -> bool:
+        return self.type == "PASSWORD"
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """Values worth offering."""
+        return self.recommended or (("true", "false") if self.type == "BOOLEAN" else ())
+
+    @property
+    def rank(self) -> tuple[bool, int, str, int, str]:
+        """Required ones first, then by importance, groups together."""
+        return (not self.required, IMPORTANCE.get(self.importance, 3), self.group, self.order, self.name)
+
+
+@dataclass(frozen=True, slots=True)
+class Validation:
+    """The answer of `PUT /connector-plugins/{class}/config/validate`."""
+
+    keys: Mapping[str, Key] = field(default_factory=dict)
+    error_count: int = 0
+
+    @property
+    def errors(self) -> dict[str, tuple[str, ...]]:
+        return {key.name: key.errors for key in self.keys.values() if key.errors}
+
+
+def of_plugin(answer: Iterable[Json]) -> dict[str, Key]:
+    """From `GET /connector-plugins/{class}/config`."""
+    return {entry["name"]: _key(entry, {}) for entry in answer or ()}
+
+
+def of_validation(answer: Json) -> Validation:
+    entries = (answer or {}).get("configs") or ()
+    found = (_key(entry.get("definition") or {}, entry.get("value") or {}) for entry in entries)
+    return Validation({key.name: key for key in found}, int((answer or {}).get("error_count") or 0))
+
+
+def _key(definition: Mapping[str, Json], value: Mapping[str, Json]) -> Key:
+    default = definition.get("default_value")
+    return Key(
+        name=str(definition.get("name") or value.get("name") or ""),
+        type=str(definition.get("type") or "STRING"),
+        required=bool(definition.get("required")),
+        default=None if default is None else str(default),
+        importance=str(definition.get("importance") or ""),
+        documentation=str(definition.get("documentation") or ""),
+        group=str(definition.get("group") or ""),
+        order=int(definition.get("order_in_group") or 0),
+        recommended=tuple(str(one) for one in value.get("recommended_values") or ()),
+        errors=tuple(str(one) for one in value.get("errors") or ()),
+        visible=bool(value.get("visible", True)),
+    )
+
+
+def passwords(keys: Mapping[str, Key]) -> frozenset[str]:
+    return frozenset(name for name, key in keys.items() if key.is_password)
+
+
+def unknown(config: Mapping[str, Any], keys: Mapping[str, Key]) -> dict[str, str]:
+    """Keys that nothing is known to read, each with the known key it looks like (or nothing)."""
+    if not keys:
+        return {}
+    own = (*_aliases(config, "transforms"), *_aliases(config, "predicates"))
+    found = {}
+    for name in config:
+        if name not in keys and not _FOREIGN.match(name) and not name.startswith(own):
+            found[name] = next(iter(get_close_matches(name, _close(name, keys), 1, 0.75)), "")
+    return found
+
+
+def _aliases(config: Mapping[str, Any], kind: str) -> Sequence[str]:
+    """`transforms.a.` for each alias: what the transformation itself reads is its plugin's business."""
+    named = str(config.get(kind) or "").split(",")
+    return [f"{kind}.{alias.strip()}." for alias in named if alias.strip()]
+
+
+def _close(name: str, keys: Mapping[str, Key]) -> Sequence[str]:
+    """Of about the same length: comparing with all of 500 keys takes too long while somebody types."""
+    return [key for key in keys if abs(len(key) - len(name)) <= 3]

@@ -1,0 +1,129 @@
+"""A config that is being edited: the text, what it was made from, and what is to be said of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from tui.config.applying import Edit
+from tui.config.changes import Change, changes, merged
+from tui.config.definitions import Validation, unknown
+from tui.config.secrets import is_masked, shown
+from tui.config.text import Form, Read, read, write
+from tui.editor.checks import Gravity, Problem
+from tui.editor.places import Place
+
+
+@dataclass(frozen=True, slots=True)
+class Review:
+    """What the text says, what would change, and the problems in the order of their lines."""
+
+    read: Read
+    changes: tuple[Change, ...]
+    problems: tuple[Problem, ...]
+
+    @property
+    def errors(self) -> tuple[Problem, ...]:
+        return tuple(one for one in self.problems if one.gravity is Gravity.ERROR)
+
+    @property
+    def warnings(self) -> tuple[Problem, ...]:
+        return tuple(one for one in self.problems if one.gravity is Gravity.WARNING)
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """`base` is the config as the worker told it; `fresh` the text it was turned into, with secrets masked."""
+
+    name: str
+    base: Mapping[str, str]
+    text: str
+    fresh: str
+    form: Form = Form.JSON
+    passwords: frozenset[str] = frozenset()
+
+    @property
+    def is_touched(self) -> bool:
+        return self.text != self.fresh
+
+    @property
+    def is_new(self) -> bool:
+        """Of a connector that is still to be created."""
+        return not self.base
+
+    def typed(self, text: str) -> Draft:
+        return replace(self, text=text)
+
+    def turned(self) -> Draft | None:
+        """The same in the other form; None while the text cannot be read."""
+        found = read(self.text, self.form)
+        if found.problems:
+            return None
+        form = self.form.other
+        return replace(self, form=form, text=write(found.config, form), fresh=self._written(self.base, form))
+
+    def _written(self, config: Mapping[str, str], form: Form) -> str:
+        return write(shown(config, self.passwords), form)
+
+    def rebased(self, now: Mapping[str, str]) -> Draft:
+        """The same changes on what is there now: what others did to other keys is taken over."""
+        made = changes(self.base, read(self.text, self.form).config)
+        hidden = shown(now, self.passwords)
+        text = write(merged(hidden, made), self.form)
+        return replace(self, base=dict(now), text=text, fresh=write(hidden, self.form))
+
+    def to_validate(self) -> dict[str, str]:
+        """The whole config with our masks lifted. What even the worker masks is left out: no mask is ever sent."""
+        found = read(self.text, self.form).config
+        whole = merged(self.base, changes(self.base, found)) if self.base else dict(found)
+        return {key: value for key, value in whole.items() if not is_masked(value)} | {"name": self.name}
+
+    def review(self, validation: Validation | None = None) -> Review:
+        """`validation` is the worker's word on this text or on one a moment ago."""
+        found = read(self.text, self.form)
+        made = changes(self.base, found.config) if not found.problems else ()
+        problems = [*found.problems]
+        if not found.problems:
+            problems += self._own(found)
+            problems += self._of_worker(found, validation) if validation else ()
+        problems.sort(key=lambda one: (one.gravity is Gravity.WARNING, one.place))
+        return Review(found, made, tuple(problems))
+
+    def _own(self, found: Read) -> list[Problem]:
+        """What needs no worker to be seen."""
+        problems = []
+        if found.config.get("name", self.name) != self.name and not self.is_new:
+            problems.append(_problem(found, "name", "a connector cannot be renamed: create another one"))
+        for key, value in found.config.items():
+            if is_masked(value) and key not in self.base:
+                problems.append(_problem(found, key, f"{key}: this is a mask, not a value"))
+        return problems
+
+    def _of_worker(self, found: Read, validation: Validation) -> list[Problem]:
+        kept = {key for key, value in self.base.items() if is_masked(value)}  # not sent, so not missing
+        problems = []
+        for key, errors in validation.errors.items():
+            if key not in kept and key != "name":
+                problems += [_problem(found, key, _named(key, text)) for text in errors]
+        for key, like in unknown(found.config, validation.keys).items():
+            hint = f"; did you mean {like}?" if like else ""
+            problems.append(_problem(found, key, f"the plugin has no key {key}{hint}", Gravity.WARNING))
+        return problems
+
+    def edit(self, made: Sequence[Change]) -> Edit:
+        return Edit(self.name, self.base, tuple(made))
+
+
+def of(name: str, base: Mapping[str, str], passwords: frozenset[str] = frozenset(), form: Form = Form.JSON) -> Draft:
+    """To begin with."""
+    text = write(shown(base, passwords), form)
+    return Draft(name, dict(base), text, text, form, passwords)
+
+
+def _problem(found: Read, key: str, message: str, gravity: Gravity = Gravity.ERROR) -> Problem:
+    return Problem(gravity, message, found.places.get(key, Place(1, 1)))
+
+
+def _named(key: str, message: str) -> str:
+    """Most messages name their key; those that do not get it before them."""
+    return message if key in message else f"{key}: {message}"

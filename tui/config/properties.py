@@ -1,0 +1,90 @@
+"""Java's properties format, with the line on which each key stands: the other way of writing a config."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A key with its value; `line` counts from 1, `column` is that of the value."""
+
+    key: str
+    value: str
+    line: int
+    column: int
+
+
+def entries(text: str) -> Iterator[Entry]:
+    """`#` and `!` comments, `=`, `:` or blank between key and value, `\\` escapes and goes on in the next line."""
+    for number, line, indent in _logical_lines(text):
+        end = _key_end(line)
+        rest = line[end:].lstrip(" \t\f")
+        if rest[:1] in ("=", ":"):
+            rest = rest[1:].lstrip(" \t\f")
+        column = indent + len(line) - len(rest) + 1
+        yield Entry(_unescape(line[:end]), _unescape(rest.rstrip(" \t")), number, column)
+
+
+def written(config: Mapping[str, str]) -> str:
+    """A line for each key."""
+    return "".join(f"{_escape_key(key)}={_escape_value(value)}\n" for key, value in config.items())
+
+
+def _logical_lines(text: str) -> Iterator[tuple[int, str, int]]:
+    """Where it begins, the line, how far it is indented; without comments and blanks."""
+    kept, began, depth = "", 0, 0
+    for number, raw in enumerate(text.split("\n"), 1):
+        line = raw.rstrip("\r").lstrip(" \t\f")
+        if not kept:
+            if not line or line[0] in "#!":
+                continue
+            began, depth = number, len(raw.rstrip("\r")) - len(line)
+        if (len(line) - len(line.rstrip("\\"))) % 2:
+            kept += line[:-1]
+            continue
+        yield began, kept + line, depth
+        kept = ""
+    if kept:
+        yield began, kept, depth
+
+
+def _key_end(line: str) -> int:
+    at = 0
+    while at < len(line) and line[at] not in "=: \t\f":
+        at += 2 if line[at] == "\\" else 1
+    return min(at, len(line))
+
+
+_ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.)|$)", re.DOTALL)
+_LETTERS = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
+
+
+def _unescape(text: str) -> str:
+    if "\\" not in text:
+        return text
+    plain = _ESCAPE.sub(lambda m: chr(int(m[1], 16)) if m[1] else _LETTERS.get(m[2] or "", m[2] or ""), text)
+    return plain.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def _escape_key(text: str) -> str:
+    escaped = re.sub(r"([\\=: ])", r"\\\1", text)
+    return _lines(f"\\{escaped}" if escaped[:1] in ("#", "!") else escaped)
+
+
+def _escape_value(text: str) -> str:
+    """Blanks at its ends would be lost."""
+    escaped = text.replace("\\", "\\\\")
+    if escaped[:1] == " ":
+        escaped = f"\\u0020{escaped[1:]}"
+    if escaped[-1:] == " ":
+        escaped = f"{escaped[:-1]}\\u0020"
+    return _lines(escaped)
+
+
+def _lines(text: str) -> str:
+    for letter, char in _LETTERS.items():
+        text = text.replace(char, f"\\{letter}")
+    return text
