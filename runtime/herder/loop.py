@@ -6,6 +6,7 @@ The config topic says what should be; nothing else is remembered across a crash.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -155,7 +156,7 @@ class ConnectorLoop:
         if stored is None:
             await self._remove()
         elif stored.target is TargetState.STOPPED:
-            await self._stop()
+            await self._stop(stored)
         elif stored.target is TargetState.PAUSED:
             await self._pause(stored, wishes)
         else:
@@ -168,8 +169,9 @@ class ConnectorLoop:
         self._board.remove_connector(self.name)
         self._idle.set()
 
-    async def _stop(self) -> None:
+    async def _stop(self, stored: StoredConnector) -> None:
         """STOPPED shows at once; task entries go when the tasks have ended (FACTS 3)."""
+        await self._learn_version(stored)
         self._board.connector(self.name, State.STOPPED, self._version)
         await self._stop_instance()
         await self._tasks.stop_all()
@@ -177,6 +179,7 @@ class ConnectorLoop:
 
     async def _pause(self, stored: StoredConnector, wishes: Wishes) -> None:
         """The instance stops, the tasks stay where they are with the configs they have."""
+        await self._learn_version(stored)
         await self._stop_instance()
         self._board.connector(self.name, State.PAUSED, self._version)
         if stored.tasks and await self._resolve(stored):
@@ -191,6 +194,12 @@ class ConnectorLoop:
         if not self._instance.failed and (fresh or wishes.reconfigure):
             stored = await self._apply_task_configs(stored)
         await self._tasks.run(self._info, stored, paused=False, restart=wishes.restart_tasks)
+
+    async def _learn_version(self, stored: StoredConnector) -> None:
+        """A connector at rest shows its plugin's version too; whether it can be run is no question yet."""
+        if self._info is None:
+            with contextlib.suppress(UnknownPluginError, HostError):
+                self._info = await self._host.resolve(stored.config.get("connector.class", ""))
 
     async def _resolve(self, stored: StoredConnector) -> bool:
         """Find the class; a connector of a class that this worker does not have is FAILED, and says why."""

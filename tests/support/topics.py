@@ -65,3 +65,22 @@ def count(bootstrap: str, topic: str) -> int:
         return sum(consumer.get_watermark_offsets(TopicPartition(topic, p), 10, cached=False)[1] for p in partitions)
     finally:
         consumer.close()
+
+
+def placed(bootstrap: str, topic: str) -> list[tuple[int, bytes | None]]:
+    """Partition and key of all that a topic holds now."""
+    from confluent_kafka import Consumer, TopicPartition
+
+    consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": unique("reader"), "log_level": 0})
+    found = []
+    try:
+        partitions = consumer.list_topics(topic, timeout=10).topics[topic].partitions
+        starts = [TopicPartition(topic, p, 0) for p in partitions]
+        wanted = sum(consumer.get_watermark_offsets(at, 10, cached=False)[1] for at in starts)
+        consumer.assign(starts)
+        deadline = time.monotonic() + 60
+        while len(found) < wanted and time.monotonic() < deadline:
+            found += [(m.partition(), m.key()) for m in consumer.consume(10_000, 0.2) if m.error() is None]
+    finally:
+        consumer.close()
+    return found

@@ -1,0 +1,190 @@
+"""A cluster changes hands: Apache's worker, then ours with the same file, then Apache's again; nothing is lost or moved."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support import topics
+from tests.support.broker import KafkaBroker, unique
+from tests.support.connect import SINK, SOURCE, STRINGS, Connect
+from tests.support.waiting import wait_until
+from tests.support.workers import WorkerProcess, java_worker
+
+LINES = 10_000
+PARTITIONS = 5
+KEYED = {
+    "transforms": "hoist,key,inner,flat",
+    "transforms.hoist.type": "org.apache.kafka.connect.transforms.HoistField$Value",
+    "transforms.hoist.field": "line",
+    "transforms.key.type": "org.apache.kafka.connect.transforms.ValueToKey",
+    "transforms.key.fields": "line",
+    "transforms.inner.type": "org.apache.kafka.connect.transforms.ExtractField$Key",
+    "transforms.inner.field": "line",
+    "transforms.flat.type": "org.apache.kafka.connect.transforms.ExtractField$Value",
+    "transforms.flat.field": "line",
+}
+"""Each line becomes its record's key too: the same line has to meet the same partition, whoever sends it."""
+
+
+@dataclass
+class Lane:
+    """A source, its topic, and a sink behind it."""
+
+    source: str
+    sink: str
+    folder: Path
+    topic: str
+    sent: list[str] = field(default_factory=list)
+
+    def append(self, lines: list[str]) -> None:
+        with self.path("in").open("a") as file:
+            file.write("".join(f"{line}\n" for line in lines))
+        self.sent += lines
+
+    def path(self, way: str) -> Path:
+        return self.folder / f"{self.source}.{way}"
+
+    def arrived(self) -> list[str]:
+        return self.path("out").read_text().splitlines() if self.path("out").exists() else []
+
+    def has_all(self) -> bool:
+        return len(self.arrived()) >= len(self.sent)
+
+    def create(self, connect: Connect) -> None:
+        connect.source(self.source, str(self.path("in")), self.topic, **KEYED)
+        connect.sink(self.sink, str(self.path("out")), self.topic, **{"tasks.max": "2"})
+
+
+@dataclass
+class Cluster:
+    """One file of worker properties, and the two programs that are started with it."""
+
+    java: WorkerProcess
+    ours: WorkerProcess
+
+    @property
+    def topics(self) -> dict[str, str]:
+        return {k: v for k, v in self.java.properties.items() if k.endswith(".storage.topic")}
+
+
+@pytest.fixture
+def cluster(broker: KafkaBroker, tmp_path: Path) -> Iterator[Cluster]:
+    java = java_worker(tmp_path, broker.bootstrap, {"offset.storage.partitions": "5", "status.storage.partitions": "2"})
+    command = [sys.executable, "-m", "runtime", "worker", "distributed", java._command[-1]]
+    ours = WorkerProcess(command, int(java.url.rpartition(":")[2]), tmp_path / "ours.log", java.properties)
+    yield Cluster(java, ours)
+    for process in (java, ours):
+        if process.running():
+            process.stop()
+
+
+def shown(connect: Connect, name: str) -> dict[str, Any]:
+    """All that the API says of a connector, without what is allowed to differ: the order of keys and of entries."""
+    status = connect.status(name)
+    return {
+        "info": connect.ask("GET", f"/connectors/{name}"),
+        "tasks": connect.ask("GET", f"/connectors/{name}/tasks"),
+        "state": status["connector"]["state"],
+        "worker": status["connector"]["worker_id"],
+        "version": status["connector"]["version"],
+        "task states": {t["id"]: (t["state"], t["version"]) for t in status["tasks"]},
+        "topics": sorted(connect.ask("GET", f"/connectors/{name}/topics")[name]["topics"]),
+        "offsets": sorted(connect.offsets(name), key=str),
+    }
+
+
+def settled(connect: Connect, names: dict[str, str]) -> dict[str, dict[str, Any]]:
+    """Everything, once each connector has reached its state with its tasks."""
+    for name, state in names.items():
+        count = 0 if state == "STOPPED" else int(connect.ask("GET", f"/connectors/{name}/config").get("tasks.max", "1"))
+        connect.wait(name, state, [state] * count, 90)
+    return {name: shown(connect, name) for name in names}
+
+
+def committed(connect: Connect, lane: Lane) -> bool:
+    """Source and sink have committed all that was sent."""
+    source = [e["offset"]["position"] for e in connect.offsets(lane.source)]
+    sink = sum(e["offset"]["kafka_offset"] for e in connect.offsets(lane.sink))
+    return source == [lane.path("in").stat().st_size] and sink == len(lane.sent)
+
+
+def partitions_of_keys(bootstrap: str, topic: str) -> dict[bytes, set[int]]:
+    found: dict[bytes, set[int]] = defaultdict(set)
+    for partition, key in topics.placed(bootstrap, topic):
+        found[key or b""].add(partition)
+    return found
+
+
+@pytest.mark.slow
+def test_takeover_and_the_way_back(cluster: Cluster, broker: KafkaBroker, tmp_path: Path) -> None:
+    lanes = {
+        kind: Lane(
+            unique(f"{kind}-source"), unique(f"{kind}-sink"), tmp_path, broker.create_topic(partitions=PARTITIONS)
+        )
+        for kind in ("running", "paused", "stopped")
+    }
+    running, paused, stopped = lanes.values()
+    everyone = {lane.source: "RUNNING" for lane in lanes.values()} | {lane.sink: "RUNNING" for lane in lanes.values()}
+    at_rest = {**everyone, paused.source: "PAUSED", paused.sink: "PAUSED"}
+    at_rest |= {stopped.source: "STOPPED", stopped.sink: "STOPPED"}
+    batch = [f"line {n}" for n in range(LINES)]  # ASCII: in Java a position counts characters (docs/differences.md)
+    small = batch[:500]
+
+    def exact(lane: Lane) -> None:
+        """Every line arrives, exactly once each time that it was sent, and always on the partition of its key."""
+        wait_until(lane.has_all, 90, f"{len(lane.sent)} lines of {lane.source}", every=0.2)
+        assert Counter(lane.arrived()) == Counter(lane.sent)
+        assert topics.count(broker.bootstrap, lane.topic) == len(lane.sent)
+        spread = partitions_of_keys(broker.bootstrap, lane.topic)
+        assert {len(on) for on in spread.values()} == {1}, "a key moved to another partition"
+        assert len(set.union(*spread.values())) == PARTITIONS
+
+    def hand_over(before: WorkerProcess, after: WorkerProcess) -> Connect:
+        """What is sent while nobody runs is for the next one; what it shows at its start is what the last one showed."""
+        connect = Connect(before)
+        for lane in lanes.values():
+            wait_until(lambda lane=lane: committed(connect, lane), 60, f"offsets of {lane.source}", every=0.2)
+        left = settled(connect, at_rest)
+        assert before.stop() == (0 if before is cluster.ours else 143)
+        after.start(120)
+        connect = Connect(after)
+        found = settled(connect, at_rest)
+        assert {n: {k: v for k, v in d.items() if v != left[n][k]} for n, d in found.items()} == {n: {} for n in left}
+        for lane, lines in ((running, batch), (paused, small), (stopped, small)):
+            lane.append(lines)
+        exact(running)
+        assert not paused.has_all()
+        assert not stopped.has_all()
+        for name in (paused.source, paused.sink, stopped.source, stopped.sink):
+            connect.put(name, "resume")
+        settled(connect, everyone)
+        for lane in lanes.values():
+            exact(lane)
+        return connect
+
+    def rest(connect: Connect) -> None:
+        for lane in lanes.values():
+            wait_until(lambda lane=lane: committed(connect, lane), 60, f"offsets of {lane.source}", every=0.2)
+        for verb, lane in (("pause", paused), ("stop", stopped)):
+            connect.put(lane.source, verb)
+            connect.put(lane.sink, verb)
+
+    cluster.java.start()
+    connect = Connect(cluster.java)
+    for lane, lines in ((running, batch), (paused, small), (stopped, small)):
+        lane.append(lines)
+        lane.create(connect)
+        exact(lane)
+    rest(connect)
+    connect = hand_over(cluster.java, cluster.ours)
+    rest(connect)
+    connect = hand_over(cluster.ours, cluster.java)
+    for name in everyone:
+        connect.ask("DELETE", f"/connectors/{name}")
