@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 from runtime.task_spec import TaskSpec
 from runtime.vocabulary import State, TaskId
@@ -43,6 +43,9 @@ class EngineListener(Protocol):
 
     def task_topic(self, task: TaskId, epoch: int, topic: str) -> None:
         """The first record of this task for a topic (topic tracking)."""
+
+    def task_errors(self, task: TaskId, epoch: int, counts: Mapping[str, Any]) -> None:
+        """What became of failed records in this run of the task so far (Counts.snapshot())."""
 
     async def task_offsets(self, task: TaskId, records: Sequence[tuple[bytes, bytes | None]]) -> None:
         """Keep what a source task has committed (keys and values of the offsets topic); raises when that fails."""

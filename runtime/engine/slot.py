@@ -12,6 +12,7 @@ import traceback
 from collections.abc import Callable, Iterable
 
 from runtime.engine.channel import BlockingChannel, Message
+from runtime.engine.error_reports import ErrorReports
 from runtime.engine.lease import Lease, open_stack
 from runtime.engine.outbox import Outbox
 from runtime.engine.settings import SlotSettings
@@ -56,6 +57,7 @@ class Slot:
         self._lease = Lease(self._stack)
         self._outbox = Outbox(channel.send, settings.lease_ttl / 3)
         self._host = Host(self._outbox, self._lease)
+        self._errors = ErrorReports(lambda: list(self._tasks.values()), self._outbox.put)
         self._handlers: dict[str, Callable[[Message], None]] = {
             "start": self._start,
             "stop": lambda message: self._with_task(message, TaskThread.stop),
@@ -88,6 +90,7 @@ class Slot:
         self._route_logs()
         self._outbox.start()
         Watchdog(lambda: list(self._tasks.values()), self._stuck, welcome["stuck_after"]).start()
+        self._errors.start()
         while (message := self._channel.receive()) is not None:
             self._handlers[message["op"]](message)
 
@@ -104,7 +107,8 @@ class Slot:
         task.start()
 
     def _ended(self, spec: TaskSpec) -> None:
-        self._tasks.pop((spec.id, spec.epoch), None)
+        if (task := self._tasks.pop((spec.id, spec.epoch), None)) is not None:
+            self._errors.tell(task)
         if not self._lease.over:  # else it is lost with this slot, which has only an instant to live: no end of its own
             self._host.ended(spec)
 

@@ -203,6 +203,8 @@ class SparkEngine:
                 commit.add_done_callback(self._commits.discard)
             case "stuck" if current:
                 self._listener.task_stuck(task.spec.id, task.spec.epoch, message["call"], message["seconds"])
+            case "errors":  # also of one that is just stopping
+                self._listener.task_errors(task.spec.id, task.spec.epoch, message["counts"])
             case "stack":
                 self._stacks.answered(message)
             case "member":

@@ -10,6 +10,7 @@ from typing import Protocol
 
 from runtime.engine.descriptors import check_room
 from runtime.pipeline.control import Call
+from runtime.pipeline.error_counts import Counts
 from runtime.pipeline.log import task_log
 from runtime.pipeline.port import SlotHost
 from runtime.task_spec import TaskSpec
@@ -22,6 +23,10 @@ class Runner(Protocol):
     @property
     def call(self) -> Call | None:
         """The connector's method that the task is in, if any."""
+
+    @property
+    def errors(self) -> Counts | None:
+        """What became of the task's records that failed."""
 
     def run(self) -> None: ...
 
@@ -68,6 +73,12 @@ class TaskThread:
         """The connector's code that the task is in; making the runner (imports, constructors) counts as `create`."""
         runner = self._runner
         return self._making if runner is None else runner.call
+
+    @property
+    def errors(self) -> Counts | None:
+        """What became of records that failed; None as long as there are no records."""
+        runner = self._runner
+        return None if runner is None else runner.errors
 
     def stop(self) -> None:
         self._ask(lambda runner: runner.stop())

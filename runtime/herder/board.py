@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 
+from runtime.herder.error_board import ErrorBoard
 from runtime.herder.events import EventLog
 from runtime.logs import context
 from runtime.secret_values import Secrets
@@ -23,6 +24,7 @@ class Board:
     def __init__(self, statuses: StatusStore, events: EventLog, worker_id: str, secrets: Secrets) -> None:
         self._statuses, self._events, self._worker_id = statuses, events, worker_id
         self._secrets = secrets
+        self.errors = ErrorBoard(secrets.scrub)
         self.entry: Entry = lambda name: None
         self.generation = 0
 
@@ -54,6 +56,7 @@ class Board:
             self._statuses.remove_task(TaskId(name, task))
         self._statuses.reset_topics(name)
         self._statuses.remove_connector(name)
+        self.errors.forget(name)
         self._events.publish("removed", {"name": name})
 
     def topic(self, task: TaskId, topic: str) -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from runtime.engine.port import TaskStack
 from runtime.herder.board import Board
@@ -104,6 +105,10 @@ class Fleet:
 
     def task_topic(self, task: TaskId, epoch: int, topic: str) -> None:
         self._board.topic(task, topic)
+
+    def task_errors(self, task: TaskId, epoch: int, counts: Mapping[str, Any]) -> None:
+        if self._configs.connector(task.connector) is not None:
+            self._board.errors.report(task, epoch, counts)
 
     async def task_offsets(self, task: TaskId, records: Sequence[tuple[bytes, bytes | None]]) -> None:
         assert self._parts is not None

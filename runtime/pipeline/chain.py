@@ -90,7 +90,7 @@ class Chain:
     def _fixer(self, step: Step) -> Fix:
         def fix(record: Record, error: Exception) -> Record | None:
             try:
-                return self._tolerance.again(error, lambda: step.apply(record))
+                return self._tolerance.again(error, lambda: step.apply(record), Stage.TRANSFORMATION)
             except Exception as last:
                 try:
                     read, where = self._where(record)

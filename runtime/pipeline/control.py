@@ -7,8 +7,12 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from runtime.pipeline.port import RevokedError
+
+if TYPE_CHECKING:
+    from runtime.pipeline.error_counts import Counts
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -27,6 +31,7 @@ class Control:
         self.stopping = False
         self.topics: set[str] = set()  # that have been reported as used by the task
         self.call: Call | None = None  # what the watchdog looks at
+        self.errors: Counts | None = None  # of the records, once there can be some
         self._revoked = False
         self._check_lease = check_lease
         self._changed = threading.Event()

@@ -113,7 +113,7 @@ class SinkConversion:
         fails with."""
         at = [stage]
         try:
-            return self._tolerance.again(error, lambda: self._record(message, at))
+            return self._tolerance.again(error, lambda: self._record(message, at), stage)
         except Exception as last:
             plugins = {Stage.KEY_CONVERTER: self._key, Stage.VALUE_CONVERTER: self._value}
             name = plugin_name(plugins.get(at[0], self._header))

@@ -131,7 +131,7 @@ class SourceConversion:
         the task fails with."""
         at = [stage]
         try:
-            return self._tolerance.again(error, lambda: self._message(record, at))
+            return self._tolerance.again(error, lambda: self._message(record, at), stage)
         except Exception as last:
             plugins = {Stage.KEY_CONVERTER: self._key, Stage.VALUE_CONVERTER: self._value}
             name = plugin_name(plugins.get(at[0], self._header))

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from confluent_kafka import KafkaError, Producer
 
     from runtime.pipeline.control import Control
-    from runtime.pipeline.tolerance import Counts, Failure
+    from runtime.pipeline.error_counts import Counts
+    from runtime.pipeline.tolerance import Failure
     from runtime.task_spec import TaskSpec
 
 _log = logging.getLogger(__name__)
@@ -93,8 +94,6 @@ class DeadLetters:
         if (timestamp := message.timestamp())[0]:
             fields["timestamp"] = timestamp[1]
         letter = Letter(self)
-        if self.counts is not None:
-            self.counts.dead_letters += 1
         self._send(letter, fields)
         self._letters.append(letter)
         self._producer.poll(0)
@@ -141,7 +140,7 @@ class DeadLetters:
 
     def _refused(self, error: KafkaError) -> None:
         if self.counts is not None:
-            self.counts.dead_letter_failures += 1
+            self.counts.not_put_aside()
         _log.error("Could not produce message to dead letter queue. topic=%s: %s", self._topic, error.str())
 
     def _context_headers(self, failure: Failure) -> list[tuple[str, bytes | None]]:

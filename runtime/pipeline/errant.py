@@ -36,9 +36,10 @@ class ErrantRecords:
         message = record.source
         if message is None:
             raise ConnectError("The record was not made by the runtime: it cannot be reported")
-        self._tolerance.counts.failures += 1
+        self._tolerance.counts.failed_try()
         failure = Failure(Stage.TASK_PUT, _SINK_TASK, error, message, message_place(message))
         letter = self._tolerance.report(failure)
         if not self._tolerance.policy.tolerate_all:
             raise ConnectError("Tolerance exceeded in error handler") from error
+        self._tolerance.counts.was_skipped(Stage.TASK_PUT)
         return letter or _Done()  # type: ignore[return-value]

@@ -14,6 +14,7 @@ from runtime.pipeline.trace import trace_of
 from runtime.vocabulary import ConnectorType, State
 
 if TYPE_CHECKING:
+    from runtime.pipeline.error_counts import Counts
     from runtime.pipeline.port import SlotHost
     from runtime.task_spec import TaskSpec
 
@@ -45,6 +46,11 @@ class TaskRunner:
     def call(self) -> Call | None:
         """The connector's method that the task is in, if any."""
         return self._control.call
+
+    @property
+    def errors(self) -> Counts | None:
+        """What became of records that failed; None before the first record."""
+        return self._control.errors
 
     def stop(self) -> None:
         """Finish gracefully: flush, commit, close. run() returns when that is done."""

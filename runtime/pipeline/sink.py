@@ -19,7 +19,7 @@ from runtime.pipeline.errant import ErrantRecords
 from runtime.pipeline.load import load_converters, load_steps
 from runtime.pipeline.sink_context import SinkContext
 from runtime.pipeline.subscription import Subscription
-from runtime.pipeline.tolerance import Policy, Tolerance
+from runtime.pipeline.tolerance import Policy, Stage, Tolerance
 from runtime.vocabulary import State
 
 if TYPE_CHECKING:
@@ -135,6 +135,7 @@ class SinkWorker:
                 positions = self._context.positions
                 records = [r for r in records if (r.original_topic, r.original_kafka_partition) in positions]
                 self._control.check()
+                self._tolerance.counts.retried(Stage.TASK_PUT)
                 try:
                     with self._control.calling("put"):
                         self._task.put(records)

@@ -11,6 +11,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from runtime.api.errors import ConnectError, RetriableError
+from runtime.pipeline.error_counts import Counts
 
 if TYPE_CHECKING:
     from runtime.pipeline.control import Control
@@ -57,19 +58,6 @@ def _flag(config: Mapping[str, str], name: str) -> bool:
     return config.get(name, "false").strip().lower() == "true"
 
 
-@dataclass(slots=True)
-class Counts:
-    """What a task's errors came to (Connect: task-error-metrics)."""
-
-    failures: int = 0  # failed operations, tries again included
-    errors: int = 0  # records that failed for good
-    skipped: int = 0
-    retries: int = 0
-    logged: int = 0
-    dead_letters: int = 0
-    dead_letter_failures: int = 0
-
-
 @dataclass(frozen=True, slots=True)
 class Failure:
     """One record that failed: where, in which plugin, why. `record` is the client's message (sinks) or the source
@@ -93,22 +81,23 @@ class Tolerance:
 
     def __init__(self, policy: Policy, task: str, control: Control, reporter: Reporter | None = None) -> None:
         self.policy, self.counts = policy, Counts()
+        control.errors = self.counts
         self._task, self._control, self._reporter = task, control, reporter
         self._held: list[Failure] = []
 
-    def again(self, error: Exception, operation: Callable[[], T]) -> T:
+    def again(self, error: Exception, operation: Callable[[], T], stage: Stage) -> T:
         """The operation that failed with `error`, tried again as long as it may succeed later and time allows. Raises
         the last error."""
-        self.counts.failures += 1
+        self.counts.failed_try()
         started, delay = time.monotonic(), _FIRST_DELAY
         while isinstance(error, RetriableError) and self._may_wait(started):
             self._control.wait(self._pause(started, delay))
             delay *= 2
-            self.counts.retries += 1
+            self.counts.retried(stage)
             try:
                 return operation()
             except Exception as next_error:
-                self.counts.failures += 1
+                self.counts.failed_try()
                 error = next_error
         raise error
 
@@ -118,7 +107,7 @@ class Tolerance:
         self._held.append(failure)
         if not self.policy.tolerate_all:
             raise ConnectError("Tolerance exceeded in error handler") from failure.error
-        self.counts.skipped += 1
+        self.counts.was_skipped(failure.stage)
 
     def release(self, records: Sequence[Any]) -> None:
         """Report what has failed of this batch in the order of its records, whichever stage came first. Without
@@ -132,7 +121,7 @@ class Tolerance:
 
     def report(self, failure: Failure) -> object:
         """Log the failure and put the record aside, where that is configured; what the reporter gives."""
-        self.counts.errors += 1
+        self.counts.failed(failure)
         if self.policy.log:
             self.counts.logged += 1
             where = f", {failure.where}" if self.policy.log_messages and failure.where else ""
@@ -140,7 +129,10 @@ class Tolerance:
                 "Error encountered in task %s. Executing stage '%s' with class '%s'%s: %s",
                 self._task, failure.stage, failure.plugin, where, failure.error,
             )  # fmt: skip
-        return self._reporter.report(failure) if self._reporter is not None else None
+        if self._reporter is None:
+            return None
+        self.counts.put_aside(failure)
+        return self._reporter.report(failure)
 
     def _may_wait(self, started: float) -> bool:
         if self._control.stopping:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from runtime.task_spec import ConverterSpec, TaskSpec
 from runtime.vocabulary import State, TaskId
@@ -28,6 +29,9 @@ class Recorder:
 
     def task_topic(self, task: TaskId, epoch: int, topic: str) -> None:
         self.topics.append((task, epoch, topic))
+
+    def task_errors(self, task: TaskId, epoch: int, counts: Mapping[str, Any]) -> None:
+        pass
 
     def task_lost(self, task: TaskId, epoch: int, member_id: str | None, reason: str) -> None:
         self.lost.append((task, epoch, member_id, reason))

@@ -29,6 +29,10 @@ class ScriptedRunner:
     def call(self) -> Call | None:
         return self._call
 
+    @property
+    def errors(self) -> None:
+        return None
+
     def run(self) -> None:
         if member := self._spec.config.get("member"):
             self._host.member(self._spec, member)
