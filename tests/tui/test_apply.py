@@ -11,9 +11,9 @@ from tests.tui.conftest import Cluster
 from tui import model, session
 from tui.client import Call, Connect
 from tui.editor.apply import Applied, NotApplied, Plan, apply
-from tui.editor.changes import changes
 from tui.errors import HeadraceError, TimedOut, Unreachable
 from tui.model import Offset
+from tui.offsets.changes import changes
 from tui.profiles import Profile
 from tui.wire.evented import Evented
 

@@ -9,10 +9,10 @@ from typing import Any
 
 from tui import model
 from tui.client import Connect
-from tui.editor import partitions
-from tui.editor.changes import Change, Conflict, conflicts, same
 from tui.errors import HeadraceError, TimedOut
 from tui.model import Certainty, Offset, Verdict
+from tui.offsets import partitions
+from tui.offsets.changes import Change, Conflict, conflicts, same
 
 Json = Any
 STOPS_WITHIN = 90.0  # seconds

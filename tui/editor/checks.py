@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
-from tui.editor import partitions
 from tui.editor.places import BadJson, Parsed, Path, Place, parse
 from tui.model import Connector, Offset
+from tui.offsets import partitions
 
 Json = Any
 

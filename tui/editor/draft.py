@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from tui.editor import partitions
 from tui.editor.apply import Plan
-from tui.editor.changes import Change, changes, left_out
 from tui.editor.checks import Checked, check
 from tui.model import Connector, Offset
+from tui.offsets import partitions
+from tui.offsets.changes import Change, changes, left_out
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,9 +10,9 @@ from textual.content import Content
 from tui.commands.base import Command, Danger
 from tui.commands.result import Result
 from tui.editor.apply import Applied, Plan
-from tui.editor.changes import Kind
 from tui.errors import HeadraceError
 from tui.model import Connector
+from tui.offsets.changes import Kind
 from tui.screens import reading, wording
 from tui.screens.actions import ACTIONS, Action
 from tui.screens.cluster import Cluster

@@ -13,11 +13,12 @@ from textual.message import Message
 from textual.timer import Timer
 from textual.widgets import Static, TextArea
 
-from tui.editor import draft, partitions
+from tui.editor import draft
 from tui.editor.apply import Applied, NotApplied, Plan
-from tui.editor.changes import Change, changes, inverse
 from tui.editor.draft import Draft
 from tui.model import Connector, Offset
+from tui.offsets import partitions
+from tui.offsets.changes import Change, changes, inverse
 from tui.screens import wording
 from tui.widgets.columns import Column
 from tui.widgets.grid import Cell, Grid

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from textual.content import Content
 
 from tui.editor.apply import Applied, NotApplied, Plan
-from tui.editor.changes import Change, Kind
 from tui.editor.draft import Review
-from tui.editor.partitions import shown, shown_offset
 from tui.model import Certainty
+from tui.offsets.changes import Change, Kind
+from tui.offsets.partitions import shown, shown_offset
 from tui.widgets.text import counted, visible
 
 Part = str | Content | tuple[str, str]

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tui.editor.changes import Kind, changes, conflicts, inverse, left_out
 from tui.model import Offset
+from tui.offsets.changes import Kind, changes, conflicts, inverse, left_out
 
 
 def sink(partition: int | str, offset: Any) -> Offset:

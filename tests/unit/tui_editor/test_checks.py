@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tui.editor import partitions
 from tui.editor.checks import check
 from tui.model import Connector, Offset
+from tui.offsets import partitions
 
 SINK = Connector("s", "sink", "STOPPED", config={"connector.class": "FileStreamSink", "topics": "a, b"})
 FILE = Connector("f", "source", "STOPPED", config={"connector.class": "x.FileStreamSource", "file": "/in"})

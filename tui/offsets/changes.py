@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
-from tui.editor import partitions
 from tui.model import Offset
+from tui.offsets import partitions
 
 Json = Any
 
