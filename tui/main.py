@@ -94,6 +94,8 @@ def _screen(options: dict[str, Any]) -> int:
     _check_terminal()
     from tui import session
 
+    if "replay" in options:
+        return _app(session.replayed(options["replay"]), options)
     known = session.profiles()
     profile = session.choose(options.get("url", ""), options.get("context", ""), known)
     if profile is not None:
@@ -121,7 +123,8 @@ def _app(profile: Any, options: dict[str, Any]) -> int:
 
     from tui.app import run as run_app
 
-    return int(run_app(replace(profile, read_only=profile.read_only or options.get("read_only", False))))
+    read_only = profile.read_only or options.get("read_only", False)
+    return int(run_app(replace(profile, read_only=read_only, record=options.get("record", ""))))
 
 
 if __name__ == "__main__":

@@ -17,6 +17,7 @@ headrace worker standalone FILE.properties CONNECTOR.{properties,json}…
 headrace offsets --config FILE.properties --export|--import …
 headrace embedded up|down|status|run
 headrace doctor                  what this machine has, and what it lacks
+headrace --record FILE           the screen, and all answers written to FILE without secrets; --replay FILE shows them
 headrace config                  every setting with its value and where it came from
 
   --read-only      refuse every change        --version, --help
@@ -35,7 +36,7 @@ def read_options(words: Sequence[str]) -> dict[str, Any]:
         name, equals, value = word.partition("=")
         if word in _FLAGS:
             options[_FLAGS[word]] = True
-        elif name in ("--script", "--context"):
+        elif name in ("--script", "--context", "--record", "--replay"):
             if not equals and not rest:
                 raise UsageError(f"{name} needs a value")
             options[name[2:]] = value if equals else rest.pop(0)

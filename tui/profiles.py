@@ -23,6 +23,8 @@ class Profile:
     read_only: bool = False
     production: bool = False
     bootstrap: str = ""  # Kafka's own address, for what REST cannot say
+    record: str = ""  # a file to record this session to; never stored
+    replay: str = ""  # a recording to show instead of a cluster; never stored
 
     @property
     def label(self) -> str:
@@ -112,7 +114,7 @@ class Profiles:
 _KEYS: dict[str, type] = {
     entry.name: (bool if entry.name in ("read_only", "production") else str)
     for entry in fields(Profile)
-    if entry.name != "name"
+    if entry.name not in ("name", "record", "replay")
 }
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tui import policy
 from tui.client import Connect, Transport
@@ -12,6 +13,9 @@ from tui.commands.base import Context
 from tui.errors import UsageError
 from tui.profiles import Profile, Profiles, config_folder
 from tui.wire.endpoint import Endpoint
+
+if TYPE_CHECKING:
+    from tui.wire.recording import Streaming
 
 
 def profiles(environ: Mapping[str, str] = os.environ) -> Profiles:
@@ -32,9 +36,28 @@ def choose(url: str, name: str, known: Profiles, environ: Mapping[str, str] = os
     return known.get(name) if name else None
 
 
+def replayed(path: str) -> Profile:
+    """A recording as a cluster that only shows; raises UsageError when the file is none."""
+    from tui.wire.recording import recorded_url
+
+    return Profile(recorded_url(path), f"replay of {Path(path).name}", read_only=True, replay=path)
+
+
 def endpoint(profile: Profile) -> Endpoint:
     ca = str(Path(profile.ca).expanduser()) if profile.ca else ""
     return Endpoint(profile.url, profile.username, profile.password, ca)
+
+
+def evented(profile: Profile) -> Streaming:
+    """The screen's transport: to the cluster, to a recording, or to the cluster with a recorder between."""
+    from tui.wire.recording import Recorder, Replay
+
+    if profile.replay:
+        return Replay(profile.replay)
+    from tui.wire.evented import Evented
+
+    transport = Evented(endpoint(profile))
+    return Recorder(transport, profile.record) if profile.record else transport
 
 
 def connect(profile: Profile, transport: Transport) -> Connect:

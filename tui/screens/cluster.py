@@ -9,7 +9,6 @@ from tui.client import Call, Connect
 from tui.commands.base import Context
 from tui.profiles import Profile
 from tui.store import Store
-from tui.wire.evented import Evented
 
 
 class Cluster:
@@ -17,7 +16,7 @@ class Cluster:
 
     def __init__(self, profile: Profile) -> None:
         self.profile = profile
-        self.transport = Evented(session.endpoint(profile))
+        self.transport = session.evented(profile)
         self.connect = session.connect(profile, self.transport)
         self.store = Store(self.connect, self.transport.lines)
 

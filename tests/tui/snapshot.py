@@ -1,0 +1,74 @@
+"""What a screen looks like, as text kept beside the tests: a change of a screen is a change of a file.
+
+HEADRACE_SNAPSHOTS=update pytest tests/tui/test_snapshots.py        writes them anew; look at `git diff`
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from difflib import unified_diff
+from pathlib import Path
+
+import pytest
+
+from tests.tui.console import Console
+from tui import session
+from tui.app import HeadraceApp
+from tui.store import Store
+
+FOLDER = Path(__file__).parent / "snapshots"
+RECORDING = Path(__file__).parent / "recordings" / "connect.jsonl"
+SIZES = [(80, 24), (120, 40), (200, 50)]
+NOON = 1_790_000_000.0  # what every clock shows
+
+
+@pytest.fixture
+def still(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Time stands still, in UTC, for all that is shown."""
+    monkeypatch.setenv("TZ", "UTC")
+    time.tzset()
+    monkeypatch.setattr(time, "time", lambda: NOON)
+    monkeypatch.setitem(Store.__init__.__kwdefaults__ or {}, "clock", lambda: NOON)
+    yield
+    monkeypatch.undo()
+    time.tzset()
+
+
+@asynccontextmanager
+async def recorded(width: int, height: int, recording: Path = RECORDING) -> AsyncIterator[Console]:
+    """The console over what a real worker answered once."""
+    app = HeadraceApp(session.replayed(str(recording)))
+    async with app.run_test(size=(width, height)) as pilot:
+        yield Console(app, pilot)
+
+
+async def same(seen: Console, name: str) -> None:
+    """Compares the screen, once it has come to rest, with snapshots/NAME-WIDTHxHEIGHT.txt."""
+    size = seen.app.size
+    file = FOLDER / f"{name}-{size.width}x{size.height}.txt"
+    if os.environ.get("HEADRACE_SNAPSHOTS") == "update":
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(await rest(seen), "utf-8")
+        return
+    assert file.exists(), f"no snapshot {file.name}: make it with HEADRACE_SNAPSHOTS=update, and look at it"
+    expected = file.read_text("utf-8")
+    if (shown := await rest(seen)) != expected:
+        changes = unified_diff(expected.splitlines(), shown.splitlines(), file.name, "the screen", lineterm="", n=1)
+        pytest.fail("\n".join(changes), pytrace=False)
+
+
+async def rest(seen: Console) -> str:
+    """The screen after six looks at which nothing changed."""
+    text, quiet = _text(seen), 0
+    while quiet < 6:
+        await seen.pilot.pause(0.03)
+        now = _text(seen)
+        text, quiet = now, quiet + 1 if now == text else 0
+    return text
+
+
+def _text(seen: Console) -> str:
+    return "\n".join(seen.lines).rstrip() + "\n"

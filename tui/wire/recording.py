@@ -1,0 +1,188 @@
+"""A session on tape: what was asked and answered, as JSONL that `--record` writes and `--replay` shows again.
+
+    {"headrace": 1, "url": "http://…", "time": "2026-…"}                       the first line
+    {"at": 0.2, "method": "GET", "path": "/…", "answer": …}                     seconds since the start
+    {"at": 4.1, "method": "PUT", "path": "/…", "error": "Conflict", "status": 409, "message": "…"}
+    {"at": 0.3, "stream": "/events", "line": "data: …"}
+
+Secrets are hidden before a line is written, and headers are never in it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import AsyncGenerator, Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Protocol
+
+from tui import errors
+from tui.client import Call
+from tui.errors import HeadraceError, NotFound, Refused, UsageError
+from tui.scrubbing import scrubbed, without_user
+
+Clock = Callable[[], float]
+
+
+class Streaming(Protocol):
+    """A transport that also knows event streams."""
+
+    url: str
+
+    async def send(self, call: Call) -> Any: ...
+
+    def lines(self, path: str, last_id: str) -> AsyncGenerator[str, None]: ...
+
+    async def sleep(self, seconds: float) -> None: ...
+
+    async def close(self) -> None: ...
+
+
+class Recorder:
+    """A transport that writes down what another one hears. Raises HeadraceError when the file cannot be written."""
+
+    def __init__(self, inner: Streaming, path: str, clock: Clock = time.monotonic) -> None:
+        self.inner, self.url, self._clock, self._began = inner, inner.url, clock, clock()
+        try:
+            number = os.open(Path(path).expanduser(), os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        except OSError as error:
+            raise HeadraceError(f"cannot record to {path}: {error.strerror}") from error
+        self._file = os.fdopen(number, "w", encoding="utf-8", errors="surrogateescape", buffering=1)
+        now = datetime.now(UTC).isoformat(timespec="seconds")
+        self._write({"headrace": 1, "url": without_user(self.url), "time": now})
+
+    async def send(self, call: Call) -> Any:
+        asked: dict[str, Any] = {"method": call.method, "path": call.path}
+        if call.body is not None:
+            asked["body"] = scrubbed(call.body)
+        try:
+            answer = await self.inner.send(call)
+        except HeadraceError as error:
+            said = {"error": type(error).__name__, "message": error.message, "advice": error.advice}
+            status = {"status": error.status} if isinstance(error, Refused) else {}
+            self._note({**asked, **said, **status})
+            raise
+        self._note({**asked, "answer": scrubbed(answer)})
+        return answer
+
+    async def lines(self, path: str, last_id: str) -> AsyncGenerator[str, None]:
+        async for line in self.inner.lines(path, last_id):
+            self._note({"stream": path, "line": _scrubbed_line(line)})
+            yield line
+
+    def _note(self, entry: dict[str, Any]) -> None:
+        self._write({"at": round(self._clock() - self._began, 3), **entry})
+
+    def _write(self, entry: dict[str, Any]) -> None:
+        """A full disk must not take the screen away: the recording ends there."""
+        try:
+            self._file.write(json.dumps(entry, ensure_ascii=True, separators=(",", ":")) + "\n")
+        except (OSError, ValueError):
+            return
+
+    async def sleep(self, seconds: float) -> None:
+        await self.inner.sleep(seconds)
+
+    async def close(self) -> None:
+        self._file.close()
+        await self.inner.close()
+
+
+def _scrubbed_line(line: str) -> str:
+    field, colon, data = line.partition(":")
+    if field != "data" or not colon:
+        return line
+    try:
+        return "data: " + json.dumps(scrubbed(json.loads(data)))
+    except ValueError:
+        return line
+
+
+class Replay:
+    """A transport that answers as a recording says, at the recorded pace. After its end the last answers stay."""
+
+    def __init__(self, path: str, clock: Clock = time.monotonic) -> None:
+        self.url, entries = _read(path)
+        self._clock, self._began = clock, clock()
+        self._answers: dict[tuple[str, str], list[dict[str, Any]]] = defaultdict(list)
+        self._lines: dict[str, list[tuple[float, str]]] = defaultdict(list)
+        for entry in entries:
+            if "stream" in entry:
+                self._lines[entry["stream"]].append((entry["at"], entry["line"]))
+            else:
+                self._answers[entry["method"], entry["path"]].append(entry)
+
+    @property
+    def _elapsed(self) -> float:
+        return self._clock() - self._began
+
+    async def send(self, call: Call) -> Any:
+        answers = self._answers.get((call.method, call.path))
+        if not answers:
+            raise NotFound(f"{call.method} {call.path} is not in the recording", 404)
+        heard = bisect_right(answers, self._elapsed, key=lambda entry: entry["at"])
+        entry = answers[max(heard - 1, 0)]
+        if "error" in entry:
+            raise _error(entry)
+        return entry["answer"]
+
+    async def lines(self, path: str, last_id: str) -> AsyncGenerator[str, None]:
+        import asyncio
+
+        if path not in self._lines:
+            raise NotFound("no event stream", 404)
+        for at, line in self._lines[path]:
+            if at > self._elapsed:
+                await asyncio.sleep(at - self._elapsed)
+            yield line
+        while True:  # what ended with the recording is not lost, and says so by staying open
+            await asyncio.sleep(10.0)
+            yield ":"
+
+    async def sleep(self, seconds: float) -> None:
+        import asyncio
+
+        await asyncio.sleep(seconds)
+
+    async def close(self) -> None:
+        self._answers.clear()
+
+
+def _error(entry: dict[str, Any]) -> HeadraceError:
+    kind = getattr(errors, entry["error"], None)
+    if not (isinstance(kind, type) and issubclass(kind, HeadraceError)):
+        kind = HeadraceError
+    if issubclass(kind, Refused):
+        return kind(entry["message"], int(entry.get("status", 500)), entry.get("advice", ""))
+    return kind(entry["message"], entry.get("advice", ""))
+
+
+def recorded_url(path: str) -> str:
+    """Where a recording was made; raises UsageError when the file is none."""
+    return _read(path)[0]
+
+
+def _read(path: str) -> tuple[str, list[dict[str, Any]]]:
+    try:
+        lines = Path(path).expanduser().read_text("utf-8", "surrogateescape").rstrip("\n").split("\n")
+    except OSError as error:
+        raise UsageError(f"cannot read {path}: {error.strerror}") from None
+    head, *entries = _decoded(lines)
+    if not isinstance(head, dict) or head.get("headrace") != 1:
+        raise UsageError(f"{path} is no recording", "they are made with: headrace --record FILE")
+    return str(head["url"]), entries
+
+
+def _decoded(lines: list[str]) -> list[Any]:
+    """Up to the first line that is broken: the last one is, when the console was killed while it wrote."""
+    found: list[Any] = []
+    for line in lines:
+        try:
+            found.append(json.loads(line))
+        except ValueError:
+            break
+    return found or [None]
