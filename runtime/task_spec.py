@@ -69,6 +69,7 @@ class TaskSpec:
     track_topics: bool = True
     plugin_path: list[str] = field(default_factory=list)  # folders of Python plugins, for sys.path
     connector_config: dict[str, str] = field(default_factory=dict)  # empty: the same as `config`
+    dedicated: bool = False  # it wants a slot of its own
 
     @property
     def settings(self) -> dict[str, str]:

@@ -1,4 +1,8 @@
-"""File descriptors of a slot: as many as the system lets it have, and none taken from tasks that run already."""
+"""File descriptors of a slot: as many as the system lets it have, and none taken from tasks that run already.
+
+The worker reckons with what tasks usually take, so that a slot is not given more than it can hold; the slot itself
+counts before each task, since nobody knows what a plugin opens.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +10,11 @@ import contextlib
 import resource
 from pathlib import Path
 
+from runtime.task_spec import TaskSpec
+from runtime.vocabulary import ConnectorType
+
+_OF_CONSUMER = 10  # a consumer, or a producer of the task's own: sockets, pipes, files
+_OF_SOURCE = 2
 _ROOM = 32  # what a task with a consumer of its own takes, and its plugin's files and sockets
 
 
@@ -19,6 +28,17 @@ def raise_limit() -> None:
     if soft != hard:
         with contextlib.suppress(ValueError, OSError):  # some systems have a hard limit that cannot be reached
             resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+
+
+def needed(spec: TaskSpec) -> int:
+    """How many a task is likely to take."""
+    return _OF_CONSUMER if spec.type == ConnectorType.SINK or not spec.producer_shared else _OF_SOURCE
+
+
+def room() -> int | None:
+    """How many the tasks of this slot may take together; None: as many as they like."""
+    limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    return None if limit == resource.RLIM_INFINITY else max(limit - 2 * _ROOM, 0)
 
 
 def check_room() -> None:

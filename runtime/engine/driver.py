@@ -45,6 +45,10 @@ class Driver:
         os.dup2(2, 1)  # what anybody else prints is a log line
         self._lock = threading.Lock()
         self._gateway: Any = None
+        self._context: Any = None
+        self._slots = threading.Lock()  # guards the two below
+        self._wanted = set(settings.slots)
+        self._kept: set[int] = set()  # those with a thread
 
     def run(self) -> None:
         threading.Thread(target=self._watch_worker, daemon=True).start()
@@ -52,12 +56,8 @@ class Driver:
         self._report_ready(context.version)
         if self._settings.record:
             self._record(context)
-        keepers = [
-            threading.Thread(target=self._keep_slot, args=(context, slot), name=f"slot-{slot}", daemon=True)
-            for slot in range(self._settings.slots)
-        ]
-        for keeper in keepers:
-            keeper.start()
+        self._context = context
+        self._start_keepers()
         self._gateway.proc.wait()
         self._log("ERROR", f"Spark's JVM has ended with code {self._gateway.proc.returncode}")
         self.leave()
@@ -98,10 +98,25 @@ class Driver:
             options = use_options(archive_path())
         return write_files(folder, spark_properties(settings.conf, settings.master, folder, options))
 
+    def _start_keepers(self) -> None:
+        with self._slots:
+            new = sorted(self._wanted - self._kept)
+            self._kept.update(new)
+        for slot in new:
+            name = f"slot-{slot}"
+            threading.Thread(target=self._keep_slot, args=(self._context, slot), name=name, daemon=True).start()
+
+    def _is_wanted(self, slot: int) -> bool:
+        """Whether the slot is started again; if not, its thread ends."""
+        with self._slots:
+            if slot not in self._wanted:
+                self._kept.discard(slot)
+            return slot in self._wanted
+
     def _keep_slot(self, context: Any, slot: int) -> None:
         """Run the slot's Spark job; again when it ends, at once unless it keeps ending."""
         attempt = quick_ends = 0
-        while True:
+        while self._is_wanted(slot):
             attempt += 1
             started = time.monotonic()
             context.setJobDescription(f"slot {slot}, attempt {attempt}")
@@ -137,8 +152,11 @@ class Driver:
         self.leave()
 
     def _watch_worker(self) -> None:
-        while sys.stdin.buffer.read(1024):
-            pass
+        for line in sys.stdin.buffer:
+            with self._slots:
+                self._wanted = set(json.loads(line)["slots"])
+            if self._context is not None:
+                self._start_keepers()
         self.leave()
 
     def leave(self) -> None:

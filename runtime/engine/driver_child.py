@@ -9,7 +9,7 @@ import os
 import shutil
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -62,6 +62,11 @@ class DriverChild:
         for pump in late:
             pump.cancel()
         shutil.rmtree(Path(self._settings.folder), ignore_errors=True)
+
+    def want(self, slots: Sequence[int]) -> None:
+        """Tell it which slots to keep from now on."""
+        if self._process is not None and self._process.stdin is not None and not self._leaving:
+            self._process.stdin.write(json.dumps({"slots": list(slots)}).encode() + b"\n")
 
     def leave(self) -> None:
         """Tell it to end, by the end of its standard input; run() returns soon after."""

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import logging
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from runtime.engine.driver_child import DriverChild
@@ -40,6 +40,7 @@ class DriverKeeper:
         self._closing = asyncio.Event()
         self._stale_archive = False  # a start from it failed
         self._archive_missing = False
+        self._slots: Sequence[int] = range(settings.slots)
         self.generation = 0
         self.folder = ""  # of the present driver
 
@@ -62,6 +63,13 @@ class DriverKeeper:
                 await _first_of(self._closing, pause)
         if self._recorder is not None:
             await self._recorder
+
+    def want(self, slots: Sequence[int]) -> None:
+        """Which slots this driver and those after it keep."""
+        if list(slots) != list(self._slots):
+            self._slots = slots
+            if self._child is not None:
+                self._child.want(slots)
 
     def close(self) -> None:
         """Have the driver leave; run() returns when it has."""
@@ -95,7 +103,7 @@ class DriverKeeper:
         settings = self._settings
         return DriverSettings(
             generation=self.generation,
-            slots=settings.slots,
+            slots=list(self._slots),
             master="local[2]" if record else settings.master,
             conf={} if record else dict(settings.spark_conf),
             folder=tempfile.mkdtemp(prefix="headrace-engine-"),

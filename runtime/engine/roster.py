@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator
+import math
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from runtime.engine.channel import Message, encode
+from runtime.engine.descriptors import needed
+from runtime.engine.extras import Extras
 from runtime.engine.port import SlotInfo
+from runtime.engine.suspects import Suspects
 from runtime.engine.wire import Key
 from runtime.task_spec import TaskSpec
 from runtime.vocabulary import TaskId
@@ -45,12 +49,18 @@ class Link:
     host: str
     writer: asyncio.StreamWriter
     heard: float  # when it last asked for its lease
+    room: float = math.inf  # descriptors that its tasks may take together
     leased: bool = False
     tasks: dict[Key, Task] = field(default_factory=dict)
 
     def send(self, message: Message) -> None:
         if not self.writer.is_closing():
             self.writer.write(encode(message))
+
+    @property
+    def taken(self) -> int:
+        """Descriptors that its tasks are likely to take."""
+        return sum(needed(task.spec) for task in self.tasks.values())
 
     @property
     def leaks(self) -> int:
@@ -69,10 +79,12 @@ class Link:
 class Roster:
     """Slots and tasks. Tasks wait for a slot that is just coming (up to a deadline), so that they spread evenly."""
 
-    def __init__(self, slots: int, wait: float, clock: Callable[[], float]) -> None:
+    def __init__(self, slots: int, wait: float, clock: Callable[[], float], most_extras: int = 0) -> None:
         self.links: dict[int, Link] = {}
         self.tasks: dict[TaskId, Task] = {}  # as the herder knows them
-        self._expected = slots
+        self.extras = Extras(slots, most_extras)
+        self.suspects = Suspects()
+        self._settled = slots
         self._wait = wait
         self._clock = clock
         self._wait_until = 0.0
@@ -82,26 +94,88 @@ class Roster:
         self._wait_until = self._clock() + self._wait
 
     def placements(self) -> Iterator[tuple[Task, Link]]:
-        """Tasks that wait, oldest first, each with the slot to give it to now. The caller must do so."""
-        for task in [task for task in self.tasks.values() if task.waiting]:
-            link = self._least_loaded()
-            if link is None:
-                return
-            task.link = link
-            link.tasks[task.key] = task
-            yield task, link
+        """Tasks that wait, oldest first, each with the slot to give it to now. The caller must do so.
 
-    def _least_loaded(self) -> Link | None:
-        usable = [link for link in self.links.values() if link.leased]
-        if not usable:
+        What finds no room makes extra slots wanted (`extras.numbers`)."""
+        leased = [link for link in self.links.values() if link.leased]
+        if not leased:
+            return
+        room = _Room([link for link in leased if not self.extras.private(link.slot)], self._more_to_come())
+        share, crowded_out = self._fair_share(len(room.links)), 0
+        for task in [task for task in self.tasks.values() if task.waiting]:
+            cell = self._cell(task)
+            link = room.least_loaded(needed(task.spec), share) if cell is None else self.links.get(cell)
+            if link is not None and link.leased:
+                task.link = link
+                link.tasks[task.key] = task
+                yield task, link
+            elif cell is None and share == math.inf:
+                crowded_out += needed(task.spec)
+        if crowded_out and room.links:
+            self._make_room(crowded_out, min(link.room for link in room.links))
+
+    def slot_died(self, link: Link) -> Sequence[TaskId]:
+        """By itself, with its tasks: those that have to live apart from now on, each in another cell than before."""
+        suspects = self.suspects.slot_died([task.spec.id for task in link.tasks.values()], self._clock())
+        if self.extras.private(link.slot) and not any(task.spec.dedicated for task in link.tasks.values()):
+            self.extras.remove(link.slot)
+        return suspects
+
+    def crowded(self, link: Link) -> bool:
+        """The slot says that it is full: what it has now is what it can hold. False when no other can take more."""
+        link.room = link.taken
+        return self._more_to_come() or any(
+            other.room > other.taken for other in self.links.values() if not self.extras.private(other.slot)
+        )
+
+    def _cell(self, task: Task) -> int | None:
+        """The slot that the task has to live in; None when it may live with the others, or has to."""
+        now = self._clock()
+        cell: Hashable | None = task.spec.id if task.spec.dedicated else self.suspects.cell(task.spec.id, now)
+        if cell is None:
             return None
-        best = min(usable, key=lambda link: (link.leaks, len(link.tasks), link.slot))
-        return best if len(best.tasks) < self._fair_share(len(usable)) else None
+        number = self.extras.of(cell)
+        return self.extras.add(cell, now) if number is None else number
+
+    def _more_to_come(self) -> bool:
+        """Whether there is, or could be, another slot for tasks that find no room."""
+        return self.extras.may_grow or len(self.links) < len(self.extras.numbers)
+
+    def _make_room(self, descriptors: int, room: float) -> None:
+        """Have enough slots coming for tasks that take so many descriptors."""
+        up = sum(1 for slot in self.links if not self.extras.private(slot))
+        coming = self._settled + self.extras.shared - up
+        for _ in range(math.ceil(descriptors / max(room, 1)) - coming):
+            if self.extras.add(None, self._clock()) is None:
+                return
 
     def _fair_share(self, usable: int) -> float:
         """How many tasks a slot takes at most while others are awaited."""
-        if usable >= self._expected or self._clock() >= self._wait_until:
-            return float("inf")
+        expected = self._settled + self.extras.shared
+        if usable >= expected or self._clock() >= self._wait_until:
+            return math.inf
         live = sum(len(link.tasks) for link in self.links.values())
         waiting = sum(1 for task in self.tasks.values() if task.waiting)
-        return -(-(live + waiting) // self._expected)
+        return -(-(live + waiting) // expected)
+
+
+class _Room:
+    """What slots that take any task have left, while tasks are being placed."""
+
+    def __init__(self, links: list[Link], more_to_come: bool) -> None:
+        self.links = links
+        self._taken = {link.slot: link.taken for link in links}
+        self._more_to_come = more_to_come
+
+    def least_loaded(self, needs: int, share: float) -> Link | None:
+        """The slot for a task that takes so many descriptors; None when it had better wait for another one."""
+        if not self.links:
+            return None
+        best = min(self.links, key=lambda link: (link.leaks, self._full(link, needs), len(link.tasks), link.slot))
+        if len(best.tasks) >= share or (self._more_to_come and self._full(best, needs)):
+            return None
+        self._taken[best.slot] += needs
+        return best
+
+    def _full(self, link: Link, needs: int) -> bool:
+        return self._taken[link.slot] + needs > link.room

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import hmac
 import logging
+import math
 import secrets
 from collections.abc import Callable
 from typing import Protocol, cast
@@ -78,6 +79,7 @@ class SlotServer:
                 host=str(hello["host"]),
                 writer=writer,
                 heard=self._clock(),
+                room=math.inf if hello.get("room") is None else float(hello["room"]),
             )
         except (*CLOSE_REASONS, TimeoutError, KeyError, ValueError) as error:
             _log.warning("A connection to the slots' channel was refused: %s", error or type(error).__name__)

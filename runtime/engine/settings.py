@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from runtime.engine.extras import MOST
+
 MAX_DEFAULT_SLOTS = 8
+_LOCAL = re.compile(r"local\[(\d+)(?:,\d+)?\]")
 
 
 def default_slots() -> int:
@@ -31,7 +35,13 @@ class EngineSettings:
     @property
     def master(self) -> str:
         """Two cores more than slots, which hold theirs for ever: queries and tiny jobs need some."""
-        return self.spark_conf.get("spark.master", f"local[{self.slots + 2}]")
+        return self.spark_conf.get("spark.master", f"local[{self.slots + MOST + 2}]")
+
+    @property
+    def most_extras(self) -> int:
+        """How many slots may come on top; where Spark's master has its own number of cores, what that leaves."""
+        cores = _LOCAL.fullmatch(self.master)
+        return MOST if cores is None else max(0, min(MOST, int(cores[1]) - self.slots - 2))
 
     @property
     def local(self) -> bool:
@@ -44,7 +54,7 @@ class DriverSettings:
     """What the worker tells a driver: one line of JSON on its standard input."""
 
     generation: int
-    slots: int
+    slots: list[int]  # the numbers of those to keep, until the worker says otherwise
     master: str
     conf: dict[str, str]
     folder: str  # for this driver alone; it is removed at the end

@@ -12,6 +12,7 @@ import traceback
 from collections.abc import Callable, Iterable
 
 from runtime.engine.channel import BlockingChannel, Message
+from runtime.engine.descriptors import NoRoomError, check_room, room
 from runtime.engine.error_reports import ErrorReports
 from runtime.engine.lease import Lease, open_stack
 from runtime.engine.outbox import Outbox
@@ -82,6 +83,7 @@ class Slot:
                 "attempt": settings.attempt,
                 "pid": os.getpid(),
                 "host": socket.gethostname(),
+                "room": room(),
             }
         )
         welcome = self._channel.receive()
@@ -101,6 +103,11 @@ class Slot:
 
     def _start(self, message: Message) -> None:
         spec = spec_from_json(message["spec"])
+        try:
+            check_room()
+        except NoRoomError as error:
+            self._host.no_room(spec, str(error))
+            return
         sys.path.extend(folder for folder in spec.plugin_path if folder not in sys.path)
         task = TaskThread(spec, self._host, self._factory, self._ended)
         self._tasks[spec.id, spec.epoch] = task

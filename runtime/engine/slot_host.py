@@ -59,6 +59,10 @@ class Host:
         """The worker has kept the offsets of this commit, or could not."""
         self._answers.pop(number)(error)
 
+    def no_room(self, spec: TaskSpec, reason: str) -> None:
+        """The task has not begun: this slot cannot take it."""
+        self._outbox.put(about("no_room", spec, reason=reason))
+
     def ended(self, spec: TaskSpec) -> None:
         """The task's thread has ended: the last report of this run."""
         self._outbox.put(about("ended", spec))

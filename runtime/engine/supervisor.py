@@ -22,6 +22,7 @@ from runtime.engine.roster import Link, Roster, Task
 from runtime.engine.server import SlotServer
 from runtime.engine.settings import EngineSettings
 from runtime.engine.stacks import Stacks
+from runtime.engine.suspects import BLAMELESS
 from runtime.engine.wire import about, key_of
 from runtime.task_spec import TaskSpec
 from runtime.vocabulary import State, TaskId
@@ -29,6 +30,7 @@ from runtime.vocabulary import State, TaskId
 _log = logging.getLogger(__name__)
 
 LEAK_TIMEOUT = 5.0  # how long a revoked thread may go on before its slot, once free of other tasks, is replaced
+LATE = 10.0  # how long an extra slot may take to come before it is said
 UNASKED_END = "The task has ended although nobody had stopped it, and without an error"
 
 
@@ -48,7 +50,7 @@ class SparkEngine:
         self._lease = lease
         self._clock = clock
         self._server = SlotServer(self, clock)
-        self._roster = Roster(settings.slots, settings.slot_wait, clock)
+        self._roster = Roster(settings.slots, settings.slot_wait, clock, settings.most_extras)
         self._former_members: dict[TaskId, str] = {}
         self._levels: dict[str, str] = {}
         self._stacks = Stacks()
@@ -149,7 +151,8 @@ class SparkEngine:
 
     def link_up(self, link: Link) -> bool:
         assert self._keeper
-        if self._closing or link.generation != self._keeper.generation:
+        wanted = self._roster.extras.wanted(link.slot)
+        if self._closing or not wanted or link.generation != self._keeper.generation:
             return False
         former = self._roster.links.get(link.slot)
         if former is not None:
@@ -162,7 +165,7 @@ class SparkEngine:
             link.send({"op": "levels", "levels": self._levels})
         _log.info("Slot %d is up (process %d, attempt %d)", link.slot, link.pid, link.attempt)
         self._listener.slots_changed()
-        if len(self._roster.links) == self._settings.slots:
+        if len(self._roster.links) >= self._settings.slots:
             self._keeper.record_archive()
         return True
 
@@ -207,6 +210,8 @@ class SparkEngine:
                 self._listener.task_errors(task.spec.id, task.spec.epoch, message["counts"])
             case "stack":
                 self._stacks.answered(message)
+            case "no_room":
+                self._find_room(task, link, message["reason"])
             case "member":
                 task.member_id = message["member_id"]
             case "ended":
@@ -236,6 +241,21 @@ class SparkEngine:
                 link.send({"op": "start", "spec": task.spec})
             except (ChannelError, TypeError, ValueError):  # too long, or not JSON
                 self._refuse(task, link, traceback.format_exc())
+        if self._keeper is not None:
+            self._keeper.want(self._roster.extras.numbers)
+
+    def _find_room(self, task: Task, link: Link, reason: str) -> None:
+        """A slot has no descriptors left for a task: it is not given more, and the task goes elsewhere if it can."""
+        del link.tasks[task.key]
+        if self._roster.tasks.get(task.spec.id) is not task:
+            task.ended.set()
+        elif self._roster.crowded(link):
+            task.link = None
+            self._place()
+        else:
+            self._listener.task_state(task.spec.id, task.spec.epoch, State.FAILED, reason)
+            task.failed = True
+            task.ended.set()
 
     def _refuse(self, task: Task, link: Link, trace: str) -> None:
         del link.tasks[task.key]
@@ -261,6 +281,9 @@ class SparkEngine:
         link.writer.close()
         if kill:
             self._kill(link)
+        if not link.tasks and not self._roster.extras.wanted(link.slot):
+            _log.info("Slot %d was not needed any more", link.slot)
+            return
         for task in link.tasks.values():
             task.lost = True
             task.ended.set()
@@ -272,6 +295,7 @@ class SparkEngine:
         _log.warning("Slot %d is gone: %s; %d tasks were on it", link.slot, reason, len(lost))
         if self.may_run():
             self._log_stack(link)
+            self._suspect(link)
         else:  # not its fault
             _log.info("Slot %d had no lease any more: this worker's place in its group is not confirmed", link.slot)
         self._await_missing()
@@ -279,6 +303,17 @@ class SparkEngine:
         for task in lost:
             reason_of_task = f"slot {link.slot} is gone: {reason}"
             self._listener.task_lost(task.spec.id, task.spec.epoch, task.member_id, reason_of_task)
+
+    def _suspect(self, link: Link) -> None:
+        suspects = self._roster.slot_died(link)
+        if suspects:  # said a little later: it may turn out to have been the driver's end
+            asyncio.get_running_loop().call_later(BLAMELESS, self._tell_suspects, suspects)
+
+    def _tell_suspects(self, suspects: Sequence[TaskId]) -> None:
+        kept = [str(task) for task in suspects if self._roster.suspects.cell(task, self._clock()) is not None]
+        if kept:
+            more = f" and {len(kept) - 5} more" if len(kept) > 5 else ""
+            _log.warning("Slots of %s%s keep dying: kept apart from other tasks for now", ", ".join(kept[:5]), more)
 
     def _kill(self, link: Link) -> None:
         """For a process that may be stopped or hang: others end by themselves when their connection closes."""
@@ -310,8 +345,24 @@ class SparkEngine:
                 elif link.stuck(now - LEAK_TIMEOUT):
                     _log.warning("Slot %d is replaced: revoked tasks go on in it", link.slot)
                     link.send({"op": "leave"})
+            self._look_at_extras(now)
+
+    def _look_at_extras(self, now: float) -> None:
+        """Gives back those that nobody needs any more, and says which ones do not come."""
+        extras, links = self._roster.extras, self._roster.links
+        for number in extras.missing(links, now - LATE):
+            _log.warning(
+                "Slot %d is wanted and has not come for %g s; tasks wait for it. Has Spark a core free?", number, LATE
+            )
+        for number in extras.idle([slot for slot, link in links.items() if link.tasks], now):
+            extras.remove(number)
+            if number in links:
+                links[number].send({"op": "leave"})
+        if self._keeper is not None:
+            self._keeper.want(extras.numbers)
 
     def _driver_ended(self) -> None:
+        self._roster.suspects.driver_ended(self._clock())
         for link in list(self._roster.links.values()):
             self._drop(link, "Spark's driver has ended", kill=True)
 

@@ -8,7 +8,6 @@ import traceback
 from collections.abc import Callable
 from typing import Protocol
 
-from runtime.engine.descriptors import check_room
 from runtime.pipeline.control import Call
 from runtime.pipeline.error_counts import Counts
 from runtime.pipeline.log import task_log
@@ -109,7 +108,6 @@ class TaskThread:
         with task_log(self.spec, self._host):
             self._making = Call("create", time.monotonic())
             try:
-                check_room()
                 runner = self._factory(self.spec, self._host)
                 self._answer_early(runner)
                 runner.run()

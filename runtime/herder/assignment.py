@@ -13,6 +13,9 @@ from runtime.kafka.clients import client_config
 from runtime.task_spec import ConverterSpec, SourceOffset, TaskSpec
 from runtime.vocabulary import ConnectorType
 
+ISOLATION, SHARED, DEDICATED = "headrace.isolation", "shared", "dedicated"
+"""A connector's property of ours: whether each of its tasks has a slot of its own."""
+
 _epochs = itertools.count(1)
 _ID_KINDS = {"admin": "adminclient"}
 
@@ -75,6 +78,7 @@ def spec(worker: WorkerConfig, order: Order, offsets: Sequence[SourceOffset], pa
         track_topics=worker.topic_tracking,
         plugin_path=list(worker.plugin_path),
         connector_config=dict(config),
+        dedicated=config.get(ISOLATION) == DEDICATED,
     )
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from runtime.config import WorkerConfig
 from runtime.herder import topic_creation
+from runtime.herder.assignment import DEDICATED, ISOLATION, SHARED
 from runtime.herder.overrides import OverridePolicy
 from runtime.kafka.clients import client_config
 from runtime.kafka.errors import ClientConfigError
@@ -46,6 +47,9 @@ class WorkerChecks:
         if kind == ConnectorType.SINK:
             yield from self._group(config)
         yield from self._file(config)
+        if config.get(ISOLATION, SHARED) not in (SHARED, DEDICATED):
+            values = f"must be one of: {SHARED}, {DEDICATED}"
+            yield Finding(ISOLATION, f"Invalid value {config[ISOLATION]} for configuration {ISOLATION}: {values}")
 
     def _overrides(self, client: str, config: Mapping[str, str]) -> Iterator[Finding]:
         prefix = f"{client}.override."

@@ -13,6 +13,7 @@ from runtime.config import DISTRIBUTED, distributed
 from runtime.definitions.common import common_keys
 from runtime.definitions.sink import SINK_KEYS
 from runtime.definitions.source import SOURCE_KEYS
+from runtime.herder.assignment import ISOLATION
 from runtime.kafka.client_names import BUILT_IN
 from runtime.kafka.client_security import _BUILT_IN as BUILT_IN_SECURITY
 from runtime.kafka.clients import client_config
@@ -47,6 +48,10 @@ _SPECIAL = {
     "plugin.path": (HONOURED, "folders of Python plugins; Java plugins in them are not seen, and connectors that name "
                               "one are FAILED or refused"),
 }  # fmt: skip
+
+ISOLATION_ROW = (
+    ISOLATION, HONOURED, "`dedicated`: each task has a Spark slot of its own; `shared`, the default: slots take any"
+)  # fmt: skip
 
 HEAD = """# Properties
 
@@ -115,6 +120,7 @@ def page() -> str:
     parts += ["\nProperties of ours, in both kinds of worker:\n\n"]
     parts += _table(_own_rows(k for k in DISTRIBUTED if k.name.startswith("headrace.")))
     parts += ["\n## Connectors\n\n", *_table(_connector_rows(connect))]
+    parts += ["\nA property of ours, for connectors of both kinds:\n\n", *_table([ISOLATION_ROW])]
     return "".join(parts)
 
 

@@ -40,7 +40,7 @@ class Rig:
         self.engine = SparkEngine(settings, self.heard, lambda: self.lease)
 
     async def ready(self, within: float = 60.0) -> None:
-        await until(lambda: len(self.engine.slots) == 2, within)
+        await until(lambda: len([slot for slot in self.engine.slots if slot.slot < 2]) == 2, within)
 
     async def running(self, name: str, epoch: int = 1, **config: str) -> TaskId:
         spec = task_spec(name, epoch, **config)
@@ -231,6 +231,42 @@ async def test_a_stopped_slot_is_given_up_and_killed(rig: Rig) -> None:
     os.kill(slot.pid, signal.SIGSTOP)
     await until(lambda: (task, 1) in rig.heard.lost_tasks(), TTL * 3)
     await until(lambda: not alive(slot.pid))
+
+
+async def test_a_task_that_kills_its_slot_again_is_kept_apart(rig: Rig, tmp_path: Path) -> None:
+    neighbours = await rig.pair("near")
+    killer, epochs = TaskId("killer", 0), dict.fromkeys(neighbours, 1)
+    for epoch in (1, 2):
+        trigger = tmp_path / str(epoch)
+        rig.engine.start_task(task_spec("killer", epoch, behaviour="kill", when=str(trigger)))
+        await until(lambda epoch=epoch: rig.heard.has(killer, epoch, State.RUNNING))
+        trigger.touch()
+        await until(lambda epoch=epoch: (killer, epoch) in rig.heard.lost_tasks())
+        for task, at in rig.heard.lost_tasks():
+            if task != killer and at == epochs[task]:
+                epochs[task] += 1
+                rig.engine.start_task(task_spec(task.connector, epochs[task]))
+        await until(lambda: all(rig.heard.has(task, at, State.RUNNING) for task, at in epochs.items()), 5.0)
+    rig.heard.lost.clear()
+    last = tmp_path / "last"
+    rig.engine.start_task(task_spec("killer", 3, behaviour="kill", when=str(last)))
+    await until(lambda: rig.heard.has(killer, 3, State.RUNNING), 5.0)
+    assert rig.slot_of(killer).tasks == (killer,)
+    assert len(rig.engine.slots) > 2, "it has a slot on top of the two"
+    last.touch()
+    await until(lambda: rig.heard.lost)
+    assert rig.heard.lost_tasks() == [(killer, 3)], "nobody else dies with it"
+
+
+async def test_a_dedicated_task_has_a_slot_of_its_own(rig: Rig) -> None:
+    spec = replace(task_spec("proud"), dedicated=True)
+    rig.engine.start_task(spec)
+    took = await until(lambda: rig.heard.has(spec.id, 1, State.RUNNING))
+    print(f"a slot of its own was there after {took:.2f} s")
+    others = [await rig.running(f"plain-{number}") for number in range(3)]
+    assert rig.slot_of(spec.id).tasks == (spec.id,)
+    assert not rig.slot_of(spec.id).slot < 2
+    assert all(rig.slot_of(task).slot != rig.slot_of(spec.id).slot for task in others)
 
 
 async def test_memory_of_a_slot(rig: Rig) -> None:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import logging
+import os
 import re
+import signal
 import threading
 import time
+from pathlib import Path
 
 from runtime.pipeline.control import Call
 from runtime.pipeline.port import RevokedError, SlotHost
@@ -15,7 +18,7 @@ from runtime.vocabulary import State
 
 class ScriptedRunner:
     """`behaviour`: idle, end, fail, exit, talk, flood, hog (never lets go of the interpreter), deaf (to stop),
-    hang (in stop), leak (deaf to revoke too), stick (in poll, until paused)."""
+    hang (in stop), leak (deaf to revoke too), stick (in poll, until paused), kill (its process, when told to)."""
 
     def __init__(self, spec: TaskSpec, host: SlotHost) -> None:
         self._spec = spec
@@ -95,6 +98,11 @@ class ScriptedRunner:
         for number in range(200_000):
             self._host.log("INFO", "plugin", f"line {number}", "")
         self._idle()
+
+    def _kill(self) -> None:
+        while not Path(self._spec.config["when"]).exists():
+            self._wake.wait(0.02)
+        os.kill(os.getpid(), signal.SIGKILL)
 
     def _hog(self) -> None:
         re.match(r"(a+)+$", "a" * 60 + "b")

@@ -36,9 +36,15 @@ def test_properties_may_hold_secrets_and_anything_else(tmp_path: Path) -> None:
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
-def test_two_cores_more_than_slots() -> None:
-    assert EngineSettings(slots=3).master == "local[5]"
-    assert EngineSettings(slots=3, spark_conf={"spark.master": "local[9]"}).master == "local[9]"
+def test_two_cores_more_than_slots_and_those_that_may_come() -> None:
+    assert EngineSettings(slots=3).master == "local[37]"
+    assert EngineSettings(slots=3).most_extras == 32
+
+
+@pytest.mark.parametrize(("master", "extras"), [("local[9]", 4), ("local[4]", 0), ("spark://host:7077", 32)])
+def test_a_master_of_the_operators_own_leaves_what_it_leaves(master: str, extras: int) -> None:
+    settings = EngineSettings(slots=3, spark_conf={"spark.master": master})
+    assert (settings.master, settings.most_extras) == (master, extras)
 
 
 @pytest.mark.parametrize("present", [0, KEPT, KEPT + 2])

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from unittest.mock import Mock
 
 import pytest
@@ -23,7 +24,7 @@ def clock() -> Clock:
 
 @pytest.fixture
 def roster(clock: Clock) -> Roster:
-    return Roster(slots=2, wait=3.0, clock=clock)
+    return Roster(slots=2, wait=3.0, clock=clock, most_extras=8)
 
 
 def add_slot(roster: Roster, slot: int) -> Link:
@@ -93,3 +94,122 @@ def test_a_slot_is_stuck_when_nothing_but_revoked_threads_runs_there(roster: Ros
     sound = Task(task_spec("sound"), link=link)
     link.tasks[sound.key] = sound
     assert not link.stuck(since=10.0)
+
+
+def add_sinks(roster: Roster, count: int) -> None:
+    for number in range(count):
+        task = Task(replace(task_spec(f"sink-{number}"), type="sink"))
+        roster.tasks[task.spec.id] = task
+
+
+def test_tasks_that_find_no_room_wait_for_as_many_slots_as_they_need(roster: Roster) -> None:
+    for slot in (0, 1):
+        add_slot(roster, slot).room = 100
+    add_sinks(roster, 45)
+    assert placed(roster) == {0: 10, 1: 10}
+    assert roster.extras.numbers == [0, 1, 2, 3, 4]
+    assert not placed(roster)
+    assert roster.extras.numbers == [0, 1, 2, 3, 4], "what is coming is enough"
+    for slot in (2, 3, 4):
+        add_slot(roster, slot).room = 100
+    assert placed(roster) == {2: 9, 3: 8, 4: 8}
+
+
+def test_when_there_can_be_no_more_slots_the_full_ones_have_to_say_no(clock: Clock) -> None:
+    roster = Roster(slots=1, wait=3.0, clock=clock)
+    add_slot(roster, 0).room = 20
+    add_sinks(roster, 3)
+    assert placed(roster) == {0: 3}
+
+
+def test_a_slot_that_calls_itself_full_is_given_no_more(roster: Roster) -> None:
+    full = add_slot(roster, 0)
+    add_tasks(roster, 2)
+    assert placed(roster) == {0: 2}
+    assert roster.crowded(full)
+    add_slot(roster, 1)
+    add_tasks(roster, 4)
+    assert placed(roster) == {1: 4}
+
+
+def test_a_dedicated_task_gets_a_slot_that_takes_nobody_else(roster: Roster) -> None:
+    add_slot(roster, 0)
+    add_slot(roster, 1)
+    task = Task(replace(task_spec("alone"), dedicated=True))
+    roster.tasks[task.spec.id] = task
+    assert not placed(roster)
+    assert roster.extras.numbers == [0, 1, 2]
+    add_slot(roster, 2)
+    assert placed(roster) == {2: 1}
+    add_tasks(roster, 4)
+    assert placed(roster) == {0: 2, 1: 2}
+
+
+def test_a_slot_on_top_is_kept_while_it_has_tasks_and_a_while_longer(roster: Roster, clock: Clock) -> None:
+    number = roster.extras.add("cell", clock())
+    clock.now = 100.0
+    assert roster.extras.idle([2], clock()) == []
+    clock.now = 129.0
+    assert roster.extras.idle([], clock()) == []
+    clock.now = 131.0
+    assert roster.extras.idle([], clock()) == [number]
+
+
+def kill_slot(roster: Roster, clock: Clock, slot: int) -> list[str]:
+    """Its tasks, which wait again."""
+    link = roster.links.pop(slot)
+    tasks = [task.spec.id for task in link.tasks.values()]
+    roster.slot_died(link)
+    for id_ in tasks:
+        roster.tasks[id_] = Task(roster.tasks[id_].spec)
+    clock.now += 10.0
+    return [id_.connector for id_ in tasks]
+
+
+def test_a_task_that_kills_its_slots_ends_up_alone_after_a_few_deaths(roster: Roster, clock: Clock) -> None:
+    add_slot(roster, 0)
+    add_slot(roster, 1)
+    add_tasks(roster, 40)
+    killer = roster.tasks[next(iter(roster.tasks))]
+    deaths = 0
+    while True:
+        for number in roster.extras.numbers:
+            if number not in roster.links:
+                add_slot(roster, number)
+        list(roster.placements())
+        for number in roster.extras.numbers:  # cells asked for by that
+            if number not in roster.links:
+                add_slot(roster, number)
+        list(roster.placements())
+        link = roster.tasks[killer.spec.id].link
+        assert link is not None
+        if len(link.tasks) == 1:
+            break
+        kill_slot(roster, clock, link.slot)
+        deaths += 1
+        assert deaths < 8
+    assert roster.extras.private(link.slot)
+    assert deaths >= 2, "one death is nobody's fault"
+
+
+def test_what_dies_with_the_driver_is_not_suspected(roster: Roster, clock: Clock) -> None:
+    add_slot(roster, 0)
+    add_tasks(roster, 1)
+    for _ in range(3):
+        list(roster.placements())
+        kill_slot(roster, clock, 0)
+        clock.now -= 9.0
+        roster.suspects.driver_ended(clock())
+        clock.now += 9.0
+        add_slot(roster, 0)
+    assert placed(roster) == {0: 1}
+    assert roster.extras.numbers == [0, 1]
+
+
+def test_a_suspect_is_acquitted_after_a_while(roster: Roster, clock: Clock) -> None:
+    tasks = [task_spec("a").id]
+    roster.suspects.slot_died(tasks, clock())
+    roster.suspects.slot_died(tasks, clock())
+    assert roster.suspects.cell(tasks[0], clock()) is not None
+    clock.now += 2000.0
+    assert roster.suspects.cell(tasks[0], clock()) is None
