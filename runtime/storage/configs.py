@@ -88,8 +88,16 @@ class ConfigStore:
 
     async def put_connector(self, name: str, config: Mapping[str, str], target: TargetState | None = None) -> None:
         """Store a config; an initial target state goes first, so that it holds from the start."""
-        first = [_target_record(name, target)] if target is not None else []
+        first = self._first(name, target)
         await self._log.write_all([*first, _record(_CONNECTOR + name, {"properties": dict(config)})])
+
+    def _first(self, name: str, target: TargetState | None) -> list[tuple[bytes, bytes | None]]:
+        if target is not None:
+            return [_target_record(name, target)]
+        entry = self._entries.get(name)
+        left = entry is not None and entry.config is None and entry.target is not None
+        # By a worker that died between the two records of a creation or deletion: it is not this connector's.
+        return [(_key(_TARGET + name), None)] if left else []
 
     async def remove_connector(self, name: str) -> None:
         await self._log.write_all([(_key(_CONNECTOR + name), None), (_key(_TARGET + name), None)])

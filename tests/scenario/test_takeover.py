@@ -1,4 +1,4 @@
-"""A cluster changes hands: Apache's worker, then ours with the same file, then Apache's again; nothing is lost or moved."""
+"""A cluster changes hands: Apache's worker, ours with the same file, Apache's again; nothing is lost or moved."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 
 from tests.support import topics
 from tests.support.broker import KafkaBroker, unique
-from tests.support.connect import SINK, SOURCE, STRINGS, Connect
+from tests.support.connect import Connect
 from tests.support.waiting import wait_until
 from tests.support.workers import WorkerProcess, java_worker
 
@@ -147,7 +147,7 @@ def test_takeover_and_the_way_back(cluster: Cluster, broker: KafkaBroker, tmp_pa
         assert len(set.union(*spread.values())) == PARTITIONS
 
     def hand_over(before: WorkerProcess, after: WorkerProcess) -> Connect:
-        """What is sent while nobody runs is for the next one; what it shows at its start is what the last one showed."""
+        """The next one shows at its start what the last one showed, and carries all that is sent from then on."""
         connect = Connect(before)
         for lane in lanes.values():
             wait_until(lambda lane=lane: committed(connect, lane), 60, f"offsets of {lane.source}", every=0.2)

@@ -1,0 +1,51 @@
+"""A worker that kills itself (SIGKILL) between records of the config topic: `mortal_worker.py FILE ORDERS`.
+
+ORDERS is a file that is looked for at each record. When it holds a number N, this worker dies as soon as Kafka has
+acknowledged N records from then on (0: before the first one is sent)."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+
+def main(file: str, orders: str) -> int:
+    from runtime import worker
+    from runtime.kafka.log import TopicLogs
+
+    at, write = Path(orders), TopicLogs._write
+    left: list[int] = []  # empty: no order yet
+
+    async def dying_write(self: TopicLogs, topic: str, records: Sequence[tuple[bytes, bytes | None]]) -> None:
+        if not topic.endswith("-config"):
+            await write(self, topic, records)
+            return
+        for key, value in records:
+            if left or _ordered(at, left):
+                _die_at_last(left)
+                await self._send(topic, key, value)
+                left[0] -= 1
+                _die_at_last(left)
+            else:
+                await write(self, topic, [(key, value)])
+
+    TopicLogs._write = dying_write  # type: ignore[method-assign]
+    return worker.main(file)
+
+
+def _ordered(at: Path, left: list[int]) -> bool:
+    if at.exists():
+        left.append(int(at.read_text()))
+    return bool(left)
+
+
+def _die_at_last(left: list[int]) -> None:
+    if left[0] <= 0:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1], sys.argv[2]))
