@@ -62,7 +62,7 @@ class Dialog(ModalScreen[bool]):
             yield Label(Content(visible(self.title_text)), id="title")
             yield Pager(self.body)
             with Horizontal(id="typed"):
-                yield Label(Content("type the name: "))
+                yield Label(Content(f"type {'the number' if self.wanted.isdecimal() else 'the name'}: "))
                 yield Input(compact=True, select_on_focus=False)
             with Horizontal(id="buttons"):
                 yield Button(Content("cancel"), id="no", compact=True)

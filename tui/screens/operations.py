@@ -9,6 +9,7 @@ from enum import Enum
 from shlex import quote
 
 from tui.client import Call
+from tui.errors import HeadraceError
 from tui.model import Connector
 from tui.snapshot import Snapshot
 
@@ -61,6 +62,7 @@ class Operation:
     notes: list[tuple[float, str]] = field(default_factory=list)
     calls: list[Call] = field(default_factory=list)
     doubtful: bool = False  # the server calls it a possible success only
+    error: HeadraceError | None = None  # what the request ended with
 
     @property
     def title(self) -> str:
@@ -89,10 +91,12 @@ class Operations:
     def __init__(self, clock: Callable[[], float], changed: Callable[[Operation], None]) -> None:
         self._clock, self._changed = clock, changed
         self.log: list[Operation] = []
+        self._open: dict[int, Operation] = {}  # by id; the log of a long session is not searched for each row
 
     def begin(self, verb: str, target: str, *, goal: str = "", lines: tuple[str, ...] = (), doing: str) -> Operation:
         operation = Operation(len(self.log) + 1, verb, target, goal, lines, doing, self._clock())
         self.log.append(operation)
+        self._open[operation.id] = operation
         self._step(operation, Phase.REQUESTED, "requested")
         return operation
 
@@ -110,8 +114,9 @@ class Operations:
         if not operation.goal:
             self._end(operation, Phase.OBSERVED, said or "done")
 
-    def failed(self, operation: Operation, message: str) -> None:
+    def failed(self, operation: Operation, message: str, error: HeadraceError | None = None) -> None:
         """`message` is the server's own."""
+        operation.error = error
         self._end(operation, Phase.FAILED, message)
 
     def done(self, operation: Operation, said: str) -> None:
@@ -119,11 +124,11 @@ class Operations:
 
     def pending(self, name: str) -> Operation | None:
         """The newest one that is under way for a connector."""
-        return next((one for one in reversed(self.log) if one.target == name and one.phase.is_open), None)
+        return next((one for one in reversed(self._open.values()) if one.target == name), None)
 
     @property
     def open(self) -> list[Operation]:
-        return [one for one in self.log if one.phase.is_open]
+        return list(self._open.values())
 
     def observe(self, snapshot: Snapshot) -> None:
         """Looks for the states that are waited for."""
@@ -153,6 +158,7 @@ class Operations:
 
     def _end(self, operation: Operation, phase: Phase, text: str) -> None:
         operation.ended_at = self._clock()
+        self._open.pop(operation.id, None)
         self._step(operation, phase, text)
 
 

@@ -25,8 +25,8 @@ class Work:
     def __init__(self, cluster: Cluster, operations: Operations, say: Say) -> None:
         self.cluster, self.operations, self.say = cluster, operations, say
 
-    async def act(self, action: Action, one: Connector) -> None:
-        """One key's verb for one connector."""
+    async def act(self, action: Action, one: Connector) -> Operation:
+        """One key's verb for one connector; back when the cluster has answered, not when the state is observed."""
         operation = self.operations.begin(
             action.name, one.name, goal=action.goal, lines=(action.script_line(one),), doing=action.doing
         )
@@ -36,10 +36,11 @@ class Work:
             policy.permit(self.cluster.profile, action.name)
             await action.send(one, context)
         except HeadraceError as error:
-            self.operations.failed(operation, one_line(error))
+            self.operations.failed(operation, one_line(error), error)
         else:
             self.operations.accepted(operation)
             self.cluster.store.refresh()
+        return operation
 
     async def offsets(self, name: str) -> tuple[Offset, ...]:
         """Raises HeadraceError."""

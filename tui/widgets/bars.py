@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 from textual import events
 from textual.binding import ActiveBinding
@@ -94,12 +94,20 @@ class TitleBar(Bar):
         return states_ink.get(self.link.state, "$text-muted")
 
 
+class Shown(NamedTuple):
+    """What of the list is shown: by which filter, how many rows, how many marked."""
+
+    filter: str = ""
+    rows: int = 0
+    marked: int = 0
+
+
 class Counters(Bar):
     """How many connectors are in which state, failures first."""
 
     DEFAULT_CSS = "Counters { padding: 0 1; }"
 
-    def tell(self, connectors: Iterable[Connector], link: Link, filter_text: str, shown: int) -> None:
+    def tell(self, connectors: Iterable[Connector], link: Link, shown: Shown) -> None:
         counts = Counter(one.overall for one in connectors)
         total = sum(counts.values())
         if link.state is LinkState.LOST:
@@ -115,9 +123,14 @@ class Counters(Bar):
                 parts += [(f"{states.glyph(state)} {counts[state]:,} {state.lower()}", f"bold {ink}"), "   "]
         if not parts:
             parts.append(("no connectors yet", "$text-muted"))
-        words = f"{shown:,} of {counted(total, 'connector')} by /{visible(filter_text)}" if filter_text else ""
-        right = words or (counted(total, "connector") if total else "")
-        self.put(Content.assemble(*parts), Content.assemble((right, "$text-muted")))
+        self.put(Content.assemble(*parts), self._right(total, shown))
+
+    def _right(self, total: int, shown: Shown) -> Content:
+        marked = f"{shown.marked:,} marked  " if shown.marked else ""
+        words = counted(total, "connector") if total else ""
+        if shown.filter:
+            words = f"{shown.rows:,} of {words} by /{visible(shown.filter)}"
+        return Content.assemble((marked, "bold $accent"), (words, "$text-muted"))
 
 
 class Status(Bar):

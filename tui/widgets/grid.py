@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -29,6 +29,7 @@ class Cell:
 
 
 Cells = Callable[[str], Mapping[str, Cell]]
+MARK = "✚"  # before a marked row
 
 
 def no_cells(key: str) -> Mapping[str, Cell]:
@@ -47,6 +48,7 @@ class Grid(ScrollView, can_focus=True):
         "grid--error",
         "grid--warning",
         "grid--success",
+        "grid--accent",
         *states.CLASSES.values(),
     }
     DEFAULT_CSS = """
@@ -64,6 +66,7 @@ class Grid(ScrollView, can_focus=True):
     Grid > .grid--error { color: $error; }
     Grid > .grid--warning { color: $warning; }
     Grid > .grid--success { color: $success; }
+    Grid > .grid--accent { color: $accent; text-style: bold; }
     """ + states.css("Grid")
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("up,k", "move(-1)", "up", show=False),
@@ -103,6 +106,7 @@ class Grid(ScrollView, can_focus=True):
         self.keys: list[str] = []
         self.cursor: str | None = None
         self.stale = False
+        self.marks: Collection[str] | None = None  # keys that are marked; None where nothing can be
         self.empty = ""  # said where there are no rows
         self._rows: dict[str, int] = {}
         self._cells: Cells = no_cells
@@ -217,8 +221,13 @@ class Grid(ScrollView, can_focus=True):
         """The columns shown and their widths."""
         width = self.scrollable_content_region.width
         if self._arranged_for != width:
-            self._arranged, self._arranged_for = arrange(self.columns, self._wanted, width - 2), width
+            self._arranged, self._arranged_for = arrange(self.columns, self._wanted, width - 1 - self._gutter), width
         return self._arranged
+
+    @property
+    def _gutter(self) -> int:
+        """Cells before the first column: the cursor's, and the mark's where there are marks."""
+        return 1 if self.marks is None else 2
 
     def render_line(self, y: int) -> Strip:
         width, base = self.scrollable_content_region.width, self.rich_style
@@ -233,7 +242,7 @@ class Grid(ScrollView, can_focus=True):
     def _header(self, width: int, base: Style) -> Strip:
         style = base + self._style("grid--header")
         gap = Segment(" " * GAP, style)
-        segments = [Segment(" ", style)]
+        segments = [Segment(" " * self._gutter, style)]
         for column, size in self.arranged:
             segments += [Segment(fit(column.title, size, column.right), style), gap]
         return Strip(segments).adjust_cell_length(width, style)
@@ -246,6 +255,8 @@ class Grid(ScrollView, can_focus=True):
         cells = self._cells(key)
         mark = "▌" if key == self.cursor else " "  # seen without colours too
         segments = [Segment(mark, fill + self._style("grid--muted"))]
+        if self.marks is not None:
+            segments.append(Segment(MARK if key in self.marks else " ", fill + self._style("grid--accent")))
         for column, size in self.arranged:
             cell = cells.get(column.key)
             text = fit(visible(cell.text), size, column.right) if cell else " " * size

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 OFFSETS_EVERY = 3.0  # seconds between looks at offsets that are on the screen
 SAID_FOR = 15.0  # seconds that good news stay; bad news stay until the next
+STEPS_GATHER = 0.05  # seconds: steps within it are drawn at once
 NOTICES_KEPT = 10  # of each connector
 NOTICE_KINDS = {"WARN": "warn", "WARNING": "warn", "ERROR": "bad"}
 KINDS = {Phase.OBSERVED: "good", Phase.FAILED: "bad", Phase.TIMED_OUT: "warn"}
@@ -24,9 +25,11 @@ class News:
 
     def __init__(self, home: Home) -> None:
         self.home = home
+        self._drawing = False
 
     def heard(self, snapshot: Snapshot, diff: Diff) -> None:
         home = self.home
+        home.many.marks.forget(set(home.many.marks) - snapshot.connectors.keys())
         was_away = home.snapshot.link.state in (LinkState.CONNECTING, LinkState.LOST)
         home.snapshot = snapshot
         if was_away and snapshot.link.state in (LinkState.LIVE, LinkState.POLLING):
@@ -53,8 +56,22 @@ class News:
         home.say(f"{operation.title}: {operation.last}", kind)
         home.board.refresh()
         home.refresh_bindings()
-        if home.flows is not None:
-            home.flows.log_changed()
+        self.steps_changed()
+
+    def steps_changed(self) -> None:
+        """What shows operations is drawn anew, once for many steps."""
+        if not self._drawing:
+            self._drawing = True
+            self.home.set_timer(STEPS_GATHER, self._draw_steps)
+
+    def _draw_steps(self) -> None:
+        from tui.screens.bulk_screen import BulkScreen
+        from tui.screens.log import OperationsScreen
+
+        self._drawing = False
+        for screen in self.home.app.screen_stack:
+            if isinstance(screen, OperationsScreen | BulkScreen):
+                screen.draw()
 
     def tick(self) -> None:
         """Each second: staleness, times in the list, operations that wait, offsets on the screen."""

@@ -20,11 +20,12 @@ from tui.profiles import Profile
 from tui.screens.board import Board
 from tui.screens.home.keys import BROAD, KEYS, LAYOUT
 from tui.screens.home.line import TypedLine
+from tui.screens.home.many import Many
 from tui.screens.home.news import News
 from tui.screens.home.sense import Sense
 from tui.screens.operations import Operations
 from tui.snapshot import Diff, LinkState, Notice, Snapshot
-from tui.widgets.bars import Counters, KeyBar, Status, TitleBar
+from tui.widgets.bars import Counters, KeyBar, Shown, Status, TitleBar
 from tui.widgets.grid import Grid
 from tui.widgets.prompt import Prompt
 
@@ -45,7 +46,7 @@ class Home(Screen[None]):
         self.profile = profile
         self.snapshot = Snapshot()
         self.filter_text = ""
-        self.sense, self.line, self.news = Sense(self), TypedLine(self), News(self)
+        self.sense, self.line, self.news, self.many = Sense(self), TypedLine(self), News(self), Many(self)
         self.operations = Operations(time.time, self.news.stepped)
         self.notices: dict[str, list[str]] = {}
         self.flows: Flows | None = None
@@ -67,8 +68,9 @@ class Home(Screen[None]):
 
     def on_mount(self) -> None:
         self.board.focus()
+        self.board.marks = self.many.marks
         self.query_one(TitleBar).draw()
-        self.query_one(Counters).tell((), self.snapshot.link, "", 0)
+        self.count()
         self.call_after_refresh(lambda: self.do(self.start()))
 
     async def start(self) -> None:
@@ -122,11 +124,15 @@ class Home(Screen[None]):
         self.board.set_stale(self.is_stale)
         self.board.update_rows(self.snapshot, self.filter_text, follow=follow)
         self.query_one(TitleBar).tell(link, time.time())
-        shown = len(self.board.keys)
-        self.query_one(Counters).tell(self.snapshot.connectors.values(), link, self.filter_text, shown)
+        self.count()
         if self._view is not None and self._view.name_shown is not None:
             self.show(self._view.name_shown)
         self.refresh_bindings()
+
+    def count(self) -> None:
+        """The line above the list."""
+        shown = Shown(self.filter_text, len(self.board.keys), len(self.many.marks))
+        self.query_one(Counters).tell(self.snapshot.connectors.values(), self.snapshot.link, shown)
 
     def show(self, name: str) -> None:
         self.view.show(name, self.snapshot.connectors.get(name), self.is_stale)
@@ -159,10 +165,24 @@ class Home(Screen[None]):
     def shows_offsets(self) -> bool:
         return self.is_detail and self.view.page == "offsets" and not self.view.offsets.is_editing
 
+    @property
+    def is_on_page(self) -> bool:
+        """Whether keys mean the connector of the page, not the list."""
+        return self.is_detail and not self.board.has_focus
+
     def target(self) -> Connector | None:
         """What a key acts on: the connector of the page, or the one under the cursor."""
-        name = self.view.name_shown if self.is_detail and not self.board.has_focus else self.board.current
-        return self.snapshot.connectors.get(name) if name is not None else None
+        name = self.view.name_shown if self.is_on_page else self.board.current
+        return self.snapshot_of(name) if name is not None else None
+
+    def snapshot_of(self, name: str) -> Connector | None:
+        return self.snapshot.connectors.get(name)
+
+    def is_refused(self, what: str) -> bool:
+        """Says so where the context forbids changes; nothing is asked first."""
+        if self.profile.read_only:
+            self.say(f"{what} refused: the context {self.profile.label} is read-only", "bad")
+        return self.profile.read_only
 
     def say(self, text: str, kind: str = "info") -> None:
         self.said_at, self.said_kind = time.time(), kind if text else ""
@@ -210,6 +230,8 @@ class Home(Screen[None]):
             self.board.focus()
         elif self.filter_text:
             self.set_filter("")
+        else:
+            self.many.clear()
         self.refresh_bindings()
 
     def action_turn(self, by: int) -> None:
@@ -273,8 +295,19 @@ class Home(Screen[None]):
     # What the cluster is asked for
 
     def action_act(self, name: str) -> None:
-        if self.flows is not None and (one := self.target()):
+        if self.many.marks and not self.is_on_page:
+            self.many.act(name)
+        elif self.flows is not None and (one := self.target()):
             self.flows.act(name, one)
+
+    def action_mark(self) -> None:
+        self.many.mark()
+
+    def action_mark_all(self) -> None:
+        self.many.mark_all()
+
+    def action_bulk(self) -> None:
+        self.many.menu()
 
     def action_edit(self) -> None:
         if one := self.target():

@@ -26,8 +26,12 @@ class Sense:
 
     def _sense(self, action: str) -> object:
         home = self.home
+        if action == "act" and home.many.marks:
+            return True
         if action in ("act", "edit"):
             return home.target()
+        if action in ("mark", "mark_all", "bulk"):
+            return home.board.has_focus and home.board.keys
         if action == "trace":
             return (one := home.target()) and one.traces
         if action == "failure":
@@ -39,7 +43,7 @@ class Sense:
         if action == "switch":
             return home.is_detail and home.is_broad
         if action == "back":
-            return home.is_detail or home.filter_text
+            return home.is_detail or home.filter_text or home.many.marks
         if action == "open":
             return home.board.has_focus and home.board.current is not None
         return True
@@ -48,6 +52,8 @@ class Sense:
         """Works, but has nothing to do for this connector: not in the footer, though its key says why."""
         home = self.home
         if action.startswith("act(") and home.flows is not None:
+            if home.many.marks and not home.is_on_page:
+                return False
             return home.flows.is_idle(action[5:-2], home.target())
         if action == "trace":
             return home.is_detail and home.view.page == "trace"

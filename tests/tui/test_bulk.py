@@ -1,0 +1,130 @@
+"""Verbs for many connectors: marks and filters, a question with all targets, a result for each, the failed again."""
+
+from __future__ import annotations
+
+from tests.support.broker import unique
+from tests.tui.conftest import Cluster
+from tests.tui.console import Console, console
+from tests.tui.gate import Gate
+from tui.screens.bulk_screen import BulkMenu, BulkScreen
+from tui.screens.dialog import Dialog
+from tui.screens.operations import Phase
+
+
+async def question(seen: Console) -> Dialog:
+    dialog = await seen.until(lambda: isinstance(seen.app.screen, Dialog) and seen.app.screen.armed and seen.app.screen)
+    assert isinstance(dialog, Dialog)
+    return dialog
+
+
+async def results(seen: Console) -> BulkScreen:
+    """The screen of results, when nothing is under way any more."""
+    await seen.until(
+        lambda: isinstance(seen.app.screen, BulkScreen) and not seen.app.screen.bulk.is_open, "the end", 90
+    )
+    assert isinstance(seen.app.screen, BulkScreen)
+    return seen.app.screen
+
+
+async def filtered(seen: Console, text: str, *names: str) -> None:
+    await seen.until(lambda: set(names) <= set(seen.home.board.keys), "all of them")
+    await seen.press("slash", *text, "enter")
+    await seen.until(lambda: set(seen.home.board.keys) == set(names), f"those of /{text}")
+
+
+async def test_marks_belong_to_names_and_bulk_acts_on_them_alone(cluster: Cluster) -> None:
+    prefix = unique("bulk")
+    names = sorted(cluster.source(prefix) for _ in range(4))
+    for name in names:
+        cluster.wait(name, "RUNNING 1/1")
+    async with console(cluster.url) as seen:
+        await filtered(seen, prefix, *names)
+        await seen.go(names[0])
+        await seen.press("space", "space")
+        assert set(seen.home.many.marks) == set(names[:2]) and seen.home.board.cursor == names[2]
+        await seen.sees("2 marked", f"✚{names[0]}", f"✚{names[1]}")
+        cluster.request("PUT", f"/connectors/{names[0]}/stop")  # the order changes: stopped ones sort last
+        await seen.until(lambda: seen.home.snapshot.connectors[names[0]].state == "STOPPED")
+        assert set(seen.home.many.marks) == set(names[:2])
+        await seen.press("p")
+        dialog = await question(seen)
+        assert dialog.wanted == "2"
+        await seen.sees("pause 2 connectors? type 2 to go on", names[0], names[1], "type the number")
+        await seen.confirm("2", "enter")
+        screen = await results(seen)
+        assert {target.name: target.word for target in screen.bulk.targets} == dict.fromkeys(names[:2], "observed")
+        await seen.sees("pause 2 connectors: 2 observed", "✓ observed")
+        await seen.press("escape")
+        assert not seen.home.many.marks, "done: nothing stays marked for the next key"
+        assert [cluster.state(name)[:7] for name in names] == ["PAUSED ", "PAUSED ", "RUNNING", "RUNNING"]
+
+
+async def test_bulk_on_the_filter_leaves_out_what_makes_no_sense(cluster: Cluster) -> None:
+    prefix = unique("bulk")
+    names = sorted(cluster.source(prefix) for _ in range(3))
+    other = cluster.source(unique("other"))
+    for name in [*names, other]:
+        cluster.wait(name, "RUNNING 1/1")
+    cluster.request("PUT", f"/connectors/{names[1]}/stop")
+    cluster.wait(names[1], "STOPPED 0/0")
+    async with console(cluster.url, 120, 40) as seen:
+        await filtered(seen, prefix, *names)
+        await seen.press("b")
+        await seen.until(lambda: isinstance(seen.app.screen, BulkMenu))
+        await seen.sees(f"3 connectors: those shown by /{prefix}", "s stop", "D delete")
+        await seen.press("s")
+        await question(seen)
+        await seen.sees("stop 2 connectors? type 2", "left out: 1 connector", f"{names[1]} is STOPPED already")
+        await seen.press("3", "enter")
+        assert isinstance(seen.app.screen, Dialog), "another number is no answer"
+        await seen.press("backspace", "2", "enter")
+        await results(seen)
+        await seen.sees("stop 3 connectors: 2 observed, 1 left out")
+        assert all(cluster.state(name) == "STOPPED 0/0" for name in names)
+        assert cluster.state(other) == "RUNNING 1/1"
+        await seen.press("escape", "o")
+        await seen.sees(f"stop {names[0]}", f"stop {names[2]}")
+
+
+async def test_what_failed_is_tried_again(cluster: Cluster) -> None:
+    """The cluster goes away between the question and the answer; what could not be asked is asked once it is back."""
+    prefix = unique("bulk")
+    names = sorted(cluster.source(prefix) for _ in range(6))
+    for name in names:
+        cluster.wait(name, "RUNNING 1/1")
+    gate = Gate(cluster.url)
+    await gate.open()
+    try:
+        async with console(gate.url) as seen:
+            await filtered(seen, prefix, *names)
+            await seen.press("asterisk")
+            await seen.sees("6 marked")
+            await seen.press("s")
+            await question(seen)
+            assert seen.home.flows is not None
+            seen.home.flows.cluster.store._subscribers.remove(seen.home.heard)  # the screen has not heard of it yet
+            await gate.shut()
+            await seen.press("6", "enter")
+            screen = await results(seen)
+            words = [target.word for target in screen.bulk.targets]
+            assert words.count("failed") + words.count("left out") == 6
+            await seen.sees("f retry the failed", "cannot reach")
+            await gate.open()
+            seen.home.flows.cluster.store.subscribe(seen.home.heard)
+            seen.home.action_refresh()
+            await seen.press("f")
+            screen = await results(seen)
+            assert [target.word for target in screen.bulk.targets] == ["observed"] * 6
+            assert all(cluster.state(name) == "STOPPED 0/0" for name in names)
+            assert sum(one.phase is Phase.FAILED for one in seen.home.operations.log) == words.count("failed")
+    finally:
+        await gate.shut()
+
+
+async def test_read_only_refuses_before_it_asks(cluster: Cluster) -> None:
+    name = cluster.source()
+    async with console(cluster.url, read_only=True, name="prod") as seen:
+        await seen.go(name)
+        await seen.press("space", "s")
+        await seen.sees("stop refused: the context prod is read-only")
+        assert not isinstance(seen.app.screen, Dialog) and not seen.home.operations.log

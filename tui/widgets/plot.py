@@ -1,0 +1,50 @@
+"""Curves in block characters: a sparkline of one line, a plot of several."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+BLOCKS = " ▁▂▃▄▅▆▇█"
+UNKNOWN = "·"
+
+Values = Sequence[float | None]
+
+
+def spark(values: Values, width: int) -> str:
+    """The newest values that fit, the last at the right end."""
+    return plot(values, width, 1)[0]
+
+
+def plot(values: Values, width: int, height: int) -> list[str]:
+    """`height` lines, the highest first; an unknown value is a dot on the ground, zero is a thin line."""
+    shown = list(values)[-width:] if width > 0 else []
+    top = peak(shown)
+    lines = []
+    for row in range(height - 1, -1, -1):
+        lines.append("".join(_cell(value, top, row, height) for value in shown).rjust(width))
+    return lines
+
+
+def peak(values: Values) -> float:
+    return max((value for value in values if value is not None), default=0.0)
+
+
+def _cell(value: float | None, top: float, row: int, height: int) -> str:
+    if value is None:
+        return UNKNOWN if row == 0 else " "
+    eighths = round(value / top * height * 8) if top > 0 else 0
+    if row == 0:
+        return BLOCKS[min(max(eighths, 1), 8)]
+    return BLOCKS[min(max(eighths - 8 * row, 0), 8)]
+
+
+def short(number: float | None, unit: str = "") -> str:
+    """`1.2k records`; `?` where nothing is known."""
+    if number is None:
+        return "?"
+    text = f"{number:,.0f}" if number >= 100 or number == int(number) else f"{number:.1f}"
+    for size, letter in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e4, "k")):
+        if number >= size:
+            text = f"{number / (1e3 if letter == 'k' else size):.1f}{letter}"
+            break
+    return f"{text} {unit}".rstrip()
