@@ -18,7 +18,7 @@ from tui.model import Connector
 from tui.screens import traces
 from tui.screens.actions import ACTIONS
 from tui.screens.completion import complete, hint
-from tui.screens.connector import is_secret
+from tui.config.secrets import is_secret
 from tui.screens.dialog import Dialog
 from tui.screens.filtering import matcher
 from tui.screens.home import Home

@@ -54,9 +54,12 @@ class Validation:
 
     keys: Mapping[str, Key] = field(default_factory=dict)
     error_count: int = 0
+    refusal: str = ""  # why the worker would not even look at it: no such class
 
     @property
     def errors(self) -> dict[str, tuple[str, ...]]:
+        if self.refusal:
+            return {"connector.class": (self.refusal,)}
         return {key.name: key.errors for key in self.keys.values() if key.errors}
 
 

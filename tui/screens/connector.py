@@ -1,8 +1,7 @@
-"""One connector's page: overview, tasks, config, trace, offsets; beside the list or instead of it."""
+"""One connector's page, in tabs: beside the list or instead of it."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 
 from textual.app import ComposeResult
@@ -12,30 +11,27 @@ from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import ContentSwitcher
 
-from tui.model import Connector, Task
-from tui.screens import traces
+from tui.model import Connector
+from tui.screens import task_table, traces
+from tui.screens.config_pane import ConfigPane
+from tui.screens.desk import Desk
+from tui.screens.events import EventsPane, LogPane
+from tui.screens.metrics import MetricsPane
 from tui.screens.offsets import OffsetsPane
-from tui.screens.pages import PAGES
+from tui.screens.overview import ink, overview
+from tui.screens.pages import PAGES, SHORT
+from tui.screens.pane import Pane
+from tui.screens.topics import TopicsPane
 from tui.widgets import states
-from tui.widgets.bars import Bar, Tabs
-from tui.widgets.columns import Column
-from tui.widgets.grid import Cell, Grid
-from tui.widgets.jsontext import coloured
+from tui.widgets.bars import Bar
+from tui.widgets.grid import Grid
 from tui.widgets.pager import Pager
-from tui.widgets.text import counted, visible
-
-TASK_COLUMNS = (
-    Column("id", "TASK", 4, right=True),
-    Column("state", "STATE", 12),
-    Column("worker", "WORKER", 16, grows=True),
-    Column("version", "VERSION", 8, rank=2),
-    Column("trace", "TRACE", 10, rank=1, grows=True),
-)
-SECRET = ("password", "secret", "token", "credential", "sasl.jaas", "private.key", "apikey", "api.key")
+from tui.widgets.tabs import Tabs
+from tui.widgets.text import visible
 
 
 class ConnectorView(Vertical):
-    """Shows what the store knows of one name; asks for the rest by messages."""
+    """Shows what the store knows of one name. Offsets are asked for by messages, the other panes ask themselves."""
 
     DEFAULT_CSS = """
     ConnectorView { background: $background; }
@@ -51,22 +47,28 @@ class ConnectorView(Vertical):
             super().__init__()
             self.page = page
 
-    def __init__(self, notices: Mapping[str, Sequence[str]], id: str | None = None) -> None:
+    def __init__(self, notices: Mapping[str, Sequence[str]], desk: Desk, id: str | None = None) -> None:
         super().__init__(id=id)
-        self.notices = notices  # what the worker said of each connector, the newest last
+        self.notices, self.desk = notices, desk  # what the worker said of each connector, the newest last
         self.name_shown: str | None = None
         self.connector: Connector | None = None
         self.stale = False
 
     def compose(self) -> ComposeResult:
         yield Bar(id="head")
-        yield Tabs(PAGES)
+        yield Tabs(PAGES, SHORT)
         with ContentSwitcher(initial="overview"):
             yield Pager(id="overview")
-            yield Grid(TASK_COLUMNS, id="tasks")
-            yield Pager(id="config")
-            yield Pager(id="trace")
+            yield Grid(task_table.COLUMNS, id="tasks")
+            yield ConfigPane(self.desk)
+            yield traces.TracePager(self.desk)
             yield OffsetsPane(id="offsets")
+            yield TopicsPane(self.desk)
+            yield LogPane(self.desk)
+            yield EventsPane(self.desk)
+            yield MetricsPane(self.desk)
+
+    # Pages
 
     @property
     def page(self) -> str:
@@ -76,9 +78,26 @@ class ConnectorView(Vertical):
     def offsets(self) -> OffsetsPane:
         return self.query_one(OffsetsPane)
 
+    @property
+    def config(self) -> ConfigPane:
+        return self.query_one(ConfigPane)
+
+    @property
+    def pane(self) -> Pane | None:
+        """The open page, if it is one that asks for itself."""
+        return next((pane for pane in self.query(Pane) if pane.id == self.page), None)
+
+    @property
+    def has_unsaved(self) -> list[str]:
+        """Texts that would be lost."""
+        offsets = [f"edited offsets not applied: {name}" for name in self.offsets.has_unsaved]
+        return offsets + [f"edited config not applied: {name}" for name in self.config.has_unsaved]
+
     def turn(self, page: str) -> None:
         self.query_one(ContentSwitcher).current = page
         self.draw()
+        if (pane := self.pane) is not None:
+            pane.turned_to()
         self.post_message(self.Turned(page))
 
     def step(self, by: int) -> None:
@@ -89,11 +108,15 @@ class ConnectorView(Vertical):
         self.take_focus()
 
     def take_focus(self) -> None:
-        pane = self.offsets
-        if self.page != "offsets":
-            self.query_one(f"#{self.page}", Widget).focus()
+        if (pane := self.pane) is not None:
+            pane.take_focus()
+        elif self.page == "offsets":
+            offsets = self.offsets
+            (offsets.editor if offsets.is_editing else offsets.query_one("#partitions")).focus()
         else:
-            (pane.editor if pane.is_editing else pane.query_one("#partitions")).focus()
+            self.query_one(f"#{self.page}", Widget).focus()
+
+    # What is shown
 
     def show(self, name: str | None, connector: Connector | None, stale: bool = False) -> None:
         """`connector` is None when the cluster has none of that name (any more)."""
@@ -104,6 +127,8 @@ class ConnectorView(Vertical):
         self.connector = connector
         if another or connector is not None:
             self.offsets.show(connector)
+            for pane in self.query(Pane):
+                pane.show(connector)
         self.draw(top=another)
         if another and self.page == "offsets":
             self.offsets.ask()
@@ -117,12 +142,12 @@ class ConnectorView(Vertical):
             return
         if self.page == "overview":
             self.query_one("#overview", Pager).put(overview(one, self.notices.get(one.name, ())), top=top)
-        elif self.page == "config":
-            self.query_one("#config", Pager).put(config(one), top=top)
         elif self.page == "trace":
-            self.query_one("#trace", Pager).put(traces.content(one), top=top)
+            self.query_one(traces.TracePager).tell(one, top=top)
         elif self.page == "tasks":
-            self._tasks(one)
+            task_table.fill(self.query_one("#tasks", Grid), one)
+        elif (pane := self.pane) is not None and pane.is_seen:
+            pane.draw()
 
     def _head(self) -> Content:
         one = self.connector
@@ -136,82 +161,13 @@ class ConnectorView(Vertical):
             (f"  {visible(one.type)}  {visible(one.short_class)}", "$text-muted"),
         )
 
-    def _tasks(self, one: Connector) -> None:
-        tasks = {str(task.id): task for task in one.tasks}
-        widths = {
-            "worker": max((len(task.worker) for task in one.tasks), default=0),
-            "trace": max((len(_first(task)) for task in one.tasks), default=0),
-        }
-        instead = {"state": Cell("no tasks", "grid--muted")}
-        cells = {key: _task_cells(task) for key, task in tasks.items()}
-        grid = self.query_one("#tasks", Grid)
-        grid.show(list(tasks) or [""], lambda key: cells.get(key, instead), widths)
-
     def on_grid_opened(self, event: Grid.Opened) -> None:
+        event.stop()
         if event.grid.id == "tasks":
-            event.stop()
             self.turn("trace")
             self.take_focus()
         elif event.grid.id == "partitions":
-            event.stop()
             self.offsets.edit()
 
     def on_grid_moved(self, event: Grid.Moved) -> None:
         event.stop()
-
-
-def ink(state: str) -> str:
-    return f"$state-{states.style_class(state).removeprefix('state--')}"
-
-
-def _first(task: Task) -> str:
-    return task.trace.partition("\n")[0]
-
-
-def _task_cells(task: Task) -> Mapping[str, Cell]:
-    return {
-        "id": Cell(str(task.id)),
-        "state": Cell(states.word(task.state), states.style_class(task.state)),
-        "worker": Cell(task.worker, "grid--muted"),
-        "version": Cell(task.version, "grid--muted"),
-        "trace": Cell(_first(task), "grid--error"),
-    }
-
-
-def overview(one: Connector, notices: Sequence[str] = ()) -> Content:
-    """What is asked first: is it well, where does it run, what does it move."""
-    parts: list[str | Content | tuple[str, str]] = []
-
-    def line(key: str, *value: str | tuple[str, str]) -> None:
-        parts.extend([(f"{key:<10} ", "$text-muted"), *value, "\n"])
-
-    line("state", (states.word(one.state), f"bold {ink(one.state)}"))
-    failed = [(f", {one.failed} failed", "bold $error")] if one.failed else []
-    line("tasks", f"{one.running} of {counted(len(one.tasks), 'task')} running", *failed)
-    line("type", visible(one.type))
-    line("class", visible(one.cls), (f"  {visible(one.version)}" if one.version else "", "$text-muted"))
-    line("worker", visible(one.worker))
-    for key in ("topics", "topics.regex", "topic", "file", "tasks.max", "errors.tolerance", "transforms"):
-        if key in one.config:
-            line(key, visible(one.config[key]))
-    for task in one.tasks:
-        name = f"task {task.id}"
-        line(name, (states.word(task.state), ink(task.state)), (f"  {visible(task.worker)}", "$text-muted"))
-    for heading, why in traces.causes(one):
-        parts.append((f"\nwhy {heading} failed (t: all of it)\n", "bold $accent"))
-        parts += [(f"{line}\n", "$error") for line in why]
-    if notices:
-        parts.append(("\nthe worker says\n", "bold $accent"))
-        parts += [f"{visible(text)}\n" for text in notices[::-1]]
-    return Content.assemble(*parts)
-
-
-def config(one: Connector) -> Content:
-    """As JSON, by key; what looks like a secret is not shown on a screen that others see."""
-    shown = {key: "********" if is_secret(key, value) else value for key, value in sorted(one.config.items())}
-    return coloured(json.dumps(shown, indent=2, ensure_ascii=False))
-
-
-def is_secret(key: str, value: str) -> bool:
-    """A reference such as `${file:…}` tells nothing and may be seen."""
-    return any(word in key.lower() for word in SECRET) and not value.startswith("${")

@@ -17,6 +17,7 @@ from tui.screens import reading, wording
 from tui.screens.actions import ACTIONS, Action
 from tui.screens.cluster import Cluster
 from tui.screens.connector import ConnectorView
+from tui.screens.desk import Desk
 from tui.screens.dialog import Dialog
 from tui.screens.log import OperationsScreen
 from tui.screens.offsets import OffsetsPane
@@ -37,7 +38,7 @@ class Flows:
         self.work = Work(self.cluster, home.operations, home.say)
 
     def new_view(self) -> ConnectorView:
-        return ConnectorView(self.home.notices)
+        return ConnectorView(self.home.notices, Desk(self.home, self.cluster))
 
     async def read_version(self) -> str:
         """Of the worker; it may be another one after each reconnection. The title can do without."""
@@ -197,7 +198,7 @@ class Flows:
             for one in self.home.operations.open
             if one.phase is Phase.REQUESTED
         ]
-        lines += [f"edited offsets not applied: {name}" for name in unsaved]
+        lines += unsaved
         if lines:
             self.home.do(self._quit(lines))
         else:

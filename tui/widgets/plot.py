@@ -19,10 +19,8 @@ def plot(values: Values, width: int, height: int) -> list[str]:
     """`height` lines, the highest first; an unknown value is a dot on the ground, zero is a thin line."""
     shown = list(values)[-width:] if width > 0 else []
     top = peak(shown)
-    lines = []
-    for row in range(height - 1, -1, -1):
-        lines.append("".join(_cell(value, top, row, height) for value in shown).rjust(width))
-    return lines
+    rows = range(height - 1, -1, -1)
+    return ["".join(_cell(value, top, row, height) for value in shown).rjust(width) for row in rows]
 
 
 def peak(values: Values) -> float:

@@ -1,0 +1,83 @@
+"""The editor of a config: JSON or key=value, with every problem marked at its line."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import ClassVar
+
+from rich.text import Text
+from textual.binding import Binding, BindingType
+from textual.message import Message
+
+from tui.config.text import Form
+from tui.editor.checks import Gravity, Problem
+from tui.widgets.jsontext import JsonArea, tokens
+from tui.widgets.text import visible
+
+_PROPERTY = re.compile(r"\s*(?P<key>(?:\\.|[^=:\s\\])+)(?P<sign>\s*[=:\s]\s*)(?P<value>.*)")
+
+
+class ConfigEditor(JsonArea):
+    """The keys of editing; all others are text."""
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {"json--warning"}
+    DEFAULT_CSS = """
+    ConfigEditor > .json--warning { color: $warning; text-style: underline; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+s,f2", "apply", "apply", key_display="^s"),
+        Binding("escape,ctrl+c", "leave", "back, text is kept", key_display="esc"),
+        Binding("f3,ctrl+t", "turn", "JSON/key=value", key_display="F3"),
+        Binding("f5,ctrl+r", "reload", "start over", key_display="F5"),
+    ]
+
+    class Command(Message):
+        """One of them was pressed."""
+
+        def __init__(self, what: str) -> None:
+            super().__init__()
+            self.what = what
+
+    def __init__(self, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self.form = Form.JSON
+        self.problems: dict[int, Problem] = {}  # by line, counted from 0
+
+    def mark_all(self, problems: Sequence[Problem]) -> None:
+        found = {one.place.line - 1: one for one in reversed(problems)}
+        if found != self.problems:
+            self.problems = found
+            self.notify_style_update()
+            self.refresh()
+
+    def get_line(self, line_index: int) -> Text:
+        raw = self.document.get_line(line_index)
+        line = Text(visible(raw), end="", no_wrap=True)
+        for start, end, kind in tokens(raw) if self.form is Form.JSON else _properties(raw):
+            line.stylize(self._ink(f"json--{kind}"), start, end)
+        if (one := self.problems.get(line_index)) is not None:
+            name = "json--error" if one.gravity is Gravity.ERROR else "json--warning"
+            start = min(one.place.column - 1, max(0, len(raw) - 1))
+            line.stylize(self._ink(name), start, len(raw.rstrip(", \t")) or 1)
+        return line
+
+    def action_apply(self) -> None:
+        self.post_message(self.Command("apply"))
+
+    def action_leave(self) -> None:
+        self.post_message(self.Command("leave"))
+
+    def action_turn(self) -> None:
+        self.post_message(self.Command("turn"))
+
+    def action_reload(self) -> None:
+        self.post_message(self.Command("reload"))
+
+
+def _properties(line: str) -> Iterator[tuple[int, int, str]]:
+    if line.lstrip()[:1] in ("#", "!"):
+        yield 0, len(line), "literal"
+    elif match := _PROPERTY.match(line):
+        yield *match.span("key"), "key"
+        yield *match.span("value"), "string"

@@ -1,0 +1,359 @@
+"""The config of a connector: its keys with their documentation, and the same as text to edit in place."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Container
+from textual.content import Content
+from textual.widgets import TextArea
+
+from tui.config import applying, draft
+from tui.config.applying import Applied, ChangedMeanwhile, Edit
+from tui.config.changes import Change
+from tui.config.definitions import Key, passwords, unknown
+from tui.config.draft import Draft
+from tui.config.secrets import shown
+from tui.config.text import Form
+from tui.errors import HeadraceError
+from tui.model import Connector
+from tui.screens import config_words as words
+from tui.screens.config_editor import ConfigEditor
+from tui.screens.config_line import script_line
+from tui.screens.desk import Desk
+from tui.screens.dialog import Dialog
+from tui.screens.pane import Note, Pane
+from tui.screens.validating import Validator
+from tui.widgets.columns import Column
+from tui.widgets.grid import Cell, Grid
+from tui.widgets.pager import Pager
+from tui.widgets.text import visible
+
+CHECK_AFTER = 0.25  # seconds after the last key
+BROAD = 110  # columns from which documentation stands beside the keys
+COLUMNS = (Column("key", "KEY", 26, grows=True), Column("value", "VALUE", 24, grows=True))
+
+
+class ConfigPane(Pane):
+    """Drafts are kept by connector for as long as the program runs."""
+
+    HOME = "#keys"
+    DEFAULT_CSS = """
+    ConfigPane #verdict { border-left: thick $success; }
+    ConfigPane #verdict.-refused { border-left: thick $error; }
+    ConfigPane #reading, ConfigPane #editing { height: 1fr; layout: vertical; }
+    ConfigPane #editing { display: none; }
+    ConfigPane.-editing #editing { display: block; }
+    ConfigPane.-editing #reading { display: none; }
+    ConfigPane #keys { height: 1fr; }
+    ConfigPane #about { height: auto; max-height: 7; min-height: 3; border-top: solid $border; }
+    ConfigPane ConfigEditor { height: 1fr; min-height: 4; }
+    ConfigPane #review { height: auto; max-height: 40%; min-height: 2; border-top: solid $border; }
+    ConfigPane.-broad #reading, ConfigPane.-broad #editing { layout: horizontal; }
+    ConfigPane.-broad #keys, ConfigPane.-broad ConfigEditor { width: 3fr; height: 1fr; }
+    ConfigPane.-broad #about, ConfigPane.-broad #review {
+        width: 2fr; height: 1fr; max-height: 100%; border-top: none; border-left: solid $border;
+    }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("e", "edit", "edit config"),
+        Binding("a", "all", "all keys", tooltip="with the keys that are not set, and their defaults"),
+        Binding("y", "copy", "copy", tooltip="copy as JSON, secrets masked"),
+    ]
+
+    def __init__(self, desk: Desk, id: str = "config") -> None:
+        super().__init__(desk, id)
+        self.drafts: dict[str, Draft] = {}
+        self.keys: Mapping[str, Key] = {}
+        self.shows_all = False
+        self._asked_for_keys: set[str] = set()
+        self.validator = Validator(lambda: self.desk.connect, self.review)
+
+    def compose(self) -> ComposeResult:
+        yield Note(id="verdict")
+        with Container(id="reading"):
+            yield Grid(COLUMNS, id="keys")
+            yield Pager(id="about")
+        with Container(id="editing"):
+            yield ConfigEditor(id="text")
+            yield Pager(id="review")
+
+    def on_resize(self) -> None:
+        self.set_class(self.size.width >= BROAD, "-broad")
+
+    # Reading
+
+    @property
+    def editor(self) -> ConfigEditor:
+        return self.query_one(ConfigEditor)
+
+    @property
+    def is_editing(self) -> bool:
+        return self.has_class("-editing")
+
+    @property
+    def hidden(self) -> frozenset[str]:
+        return passwords(self.keys)
+
+    def take_focus(self) -> None:
+        (self.editor if self.is_editing else self.query_one("#keys")).focus()
+
+    def begin(self) -> None:
+        self.keys = {}
+        self.remove_class("-editing")
+        self.tell(None)
+
+    def look(self) -> None:
+        if self.connector is not None and not self.keys:
+            self.desk.do(self._read_keys(self.connector))
+
+    async def _read_keys_and_edit(self, one: Connector, key: str) -> None:
+        await self._read_keys(one)
+        if one.name == self.name_shown:
+            self.edit(key)
+
+    async def _read_keys(self, one: Connector) -> None:
+        keys = await self.desk.keys_of(one.cls)
+        self._asked_for_keys.add(one.name)
+        if one.name == self.name_shown:
+            self.keys = keys
+            self.draw()
+
+    def draw(self) -> None:
+        if self.connector is None or self.is_editing:
+            return
+        config = shown(self.connector.config, self.hidden)
+        stray = unknown(self.connector.config, self.keys)
+        names = sorted(config.keys() | (self.keys.keys() if self.shows_all else set()))
+
+        def cells(name: str) -> Mapping[str, Cell]:
+            if name in config:
+                return {
+                    "key": Cell(name + (" !" if name in stray else ""), "grid--warning" if name in stray else ""),
+                    "value": Cell(config[name], "grid--strong"),
+                }
+            default = self.keys[name].default if name in self.keys else None
+            return {"key": Cell(name, "grid--muted"), "value": Cell(default or "", "grid--muted")}
+
+        room = max(26, self.query_one("#keys").size.width // 2)
+        widths = {
+            "key": min(room, max(map(len, names), default=0) + 2),
+            "value": max(map(len, config.values()), default=0),
+        }
+        self.query_one("#keys", Grid).show(names, cells, widths)
+        self._about()
+
+    def _about(self) -> None:
+        name = self.query_one("#keys", Grid).current
+        if name is None:
+            return
+        text = words.documentation(name, self.keys.get(name))
+        value = shown(self.connector.config, self.hidden).get(name, "") if self.connector else ""
+        if len(value) > 24:  # the table may have cut it
+            text = Content.assemble((f"{visible(value)}\n", "bold"), text)
+        if self.connector and name in unknown({name: "", **self.connector.config}, self.keys):
+            text = Content.assemble(text, ("\n! nothing of this plugin reads it", "$warning"))
+        self.query_one("#about", Pager).put(text, top=True)
+
+    def on_grid_moved(self, event: Grid.Moved) -> None:
+        event.stop()
+        self._about()
+
+    def on_grid_opened(self, event: Grid.Opened) -> None:
+        event.stop()
+        self.edit(event.key)
+
+    def action_all(self) -> None:
+        self.shows_all = not self.shows_all
+        self.draw()
+
+    def action_copy(self) -> None:
+        if self.connector is not None:
+            self.app.copy_to_clipboard(draft.of(self.name_shown, self.connector.config, self.hidden).text)
+            self.desk.say("config copied, secrets masked (through the terminal)")
+
+    def action_edit(self) -> None:
+        self.edit(self.query_one("#keys", Grid).current or "")
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        return not self.is_editing or action not in ("edit", "all", "copy")
+
+    # Editing
+
+    def edit(self, key: str = "") -> None:
+        """Opens the editor at a key, with the kept text if there is one."""
+        if self.connector is None:
+            return
+        if not self.keys and self.connector.name not in self._asked_for_keys:
+            self.desk.do(self._read_keys_and_edit(self.connector, key))  # which of them are passwords
+            return
+        kept = self.drafts.get(self.name_shown)
+        if kept is None or not kept.is_touched:
+            kept = draft.of(self.name_shown, self.connector.config, self.hidden)
+        else:
+            self.desk.say("your text from before; F5 starts over")
+        self.validator.forget()
+        self.open(kept, key)
+
+    def open(self, one: Draft, key: str = "") -> None:
+        self.drafts[self.name_shown] = one
+        self.tell(None)
+        self.add_class("-editing")
+        self._load(one)
+        self.editor.focus()
+        if (place := one.review().read.places.get(key)) is not None:
+            end = len(self.editor.document.get_line(place.line - 1).rstrip(","))
+            self.editor.move_cursor((place.line - 1, max(0, end - (self.editor.form is Form.JSON))))
+        self.call_after_refresh(self._scroll_to_cursor)
+        self.check()
+        self.refresh_bindings()
+
+    def _scroll_to_cursor(self) -> None:
+        """In the middle, as far as there are lines."""
+        line = self.editor.cursor_location[0]
+        self.editor.scroll_to(y=max(0, line - self.editor.size.height // 2), animate=False)
+
+    def _load(self, one: Draft) -> None:
+        self.editor.read_only = False
+        self.editor.form = one.form
+        self.editor.load_text(one.text)
+
+    def refresh_bindings(self) -> None:
+        self.screen.refresh_bindings()
+
+    def on_text_area_changed(self, event: TextArea.Changed) -> None:
+        event.stop()
+        if self.is_editing and self.name_shown in self.drafts:
+            self.drafts[self.name_shown] = self.drafts[self.name_shown].typed(self.editor.text)
+            self.check()
+
+    def on_text_area_selection_changed(self, event: TextArea.SelectionChanged) -> None:
+        event.stop()
+        self.review()
+
+    def check(self) -> None:
+        """What is seen without the worker at once; the worker is asked when nothing was typed for a moment."""
+        self.review()
+        one = self.drafts[self.name_shown]
+        if not one.review().read.problems and self.validator.want(one.to_validate()):
+            self.set_timer(CHECK_AFTER, lambda: self._validate(one))
+
+    def _validate(self, one: Draft) -> None:
+        if self.is_editing and self.drafts.get(self.name_shown) is one:
+            self.desk.do(self.validator.ask())
+
+    def review(self) -> None:
+        """Problems at their lines, and the difference with the key of the cursor's line below."""
+        one = self.drafts.get(self.name_shown)
+        if one is None or not self.is_editing:
+            return
+        found = one.review(self.validator.validation)
+        self.editor.mark_all(found.problems)
+        text = words.review(found, self.hidden, not self.validator.settled, self.validator.trouble)
+        line = self.editor.cursor_location[0] + 1
+        here = next((key for key, place in found.read.places.items() if place.line == line), "")
+        if here:
+            key = (self.validator.validation.keys if self.validator.validation else self.keys).get(here)
+            text = Content.assemble(text, "\n\n", words.documentation(here, key))
+        self.query_one("#review", Pager).put(text)
+
+    def on_config_editor_command(self, event: ConfigEditor.Command) -> None:
+        event.stop()
+        if event.what == "leave":
+            self.leave()
+        elif self.editor.read_only:
+            return
+        elif event.what == "apply":
+            self.desk.do(self.apply())
+        elif event.what == "turn":
+            self.turn()
+        elif self.connector is not None:
+            self.drafts.pop(self.name_shown, None)
+            self.open(draft.of(self.name_shown, self.connector.config, self.hidden, self.editor.form))
+
+    def turn(self) -> None:
+        turned = self.drafts[self.name_shown].turned()
+        if turned is None:
+            self.desk.say("not yet: first what is marked")
+        else:
+            self.open(turned)
+
+    def leave(self) -> None:
+        touched = (one := self.drafts.get(self.name_shown)) is not None and one.is_touched
+        if touched:
+            self.desk.say("the text is kept: e goes on with it")
+        self.remove_class("-editing")
+        self.draw()
+        self.query_one("#keys").focus()
+        self.refresh_bindings()
+
+    # Applying
+
+    async def apply(self) -> None:
+        """Validated first, then asked about, then sent."""
+        one, connector = self.drafts[self.name_shown], self.connector
+        if connector is None or not self.desk.may_change("changing the config"):
+            return
+        if not one.review().read.problems:
+            self.validator.want(one.to_validate())
+            await self.validator.ask()
+        found = one.review(self.validator.validation)
+        if found.errors:
+            place = found.errors[0].place
+            self.editor.move_cursor((place.line - 1, place.column - 1))
+            self.desk.say("not yet: first what is marked")
+        elif not found.changes:
+            self.desk.say("nothing would change")
+        elif self.desk.operations.pending(one.name):
+            self.desk.say(f"something is still under way for {one.name}; o shows it", "warn")
+        elif await self.desk.ask(self._question(one, found.changes, connector), "the text is kept"):
+            await self._send(one, one.edit(found.changes))
+
+    def _question(self, one: Draft, made: tuple[Change, ...], connector: Connector) -> Dialog:
+        where = f" on {self.desk.profile.label}" if self.desk.profile.production else ""
+        body = words.question(made, self.hidden, connector.state)
+        return Dialog(f"change the config of {one.name}{where}?", body, "apply", danger=self.desk.profile.production)
+
+    async def _send(self, one: Draft, edit: Edit) -> None:
+        self.editor.read_only = True
+        try:
+            line = script_line(edit, self.hidden)
+            async with self.desk.tracked("change config", one.name, (line,)) as (operation, connect):
+                done = await applying.apply(edit, connect, lambda step: self.desk.operations.note(operation, step))
+        except HeadraceError as error:
+            self._refused(one, error)
+        else:
+            self._applied(one, edit, done)
+        finally:
+            self.editor.read_only = False
+
+    def _applied(self, one: Draft, edit: Edit, done: Applied) -> None:
+        self.drafts.pop(one.name, None)
+        if one.name == self.name_shown:
+            self.remove_class("-editing")
+            self.tell(words.applied(done, edit.changes))
+            self.draw()
+            self.query_one("#keys").focus()
+            self.refresh_bindings()
+
+    def _refused(self, one: Draft, error: HeadraceError) -> None:
+        """The text stays; where somebody else was quicker, it is compared with what is there now."""
+        if isinstance(error, ChangedMeanwhile):
+            self.drafts[one.name] = self.drafts[one.name].rebased(error.now)
+        if one.name == self.name_shown and self.is_editing:
+            self._load(self.drafts[one.name])
+            self.tell(words.refused(error, self.hidden), "-refused")
+            self.check()
+
+    def tell(self, content: Content | None, kind: str = "") -> None:
+        note = self.query_one("#verdict", Note)
+        note.set_classes(kind)
+        note.say(content or "")
+
+    @property
+    def has_unsaved(self) -> list[str]:
+        """Names of connectors whose texts would be lost."""
+        return [name for name, one in self.drafts.items() if one.is_touched]

@@ -1,0 +1,92 @@
+"""A page inside a connector's page: told which connector it is about, and when it is looked at."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual.containers import Vertical
+from textual.content import Content
+from textual.widget import Widget
+from textual.widgets import Static
+
+from tui.model import Connector
+from tui.screens.desk import Desk
+from tui.widgets.text import visible
+
+
+class Pane(Vertical):
+    """Subclasses ask the cluster themselves, but only while they are on the screen."""
+
+    DEFAULT_CSS = """
+    Pane > .note { height: auto; max-height: 4; padding: 0 1; color: $text-muted; }
+    """
+    HOME: ClassVar[str] = ""  # the selector of what takes the focus
+    every: ClassVar[float] = 0.0  # seconds between calls of `look` while it is looked at; 0: never by itself
+
+    def __init__(self, desk: Desk, id: str) -> None:
+        super().__init__(id=id)
+        self.desk = desk
+        self.connector: Connector | None = None
+
+    def on_mount(self) -> None:
+        if self.every:
+            self.set_interval(self.every, self._look_again)
+
+    @property
+    def name_shown(self) -> str:
+        return self.connector.name if self.connector else ""
+
+    @property
+    def is_seen(self) -> bool:
+        """Nothing on the way up to the screen is hidden, and nothing lies over it."""
+        widgets = (node for node in self.ancestors_with_self if isinstance(node, Widget))
+        return self.screen.is_current and all(widget.display for widget in widgets)
+
+    def _look_again(self) -> None:
+        if self.connector is not None and self.is_seen and not self.desk.is_stale:
+            self.look()
+
+    def show(self, connector: Connector | None) -> None:
+        """Another connector, or news of the same one."""
+        another = (connector.name if connector else "") != self.name_shown
+        self.connector = connector
+        if another:
+            self.begin()
+        if self.is_seen:
+            self.draw()
+            if another and connector is not None:
+                self.look()
+
+    def turned_to(self) -> None:
+        """It came on the screen."""
+        self.draw()
+        if self.connector is not None:
+            self.look()
+
+    def begin(self) -> None:
+        """Forgets what belongs to the connector shown before."""
+
+    def look(self) -> None:
+        """Asks the cluster for what is shown here."""
+
+    def draw(self) -> None:
+        """Shows what is known."""
+
+    def take_focus(self) -> None:
+        self.query_one(self.HOME, Widget).focus()
+
+
+class Note(Static):
+    """A line or two of ours about what is shown; hidden when there is nothing to say."""
+
+    DEFAULT_CSS = """
+    Note { height: auto; max-height: 6; padding: 0 1; display: none; }
+    """
+
+    def __init__(self, id: str | None = None) -> None:
+        super().__init__("", id=id, markup=False)
+
+    def say(self, text: str | Content, ink: str = "$text-muted") -> None:
+        content = text if isinstance(text, Content) else Content.assemble((visible(text), ink))
+        self.display = bool(content.plain)
+        self.update(content)
