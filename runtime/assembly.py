@@ -22,11 +22,13 @@ from runtime.herder.offset_places import OffsetPlaces
 from runtime.herder.offset_views import OffsetViews
 from runtime.herder.offsets import OffsetsDesk
 from runtime.herder.orphans import Orphans
+from runtime.herder.previews import Previews
 from runtime.herder.progress import Progress
 from runtime.herder.resolving import ResolvingHost
 from runtime.herder.tasks import TaskParts
 from runtime.herder.time_travel import TimeTravel
 from runtime.host.client import Host
+from runtime.host.previews import PreviewHost
 from runtime.host.settings import HostSettings
 from runtime.kafka.groups import Groups
 from runtime.kafka.log import TopicSpec
@@ -92,7 +94,9 @@ def assemble(config: WorkerConfig, url: str, backing: Backing, secrets: Secrets)
     loggers = Loggers(configs, engine)
     lines = ConnectorLines(secrets.scrub)
     orphans = Orphans(configs, in_topic, groups)
-    api = routes(Services(herder, desk, offset_views, orphans, health, EventStream(events, herder), lines))
+    previews = Previews(config, herder, statuses, host, PreviewHost(_host(config)), secrets)
+    stream = EventStream(events, herder)
+    api = routes(Services(herder, desk, offset_views, orphans, health, stream, lines, previews, board.errors))
     admin = admin_routes(loggers)
     board.entry = herder.entry
     configs.on_change = fleet.look

@@ -13,6 +13,7 @@ from types import ModuleType
 
 from runtime.api.connector import SinkConnector, SourceConnector
 from runtime.api.converter import Converter, HeaderConverter
+from runtime.api.transformation import Predicate, Transformation
 from runtime.plugin import Kind, Plugin
 
 _log = logging.getLogger(__name__)
@@ -22,6 +23,8 @@ _BASES: tuple[tuple[type, Kind], ...] = (
     (SourceConnector, Kind.SOURCE),
     (Converter, Kind.CONVERTER),
     (HeaderConverter, Kind.HEADER_CONVERTER),
+    (Transformation, Kind.TRANSFORMATION),
+    (Predicate, Kind.PREDICATE),
 )
 
 _JARS = ("*.jar", "*/*.jar", "*/lib/*.jar")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -46,15 +46,14 @@ class TaskErrors:
     @property
     def last(self) -> list[dict[str, Any]]:
         """The newest failed records, newest first."""
-        found = [error for run in self.runs.values() for error in run.last]
-        return sorted(found, key=lambda error: -error["time"])[:KEPT]
+        return _newest(error for run in self.runs.values() for error in run.last)
 
     def report(self, epoch: int, run: _Run) -> None:
         self.runs[epoch] = run
         if len(self.runs) > _RUNS:
             oldest = sorted(self.runs)[:2]
             both = TaskErrors({e: self.runs.pop(e) for e in oldest})
-            self.runs[oldest[1]] = _Run(both.total, both.stages, both.last)
+            self.runs[oldest[1]] = _Run(both.total, both.stages, both.last[::-1])
 
 
 _RUNS = 4  # an old run may still report while the next one has begun
@@ -94,8 +93,14 @@ class ErrorBoard:
             "total": _sum(TOTALS, [task.total for task in tasks.values()]),
             "stages": {n: _sum(BY_STAGE, [task.stages.get(n, {}) for task in tasks.values()]) for n in names},
             "tasks": [{"id": i, "total": tasks[i].total, "stages": tasks[i].stages} for i in sorted(tasks)],
-            "last": sorted((e for task in tasks.values() for e in task.last), key=lambda e: -e["time"])[:KEPT],
+            "last": _newest(error for task in tasks.values() for error in reversed(task.last)),
         }
+
+
+def _newest(errors: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Newest first; of the same millisecond those that were told last."""
+    told_last_first = [*errors][::-1]
+    return sorted(told_last_first, key=lambda error: -error["time"])[:KEPT]
 
 
 def _sum(names: tuple[str, ...], counted: list[Mapping[str, int]]) -> Counted:

@@ -21,7 +21,7 @@ class Calls:
     def __init__(self, settings: HostSettings, send: Send) -> None:
         self._settings = settings
         self._registry = Registry(settings.plugin_path)
-        self._started = Started(send)
+        self._started, self._send = Started(send), send
 
     def plugins(self, connectors_only: bool) -> list[dict[str, str]]:
         return self._registry.entries(connectors_only)
@@ -83,6 +83,12 @@ class Calls:
             raise BadRequestError(f"{config.get('connector.class')} is not a sink connector")
         by_partition = {TopicPartition(topic, partition): offset for topic, partition, offset in offsets}
         return bool(connector.alter_offsets(_without_nulls(config), by_partition))
+
+    def preview(self, request: dict[str, Any]) -> dict[str, Any]:
+        """Samples through a chain (runtime.pipeline.preview.run); tells as events where it is."""
+        from runtime.pipeline.preview.run import preview
+
+        return preview(request, lambda what: self._send({"event": "at", "what": what}))
 
     def stop_all(self) -> None:
         """Before the host ends."""

@@ -59,7 +59,6 @@ class DeadLetters:
         config = spec.settings
         self._topic = dead_letter_topic(config)
         self._replicas = int(config.get(_REPLICAS, "3"))
-        self._context = config.get(_CONTEXT, "false").strip().lower() == "true"
         self._letters: list[Letter] = []
         self.counts: Counts | None = None
 
@@ -87,9 +86,7 @@ class DeadLetters:
     def report(self, failure: Failure) -> Letter:
         """Send the failed record; its offset is committed only after the answer."""
         message = failure.record
-        headers = list(message.headers() or ())
-        if self._context:
-            headers += self._context_headers(failure)
+        headers = [*(message.headers() or ()), *context_headers(self._spec, failure)]
         fields: dict[str, Any] = {"key": message.key(), "value": message.value(), "headers": headers}
         if (timestamp := message.timestamp())[0]:
             fields["timestamp"] = timestamp[1]
@@ -143,21 +140,25 @@ class DeadLetters:
             self.counts.not_put_aside()
         _log.error("Could not produce message to dead letter queue. topic=%s: %s", self._topic, error.str())
 
-    def _context_headers(self, failure: Failure) -> list[tuple[str, bytes | None]]:
-        message, error = failure.record, failure.error
-        told = {
-            "topic": message.topic(),
-            "partition": message.partition(),
-            "offset": message.offset(),
-            "connector.name": self._spec.connector,
-            "task.id": self._spec.task,
-            "stage": failure.stage.value,
-            "class.name": failure.plugin,
-            "exception.class.name": java_name(error),
-            "exception.message": str(error) or None,
-            "exception.stacktrace": trace_of(error),
-        }
-        return [
-            (_PREFIX + name, None if value is None else str(value).encode("utf-8", "replace"))
-            for name, value in told.items()
-        ]
+
+def context_headers(spec: TaskSpec, failure: Failure) -> list[tuple[str, bytes | None]]:
+    """What the headers of a dead letter tell of it (KIP-298); none where they are not enabled."""
+    if spec.settings.get(_CONTEXT, "false").strip().lower() != "true":
+        return []
+    message, error = failure.record, failure.error
+    told = {
+        "topic": message.topic(),
+        "partition": message.partition(),
+        "offset": message.offset(),
+        "connector.name": spec.connector,
+        "task.id": spec.task,
+        "stage": failure.stage.value,
+        "class.name": failure.plugin,
+        "exception.class.name": java_name(error),
+        "exception.message": str(error) or None,
+        "exception.stacktrace": trace_of(error),
+    }
+    return [
+        (_PREFIX + name, None if value is None else str(value).encode("utf-8", "replace"))
+        for name, value in told.items()
+    ]

@@ -105,14 +105,21 @@ class Counts:
 
 def _described(failure: Failure) -> dict[str, Any]:
     """A failure without the record's content."""
-    return {
+    error = failure.error
+    told = {
         "time": int(time.time() * 1000),
         "stage": str(failure.stage),
         "class": failure.plugin,
-        "exception": java_name(failure.error),
-        "message": str(failure.error)[:_LONGEST].encode("utf-8", "backslashreplace").decode(),
-        **_place(failure.record),
+        "exception": java_name(error),
+        "message": _text(str(error)),
     }
+    if error.__cause__ is not None:
+        told["cause"] = _text(f"{java_name(error.__cause__)}: {error.__cause__}")
+    return {**told, **_place(failure.record)}
+
+
+def _text(text: str) -> str:
+    return text[:_LONGEST].encode("utf-8", "backslashreplace").decode()
 
 
 def _place(record: Any) -> dict[str, Any]:

@@ -67,7 +67,7 @@ def parse(body: bytes, exact_numbers: bool = False) -> Any:
 
 def create_request(body: bytes) -> CreateRequest:
     """The body of POST /connectors."""
-    d = _object(parse(body, exact_numbers=True), "The request body", _CREATE_FIELDS)
+    d = known_object(parse(body, exact_numbers=True), "The request body", _CREATE_FIELDS)
     name = d.get("name")
     if isinstance(name, dict | list):
         raise BadRequest("'name' must be a string")
@@ -90,7 +90,7 @@ def config(body: bytes) -> dict[str, str | None]:
 
 def config_map(value: Any, what: str) -> dict[str, str | None]:
     """A connector configuration: numbers and booleans become strings, as Connect has it."""
-    for k, v in _object(value, what).items():
+    for k, v in known_object(value, what).items():
         if isinstance(v, dict | list):
             raise BadRequest(f"The value of '{k}' in {what[0].lower() + what[1:]} must be a string, not {_kind(v)}")
     return {k: _text(v) for k, v in value.items()}
@@ -98,7 +98,7 @@ def config_map(value: Any, what: str) -> dict[str, str | None]:
 
 def offsets(body: bytes) -> list[Entry]:
     """The body of PATCH offsets (KIP-875): partitions with their offsets; a missing one is None."""
-    entries = _object(parse(body), "The request body", ("offsets",)).get("offsets")
+    entries = known_object(parse(body), "The request body", ("offsets",)).get("offsets")
     if entries is None or entries == []:
         raise BadRequest("Partitions / offsets need to be provided for an alter offsets request")
     return _entries(entries, "offsets")
@@ -120,7 +120,7 @@ def _entries(value: Any, what: str) -> list[Entry]:
 
 
 def _entry(value: Any, where: str) -> Entry:
-    d = _object(value, where, ("partition", "offset"))
+    d = known_object(value, where, ("partition", "offset"))
     for key in ("partition", "offset"):
         if not isinstance(d.get(key), dict | None):
             raise BadRequest(f"{where}.{key} must be an object or null, not {_kind(d[key])}")
@@ -137,7 +137,8 @@ def _initial(d: dict[str, Any]) -> TargetState | None:
     return state
 
 
-def _object(value: Any, what: str, known: Collection[str] | None = None) -> dict[str, Any]:
+def known_object(value: Any, what: str, known: Collection[str] | None = None) -> dict[str, Any]:
+    """A JSON object, with no other fields than these; `what` it is, for the refusal."""
     if not isinstance(value, dict):
         raise BadRequest(f"{what} must be a JSON object, not {_kind(value)}")
     for key in value if known is not None else ():

@@ -11,16 +11,19 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from runtime.herder.error_board import ErrorBoard
 from runtime.herder.errors import BadRequest, NotFound, Unavailable
 from runtime.herder.herder import Herder
 from runtime.herder.offset_views import OffsetViews
 from runtime.herder.offsets import OffsetsDesk
 from runtime.herder.orphans import Orphans
+from runtime.herder.previews import Previews
 from runtime.logs.lines import LINES, ConnectorLines
 from runtime.rest import bodies
 from runtime.rest.answers import empty, json_answer
 from runtime.rest.events import EventStream
 from runtime.rest.offsets import offset_routes, origin
+from runtime.rest.preview import record_routes
 from runtime.rest.resource import Handler, Resource, path_name
 
 _IN_PATH = "!$&'()*+,;=:@"
@@ -54,6 +57,8 @@ class Services:
     health: Health
     events: EventStream
     lines: ConnectorLines
+    previews: Previews
+    errors: ErrorBoard
 
 
 def routes(s: Services) -> Sequence[Route]:
@@ -198,6 +203,7 @@ def routes(s: Services) -> Sequence[Route]:
             Resource(get=ready(offsets), patch=ready(patch_offsets), delete=ready(delete_offsets)),
         ),
         *offset_routes(s.offset_views, s.orphans, ready),
+        *record_routes(s.previews, s.errors, h.stored, ready),
         Route("/connector-plugins", Resource(get=plugins)),
         Route("/connector-plugins/{name}/config", Resource(get=plugin_config)),
         Route("/connector-plugins/{name}/config/validate", Resource(put=validate)),

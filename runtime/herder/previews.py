@@ -1,0 +1,210 @@
+"""Previews of chains: which config, which samples, and what may be shown of the answer."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import orjson
+
+from runtime.api.errors import ConfigError
+from runtime.api.java_regex import java_regex
+from runtime.config import WorkerConfig
+from runtime.herder import assignment
+from runtime.herder.assignment import Order
+from runtime.herder.errors import BadRequest, HerderError
+from runtime.herder.herder import Answer, Herder
+from runtime.herder.resolving import ResolvingHost
+from runtime.host.port import ConnectorInfo, HostError
+from runtime.host.previews import PreviewFailedError, PreviewHost
+from runtime.kafka.clients import client_config
+from runtime.kafka.samples import Sample, as_text, newest
+from runtime.secret_values import Secrets
+from runtime.storage.statuses import StatusStore
+from runtime.task_spec import TaskSpec
+
+MOST = 100
+"""Samples of one preview."""
+
+_CHAIN = ("transforms", "predicates", "key.converter", "value.converter", "header.converter", "errors.", "topics")
+_CLIENTS = ("consumer.override.", "producer.override.", "admin.override.")
+
+
+class PreviewFailed(HerderError):
+    """A plugin blocked, or took its process down."""
+
+    status = 422
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What is asked for. `config`: what differs from the stored one (null removes), or the whole of a new connector.
+    Samples are the `records`, or the `last` ones of `topics` (none: the connector's)."""
+
+    config: Mapping[str, str | None]
+    records: list[dict[str, Any]] | None
+    last: int
+    topics: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Tried:
+    """A config, ready to be tried."""
+
+    spec: TaskSpec
+    consumer: dict[str, Any]  # librdkafka's settings for reading its topics
+
+
+class Previews:
+    """Event loop only."""
+
+    def __init__(
+        self,
+        worker: WorkerConfig,
+        herder: Herder,
+        statuses: StatusStore,
+        host: ResolvingHost,
+        runner: PreviewHost,
+        secrets: Secrets,
+    ) -> None:
+        self._worker, self._herder, self._statuses = worker, herder, statuses
+        self._host, self._runner, self._secrets = host, runner, secrets
+
+    async def of_connector(self, name: str, wanted: Wanted) -> Answer:
+        """POST /connectors/{name}/preview."""
+        stored = self._herder.stored(name).config
+        merged = {key: value for key, value in {**stored, **wanted.config}.items() if value is not None}
+        info, warnings = await self._checked({**merged, "name": name})
+        tried = await self._tried(name, info, merged)
+        now = await self._tried(name, info, stored) if merged != stored else None
+        return await self._run(name, wanted, tried, now or tried, now, warnings)
+
+    async def of_plugin(self, plugin: str, wanted: Wanted) -> Answer:
+        """POST /connector-plugins/{plugin}/preview: of a connector that does not exist."""
+        config = {key: value for key, value in wanted.config.items() if value is not None}
+        config.setdefault("connector.class", plugin)
+        config.setdefault("name", "preview")
+        info, warnings = await self._checked(config, plugin)
+        tried = await self._tried(config["name"], info, config)
+        return await self._run(config["name"], wanted, tried, tried, None, warnings)
+
+    async def _checked(self, config: Mapping[str, str], plugin: str | None = None) -> tuple[ConnectorInfo, list[str]]:
+        """What the connector is, and what is wrong with keys that do not matter here; BadRequest for those that do."""
+        cls = config["connector.class"]
+        answer = await self._herder.validate(plugin or cls, config)
+        refused: list[str] = []
+        warnings: list[str] = []
+        for entry in answer["configs"]:
+            value = entry["value"]
+            matters = value["name"].startswith((*_CHAIN, *_CLIENTS))
+            (refused if matters else warnings).extend(f"{value['name']}: {error}" for error in value["errors"])
+        if refused:
+            raise BadRequest("The chain cannot be made:\n" + "\n".join(refused))
+        return await self._host.resolve(cls), [f"Not looked at here, but wrong: {text}" for text in warnings]
+
+    async def _tried(self, name: str, info: ConnectorInfo, config: Mapping[str, str]) -> _Tried:
+        try:
+            resolved = await self._host.resolved(config)
+            spec = assignment.spec(self._worker, Order(name, 0, info, resolved, resolved), [], False)
+        except ConfigError as e:
+            raise BadRequest(str(e)) from None
+        consumer = spec.consumer or client_config(self._worker.originals, "consumer", {}).settings
+        bare = replace(spec, producer={}, consumer={}, admin={}, offsets_producer={}, topic_groups=[])
+        return _Tried(bare, consumer)
+
+    async def _run(
+        self, name: str, wanted: Wanted, tried: _Tried, source: _Tried, now: _Tried | None, warnings: list[str]
+    ) -> Answer:
+        """`source`: the connector as it has produced what is in its topics."""
+        sink = tried.spec.type == "sink"
+        if wanted.records is not None:
+            samples = [_given(record, i, tried.spec) for i, record in enumerate(wanted.records)]
+        else:
+            samples = await self._newest(name, wanted, tried)
+            if not sink and source.spec.settings.get("transforms", "").strip():
+                warnings = [*warnings, _ALREADY.format(source.spec.settings["transforms"])]
+        produced = not sink and wanted.records is None
+        request = {"spec": asdict(tried.spec), "now": None, "samples": samples, "produced": produced}
+        if now is not None:
+            request["now"] = asdict(now.spec)
+        answer = await self._preview(request)
+        answer["warnings"] = warnings + answer["warnings"]
+        shown: Answer = self._scrubbed({"name": name, "type": tried.spec.type, **answer})
+        return shown
+
+    async def _preview(self, request: dict[str, Any]) -> Answer:
+        try:
+            orjson.dumps(request)
+        except TypeError as e:  # a number beyond 64 bits
+            raise BadRequest(f"A sample cannot be handed on: {e}") from None
+        try:
+            return await self._runner.preview(request)
+        except HostError as e:
+            raise BadRequest(self._secrets.scrub(f"The chain cannot be made: {e.message}")) from None
+        except PreviewFailedError as e:
+            raise PreviewFailed(self._secrets.scrub(str(e))) from None
+
+    async def _newest(self, name: str, wanted: Wanted, tried: _Tried) -> list[Sample]:
+        topics = self._topics(name, wanted, tried.spec)
+        found = await newest(tried.consumer, topics, wanted.last)
+        if not found:
+            raise BadRequest("There is nothing in the connector's topics to take samples from: give 'records'")
+        return found
+
+    def _topics(self, name: str, wanted: Wanted, spec: TaskSpec) -> Callable[[str], bool]:
+        """Whether samples are taken from a topic."""
+        if wanted.topics:
+            return set(wanted.topics).__contains__
+        if spec.type == "sink" and spec.topics_regex:
+            pattern = java_regex(spec.topics_regex)
+            return lambda topic: pattern.fullmatch(topic) is not None
+        if spec.type == "sink":
+            return set(spec.topics).__contains__
+        used = set(self._statuses.topics(name))
+        if not used:
+            raise BadRequest("It is not known what this connector has produced: give 'records', or its 'topics'")
+        return used.__contains__
+
+    def _scrubbed(self, value: Any) -> Any:
+        if isinstance(value, str):
+            return self._secrets.scrub(value)
+        if isinstance(value, dict):
+            return {self._secrets.scrub(key): self._scrubbed(inner) for key, inner in value.items()}
+        return [self._scrubbed(inner) for inner in value] if isinstance(value, list) else value
+
+
+_ALREADY = (
+    "The samples were read from the connector's topics, behind the transformations that it has now ({}): what these do "
+    "has been done to them already. Give 'records' to see the whole way."
+)
+
+
+def _given(record: Mapping[str, Any], number: int, spec: TaskSpec) -> Sample:
+    """A record of the request as the preview takes it: bytes for sinks, data for sources."""
+    topic = record["topic"] or (spec.topics[0] if spec.topics else spec.settings.get("topic", "preview"))
+    if spec.type != "sink":
+        data = {part: _as_data(record[part]) for part in ("key", "value")}
+        return {**record, **data, "topic": topic}
+    return {
+        "topic": topic,
+        "partition": record["partition"] or 0,
+        "offset": number if record["offset"] is None else record["offset"],
+        "timestamp": record["timestamp"],
+        "key": as_text(_as_bytes(record["key"])),
+        "value": as_text(_as_bytes(record["value"])),
+        "headers": [[name, as_text(_as_bytes(value))] for name, value in record["headers"]],
+    }
+
+
+def _as_bytes(value: Any) -> bytes | None:
+    """A text is what is in Kafka; other JSON stands there as JSON."""
+    if value is None or isinstance(value, bytes):
+        return value
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return text.encode("utf-8", "surrogatepass")
+
+
+def _as_data(value: Any) -> Any:
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else value

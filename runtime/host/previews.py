@@ -1,0 +1,75 @@
+"""Previews, worker side: each in a process of its own, that lives as long as it takes.
+
+The connectors of the plugin host are not touched by what a transformation does, and a plugin that has been changed on
+disk is tried as it is now.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from dataclasses import dataclass
+from typing import Any
+
+from runtime.host.child import Child, ChildDiedError, Event
+from runtime.host.settings import HostSettings
+
+_log = logging.getLogger(__name__)
+
+AT_ONCE = 2
+"""Previews that run at the same time; others wait."""
+
+_LAST = 2.0  # seconds that the process has to end by itself
+
+
+class PreviewFailedError(Exception):
+    """A plugin kept the preview from coming to an end; the message says which, and where."""
+
+
+@dataclass(slots=True)
+class _Place:
+    """Where the process said it was."""
+
+    what: str = "its start"
+
+    def hear(self, event: Event) -> None:
+        match event["event"]:
+            case "at":
+                self.what = event["what"]
+            case "log":
+                logging.getLogger(event["logger"]).log(event["level"], "Preview: %s", event["text"])
+
+
+class PreviewHost:
+    """Runs previews. Event loop only."""
+
+    def __init__(self, settings: HostSettings, timeout: float = 10.0) -> None:
+        self._settings, self._timeout = settings, timeout
+        self._turns = asyncio.Semaphore(AT_ONCE)
+
+    async def preview(self, request: dict[str, Any]) -> dict[str, Any]:
+        """The answer of runtime.pipeline.preview.run. HostError for what plugins raise when they are configured,
+        PreviewFailedError for one that blocks or ends its process."""
+        async with self._turns:
+            place = _Place()
+            child = await Child.spawn(self._settings, place.hear)
+            life = asyncio.create_task(child.run())
+            try:
+                async with asyncio.timeout(self._timeout):
+                    answer: dict[str, Any] = await child.call("preview", request)
+                    return answer
+            except TimeoutError:
+                message = f"The preview did not end within {self._timeout:g} s; it was in {place.what}"
+                raise PreviewFailedError(message) from None
+            except ChildDiedError as error:
+                raise PreviewFailedError(f"The preview's process died ({error}) in {place.what}") from None
+            finally:
+                await _end(child, life)
+
+
+async def _end(child: Child, life: asyncio.Task[str]) -> None:
+    """No process is left behind, whatever runs in it."""
+    child.close_input()
+    if not (await asyncio.wait({life}, timeout=_LAST))[0]:
+        child.kill("the preview is over")
+        await asyncio.wait({life}, timeout=_LAST)

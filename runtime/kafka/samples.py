@@ -1,0 +1,97 @@
+"""The newest records of topics, for looking at: no group, nothing committed, no topic created."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import time
+from collections.abc import Callable, Collection, Mapping
+from typing import Any
+
+from runtime.kafka.errors import BrokerUnavailable
+
+_TIMEOUT = 10.0  # seconds for a request
+_READ = 5.0  # seconds for reading what there is
+_BYTES = 8 * 1024 * 1024  # of samples, at most
+
+Sample = dict[str, Any]
+"""A message as JSON: topic, partition, offset, timestamp (None without one), key, value and headers in base64."""
+
+
+async def newest(settings: Mapping[str, Any], wanted: Callable[[str], bool], count: int) -> list[Sample]:
+    """The `count` newest records of all topics that are wanted, oldest first; fewer when there are no more.
+    `settings` are a consumer's. BrokerUnavailable when Kafka does not answer."""
+    return await asyncio.to_thread(_newest, {**settings, **_LOOKING}, wanted, count)
+
+
+def _newest(settings: dict[str, Any], wanted: Callable[[str], bool], count: int) -> list[Sample]:
+    from confluent_kafka import Consumer, KafkaException
+
+    consumer = Consumer(settings)
+    try:
+        topics = consumer.list_topics(timeout=_TIMEOUT).topics
+        chosen = {(name, p) for name, topic in topics.items() if wanted(name) for p in topic.partitions}
+        found = _read(consumer, chosen, count)
+    except KafkaException as e:
+        raise BrokerUnavailable(f"Kafka did not answer: {e.args[0].str()}") from None
+    finally:
+        consumer.close()
+    found.sort(key=lambda m: (m.timestamp()[1], m.offset()))
+    return [_sample(message) for message in found[-count:]]
+
+
+def _read(consumer: Any, partitions: Collection[tuple[str, int]], count: int) -> list[Any]:
+    """The last `count` of each partition, as far as time and memory allow."""
+    from confluent_kafka import KafkaError, TopicPartition
+
+    unread = set()
+    starts = []
+    for topic, number in sorted(partitions):
+        low, high = consumer.get_watermark_offsets(TopicPartition(topic, number), timeout=_TIMEOUT)
+        if high > low:
+            unread.add((topic, number))
+            starts.append(TopicPartition(topic, number, max(low, high - count)))
+    consumer.assign(starts)
+    found: list[Any] = []
+    size, deadline = 0, time.monotonic() + _READ
+    while unread and size < _BYTES and time.monotonic() < deadline:
+        for message in consumer.consume(500, 0.1):
+            error = message.error()
+            if error is None:
+                found.append(message)
+                size += len(message)
+            elif error.code() == KafkaError._PARTITION_EOF:
+                unread.discard((message.topic(), message.partition()))
+    return found
+
+
+def _sample(message: Any) -> Sample:
+    kind, timestamp = message.timestamp()
+    return {
+        "topic": message.topic(),
+        "partition": message.partition(),
+        "offset": message.offset(),
+        "timestamp": timestamp if kind else None,
+        "key": as_text(message.key()),
+        "value": as_text(message.value()),
+        "headers": [[name, as_text(data)] for name, data in message.headers() or ()],
+    }
+
+
+def as_text(data: bytes | None) -> str | None:
+    """Bytes in base64."""
+    return None if data is None else base64.b64encode(data).decode()
+
+
+_LOOKING = {
+    "group.id": "headrace-preview",  # asked for by the client; never joined, nothing is committed
+    "client.id": "headrace-preview",
+    "enable.auto.commit": False,
+    "enable.auto.offset.store": False,
+    "enable.partition.eof": True,
+    "allow.auto.create.topics": False,
+    "auto.offset.reset": "earliest",
+    "fetch.wait.max.ms": 10,
+    "queued.max.messages.kbytes": 16_384,
+    "log_level": 2,
+}

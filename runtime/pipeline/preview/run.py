@@ -1,0 +1,88 @@
+"""A whole preview: sample records through the chain that is asked for, and through the one that runs now."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from runtime.pipeline.preview.render import changes
+from runtime.pipeline.preview.samples import SampleMessage, produced_record, source_record
+from runtime.pipeline.preview.trace import At, Shown, Tracer, message_json
+from runtime.task_spec import ConverterSpec, TaskSpec
+
+_CONVERTERS = ("key_converter", "value_converter", "header_converter")
+
+
+def preview(request: Mapping[str, Any], at: At) -> dict[str, Any]:
+    """`request`: the `spec` to try, the one of `now` (None: there is nothing to compare with), `samples`, and whether
+    those of a source were `produced` (bytes of a topic) or are given as data. Raises what the chain's plugins raise
+    when they are configured."""
+    tracer = Tracer(spec_from_json(request["spec"]), at)
+    traces = _all(tracer, request)
+    warnings: list[str] = []
+    if request["now"] is not None:
+        warnings += _compared(traces, request, at)
+    answer = {"summary": _summary(traces), "stages": tracer.stages(), "records": traces}
+    return {**answer, "warnings": warnings + tracer.close()}
+
+
+def _all(tracer: Tracer, request: Mapping[str, Any]) -> list[Shown]:
+    trace = _way(tracer, request)
+    traces = []
+    for tracer.number, sample in enumerate(request["samples"]):
+        traces.append(trace(sample))
+    return traces
+
+
+def _way(tracer: Tracer, request: Mapping[str, Any]) -> Callable[[Mapping[str, Any]], Shown]:
+    if request["spec"]["type"] == "sink":
+        return lambda sample: tracer.sink(SampleMessage.of(sample))
+    if not request["produced"]:
+        return lambda sample: tracer.source(source_record(sample))
+    converters = Tracer(spec_from_json(request["now"] or request["spec"]), lambda what: None).converters
+
+    def trace(sample: Mapping[str, Any]) -> Shown:
+        message = SampleMessage.of(sample)
+        try:
+            record = produced_record(message, converters)
+        except Exception as error:
+            by = f"the connector's own converters cannot read it: {error}"
+            return {"before": message_json(message), "after": None, "stages": [], "result": "UNREADABLE", "by": by}
+        return tracer.source(record)
+
+    return trace
+
+
+def _compared(traces: Sequence[Shown], request: Mapping[str, Any], at: At) -> list[str]:
+    """Adds what the chain that runs now makes of each, and where the two differ; warnings."""
+    try:
+        now = _all(Tracer(spec_from_json(request["now"]), at), request)
+    except Exception as error:
+        return [f"The chain that is configured now cannot be made, so that nothing is compared with it: {error}"]
+    for trace, other in zip(traces, now, strict=True):
+        trace["now"] = {key: other[key] for key in ("result", "by", "error", "after") if key in other}
+        then, before = _essence(trace), _essence(other)
+        trace["differs"] = [c for c in changes(before, then) if c["at"] != "record"]
+    return []
+
+
+def _essence(trace: Shown) -> Shown:
+    """What matters outside: where the record goes, and what it is then."""
+    passed = trace["result"] in ("CHANGED", "UNCHANGED")
+    return {"result": "PASSES", "record": trace["after"]} if passed else {"result": trace["result"]}
+
+
+def _summary(traces: Sequence[Shown]) -> dict[str, int]:
+    counted = Counter(trace["result"] for trace in traces)
+    found = {"records": len(traces)}
+    for result in ("CHANGED", "UNCHANGED", "DROPPED", "SKIPPED", "DEAD_LETTER", "FAILS", "UNREADABLE"):
+        found[result.lower()] = counted[result]
+    if any("now" in trace for trace in traces):
+        found["differs"] = sum(1 for trace in traces if trace.get("differs"))
+    return found
+
+
+def spec_from_json(data: Mapping[str, Any]) -> TaskSpec:
+    """The parts of a specification that a preview needs."""
+    return TaskSpec(**{**data, **{name: ConverterSpec(**data[name]) for name in _CONVERTERS}})

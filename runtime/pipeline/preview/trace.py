@@ -1,0 +1,263 @@
+"""One record's way through converters and transformations, stage by stage."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from runtime.api.errors import DataError, RetriableError
+from runtime.api.record import SinkRecord, SourceRecord
+from runtime.pipeline.chain import Step
+from runtime.pipeline.convert_sink import message_place
+from runtime.pipeline.deadletter import context_headers, dead_letter_topic
+from runtime.pipeline.load import Converters, load_converters, load_steps
+from runtime.pipeline.preview.render import bytes_json, changes, plain, record_json
+from runtime.pipeline.preview.samples import SampleMessage
+from runtime.pipeline.tolerance import Failure, Policy, Stage, plugin_name
+from runtime.pipeline.trace import java_name
+from runtime.task_spec import TaskSpec
+
+At = Callable[[str], None]
+"""Hears where the preview is, before third-party code is called."""
+
+Shown = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A step under the names that the config has for it."""
+
+    alias: str
+    predicate: str | None
+    step: Step
+
+    @property
+    def where(self) -> str:
+        return f"transforms.{self.alias} ({plugin_name(self.step.transformation)})"
+
+
+class _Ended(Exception):
+    """The record goes no further."""
+
+    def __init__(self, failure: tuple[Stage, str, BaseException] | None) -> None:
+        super().__init__()
+        self.failure = failure
+
+
+class Tracer:
+    """The chain of one config. `at` hears what is about to be called."""
+
+    def __init__(self, spec: TaskSpec, at: At) -> None:
+        self._spec, self._tell = spec, at
+        self._policy = Policy.of(spec.settings)
+        self.number: int | None = None  # of the sample that is on its way
+        at("configure() of the transformations")
+        self.steps = _named(spec, load_steps(spec))
+        at("configure() of the converters")
+        self.converters = _rehearsing(load_converters(spec))
+
+    def stages(self) -> list[Shown]:
+        """What there is on the way."""
+        chain = [
+            {
+                "stage": "TRANSFORMATION",
+                "alias": named.alias,
+                "class": plugin_name(named.step.transformation),
+                "predicate": named.predicate,
+                "negate": named.step.negate,
+            }
+            for named in self.steps
+        ]
+        key, value, header = self.converters
+        around = [
+            {"stage": stage.value, "class": plugin_name(converter)}
+            for stage, converter in (
+                (Stage.KEY_CONVERTER, key), (Stage.VALUE_CONVERTER, value), (Stage.HEADER_CONVERTER, header),
+            )
+        ]  # fmt: skip
+        return around + chain if self._spec.type == "sink" else chain + around
+
+    def sink(self, message: SampleMessage) -> Shown:
+        """What the task's put() would get for this message."""
+        trace: Shown = {"kafka": message_json(message), "before": None, "after": None, "stages": []}
+        try:
+            record = self._read(message)
+            trace["before"] = record_json(record)
+            trace["after"] = record_json(self._through(record, trace["stages"]))
+        except _Ended as end:
+            return self._ended(trace, end, message)
+        return _passed(trace)
+
+    def source(self, record: SourceRecord) -> Shown:
+        """What would be written to Kafka for this record."""
+        trace: Shown = {"before": record_json(record), "after": None, "kafka": None, "stages": []}
+        try:
+            last = self._through(record, trace["stages"])
+            trace["after"] = record_json(last)
+            trace["kafka"] = self._written(last)
+        except _Ended as end:
+            return self._ended(trace, end, record)
+        return _passed(trace)
+
+    def close(self) -> list[str]:
+        """As at the end of a task; what went wrong."""
+        self.number, troubles = None, []
+        for named in self.steps:
+            self._at(f"close() of {named.where}")
+            try:
+                named.step.transformation.close()
+            except BaseException as error:  # third-party code
+                troubles.append(f"close() of {named.where} raised {error!r}")
+        return troubles
+
+    def _at(self, what: str) -> None:
+        self._tell(what if self.number is None else f"{what}, record {self.number}")
+
+    def _read(self, message: SampleMessage) -> SinkRecord:
+        topic = message.topic()
+        key_schema, key = self._convert(Stage.KEY_CONVERTER, lambda c: c.key.to_connect(topic, message.key()))
+        value_schema, value = self._convert(Stage.VALUE_CONVERTER, lambda c: c.value.to_connect(topic, message.value()))
+        headers = self._convert(
+            Stage.HEADER_CONVERTER,
+            lambda c: [(name, *c.header.to_connect_header(topic, name, data)) for name, data in message.headers()],
+        )
+        kind, timestamp = message.timestamp()
+        return SinkRecord(
+            topic, message.partition(), key_schema, key, value_schema, value, message.offset(),
+            timestamp if kind else None, kind - 1, headers or None, message,
+        )  # fmt: skip
+
+    def _written(self, record: SourceRecord) -> Shown:
+        topic = record.topic
+        key = None
+        if record.key is not None or record.key_schema is not None:
+            key = self._convert(Stage.KEY_CONVERTER, lambda c: c.key.from_connect(topic, record.key_schema, record.key))
+        value = self._convert(
+            Stage.VALUE_CONVERTER, lambda c: c.value.from_connect(topic, record.value_schema, record.value)
+        )
+        headers = self._convert(
+            Stage.HEADER_CONVERTER,
+            lambda c: [
+                (name, c.header.from_connect_header(topic, name, schema, data))
+                for name, schema, data in record.headers or ()
+            ],
+        )
+        return {
+            "topic": plain(topic),
+            "partition": record.kafka_partition,
+            "key": bytes_json(key),
+            "value": bytes_json(value),
+            "headers": {name: bytes_json(data) for name, data in headers},
+        }
+
+    def _convert(self, stage: Stage, call: Callable[[Converters], Any]) -> Any:
+        one = {Stage.KEY_CONVERTER: self.converters.key, Stage.VALUE_CONVERTER: self.converters.value}
+        converter = one.get(stage, self.converters.header)
+        self._at(f"the {stage.value.lower().replace('_', ' ')} ({plugin_name(converter)})")
+        try:
+            return call(self.converters)
+        except BaseException as error:
+            raise _Ended((stage, plugin_name(converter), error)) from None
+
+    def _through(self, record: Any, stages: list[Shown]) -> Any:
+        """The record behind all steps; each adds what it did."""
+        before = record_json(record)
+        for named in self.steps:
+            stage: Shown = {"alias": named.alias, "class": plugin_name(named.step.transformation), "applied": True}
+            if named.predicate is not None:
+                stage["predicate"] = named.predicate
+            stages.append(stage)
+            self._at(named.where)
+            try:
+                stage["applied"] = named.step.applies(record)
+                if not stage["applied"]:
+                    continue
+                record = _checked(named.step.transformation.apply(record), type(record))
+                if record is None:
+                    stage["dropped"] = True
+                    raise _Ended(None)
+                after = record_json(record)
+            except _Ended:
+                raise
+            except BaseException as error:
+                raise _Ended((Stage.TRANSFORMATION, stage["class"], error)) from None
+            stage["changes"], before = changes(before, after), after
+        return record
+
+    def _ended(self, trace: Shown, end: _Ended, record: Any) -> Shown:
+        if end.failure is None:
+            return {**trace, "result": "DROPPED", "by": _dropped_by(trace["stages"][-1])}
+        stage, plugin, error = end.failure
+        told = {"stage": stage.value, "class": plugin, "exception": java_name(error), "message": plain(str(error))}
+        if stage is Stage.TRANSFORMATION:
+            told["alias"] = trace["stages"][-1]["alias"]
+        if isinstance(error, RetriableError):
+            told["retried_for_ms"] = int(self._policy.retry_timeout * 1000)
+        if error.__cause__ is not None:
+            told["cause"] = plain(f"{java_name(error.__cause__)}: {error.__cause__}")
+        by = f"{told.get('alias', stage.value)}: {told['message'] or told['exception']}{told.get('cause', '')}"
+        letter = self._letter(stage, plugin, error, record)
+        return {**trace, "result": self._fate(error), "by": by, "error": told, **letter}
+
+    def _fate(self, error: BaseException) -> str:
+        if not self._policy.tolerate_all or not isinstance(error, Exception):
+            return "FAILS"
+        return "DEAD_LETTER" if self._dead_letters else "SKIPPED"
+
+    @property
+    def _dead_letters(self) -> str:
+        return dead_letter_topic(self._spec.settings) if self._spec.type == "sink" else ""
+
+    def _letter(self, stage: Stage, plugin: str, error: BaseException, record: Any) -> Shown:
+        """What the dead letter topic would get."""
+        if not self._dead_letters or not isinstance(error, Exception):
+            return {}
+        failure = Failure(stage, plugin, error, record, message_place(record))
+        headers = {name: bytes_json(data) for name, data in context_headers(self._spec, failure)}
+        return {"dead_letter": {"topic": self._dead_letters, "headers": headers}}
+
+
+def _named(spec: TaskSpec, steps: list[Step]) -> list[Named]:
+    config = spec.settings
+    aliases = [alias for part in config.get("transforms", "").split(",") if (alias := part.strip())]
+    named = zip(aliases, steps, strict=True)
+    return [Named(alias, config.get(f"transforms.{alias}.predicate"), step) for alias, step in named]
+
+
+def _rehearsing(converters: Converters) -> Converters:
+    """Converters that know how to leave the outside world alone are asked to."""
+    for converter in converters:
+        rehearse = getattr(converter, "rehearse", None)
+        if rehearse is not None:
+            rehearse()
+    return converters
+
+
+def _checked(made: Any, kind: type) -> Any:
+    if made is not None and not isinstance(made, kind):
+        raise DataError(f"It returned {plain(repr(made))[:200]}, not a record")
+    return made
+
+
+def _dropped_by(stage: Mapping[str, Any]) -> str:
+    return str(stage["alias"]) + (f" ({stage['predicate']})" if "predicate" in stage else "")
+
+
+def _passed(trace: Shown) -> Shown:
+    unchanged = not any(stage.get("changes") for stage in trace["stages"])
+    changed_by = [stage["alias"] for stage in trace["stages"] if stage.get("changes")]
+    return {**trace, "result": "UNCHANGED" if unchanged else "CHANGED", "by": ", ".join(changed_by)}
+
+
+def message_json(message: SampleMessage) -> Shown:
+    kind, timestamp = message.timestamp()
+    return {
+        "topic": message.topic(),
+        "partition": message.partition(),
+        "offset": message.offset(),
+        "timestamp": timestamp if kind else None,
+        "key": bytes_json(message.key()),
+        "value": bytes_json(message.value()),
+        "headers": {name: bytes_json(data) for name, data in message.headers()},
+    }

@@ -1,0 +1,125 @@
+"""POST …/preview: what a chain would make of sample records; and the errors that records have met so far."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import orjson
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from runtime.herder.error_board import ErrorBoard
+from runtime.herder.errors import BadRequest
+from runtime.herder.previews import MOST, Previews, Wanted
+from runtime.rest import bodies
+from runtime.rest.answers import json_answer
+from runtime.rest.resource import Handler, Resource, path_name
+
+_FIELDS = ("config", "records", "last", "topics")
+_RECORD = (
+    "topic", "partition", "offset", "timestamp", "key", "key_base64", "value", "value_base64", "headers",
+    "source_partition", "source_offset",
+)  # fmt: skip
+_LAST = 10
+
+
+def record_routes(
+    previews: Previews, errors: ErrorBoard, known: Callable[[str], object], ready: Callable[[Handler], Handler]
+) -> Sequence[Route]:
+    """`known` raises for a connector that there is not; `ready` answers 503 until the stores have been read."""
+
+    async def of_connector(r: Request) -> Response:
+        return json_answer(await previews.of_connector(path_name(r), wanted(await bodies.read(r))))
+
+    async def of_plugin(r: Request) -> Response:
+        return json_answer(await previews.of_plugin(path_name(r), wanted(await bodies.read(r))))
+
+    async def failed(r: Request) -> Response:
+        known(path_name(r))
+        return json_answer(errors.view(path_name(r)))
+
+    return [
+        Route("/connectors/{name}/preview", Resource(post=ready(of_connector))),
+        Route("/connectors/{name}/errors", Resource(get=ready(failed))),
+        Route("/connector-plugins/{name}/preview", Resource(post=ready(of_plugin))),
+    ]
+
+
+def wanted(body: bytes) -> Wanted:
+    """The body of a preview: `{"config", "records" or "last", "topics"}`, all of them optional."""
+    found = bodies.parse(body) if body.strip() else {}
+    d = bodies.known_object(found, "The request body", _FIELDS)
+    config = bodies.config_map(bodies.parse(body, exact_numbers=True)["config"], "'config'") if d.get("config") else {}
+    topics = d.get("topics") or []
+    if not isinstance(topics, list) or not all(isinstance(topic, str) for topic in topics):
+        raise BadRequest("'topics' must be an array of strings")
+    if d.get("records") is not None and d.get("last") is not None:
+        raise BadRequest("'records' and 'last' exclude each other: samples are given, or taken from the topic")
+    if d.get("records") is None:
+        return Wanted(config, None, _last(d.get("last")), tuple(topics))
+    records = d["records"]
+    if not isinstance(records, list) or not records:
+        raise BadRequest("'records' must be an array of at least one record")
+    if len(records) > MOST:
+        raise BadRequest(f"'records' has {len(records)} records; a preview takes {MOST}")
+    return Wanted(config, [_record(record, f"records[{i}]") for i, record in enumerate(records)], 0, tuple(topics))
+
+
+def _last(value: Any) -> int:
+    if value is None:
+        return _LAST
+    if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= MOST:
+        raise BadRequest(f"'last' must be a whole number from 1 to {MOST}, not {orjson.dumps(value).decode()}")
+    return value
+
+
+def _record(given: Any, where: str) -> dict[str, Any]:
+    """One sample; what is no object is a value."""
+    d = bodies.known_object(given if isinstance(given, dict) else {"value": given}, where, _RECORD)
+    for part in ("key", "value"):
+        if part in d and f"{part}_base64" in d:
+            raise BadRequest(f"{where} has both '{part}' and '{part}_base64'")
+    record = {
+        "topic": _typed(d, "topic", str, "a string", where),
+        "partition": _typed(d, "partition", int, "a whole number", where),
+        "offset": _typed(d, "offset", int, "a whole number", where),
+        "timestamp": _typed(d, "timestamp", int, "milliseconds since 1970", where),
+        "source_partition": _typed(d, "source_partition", dict, "an object", where),
+        "source_offset": _typed(d, "source_offset", dict, "an object", where),
+        "headers": _headers(d.get("headers"), where),
+    }
+    return {**record, **{part: _content(d, part, where) for part in ("key", "value")}}
+
+
+def _typed(d: dict[str, Any], name: str, kind: type, words: str, where: str) -> Any:
+    value = d.get(name)
+    if value is not None and (not isinstance(value, kind) or isinstance(value, bool)):
+        raise BadRequest(f"{where}.{name} must be {words}")
+    return value
+
+
+def _content(d: dict[str, Any], part: str, where: str) -> Any:
+    """The value as JSON, or bytes where it is given as such."""
+    if f"{part}_base64" not in d:
+        return d.get(part)
+    try:
+        return base64.b64decode(d[f"{part}_base64"], validate=True)
+    except (binascii.Error, TypeError, ValueError):
+        raise BadRequest(f"{where}.{part}_base64 is not base64") from None
+
+
+def _headers(given: Any, where: str) -> list[tuple[str, Any]]:
+    if given is None:
+        return []
+    if isinstance(given, dict):
+        return list(given.items())
+    pairs = isinstance(given, list) and all(
+        isinstance(pair, list) and len(pair) == 2 and isinstance(pair[0], str) for pair in given
+    )
+    if not pairs:
+        raise BadRequest(f"{where}.headers must be an object, or an array of [name, value]")
+    return [(name, value) for name, value in given]

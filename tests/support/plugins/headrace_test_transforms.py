@@ -1,0 +1,65 @@
+"""Transformations that misbehave; found through `plugin.path`."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Mapping
+from typing import Any
+
+from runtime.api.config import ConfigDef, ConfigKey, Type
+from runtime.api.errors import DataError
+from runtime.api.transformation import R, Transformation
+
+
+class Misbehaving(Transformation):
+    """Does what `how` says to records whose value holds `when`: raise, exit, kill, block, garbage, nest; or tell, which
+    quotes `secret.password`."""
+
+    config_def = ConfigDef(
+        ConfigKey("how", Type.STRING, doc="What."),
+        ConfigKey("when", Type.STRING, "", doc="In which values."),
+        ConfigKey("secret.password", Type.PASSWORD, "", doc="A secret."),
+    )
+
+    def configure(self, config: Mapping[str, str]) -> None:
+        self._how, self._when = config["how"], config.get("when", "")
+        self._secret = config.get("secret.password", "")
+        if self._how == "configure":
+            raise RuntimeError("no configuration pleases me")
+
+    def apply(self, record: R) -> R | None:
+        if self._when in str(record.value):
+            getattr(self, f"_{self._how}")(record)
+            if self._how == "garbage":
+                return "no record"  # type: ignore[return-value]
+        return record
+
+    def close(self) -> None:
+        if self._how == "close":
+            raise RuntimeError("never")
+
+    def _raise(self, record: Any) -> None:
+        raise DataError("not this one")
+
+    def _tell(self, record: Any) -> None:
+        raise DataError(f"logging in with {self._secret}")
+
+    def _exit(self, record: Any) -> None:
+        raise SystemExit(3)
+
+    def _kill(self, record: Any) -> None:
+        os._exit(7)
+
+    def _block(self, record: Any) -> None:
+        threading.Event().wait()
+
+    def _garbage(self, record: Any) -> None:
+        """Returned by apply()."""
+
+    def _close(self, record: Any) -> None:
+        """All is well until the end."""
+
+    def _nest(self, record: Any) -> None:
+        record.value = [record.value]
+        record.value.append(record.value)
