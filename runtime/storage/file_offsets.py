@@ -33,6 +33,8 @@ class OffsetsFile:
         folder = self._path.parent
         if not os.access(folder, os.W_OK | os.X_OK):
             raise OffsetsFileError(f"{self._path}: folder {folder} is missing or not writable (offsets are kept there)")
+        if self._path.exists() and not self._path.is_file():  # a device would be replaced by a file
+            raise OffsetsFileError(f"{self._path} is not a file; name one in offset.storage.file.filename")
         try:
             return java_map.decode(self._path.read_bytes())
         except FileNotFoundError:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import resource
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -161,6 +162,14 @@ def test_an_unusable_offsets_file_ends_the_worker(broker: KafkaBroker, tmp_path:
     assert (tmp_path / "offsets").read_text() == '{"position": 1}'
 
 
+def test_offsets_are_not_kept_in_a_device(broker: KafkaBroker, tmp_path: Path) -> None:
+    """To take its place, as a file's is taken, would be the end of it."""
+    (tmp_path / "offsets").symlink_to("/dev/null")
+    code, error = run(standalone.ours(tmp_path, broker.bootstrap), tmp_path)
+    assert code == 1
+    assert "offsets is not a file; name one in offset.storage.file.filename" in error
+
+
 def test_a_file_connector_without_a_file_says_that_there_is_no_terminal(
     start: Start, topic: str, tmp_path: Path
 ) -> None:
@@ -196,3 +205,34 @@ def test_initial_offsets_in_a_connectors_file_and_over_rest(
     connect.create("rest", source, initial_offsets=at, initial_state="STOPPED")
     connect.wait("rest", "STOPPED", [])
     assert connect.offsets("rest") == at
+
+
+def test_with_its_disk_full_it_goes_on_and_keeps_the_offsets_later(
+    start: Start, broker: KafkaBroker, topic: str, tmp_path: Path
+) -> None:
+    """The worker's process may write no file for a while: nothing fails, and what was not kept is kept then."""
+    file, offsets = source_file(tmp_path, name := unique("source"), topic), tmp_path / "offsets"
+    append(tmp_path, "before")
+    worker = start(standalone.ours, file)
+    connect = Connect(worker)
+    wait_until(lambda: offsets.exists() and position(offsets) == 7, 30, "the first offset")
+    unlimited = resource.prlimit(worker.pid, resource.RLIMIT_FSIZE, (8, resource.RLIM_INFINITY))
+    append(tmp_path, "meanwhile")
+    wait_until(partial(has_arrived, broker, topic, "meanwhile"), 30, "the line written with the disk full")
+    wait_until(
+        lambda: "offsets cannot be written" in str(connect.ask("GET", f"/connectors/{name}/logs")),
+        30,
+        "word of what cannot be written",
+    )
+    assert connect.states(name) == ("RUNNING", ["RUNNING"])
+    assert position(offsets) == 7
+    resource.prlimit(worker.pid, resource.RLIMIT_FSIZE, unlimited)
+    wait_until(lambda: position(offsets) == 17, 30, "the offset of the second line")
+    assert [path.name for path in tmp_path.glob(".offsets*")] == []
+    assert arrived(broker, topic) == ["before", "meanwhile"]
+
+
+def position(offsets: Path) -> int:
+    (offset,) = java_map.decode(offsets.read_bytes()).values()
+    found: int = json.loads(offset or b"")["position"]
+    return found
