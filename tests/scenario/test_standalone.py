@@ -215,12 +215,12 @@ def test_with_its_disk_full_it_goes_on_and_keeps_the_offsets_later(
     append(tmp_path, "before")
     worker = start(standalone.ours, file)
     connect = Connect(worker)
-    wait_until(lambda: offsets.exists() and position(offsets) == 7, 30, "the first offset")
+    wait_until(lambda: offsets.exists() and position(offsets) == 7, 60, "the first offset")
     unlimited = resource.prlimit(worker.pid, resource.RLIMIT_FSIZE, (8, resource.RLIM_INFINITY))
     append(tmp_path, "meanwhile")
     wait_until(partial(has_arrived, broker, topic, "meanwhile"), 30, "the line written with the disk full")
     wait_until(
-        lambda: "offsets cannot be written" in str(connect.ask("GET", f"/connectors/{name}/logs")),
+        lambda: "offsets cannot be written" in str(connect.logs(name)),
         30,
         "word of what cannot be written",
     )

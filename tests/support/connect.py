@@ -76,6 +76,10 @@ class Connect:
         entries: list[dict[str, Any]] = self.ask("GET", f"/connectors/{name}/offsets")["offsets"]
         return entries
 
+    def logs(self, name: str) -> Any:
+        """The connector's last lines of log."""
+        return self.ask("GET", f"/connectors/{name}/logs")
+
     def alter(self, name: str, *entries: tuple[dict[str, Any], dict[str, Any] | None]) -> str:
         """PATCH offsets; the worker's message."""
         body = {"offsets": [{"partition": p, "offset": o} for p, o in entries]}
