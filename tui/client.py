@@ -61,7 +61,8 @@ NOBODY = Origin()
 class Transport(Protocol):
     """Sends one call and returns the decoded body (None when empty); raises the errors of `tui.errors`."""
 
-    url: str
+    @property
+    def url(self) -> str: ...
 
     async def send(self, call: Call) -> Json: ...
 
@@ -116,6 +117,15 @@ class Connect:
         if not isinstance(answer, list):
             raise ServerTrouble("the answer is no list of connectors", 200, "is this URL a Connect worker's?")
         return {name: {"status": await self.status(name), "info": await self.info(name)} for name in answer}
+
+    async def statuses(self) -> dict[str, Json]:
+        """`{name: status}` at once: less than half of `expanded`, for who only counts."""
+        answer = await self._send("GET", "/connectors?expand=status")
+        if isinstance(answer, list):
+            return {name: await self.status(name) for name in answer}
+        if not isinstance(answer, dict) or not all(isinstance(part, dict) for part in answer.values()):
+            raise ServerTrouble("the answer is no list of connectors", 200, "is this URL a Connect worker's?")
+        return {name: part.get("status") for name, part in answer.items()}
 
     async def names(self) -> list[str]:
         return list(await self._send("GET", "/connectors"))
@@ -209,6 +219,18 @@ class Connect:
 
     async def validate(self, plugin: str, config: Mapping[str, Json]) -> Json:
         return await self._send("PUT", f"/connector-plugins/{quote(plugin, safe='')}/config/validate", config)
+
+    async def loggers(self) -> dict[str, Json]:
+        """`{name: {"level", "last_modified"}}` of the worker that answers."""
+        return dict(await self._send("GET", "/admin/loggers") or {})
+
+    async def set_level(self, logger: str, level: str, scope: str = "worker") -> Json:
+        """The loggers changed, with scope `worker`; nothing with `cluster`, where each worker follows for itself."""
+        return await self._send("PUT", f"/admin/loggers/{quote(logger, safe='')}?scope={scope}", {"level": level})
+
+    async def health(self) -> Json:
+        """`{"status", "message"}` of the worker that answers (KIP-1017); refused with 500 or 503 when it is unwell."""
+        return await self._send("GET", "/health")
 
     async def sleep(self, seconds: float) -> None:
         await self.transport.sleep(seconds)

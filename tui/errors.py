@@ -73,6 +73,7 @@ class TimedOut(HeadraceError):
 
 class Unreachable(HeadraceError):
     exit_code = UNREACHABLE
+    sent = False  # whether the request may have arrived
 
 
 class Refused(HeadraceError):

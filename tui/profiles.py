@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
@@ -13,16 +14,28 @@ from tui.errors import HeadraceError, UsageError
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """One cluster and how it is treated. A profile without a name was given by its URL."""
+    """One cluster and how it is treated. A profile without a name was given by its URL. Secrets (password, token,
+    key_password, headers, client) may be references, and are resolved where a connection is made: see `tui.secrets`."""
 
     url: str
     name: str = ""
     username: str = ""
-    password: str = ""
+    password: str = field(default="", repr=False)
     ca: str = ""
     read_only: bool = False
     production: bool = False
     bootstrap: str = ""  # Kafka's own address, for what REST cannot say
+    others: tuple[str, ...] = ()  # further workers of the cluster, asked when the first does not answer
+    token: str = field(default="", repr=False)  # sent as a bearer token
+    certificate: str = ""  # a file: who we are (mutual TLS), with its key
+    key: str = ""
+    key_password: str = field(default="", repr=False)
+    proxy: str = field(default="", repr=False)  # a URL; `none` goes past the environment's
+    connect_timeout: float = 0.0  # seconds; 0 takes the usual
+    timeout: float = 0.0  # seconds for an answer; 0 takes the usual
+    colour: str = ""  # of the frame, #rrggbb
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False, hash=False)
+    client: Mapping[str, str] = field(default_factory=dict, repr=False, hash=False)  # for the brokers
     record: str = ""  # a file to record this session to; never stored
     replay: str = ""  # a recording to show instead of a cluster; never stored
 
@@ -67,15 +80,21 @@ class Profiles:
         return Contexts(str(content.get("current", "")), named)
 
     def _profile(self, name: str, table: Any) -> Profile:
-        if not isinstance(table, dict) or not isinstance(table.get("url"), str):
-            raise HeadraceError(f"{self.path}: context {name!r} has no url")
+        def refuse(why: str) -> HeadraceError:
+            return HeadraceError(f"{self.path}: context {name!r} {why}")
+
+        if not isinstance(table, dict) or not table.get("url"):
+            raise refuse("has no url")
         known = {key.replace("-", "_"): value for key, value in table.items()}
-        unknown = known.keys() - _KEYS.keys()
-        if unknown:
-            raise HeadraceError(f"{self.path}: context {name!r} has the unknown key {sorted(unknown)[0]!r}")
+        known = {_SPELLINGS.get(key, key): value for key, value in known.items()}
+        known |= _urls(known["url"])
         for key, value in known.items():
-            if not isinstance(value, _KEYS[key]):
-                raise HeadraceError(f"{self.path}: context {name!r}: {key} is no {_KEYS[key].__name__}")
+            if key not in _KEYS:
+                raise refuse(f"has the unknown key {key.replace('_', '-')!r}")
+            if not _fits(value, _KEYS[key]):
+                raise refuse(f": {key.replace('_', '-')} {_WORDS[_KEYS[key]]}".removeprefix(": "))
+        if not _COLOUR.fullmatch(known.get("colour", "")):
+            raise refuse(f"has the colour {known['colour']!r}: it must be like #d7875f")
         return Profile(name=name, **known)
 
     def get(self, name: str) -> Profile:
@@ -111,22 +130,67 @@ class Profiles:
             raise HeadraceError(f"cannot write {self.path}: {error.strerror}") from error
 
 
+_KINDS: dict[str, type] = {"bool": bool, "float": float, "Mapping[str, str]": dict, "tuple[str, ...]": tuple}
 _KEYS: dict[str, type] = {
-    entry.name: (bool if entry.name in ("read_only", "production") else str)
+    entry.name: _KINDS.get(str(entry.type), str)
     for entry in fields(Profile)
     if entry.name not in ("name", "record", "replay")
 }
+SECRET_KEYS = frozenset({"password", "token", "key_password", "headers", "client", "proxy"})
+_SPELLINGS = {"brokers": "bootstrap", "bootstrap_servers": "bootstrap", "color": "colour"}
+_WORDS = {
+    str: "must be text",
+    bool: "must be true or false",
+    float: "must be a number of seconds",
+    dict: "must be a table of text",
+    tuple: "must be a list of URLs",
+}
+_COLOUR = re.compile(r"(#[0-9a-fA-F]{6})?")
+
+
+def _urls(given: Any) -> dict[str, Any]:
+    """`url = "…"`, or `url = ["…", "…"]` with the one to ask first in front."""
+    if isinstance(given, list) and given:
+        return {"url": given[0], "others": tuple(given[1:])}
+    return {"url": given}
+
+
+def _fits(value: Any, kind: type) -> bool:
+    if kind is float:
+        return isinstance(value, int | float) and not isinstance(value, bool) and value >= 0
+    if kind is dict:
+        return isinstance(value, dict) and all(isinstance(part, str) for part in value.values())
+    if kind is tuple:
+        return all(isinstance(part, str) for part in value)
+    return isinstance(value, kind)
 
 
 def _toml(contexts: Contexts) -> str:
     lines = [f"current = {_string(contexts.current)}"] if contexts.current else []
     for name, profile in sorted(contexts.profiles.items()):
-        lines += ["", f"[contexts.{_string(name)}]"]
-        for key, kind in _KEYS.items():
-            value = getattr(profile, key)
-            if value:
-                lines.append(f"{key.replace('_', '-')} = {'true' if kind is bool else _string(value)}")
+        where = f"contexts.{_string(name)}"
+        lines += ["", f"[{where}]", *_plain_lines(profile)]
+        for key in ("headers", "client"):
+            if table := getattr(profile, key):
+                lines += ["", f"[{where}.{key}]", *(f"{_string(k)} = {_string(v)}" for k, v in sorted(table.items()))]
     return "\n".join(lines).lstrip("\n") + "\n"
+
+
+def _plain_lines(profile: Profile) -> Iterator[str]:
+    for key, kind in _KEYS.items():
+        value = getattr(profile, key)
+        if not value or kind in (dict, tuple):
+            continue
+        if key == "url" and profile.others:
+            yield f"url = [{', '.join(map(_string, (profile.url, *profile.others)))}]"
+        else:
+            yield f"{key.replace('_', '-')} = {_value(value)}"
+
+
+def _value(value: str | bool | float) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return _string(value) if isinstance(value, str) else f"{value:g}"
 
 
 def _string(text: str) -> str:

@@ -12,7 +12,8 @@ from tui.client import Connect, Transport
 from tui.commands.base import Context
 from tui.errors import UsageError
 from tui.profiles import Profile, Profiles, config_folder
-from tui.wire.endpoint import Endpoint
+from tui.secrets import resolve
+from tui.wire.endpoint import ANSWERS_WITHIN, CONNECTS_WITHIN, Endpoint
 
 if TYPE_CHECKING:
     from tui.wire.recording import Streaming
@@ -43,9 +44,50 @@ def replayed(path: str) -> Profile:
     return Profile(recorded_url(path), f"replay of {Path(path).name}", read_only=True, replay=path)
 
 
-def endpoint(profile: Profile) -> Endpoint:
-    ca = str(Path(profile.ca).expanduser()) if profile.ca else ""
-    return Endpoint(profile.url, profile.username, profile.password, ca)
+def endpoint(profile: Profile, url: str = "") -> Endpoint:
+    """How a worker is spoken to, secrets resolved; `url` for another one than the first."""
+    return Endpoint(
+        url or profile.url,
+        profile.username,
+        resolve(profile.password),
+        _file(profile.ca),
+        profile.connect_timeout or CONNECTS_WITHIN,
+        profile.timeout or ANSWERS_WITHIN,
+        token=resolve(profile.token),
+        certificate=_file(profile.certificate),
+        key=_file(profile.key),
+        key_password=resolve(profile.key_password),
+        headers=tuple((name, resolve(value)) for name, value in profile.headers.items()),
+        proxy=resolve(profile.proxy),
+    )
+
+
+def _file(path: str) -> str:
+    return str(Path(path).expanduser()) if path else ""
+
+
+def endpoints(profile: Profile) -> list[Endpoint]:
+    """One for each worker of the context, the first to ask in front."""
+    return [endpoint(profile, url) for url in (profile.url, *profile.others)]
+
+
+def client_properties(profile: Profile) -> dict[str, str]:
+    """What a Kafka client needs for the brokers of a context, secrets resolved; empty when it names none."""
+    if not profile.bootstrap:
+        return {}
+    return {"bootstrap.servers": profile.bootstrap, **{key: resolve(text) for key, text in profile.client.items()}}
+
+
+def blocking(profile: Profile) -> Transport:
+    """The script door's transport."""
+    from tui.wire.blocking import Blocking
+
+    transports = [Blocking(one) for one in endpoints(profile)]
+    if len(transports) == 1:
+        return transports[0]
+    from tui.wire.failover import Failover
+
+    return Failover(transports)
 
 
 def evented(profile: Profile) -> Streaming:
@@ -55,8 +97,10 @@ def evented(profile: Profile) -> Streaming:
     if profile.replay:
         return Replay(profile.replay)
     from tui.wire.evented import Evented
+    from tui.wire.failover import StreamingFailover
 
-    transport = Evented(endpoint(profile))
+    workers = [Evented(one) for one in endpoints(profile)]
+    transport: Streaming = workers[0] if len(workers) == 1 else StreamingFailover(workers)
     return Recorder(transport, profile.record) if profile.record else transport
 
 

@@ -56,10 +56,8 @@ class _Cluster:
         return Profile(self._attached.url, "embedded", bootstrap=self._attached.bootstrap)
 
     def dial(self) -> Connect:
-        from tui.wire.blocking import Blocking
-
         profile = self.profile()
-        connect = session.connect(profile, Blocking(session.endpoint(profile)))
+        connect = session.connect(profile, session.blocking(profile))
         connect.notice = self.printer.say
         return connect
 

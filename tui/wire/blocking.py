@@ -9,11 +9,12 @@ import http.client
 import os
 import time
 from typing import Any
+from urllib.parse import SplitResult, unquote, urlsplit
 
 from tui.client import Call
-from tui.wire.endpoint import IDLE_SECONDS, Endpoint, decode, encode, trust
+from tui.wire.endpoint import IDLE_SECONDS, Endpoint, basic, decode, encode, trust
 
-_CLOSED = (ConnectionError, http.client.HTTPException)
+_CLOSED = (OSError, http.client.HTTPException)  # a reset, a TLS alert, no route any more: the connection is of no use
 
 
 class Blocking:
@@ -22,9 +23,11 @@ class Blocking:
     def __init__(self, endpoint: Endpoint) -> None:
         self.endpoint, self.url = endpoint, endpoint.url
         self._base = endpoint.parts.path.rstrip("/")
-        self._headers = {"Accept": "application/json", **_authorization(endpoint)}
+        self._headers = endpoint.identification()
         self._connection: http.client.HTTPConnection | None = None
         self._prefix, self._reused, self._used_at = "", False, 0.0
+        if endpoint.parts.scheme == "http":
+            self._headers |= _proxy_headers(proxy_of(endpoint))
 
     async def send(self, call: Call) -> Any:
         headers = {**self._headers, **dict(call.headers)}
@@ -34,12 +37,12 @@ class Blocking:
             return decode(*self._exchange(call, headers))
         except _CLOSED as error:
             if not (self._reused and call.repeatable):
-                raise self.endpoint.unreachable(_words(error)) from error
+                raise self.endpoint.unreachable(_words(error), sent=True) from error
         # The server closed a kept connection at the moment we used it.
         try:
             return decode(*self._exchange(call, headers))
         except _CLOSED as error:
-            raise self.endpoint.unreachable(_words(error)) from error
+            raise self.endpoint.unreachable(_words(error), sent=True) from error
 
     def _exchange(self, call: Call, headers: dict[str, str]) -> tuple[int, bytes]:
         connection = self._connect()
@@ -91,41 +94,39 @@ class Blocking:
 
 def _connection(endpoint: Endpoint) -> tuple[http.client.HTTPConnection, str]:
     """A connection not yet open, and what stands before the path in a request line."""
-    parts, proxy = endpoint.parts, _proxy(endpoint)
+    parts, proxy = endpoint.parts, proxy_of(endpoint)
     host, port = parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
-    near = proxy or (host, port)
+    near = (proxy.hostname or "", proxy.port or 8080) if proxy else (host, port)
     if parts.scheme == "http":
         prefix = f"http://{parts.netloc.rpartition('@')[2]}" if proxy else ""
         return http.client.HTTPConnection(*near, timeout=endpoint.connect_timeout), prefix
     secure = http.client.HTTPSConnection(*near, timeout=endpoint.connect_timeout, context=trust(endpoint))
     if proxy:
-        secure.set_tunnel(host, port)
+        secure.set_tunnel(host, port, headers=_proxy_headers(proxy))
     return secure, ""
 
 
-def _proxy(endpoint: Endpoint) -> tuple[str, int] | None:
-    """The proxy that the environment names for this host, as curl and httpx obey it."""
+def proxy_of(endpoint: Endpoint) -> SplitResult | None:
+    """The context's own proxy, or the one that the environment names for this host, as curl and httpx obey it."""
+    if endpoint.proxy:
+        return None if endpoint.proxy == "none" else _parts(endpoint.proxy)
     if endpoint.is_local or not any(name.lower().endswith("_proxy") for name in os.environ):
         return None
-    from urllib.parse import urlsplit
     from urllib.request import getproxies, proxy_bypass
 
     proxies = getproxies()
     found = proxies.get(endpoint.parts.scheme) or proxies.get("all")
-    if not found or proxy_bypass(endpoint.parts.hostname or ""):
-        return None
-    parts = urlsplit(found if "://" in found else f"http://{found}")
-    return parts.hostname or "", parts.port or 8080
+    return None if not found or proxy_bypass(endpoint.parts.hostname or "") else _parts(found)
 
 
-def _authorization(endpoint: Endpoint) -> dict[str, str]:
-    parts = endpoint.parts
-    user, password = (endpoint.username, endpoint.password) if endpoint.username else (parts.username, parts.password)
-    if not user:
+def _parts(url: str) -> SplitResult:
+    return urlsplit(url if "://" in url else f"http://{url}")
+
+
+def _proxy_headers(proxy: SplitResult | None) -> dict[str, str]:
+    if proxy is None or not proxy.username:
         return {}
-    from base64 import b64encode
-
-    return {"Authorization": "Basic " + b64encode(f"{user}:{password or ''}".encode()).decode()}
+    return {"Proxy-Authorization": basic(unquote(proxy.username), unquote(proxy.password or ""))}
 
 
 def _words(error: Exception) -> str:

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import SplitResult, urlsplit
+from urllib.parse import SplitResult, unquote, urlsplit
 
 from tui.client import Call
 from tui.errors import ServerTrouble, TimedOut, Unreachable, UsageError, refusal
+from tui.scrubbing import without_user
 
 # Servers close connections that have been idle (Jetty after 30 s, uvicorn after 5): ours are not kept that long.
 IDLE_SECONDS = 3.0
+CONNECTS_WITHIN = 5.0
+ANSWERS_WITHIN = 95.0  # Connect itself gives up after 90 s, with a message worth reading
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,10 +24,16 @@ class Endpoint:
 
     url: str
     username: str = ""
-    password: str = ""
+    password: str = field(default="", repr=False)
     ca: str = ""  # a file of certificates to trust instead of the system's
-    connect_timeout: float = 5.0
-    answer_timeout: float = 95.0  # Connect itself gives up after 90 s, with a message worth reading
+    connect_timeout: float = CONNECTS_WITHIN
+    answer_timeout: float = ANSWERS_WITHIN
+    token: str = field(default="", repr=False)
+    certificate: str = ""  # files, for mutual TLS
+    key: str = ""
+    key_password: str = field(default="", repr=False)
+    headers: tuple[tuple[str, str], ...] = field(default=(), repr=False)
+    proxy: str = field(default="", repr=False)  # a URL; `none` for no proxy whatever the environment says
 
     def __post_init__(self) -> None:
         try:
@@ -44,24 +53,57 @@ class Endpoint:
         """On this machine: a proxy for the world must not catch it."""
         return self.parts.hostname in ("127.0.0.1", "localhost", "::1")
 
-    def unreachable(self, cause: str) -> Unreachable:
-        return Unreachable(f"cannot reach {self.url}: {cause}")
+    @property
+    def shown(self) -> str:
+        """The URL without user and password."""
+        return without_user(self.url)
+
+    def identification(self) -> dict[str, str]:
+        """The headers that say who we are, and those the context wants sent."""
+        found = {"Accept": "application/json", **dict(self.headers)}
+        user, password = self.username, self.password
+        if not user:
+            user, password = unquote(self.parts.username or ""), unquote(self.parts.password or "")
+        if self.token:
+            found["Authorization"] = f"Bearer {self.token}"
+        elif user:
+            found["Authorization"] = basic(user, password)
+        return found
+
+    def unreachable(self, cause: str, *, sent: bool = False) -> Unreachable:
+        """`sent`: the request may have arrived all the same."""
+        error = Unreachable(f"cannot reach {self.shown}: {cause}")
+        error.sent = sent
+        return error
 
     def no_connection(self) -> Unreachable:
-        return Unreachable(f"cannot reach {self.url}: no connection within {self.connect_timeout:g} s")
+        return self.unreachable(f"no connection within {self.connect_timeout:g} s")
 
     def no_answer(self) -> TimedOut:
-        return TimedOut(f"{self.url} gave no answer within {self.answer_timeout:g} s")
+        return TimedOut(f"{self.shown} gave no answer within {self.answer_timeout:g} s")
+
+
+def basic(user: str, password: str) -> str:
+    from base64 import b64encode
+
+    return "Basic " + b64encode(f"{user}:{password}".encode("utf-8", "surrogateescape")).decode()
 
 
 def trust(endpoint: Endpoint) -> Any:
-    """The TLS context of an https endpoint."""
+    """The TLS context of an https endpoint: whom it trusts, and who we are."""
     import ssl
 
     try:
-        return ssl.create_default_context(cafile=endpoint.ca or None)
+        context = ssl.create_default_context(cafile=endpoint.ca or None)
     except (OSError, ssl.SSLError) as error:
         raise UsageError(f"cannot read the certificates of {endpoint.ca}: {error}") from error
+    if endpoint.certificate:
+        try:
+            # Without a password an encrypted key is an error, not a question on the terminal.
+            context.load_cert_chain(endpoint.certificate, endpoint.key or None, lambda: endpoint.key_password)
+        except (OSError, ssl.SSLError) as error:
+            raise UsageError(f"cannot use the certificate {endpoint.certificate}: {error}") from error
+    return context
 
 
 def encode(call: Call) -> bytes | None:

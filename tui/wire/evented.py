@@ -33,12 +33,12 @@ class Evented:
         self._client = httpx.AsyncClient(
             base_url=endpoint.url.rstrip("/"),
             timeout=httpx.Timeout(endpoint.answer_timeout, connect=endpoint.connect_timeout),
-            headers={"Accept": "application/json"},
+            headers=endpoint.identification(),
             # Without TLS there is nothing to verify, and loading the certificates takes 20 ms.
             verify=trust(endpoint) if endpoint.parts.scheme == "https" else False,
             limits=httpx.Limits(keepalive_expiry=IDLE_SECONDS),
-            trust_env=not endpoint.is_local,
-            auth=(endpoint.username, endpoint.password) if endpoint.username else None,
+            trust_env=not endpoint.is_local and not endpoint.proxy,
+            proxy=None if endpoint.proxy in ("", "none") else endpoint.proxy,
         )
 
     async def send(self, call: Call) -> Any:
@@ -80,8 +80,10 @@ class Evented:
             raise self.endpoint.no_connection() from error
         except httpx.TimeoutException as error:
             raise self.endpoint.no_answer() from error
-        except httpx.TransportError as error:
+        except httpx.ConnectError as error:
             raise self.endpoint.unreachable(_words(error)) from error
+        except httpx.TransportError as error:
+            raise self.endpoint.unreachable(_words(error), sent=True) from error
 
     async def sleep(self, seconds: float) -> None:
         await asyncio.sleep(seconds)

@@ -31,7 +31,8 @@ Clock = Callable[[], float]
 class Streaming(Protocol):
     """A transport that also knows event streams."""
 
-    url: str
+    @property
+    def url(self) -> str: ...
 
     async def send(self, call: Call) -> Any: ...
 
@@ -46,7 +47,7 @@ class Recorder:
     """A transport that writes down what another one hears. Raises HeadraceError when the file cannot be written."""
 
     def __init__(self, inner: Streaming, path: str, clock: Clock = time.monotonic) -> None:
-        self.inner, self.url, self._clock, self._began = inner, inner.url, clock, clock()
+        self.inner, self._clock, self._began = inner, clock, clock()
         try:
             number = os.open(Path(path).expanduser(), os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         except OSError as error:
@@ -54,6 +55,10 @@ class Recorder:
         self._file = os.fdopen(number, "w", encoding="utf-8", errors="surrogateescape", buffering=1)
         now = datetime.now(UTC).isoformat(timespec="seconds")
         self._write({"headrace": 1, "url": without_user(self.url), "time": now})
+
+    @property
+    def url(self) -> str:
+        return self.inner.url
 
     async def send(self, call: Call) -> Any:
         asked: dict[str, Any] = {"method": call.method, "path": call.path}
@@ -153,12 +158,12 @@ class Replay:
 
 
 def _error(entry: dict[str, Any]) -> HeadraceError:
-    kind = getattr(errors, entry["error"], None)
-    if not (isinstance(kind, type) and issubclass(kind, HeadraceError)):
-        kind = HeadraceError
+    kind, message, advice = getattr(errors, entry["error"], None), entry["message"], entry.get("advice", "")
+    if not isinstance(kind, type) or not issubclass(kind, HeadraceError):
+        return HeadraceError(message, advice)
     if issubclass(kind, Refused):
-        return kind(entry["message"], int(entry.get("status", 500)), entry.get("advice", ""))
-    return kind(entry["message"], entry.get("advice", ""))
+        return kind(message, int(entry.get("status", 500)), advice)
+    return kind(message, advice)
 
 
 def recorded_url(path: str) -> str:

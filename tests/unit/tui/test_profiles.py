@@ -18,7 +18,10 @@ def profiles(tmp_path: Path) -> Profiles:
 
 
 def test_round_trip(profiles: Profiles) -> None:
-    odd = Profile("https://h:1", 'a.b "q" \x7f é', "u", 'p"\\w\n', read_only=True, production=True, bootstrap="b:9")
+    odd = Profile("https://h:1", 'a.b "q" \x7f é', "u", 'p"\\w\n', read_only=True, production=True, bootstrap="b:9",
+                  others=("https://i:1", "https://j:1"), token="env:T", certificate="/c", key="/k", key_password="x",
+                  proxy="http://p:1", connect_timeout=2, timeout=7.5, colour="#d7875f",
+                  headers={"X-A b": "env:H"}, client={"sasl.password": "command:pass kafka"})  # fmt: skip
     profiles.put(odd)
     profiles.put(Profile("http://h:2", "plain"))
     profiles.use("plain")
@@ -33,8 +36,12 @@ def test_round_trip(profiles: Profiles) -> None:
     [
         ("x = [", "is not TOML"),
         ("[contexts.a]\n", "'a' has no url"),
-        ('[contexts.a]\nurl = "x"\ncolor = "red"\n', "unknown key 'color'"),
-        ('[contexts.a]\nurl = "x"\nread-only = "yes"\n', "read_only is no bool"),
+        ('[contexts.a]\nurl = "x"\ncolour = "red"\n', "must be like #d7875f"),
+        ('[contexts.a]\nurl = ["x", 2]\n', "others must be a list of URLs"),
+        ('[contexts.a]\nurl = "x"\ntimeout = "soon"\n', "timeout must be a number of seconds"),
+        ('[contexts.a]\nurl = "x"\nheaders = { A = 1 }\n', "headers must be a table of text"),
+        ('[contexts.a]\nurl = "x"\nbrand = "red"\n', "unknown key 'brand'"),
+        ('[contexts.a]\nurl = "x"\nread-only = "yes"\n', "read-only must be true or false"),
     ],
 )
 def test_a_broken_file_is_named(profiles: Profiles, content: str, message: str) -> None:

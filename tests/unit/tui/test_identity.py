@@ -1,0 +1,175 @@
+"""Who we are to a worker, through both transports: headers, tokens, certificates, proxies; and who answers instead."""
+
+from __future__ import annotations
+
+import json
+import socket
+import ssl
+import threading
+from collections.abc import AsyncIterator, Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.certificates import Stores, make_stores
+from tui import session
+from tui.client import Call, Transport
+from tui.errors import TimedOut, Unreachable, UsageError
+from tui.profiles import Profile
+
+Open = Callable[[Profile], Transport]
+
+
+class Echo(BaseHTTPRequestHandler):
+    """Answers with what it was sent; a proxy is told the whole URL."""
+
+    protocol_version = "HTTP/1.1"
+
+    def _answer(self) -> None:
+        self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        body = json.dumps({"path": self.path, "headers": dict(self.headers)}).encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    do_GET = do_POST = _answer
+
+    def log_message(self, format: str, *args: Any) -> None:
+        pass
+
+
+def served(server: ThreadingHTTPServer) -> Iterator[int]:
+    server.daemon_threads = True
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    yield server.server_port
+    server.shutdown()
+    server.server_close()
+    thread.join()
+
+
+@pytest.fixture
+def port() -> Iterator[int]:
+    yield from served(ThreadingHTTPServer(("127.0.0.1", 0), Echo))
+
+
+@pytest.fixture
+def stores(tmp_path: Path) -> Stores:
+    return make_stores(tmp_path)
+
+
+@pytest.fixture
+def tls_port(stores: Stores) -> Iterator[int]:
+    """Takes only clients with a certificate."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Echo)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(stores.pem)
+    context.load_verify_locations(stores.trust)
+    context.verify_mode = ssl.CERT_REQUIRED
+    server.socket = context.wrap_socket(server.socket, server_side=True)
+    yield from served(server)
+
+
+@pytest.fixture(params=[session.blocking, session.evented], ids=["blocking", "evented"])
+async def dial(request: pytest.FixtureRequest) -> AsyncIterator[Open]:
+    made: list[Transport] = []
+
+    def build(profile: Profile) -> Transport:
+        made.append(request.param(profile))
+        return made[-1]
+
+    yield build
+    for transport in made:
+        await transport.close()
+
+
+def nobody() -> str:
+    """A URL at which nobody listens."""
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return f"http://127.0.0.1:{one.getsockname()[1]}"
+
+
+async def headers(transport: Transport) -> dict[str, str]:
+    answer = await transport.send(Call("GET", "/x"))
+    return {name.lower(): value for name, value in answer["headers"].items()}
+
+
+async def test_headers_and_who_we_are(dial: Open, port: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TEST_SECRET", "s3cret")
+    url = f"http://127.0.0.1:{port}"
+    basic = await headers(dial(Profile(url, username="u", password="env:TEST_SECRET", headers={"X-Org": "ops"})))
+    assert (basic["authorization"], basic["x-org"]) == ("Basic dTpzM2NyZXQ=", "ops")
+    bearer = await headers(dial(Profile(url, token="env:TEST_SECRET", headers={"X-Key": "command:echo k; echo more"})))
+    assert (bearer["authorization"], bearer["x-key"]) == ("Bearer s3cret", "k")
+    in_url = await headers(dial(Profile(f"http://u:p%40ss@127.0.0.1:{port}")))
+    assert in_url["authorization"] == "Basic dTpwQHNz"
+
+
+async def test_a_certificate_of_our_own(dial: Open, tls_port: int, stores: Stores) -> None:
+    url = f"https://127.0.0.1:{tls_port}"
+    known = Profile(url, ca=str(stores.trust), certificate=str(stores.pem))
+    assert (await headers(dial(known)))["accept"] == "application/json"
+    with pytest.raises(Unreachable):
+        await dial(Profile(url, ca=str(stores.trust))).send(Call("GET", "/x"))
+    with pytest.raises(UsageError, match="cannot use the certificate"):
+        keyless = Profile(url, ca=str(stores.trust), certificate=str(stores.trust))
+        await dial(keyless).send(Call("GET", "/x"))
+
+
+async def test_a_proxy(dial: Open, port: int) -> None:
+    transport = dial(Profile("http://connect.invalid:8083", proxy=f"http://me:pw@127.0.0.1:{port}"))
+    answer = await transport.send(Call("GET", "/x"))
+    assert answer["path"] == "http://connect.invalid:8083/x"
+    assert (await headers(transport))["proxy-authorization"] == "Basic bWU6cHc="
+
+
+async def test_the_next_worker_answers(dial: Open, port: int) -> None:
+    there = f"http://127.0.0.1:{port}"
+    transport = dial(Profile(nobody(), others=(nobody(), there)))
+    assert (await transport.send(Call("POST", "/x", {})))["path"] == "/x"
+    assert transport.url == there, "it stays with the one that answered"
+    nowhere = dial(Profile(nobody(), others=(nobody(),)))
+    with pytest.raises(Unreachable):
+        await nowhere.send(Call("GET", "/x"))
+
+
+async def test_what_may_have_arrived_is_not_sent_to_another(dial: Open, port: int) -> None:
+    """A worker that takes the request and dies."""
+    listener = socket.create_server(("127.0.0.1", 0))
+    taken: list[bytes] = []
+
+    def hang_up() -> None:
+        while True:
+            try:
+                connection, _ = listener.accept()
+            except OSError:
+                return
+            taken.append(connection.recv(65536))
+            connection.close()
+
+    thread = threading.Thread(target=hang_up)
+    thread.start()
+    try:
+        profile = Profile(f"http://127.0.0.1:{listener.getsockname()[1]}", others=(f"http://127.0.0.1:{port}",))
+        with pytest.raises(Unreachable):
+            await dial(profile).send(Call("POST", "/x", {}))
+        assert len(taken) == 1
+        assert (await dial(profile).send(Call("GET", "/x")))["path"] == "/x"
+    finally:
+        listener.shutdown(socket.SHUT_RDWR)
+        listener.close()
+        thread.join()
+
+
+async def test_one_that_hangs_is_left_for_reads_alone(dial: Open, port: int) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        profile = Profile(
+            f"http://127.0.0.1:{silent.getsockname()[1]}", others=(f"http://127.0.0.1:{port}",), timeout=0.3
+        )
+        assert (await dial(profile).send(Call("GET", "/x")))["path"] == "/x"
+        with pytest.raises(TimedOut, match="within 0.3 s"):
+            await dial(profile).send(Call("POST", "/x", {}))

@@ -1,0 +1,84 @@
+"""Secrets by reference: a setting names where the secret is, and is resolved when a connection needs it.
+
+env:NAME                 an environment variable
+command:vault read …     the first line that a command prints (run by sh, at most 30 s)
+keyring:SERVICE/USER     the system's keyring (needs the package `keyring`)
+plain:TEXT               TEXT itself, if it begins like one of these
+anything else            itself
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from functools import lru_cache
+from importlib import import_module
+from typing import Any
+
+from tui.errors import HeadraceError
+
+LIMIT = 30.0  # seconds for a command
+
+
+def resolve(reference: str) -> str:
+    """The secret. Raises HeadraceError naming the reference, never what it stands for."""
+    kind, colon, rest = reference.partition(":")
+    way = _WAYS.get(kind) if colon else None
+    return reference if way is None else way(rest)
+
+
+def is_reference(text: str) -> bool:
+    kind, colon, _ = text.partition(":")
+    return bool(colon) and kind in _WAYS and kind != "plain"
+
+
+def shown(reference: str) -> str:
+    """What may be shown of a secret setting: where it comes from, or that it is set."""
+    return reference if is_reference(reference) else "[hidden]" if reference else ""
+
+
+def _environment(name: str) -> str:
+    value = os.environ.get(name)
+    if value is None:
+        raise HeadraceError(f"the secret env:{name} is not there: {name} is not set")
+    return value
+
+
+@lru_cache(maxsize=64)
+def _command(line: str) -> str:
+    import subprocess
+
+    try:
+        done = subprocess.run(["sh", "-c", line], capture_output=True, text=True, timeout=LIMIT, check=False)
+    except subprocess.TimeoutExpired:
+        raise HeadraceError(f"the secret command:{line} did not come within {LIMIT:g} s") from None
+    except OSError as error:
+        raise HeadraceError(f"the secret command:{line} cannot be run: {error.strerror}") from None
+    if done.returncode:
+        said = done.stderr.strip().partition("\n")[0]
+        raise HeadraceError(f"the secret command:{line} failed with code {done.returncode}{': ' if said else ''}{said}")
+    return done.stdout.partition("\n")[0].rstrip("\r")
+
+
+@lru_cache(maxsize=64)
+def _keyring(name: str) -> str:
+    service, _, user = name.partition("/")
+    try:
+        keyring: Any = import_module("keyring")
+    except ImportError:
+        raise HeadraceError(f"the secret keyring:{name} needs the package keyring", "pip install keyring") from None
+    try:
+        found: str | None = keyring.get_password(service, user)
+    except Exception as error:  # backends raise what they like
+        raise HeadraceError(f"the secret keyring:{name}: {type(error).__name__}: {error}") from error
+    if found is None:
+        raise HeadraceError(f"the secret keyring:{name} is not in the keyring")
+    return found
+
+
+_WAYS: dict[str, Callable[[str], str]] = {
+    "env": _environment,
+    "command": _command,
+    "keyring": _keyring,
+    "plain": lambda text: text,
+}
