@@ -41,6 +41,7 @@ class HeadraceApp(App[int]):
         self.animation_level = "none"
         self.complaints: list[str] = []
         self.themes_of_user: list[str] = []
+        self.homes: dict[str, Home] = {}  # by label: what was marked and filtered there is found again
         self._load_themes()
 
     def _load_themes(self) -> None:
@@ -56,13 +57,39 @@ class HeadraceApp(App[int]):
         self.theme = wanted
 
     def get_default_screen(self) -> Screen[None]:
-        return Home(self.profile)
+        return self._home_of(self.profile)
+
+    def _home_of(self, profile: Profile) -> Home:
+        if profile.label not in self.homes:
+            self.homes[profile.label] = home = Home(profile)
+            self.install_screen(home, f"home of {profile.label}")  # so that it outlives the change to another one
+        return self.homes[profile.label]
+
+    async def go_to(self, profile: Profile) -> None:
+        """Another cluster, without a restart; the one that is left is watched only while something is under way."""
+        left, there = self.home, self._home_of(profile)
+        while len(self.screen_stack) > 1:  # the first main screen stays at the bottom: a stack is never empty
+            await self.pop_screen()
+        self.profile = profile
+        if there is not self.screen:
+            await self.push_screen(there)
+        if there is not left:
+            left.rest()
+            there.wake()
+
+    @property
+    def unsaved(self) -> list[str]:
+        """What would be lost, on any cluster, a line each."""
+        return [
+            line if home is self.home else f"{line} on {home.profile.label}"
+            for home in self.homes.values()
+            for line in home.unsaved
+        ]
 
     @property
     def home(self) -> Home:
-        screen = self.screen_stack[0]
-        assert isinstance(screen, Home)
-        return screen
+        """The main screen of the cluster that is looked at."""
+        return self.homes[self.profile.label]
 
     def on_ready(self) -> None:
         if self.complaints:

@@ -34,7 +34,7 @@ class Call:
 
     @property
     def changes(self) -> bool:
-        return self.method != "GET" and not self.path.endswith(("/config/validate", "/offsets/resolve"))
+        return self.method != "GET" and not self.path.endswith(("/config/validate", "/offsets/resolve", "/preview"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,6 +210,18 @@ class Connect:
     async def resolve_offsets(self, name: str, target: Json) -> Json:
         """Where a moment lies in a sink's topics; of our workers only. Changes nothing."""
         return await self._send("POST", _of(name, "offsets/resolve"), target)
+
+    async def preview(self, name: str, body: Json) -> Json:
+        """What a chain would make of records; of our workers only. Changes nothing."""
+        return await self._send("POST", _of(name, "preview"), body)
+
+    async def preview_plugin(self, plugin: str, body: Json) -> Json:
+        """The same for a connector that does not exist."""
+        return await self._send("POST", f"/connector-plugins/{quote(plugin, safe='')}/preview", body)
+
+    async def errors(self, name: str) -> Json:
+        """What became of failed records, by stage, with the newest of them; of our workers only."""
+        return await self._send("GET", _of(name, "errors"))
 
     async def plugins(self, connectors_only: bool = True) -> Json:
         return await self._send("GET", f"/connector-plugins?connectorsOnly={str(connectors_only).lower()}")

@@ -21,7 +21,7 @@ class Everything(Provider):
     """All of it for the main screen."""
 
     def entries(self) -> Iterator[Entry]:
-        home = next((screen for screen in self.app.screen_stack if isinstance(screen, Home)), None)
+        home = next((screen for screen in reversed(self.app.screen_stack) if isinstance(screen, Home)), None)
         if home is None:
             return
         seen = set()

@@ -26,6 +26,7 @@ KEYS: list[BindingType] = [
     Binding("u", "undo", "undo offsets", id="undo"),
     Binding("D", "act('delete')", "delete", id="delete"),
     Binding("o", "log", "log", id="log", tooltip="operations of this session"),
+    Binding("C", "clusters", "clusters", id="clusters"),
     Binding("colon", "command", "command", id="command", key_display=":"),
     Binding("left,h", "turn(-1)", "page before", id="page-before", show=False),
     Binding("right,l", "turn(1)", "next page", id="page-after", show=False),

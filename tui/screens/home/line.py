@@ -6,10 +6,14 @@ from typing import TYPE_CHECKING
 
 from textual import events
 
+from tui.screens import program
 from tui.widgets.prompt import Prompt
 
 if TYPE_CHECKING:
     from tui.screens.home.screen import Home
+
+
+SCREENS = ("clusters", "log")  # typed or by key: the same
 
 
 class TypedLine:
@@ -78,7 +82,9 @@ class TypedLine:
         words = line.split()
         if line in ("q", "quit", "exit"):
             self.home.action_quit()
+        elif line in SCREENS:
+            self.home.call_later(self.home.run_action, line)
         elif words[0] == "theme":
-            self.home.app.choose_theme(words[1:])  # type: ignore[attr-defined]
-        elif self.home.flows is not None:
+            program.of(self.home).choose_theme(words[1:])
+        elif self.home.flows is not None and not self.home.around.typed(line):
             self.home.flows.typed(line)

@@ -26,6 +26,7 @@ class News:
     def __init__(self, home: Home) -> None:
         self.home = home
         self._drawing = False
+        self.resting = False  # another cluster is on the screen
 
     def heard(self, snapshot: Snapshot, diff: Diff) -> None:
         home = self.home
@@ -79,6 +80,10 @@ class News:
         if home.flows is None:
             return
         now, store = time.time(), home.flows.cluster.store
+        if self.resting and not home.operations.open:
+            home.unwatch()
+            return
+        home.around.tick()
         home.query_one(TitleBar).tell(store.snapshot.link, now)
         home.operations.observe(store.snapshot)
         if home.operations.open and home.snapshot.link.state is LinkState.POLLING:

@@ -13,11 +13,14 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Horizontal
 from textual.screen import Screen
+from textual.worker import Worker
 
 from tui.errors import HeadraceError
 from tui.model import Connector
 from tui.profiles import Profile
+from tui.screens import program
 from tui.screens.board import Board
+from tui.screens.home.around import Around
 from tui.screens.home.keys import BROAD, KEYS, LAYOUT
 from tui.screens.home.line import TypedLine
 from tui.screens.home.many import Many
@@ -47,10 +50,12 @@ class Home(Screen[None]):
         self.snapshot = Snapshot()
         self.filter_text = ""
         self.sense, self.line, self.news, self.many = Sense(self), TypedLine(self), News(self), Many(self)
+        self.around = Around(self)
         self.operations = Operations(time.time, self.news.stepped)
         self.notices: dict[str, list[str]] = {}
         self.flows: Flows | None = None
         self._view: ConnectorView | None = None
+        self._watching: Worker[None] | None = None
         self._interrupted = 0.0
         self.asked_at = 0.0  # when offsets on the screen were last asked for
         self.said_at, self.said_kind = 0.0, ""
@@ -83,12 +88,26 @@ class Home(Screen[None]):
         await self.query_one("#body").mount(self._view)
         self.flows.cluster.store.subscribe(self.heard)
         self.flows.cluster.store.on_notice(self.noticed)
-        self.do(self.flows.cluster.store.run())
+        self.wake()
         self.set_interval(1.0, self.news.tick)
 
     async def on_unmount(self) -> None:
         if self.flows is not None:
             await self.flows.close()
+
+    def wake(self) -> None:
+        """Watches the cluster, from the first time or again."""
+        self.news.resting = False
+        if self.flows is not None and (self._watching is None or self._watching.is_finished):
+            self._watching = self.run_worker(self._harmless(self.flows.cluster.store.run()), exit_on_error=False)
+
+    def rest(self) -> None:
+        """Another cluster is on the screen: this one is watched until its operations have ended."""
+        self.news.resting = True
+
+    def unwatch(self) -> None:
+        if self._watching is not None:
+            self._watching.cancel()
 
     def do(self, coroutine: Coroutine[Any, Any, None]) -> None:
         """Runs it as a worker that cannot end the program."""
@@ -112,8 +131,7 @@ class Home(Screen[None]):
         self.news.noticed(notice)
 
     async def read_version(self) -> None:
-        if self.flows is not None:
-            version = await self.flows.read_version()
+        if version := await self.around.read_root():
             self.query_one(TitleBar).tell(self.snapshot.link, time.time(), version)
 
     def draw(self, *, follow: bool = False) -> None:
@@ -335,6 +353,9 @@ class Home(Screen[None]):
         if self.flows is not None:
             self.flows.apply(self.view.offsets, event.plan)
 
+    def action_clusters(self) -> None:
+        self.do(self.around.clusters())
+
     def action_log(self) -> None:
         if self.flows is not None:
             self.flows.show_log()
@@ -358,4 +379,9 @@ class Home(Screen[None]):
         if self.flows is None:
             self.app.exit(0)
         else:
-            self.flows.quit(self.view.offsets.has_unsaved)
+            self.flows.quit(program.of(self).unsaved)
+
+    @property
+    def unsaved(self) -> list[str]:
+        """What would be lost, a line each."""
+        return self.view.offsets.has_unsaved if self._view is not None else []

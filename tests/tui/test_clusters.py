@@ -1,0 +1,132 @@
+"""All clusters in one view, and the way from one to the other without a restart."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.broker import unique
+from tests.tui.conftest import Cluster
+from tests.tui.console import console
+from tui import fleet
+from tui.client import Call, Connect
+from tui.errors import Unreachable
+from tui.fleet import Fleet, Glance
+from tui.profiles import Profile, Profiles
+from tui.screens.clusters import ClustersScreen
+from tui.screens.home import Home
+from tui.snapshot import LinkState
+
+
+@pytest.fixture
+def contexts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Profiles:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    return Profiles(tmp_path / "headrace" / "contexts.toml")
+
+
+async def test_every_context_with_its_state_and_enter_goes_there(cluster: Cluster, contexts: Profiles) -> None:
+    contexts.put(Profile(cluster.url, "orders [/prod]", production=True, read_only=True))
+    contexts.put(Profile("http://127.0.0.1:1", "gone"))
+    source = cluster.source()
+    failing = cluster.failing(source)
+    async with console(cluster.url, 120, 40) as seen:
+        await seen.go(source)
+        await seen.press("space", "C")
+        await seen.until(lambda: isinstance(seen.app.screen, ClustersScreen))
+        await seen.sees("3 clusters", "orders [/prod]", "PROD RO", "✗ FAILED", "✗ NO ANSWER", "Apache")
+        screen = seen.app.screen
+        assert isinstance(screen, ClustersScreen)
+        assert cluster.url not in screen.fleet.glances, "the cluster on the screen is not asked twice"
+        screen.query_one("Grid").go("gone")  # type: ignore[attr-defined]
+        await seen.sees("next try in", "cannot reach http://127.0.0.1:1")
+        screen.query_one("Grid").go("orders [/prod]")  # type: ignore[attr-defined]
+        await seen.press("enter")
+        await seen.until(lambda: seen.home.profile.name == "orders [/prod]" and failing in seen.home.board.keys)
+        await seen.sees("PRODUCTION", "READ-ONLY", failing)
+        assert not seen.home.many.marks, "marks belong to their cluster"
+        await seen.press("s")
+        await seen.sees("stop refused: the context orders [/prod] is read-only")
+        left = seen.app.homes[cluster.url]
+        await seen.until(lambda: left._watching and left._watching.is_finished, "who is left is not watched")
+        await seen.press("C")
+        await seen.until(lambda: isinstance(seen.app.screen, ClustersScreen))
+        seen.app.screen.query_one("Grid").go(cluster.url)  # type: ignore[attr-defined]
+        await seen.press("enter")
+        await seen.until(lambda: seen.home is left and seen.app.screen is left)
+        assert set(left.many.marks) == {source} and left.board.has_focus
+        await seen.until(lambda: left._watching and not left._watching.is_finished, "watched again")
+
+
+async def test_use_context_changes_the_screen_and_the_file(cluster: Cluster, contexts: Profiles) -> None:
+    contexts.put(Profile(cluster.url, "a"))
+    contexts.put(Profile(cluster.url, "b"))
+    name = cluster.source(unique("ctx"))
+    async with console(cluster.url, name="a") as seen:
+        await seen.go(name)
+        await seen.press("colon", *"use-context b", "enter")
+        await seen.until(lambda: seen.home.profile.name == "b" and name in seen.home.board.keys)
+        await seen.sees("b is the current context")
+        assert contexts.load().current == "b" and isinstance(seen.app.screen, Home)
+        await seen.press("colon", *"use-context c", "enter")
+        await seen.sees("no context 'c'")
+        assert seen.home.profile.name == "b"
+        await seen.press("q")
+        await seen.until(lambda: not seen.app.is_running)
+
+
+async def test_a_broken_contexts_file_is_said(cluster: Cluster, contexts: Profiles) -> None:
+    contexts.path.parent.mkdir(parents=True)
+    contexts.path.write_text("contexts = [")
+    async with console(cluster.url) as seen:
+        await seen.until(lambda: seen.home.flows)
+        await seen.press("C")
+        await seen.sees("1 cluster,")
+        await seen.press("escape")
+        await seen.sees("is not TOML")
+
+
+class Silent:
+    """A transport to nobody."""
+
+    url = "http://nobody:1"
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    async def send(self, call: Call) -> None:
+        self.asked += 1
+        raise Unreachable("cannot reach http://nobody:1: refused")
+
+    async def sleep(self, seconds: float) -> None: ...
+
+    async def close(self) -> None: ...
+
+
+async def test_who_does_not_answer_is_asked_ever_less(monkeypatch: pytest.MonkeyPatch) -> None:
+    waits: list[float] = []
+    heard: list[Glance] = []
+
+    async def sleep(seconds: float) -> None:
+        waits.append(seconds)
+        if len(waits) == 8:
+            raise KeyboardInterrupt
+
+    transport = Silent()
+    profile = Profile(transport.url, "far")
+    watch = Fleet(
+        [profile], lambda _: Connect(transport), heard.append, clock=lambda: 100.0, sleep=sleep, chance=lambda: 0.5
+    )
+    with pytest.raises(KeyboardInterrupt):
+        await watch._watch("far")
+    assert waits == [2, 4, 8, 16, 32, 60, 60, 60] and transport.asked == 8
+    assert heard[-1].link.state is LinkState.LOST and heard[-1].link.next_try_at == 160.0
+
+
+def test_kinds() -> None:
+    assert fleet.about({"version": "4.3.0", "commit": "headrace-1"})["kind"] == "Headrace"
+    assert fleet.about({"version": "4.3.0", "commit": "a9ce"}) == {
+        "version": "4.3.0",
+        "kind": "Apache",
+        "cluster_id": "",
+    }
