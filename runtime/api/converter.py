@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
+from runtime.api.columns import Values
 from runtime.api.config import ConfigDef
 from runtime.api.schema import Schema
 
@@ -25,6 +26,14 @@ class Converter(ABC):
     @abstractmethod
     def to_connect(self, topic: str, data: bytes | None) -> tuple[Schema | None, Any]:
         """Schema and value of bytes from Kafka; DataError when they are malformed."""
+
+    def from_connect_together(self, topic: str, values: Values) -> Sequence[bytes | None] | None:
+        """The same for many values at once. None, or any exception: they are converted one by one instead."""
+        return None
+
+    def to_connect_together(self, topic: str, data: Sequence[bytes]) -> Values | None:
+        """The same for many records at once, all of one schema. None, or any exception: one by one instead."""
+        return None
 
 
 class HeaderConverter(ABC):

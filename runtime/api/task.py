@@ -112,7 +112,8 @@ class SourceTask(Task):
 
     @abstractmethod
     def poll(self) -> Sequence[SourceRecord] | None:
-        """A batch of records, at most a few thousand; None or empty when there are none now.
+        """A batch of records, at most a few thousand; None or empty when there are none now. A
+        runtime.api.batch.SourceBatch is the quick way to bring many that are alike.
 
         May block for up to about a second waiting for data, never longer: the task is stopped between polls.
         """
@@ -123,6 +124,10 @@ class SourceTask(Task):
 
 class SinkTask(Task):
     """Writes records into another system (Connect: SinkTask)."""
+
+    takes_batches: ClassVar[bool] = False
+    """True says that put() may be given a runtime.api.batch.SinkBatch: a sequence of records that are made only when
+    they are looked at, with the values of all of them side by side."""
 
     context: SinkTaskContext
 

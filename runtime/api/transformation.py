@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from enum import StrEnum
 from typing import Any, ClassVar, TypeVar
 
+from runtime.api.columns import Origins, Values
 from runtime.api.config import ConfigDef
 from runtime.api.record import SinkRecord, SourceRecord
 from runtime.api.schema import Schema
@@ -49,12 +50,21 @@ class PartTransformation(Transformation):
     def update(self, schema: Schema | None, value: Any, record: Record) -> tuple[Schema | None, Any]:
         """The new schema and value; `record` is there to be looked at. A null comes with or without a schema."""
 
+    def update_together(self, values: Values, origins: Origins) -> Values | None:
+        """The same for many values of one schema. None, or any exception: they are updated one by one instead."""
+        return None
+
     def apply(self, record: R) -> R | None:
         if self.part is Part.VALUE:
             record.value_schema, record.value = self.update(record.value_schema, record.value, record)
         else:
             record.key_schema, record.key = self.update(record.key_schema, record.key, record)
         return record
+
+
+def each_map(update: Callable[..., tuple[Schema | None, Any]], values: Values) -> Values:
+    """Values without a schema, updated each, by a transformation that does not look at their records."""
+    return Values(None, [update(None, value, None)[1] for value in values.rows])
 
 
 class Predicate(ABC):

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from runtime.api.batch import SinkBatch
 from runtime.api.config import ConfigDef, ConfigKey, Importance, Type
 from runtime.api.connector import SinkConnector
 from runtime.api.errors import ConfigError
 from runtime.api.java_text import java_text
+from runtime.api.java_texts import java_texts
 from runtime.api.record import SinkRecord, TopicPartition
 from runtime.api.task import SinkTask
 from runtime.connectors.line_file import LineFile
@@ -20,6 +22,7 @@ class FileStreamSinkTask(SinkTask):
     escapes go out as they were."""
 
     java_name = "org.apache.kafka.connect.file.FileStreamSinkTask"
+    takes_batches = True
     _file: LineFile | None = None
 
     def start(self, config: Mapping[str, str]) -> None:
@@ -29,11 +32,12 @@ class FileStreamSinkTask(SinkTask):
         if not records:
             return
         assert self._file is not None
-        lines = [
-            value if type(value := record.value) is str else java_text(value, record.value_schema) for record in records
-        ]
-        lines.append("")
-        self._file.append("\n".join(lines).encode("utf-8", "surrogateescape"))
+        lines: Sequence[str]
+        if isinstance(records, SinkBatch):
+            lines = java_texts(records.values)
+        else:
+            lines = [value if type(value := r.value) is str else java_text(value, r.value_schema) for r in records]
+        self._file.append(("\n".join(lines) + "\n").encode("utf-8", "surrogateescape"))
 
     def flush(self, offsets: Mapping[TopicPartition, int]) -> None:
         if self._file is not None:

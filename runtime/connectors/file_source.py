@@ -8,6 +8,8 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from runtime.api.batch import SourceBatch
+from runtime.api.columns import Values
 from runtime.api.config import ConfigDef, ConfigKey, Importance, Type
 from runtime.api.connector import ExactlyOnceSupport, SourceConnector
 from runtime.api.errors import ConfigError, ConnectError
@@ -63,11 +65,10 @@ class FileStreamSourceTask(SourceTask):
         lines, positions = self._ready
         start = self._next
         self._next = end = start + self._batch_size
-        topic, partition, now = self._topic, self._partition, int(time.time() * 1000)
-        return [
-            SourceRecord(partition, {POSITION: position}, topic, line, STRING_SCHEMA, None, None, None, now)
-            for line, position in zip(lines[start:end], positions[start:end], strict=True)
-        ]
+        values = Values(STRING_SCHEMA, lines[start:end])
+        return SourceBatch(
+            self._partition, lambda n: {POSITION: positions[start + n]}, self._topic, values, int(time.time() * 1000)
+        )
 
     def stop(self) -> None:
         fd, self._fd = getattr(self, "_fd", None), None

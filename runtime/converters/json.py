@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import orjson
+
+from runtime.api.columns import Values, kinds
 from runtime.api.config import ConfigDef, ConfigKey, Importance, Type, Width
 from runtime.api.converter import Converter, HeaderConverter
 from runtime.api.errors import ConfigError, DataError
 from runtime.api.schema import Schema
 from runtime.api.schema_cache import SchemaCache
 from runtime.converters.definitions import CONVERTER_TYPE
+from runtime.converters.json_columns import values_reader, values_writer
 from runtime.converters.json_envelope import Envelopes, within_64_bits
 from runtime.converters.json_read import InexactError, reader
 from runtime.converters.json_schema import read_schema, schema_json
-from runtime.converters.json_text import dumps, loads, loads_exactly, plain
+from runtime.converters.json_text import dumps, loads, loads_exactly, plain, spelled_alike
 from runtime.converters.json_write import WriteOptions, writer
 
 
@@ -99,6 +103,8 @@ class JsonConverter(Converter, HeaderConverter):
         options = WriteOptions(fill, parsed["decimal.format"].upper() == "NUMERIC")
         self._written = SchemaCache(lambda schema: _Written(schema, options))
         self._read = SchemaCache(lambda schema: reader(schema, fill))
+        self._read_together = SchemaCache(lambda schema: values_reader(schema, fill))
+        self._written_together = SchemaCache(lambda schema: self._writer_of_many(schema, options))
         self._envelopes = Envelopes(parsed["schemas.cache.size"], fill)
         self._content = _content(parsed["schema.content"], fill)
 
@@ -128,6 +134,31 @@ class JsonConverter(Converter, HeaderConverter):
         if schema is None:
             return None, within_64_bits(payload, data)
         return schema, self._payload(schema, payload, data, enveloped=True)
+
+    def from_connect_together(self, topic: str, values: Values) -> Sequence[bytes | None] | None:
+        schema = values.schema
+        if schema is not None:
+            return self._written_together.get(schema)(values)
+        rows = values.rows
+        if None in rows:
+            return None
+        found = map(dumps, rows if spelled_alike(rows) else map(plain, rows))
+        return [b'{"schema":null,"payload":' + one + b"}" for one in found] if self._schemas else list(found)
+
+    def _writer_of_many(self, schema: Schema, options: WriteOptions) -> Callable[[Values], list[bytes]]:
+        prefix = self._written.get(schema).prefix if self._schemas else b""
+        return values_writer(schema, options, prefix, b"}" if self._schemas else b"")
+
+    def to_connect_together(self, topic: str, data: Sequence[bytes]) -> Values | None:
+        if self._content is not None:
+            return None
+        if not self._schemas:
+            rows = list(map(orjson.loads, data))
+            return Values(None, rows) if kinds(rows) <= {dict, str} else None
+        if (known := self._envelopes.split_together(data)) is None:
+            return None
+        schema, payloads = known
+        return self._read_together.get(schema)(payloads)
 
     def _payload(self, schema: Schema, payload: Any, data: bytes, enveloped: bool) -> Any:
         read = self._read.get(schema)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import orjson
@@ -17,6 +18,7 @@ _NO_ENVELOPE = (
     "If you are trying to deserialize plain JSON data, set schemas.enable=false in your converter configuration."
 )
 _OPENING, _PAYLOAD = b'{"schema":', b',"payload":'
+_CLOSING = set(b"}")
 
 
 class Envelopes:
@@ -36,6 +38,17 @@ class Envelopes:
             except orjson.JSONDecodeError:  # more fields behind the payload, or no JSON
                 return None
         return None
+
+    def split_together(self, data: Sequence[bytes]) -> tuple[Schema, list[Any]] | None:
+        """The schema and the payloads of compact envelopes that all begin alike; None for others. Raises where one is
+        no JSON."""
+        if self.split(data[0]) is None:
+            self.read(data[0])
+        schema, prefix, length = self._schema, self._prefix, self._length
+        if schema is None or {one[:length] for one in data} != {prefix} or {one[-1] for one in data} != _CLOSING:
+            return None
+        loads = orjson.loads
+        return schema, [loads(one[length:-1]) for one in data]
 
     def read(self, data: bytes) -> tuple[Schema | None, Any]:
         """Schema and payload of any envelope; DataError when it is none."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -63,6 +63,20 @@ def plain(value: Any) -> Any:
     if isinstance(value, orjson.Fragment | str | bool | int | float):
         return value
     raise DataError(f"Java class {kind.__qualname__} does not have corresponding schema type.")
+
+
+def spelled_alike(values: Sequence[Any]) -> bool:
+    """Whether dumps() can take all of them as they are: texts, or flat objects of what JSON spells in one way only."""
+    found: set[type] = set()
+    for value in values:
+        if isinstance(value, dict):
+            found.update(map(type, value.values()))
+        else:
+            found.add(type(value))
+    return found <= _PLAIN
+
+
+_PLAIN = {str, int, bool, type(None)}
 
 
 def clean(text: str) -> str:

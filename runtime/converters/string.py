@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import codecs
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from runtime.api.columns import Values, kinds
 from runtime.api.config import ConfigDef, ConfigKey, Importance, Type, Width
 from runtime.api.converter import Converter, HeaderConverter
 from runtime.api.errors import ConfigError, DataError
 from runtime.api.java_text import java_text
+from runtime.api.java_texts import java_texts
 from runtime.api.schema import OPTIONAL_STRING_SCHEMA, Schema
 from runtime.converters.definitions import CONVERTER_TYPE
 
@@ -58,6 +60,24 @@ class StringConverter(Converter, HeaderConverter):
         if data is None:
             return OPTIONAL_STRING_SCHEMA, None
         return OPTIONAL_STRING_SCHEMA, data.decode(self._encoding, "surrogateescape")
+
+    def from_connect_together(self, topic: str, values: Values) -> Sequence[bytes | None] | None:
+        if self._encoding != "utf-8":
+            return None
+        texts = java_texts(values) if kinds(values.rows) != {str} else values.rows
+        try:
+            return list(map(str.encode, texts))
+        except UnicodeEncodeError:
+            return [text.encode("utf-8", "surrogateescape") for text in texts]
+
+    def to_connect_together(self, topic: str, data: Sequence[bytes]) -> Values | None:
+        """Decoded in one go, with line feeds between those that have none themselves."""
+        if self._encoding != "utf-8":
+            return None
+        texts = b"\n".join(data).decode("utf-8", "surrogateescape").split("\n")
+        if len(texts) != len(data):
+            texts = [one.decode("utf-8", "surrogateescape") for one in data]
+        return Values(OPTIONAL_STRING_SCHEMA, texts)
 
     def from_connect_header(self, topic: str, key: str, schema: Schema | None, value: Any) -> bytes | None:
         return self.from_connect(topic, schema, value)

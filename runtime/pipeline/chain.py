@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from runtime.api.columns import Origins, Values, together
 from runtime.api.transformation import Part, PartTransformation, Predicate, Record, Transformation
 from runtime.pipeline.tolerance import Failure, Stage, Tolerance, plugin_name
 
@@ -63,6 +64,7 @@ class Chain:
     def __init__(self, steps: Sequence[Step], tolerance: Tolerance, where: Callable[[Record], tuple[Any, str]]) -> None:
         """`where` gives what a failure of the record is reported with: the record as it was read, and in words."""
         self._stages = [(_loop(step), self._fixer(step)) for step in steps]
+        self._together = [_together(step) for step in steps]
         self._steps, self._tolerance, self._where = list(steps), tolerance, where
 
     @property
@@ -70,12 +72,26 @@ class Chain:
         """Whether all steps are Connect's own: these leave timestamps alone."""
         return all(type(step.transformation).__module__.startswith("runtime.transforms.") for step in self._steps)
 
-    def __bool__(self) -> bool:
-        return bool(self._steps)
+    def __len__(self) -> int:
+        return len(self._steps)
 
-    def run(self, records: list[Any]) -> Outcome:
+    def run_together(self, values: Values, origins: Origins) -> tuple[Values, int]:
+        """The values of many records through as many steps as can take them all at once, and how many these are: the
+        records go through the others one by one, with run()."""
+        for number, update in enumerate(self._together):
+            try:
+                updated = update(values, origins) if update is not None else None
+            except Exception:  # one by one it will be seen whose fault it is
+                updated = None
+            if updated is None:
+                return values, number
+            values = updated
+        return values, len(self._together)
+
+    def run(self, records: list[Any], first: int = 0) -> Outcome:
+        """Records through all steps, or those from `first` on."""
         outcome = Outcome(records)
-        for loop, fix in self._stages:
+        for loop, fix in self._stages[first:]:
             loop(outcome, fix)
             if not outcome.records:
                 break
@@ -156,6 +172,17 @@ def _merged(outcome: Outcome, records: list[Record], subset: list[Record], resul
     if len(became) == len(records):
         return [new for new in results if new is not None]
     return [new for r in records if (new := became.get(id(r), r)) is not None]
+
+
+def _together(step: Step) -> Callable[[Values, Origins], Values | None] | None:
+    """How the step takes many values at once, if it can."""
+    found = step.transformation
+    if step.predicate is not None or not isinstance(found, PartTransformation) or found.part is not Part.VALUE:
+        return None
+    if type(found).apply is not PartTransformation.apply:
+        return None
+    update: Callable[[Values, Origins], Values | None] | None = together(found, "update", "update_together")
+    return update
 
 
 _Each = Callable[[list[Any], Results, Fix], bool]

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Container, Sequence
 from typing import TYPE_CHECKING, Any
 
+from runtime.api.batch import SinkBatch
+from runtime.api.columns import Constant, Values, together
 from runtime.api.record import Headers, SinkRecord, TopicPartition
 from runtime.pipeline.tolerance import Failure, Stage, Tolerance, plugin_name
 
@@ -25,17 +27,56 @@ class SinkConversion:
         self._key, self._value, self._header = converters
         self._chain = chain
         self._tolerance = tolerance
+        self._keys = together(self._key, "to_connect", "to_connect_together")
+        self._values = together(self._value, "to_connect", "to_connect_together")
 
     def convert(
         self, messages: Sequence[Any], assigned: Container[TopicPartition]
-    ) -> tuple[list[SinkRecord], Positions]:
+    ) -> tuple[SinkBatch | list[SinkRecord], Positions]:
         """Records as the task gets them, and the positions behind them (skipped and dropped ones included). Raises what
         the task fails with."""
         try:
+            batch = self._batch(messages)
+            positions = {} if batch is None else _positions_behind(batch)
+            if batch is not None and all(tp in assigned for tp in positions):
+                return self._transformed_together(batch), positions
             records, positions = self._records(messages, assigned)
             return self._transformed(records), positions
         finally:
             self._tolerance.release(messages)
+
+    def _batch(self, messages: Sequence[Any]) -> SinkBatch | None:
+        """All messages at once, where they are of one topic and alike; None where they are to be converted one by
+        one."""
+        topics = {message.topic() for message in messages}
+        if self._values is None or len(topics) != 1:
+            return None
+        topic = topics.pop()
+        data = [message.value() for message in messages]
+        if None in data:
+            return None
+        try:
+            values = self._values(topic, data)
+            keys = self._batch_keys(topic, [message.key() for message in messages])
+            if values is None or keys is None:
+                return None
+            headers = [message.headers() for message in messages]
+            if any(headers):
+                headers = [self._headers(topic, found) if found else found for found in headers]
+        except Exception:  # one by one it will be seen whose fault it is
+            return None
+        return SinkBatch(topic, messages, keys, values, headers)
+
+    def _batch_keys(self, topic: str, data: list[bytes | None]) -> Values | None:
+        nulls = data.count(None)
+        if nulls == len(data):
+            schema, null = self._key.to_connect(topic, None)
+            return Values(schema, Constant(null, nulls))
+        return self._keys(topic, data) if not nulls and self._keys is not None else None
+
+    def _transformed_together(self, batch: SinkBatch) -> SinkBatch | list[SinkRecord]:
+        batch.values, done = self._chain.run_together(batch.values, batch)
+        return batch if done == len(self._chain) else self._transformed(batch.records, done)
 
     def _records(
         self, messages: Sequence[Any], assigned: Container[TopicPartition]
@@ -96,10 +137,10 @@ class SinkConversion:
             positions[tp] = offset + 1
         return records, positions
 
-    def _transformed(self, records: list[SinkRecord]) -> list[SinkRecord]:
+    def _transformed(self, records: list[SinkRecord], first: int = 0) -> list[SinkRecord]:
         if not self._chain or not records:
             return records
-        outcome = self._chain.run(records)
+        outcome = self._chain.run(records, first)
         if outcome.error is not None:
             raise outcome.error
         return outcome.records  # type: ignore[return-value]
@@ -134,6 +175,12 @@ class SinkConversion:
             topic, message.partition(), key_schema, key, value_schema, value, message.offset(), timestamp, kind - 1,
             converted, message,
         )  # fmt: skip
+
+
+def _positions_behind(batch: SinkBatch) -> Positions:
+    """The next offset of each partition that the records are from."""
+    last = dict(zip(batch.partitions(), batch.messages, strict=True))
+    return {TopicPartition(batch.topic, number): message.offset() + 1 for number, message in last.items()}
 
 
 def message_place(message: Message) -> str:

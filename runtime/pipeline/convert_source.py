@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from runtime.api.batch import SourceBatch
+from runtime.api.columns import Values, together
 from runtime.pipeline.tolerance import Failure, Stage, Tolerance, plugin_name
 
 if TYPE_CHECKING:
@@ -46,22 +48,51 @@ class SourceConversion:
         self._key, self._value, self._header = converters
         self._offsets = offsets
         self._tolerance = tolerance
+        self._values = together(self._value, "from_connect", "from_connect_together")
 
     def convert(self, records: Sequence[SourceRecord]) -> Batch:
         """All records, or those before the first that fails the task. Skipped and dropped records keep their offsets'
         place."""
+        done = 0
+        if self._values is not None and (alike := _alike(records)) is not None:
+            changed, done = self._changed_together(alike)
+            batch = self._sent_together(changed) if done == len(self._chain) else None
+            if batch is not None:
+                return batch
+            records = changed.records if done else records
         try:
-            return self._convert(records)
+            return self._convert(records, done)
         finally:
             self._tolerance.release(records)
 
-    def _convert(self, records: Sequence[SourceRecord]) -> Batch:
-        if not self._chain:
+    def _changed_together(self, batch: SourceBatch) -> tuple[SourceBatch, int]:
+        """The records after as many steps as can take them all at once, and how many these are."""
+        values, done = self._chain.run_together(batch.values, batch)
+        return SourceBatch(batch.source_partition, batch.offset_of, batch.topic, values, batch.timestamp), done
+
+    def _sent_together(self, batch: SourceBatch) -> Batch | None:
+        """Messages of all records; None where they are to be converted one by one."""
+        try:
+            found = self._values(batch.topic, batch.values)
+        except Exception:  # one by one it will be seen whose fault it is
+            return None
+        if found is None:
+            return None
+        stamped = self._stamps and batch.timestamp is not None
+        messages: list[dict[str, Any]] = [{"value": value} for value in found]
+        if stamped:
+            messages = [{**message, "timestamp": batch.timestamp} for message in messages]
+        offsets = {self._offsets.key(batch.source_partition): batch.offset_of(len(batch) - 1)}
+        return Batch([Run(batch.topic, stamped, messages)], offsets)
+
+    def _convert(self, records: Sequence[SourceRecord], first: int) -> Batch:
+        """As convert(), record by record, through the steps from `first` on."""
+        if first == len(self._chain):
             batch, failed = self._messages(records)
             batch.offsets = self._newest(records if failed is None else _before(records, failed))
             return batch
         polled = [record.copy() for record in records] if self._reused else list(records)
-        outcome = self._chain.run(polled)
+        outcome = self._chain.run(polled, first)
         batch, failed = self._messages(outcome.records)  # type: ignore[arg-type]
         if failed is None and outcome.error is not None:
             batch.error, failed = outcome.error, outcome.failed
@@ -161,6 +192,30 @@ class SourceConversion:
 def source_place(record: Any) -> tuple[Any, str]:
     """A source record, and in words where it came from."""
     return record, f"where source record is = {record.source_partition} at {record.source_offset}"
+
+
+def _alike(records: Sequence[SourceRecord]) -> SourceBatch | None:
+    """Records as a batch: those of one source partition, one topic and one schema that are values alone."""
+    if isinstance(records, SourceBatch):
+        return records if len(records) else None
+    if not records:
+        return None
+    first = records[0]
+    partition, topic, schema, timestamp = first.source_partition, first.topic, first.value_schema, first.timestamp
+    for record in records:
+        if (
+            record.value_schema is not schema
+            or record.topic != topic
+            or record.source_partition is not partition
+            or record.timestamp != timestamp
+            or record.key is not None
+            or record.key_schema is not None
+            or record.headers
+            or record.kafka_partition is not None
+        ):
+            return None
+    values = Values(schema, [record.value for record in records])
+    return SourceBatch(partition, lambda n: records[n].source_offset, topic, values, timestamp)
 
 
 def _before(records: Sequence[SourceRecord], record: Any) -> Sequence[SourceRecord]:

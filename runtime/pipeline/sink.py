@@ -7,6 +7,7 @@ import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from runtime.api.batch import SinkBatch
 from runtime.api.errors import RetriableError
 from runtime.api.record import SinkRecord
 from runtime.pipeline.assignment import Assignment
@@ -110,11 +111,13 @@ class SinkWorker:
             for topic in {tp.topic for tp in positions} - self._topics:
                 self._topics.add(topic)
                 self._host.topic(self._spec, topic)
-        if not records or self._put(records):
+        if len(records) == 0 or self._put(records):
             self._assignment.advance(positions)
 
-    def _put(self, records: list[SinkRecord]) -> bool:
+    def _put(self, records: SinkBatch | list[SinkRecord]) -> bool:
         """False when the task was stopped before the batch could be put."""
+        if not self._task.takes_batches and isinstance(records, SinkBatch):
+            records = records.records
         self._control.check()
         try:
             with self._control.calling("put"):

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from runtime.api.columns import Constant, Mixed, Origins, Values
 from runtime.api.config import ConfigDef
 from runtime.api.config import Type as ConfigType
 from runtime.api.errors import ConfigError
 from runtime.api.java_text import JavaMap
 from runtime.api.schema import Field, Schema, Type
 from runtime.api.schema_cache import SchemaCache
-from runtime.api.transformation import Part, PartTransformation, Record
+from runtime.api.transformation import Part, PartTransformation, Record, each_map
 from runtime.api.values import invalid
 from runtime.transforms.casting import CASTABLE, caster
 from runtime.transforms.definitions import REPLACE_NULL, key
@@ -107,6 +108,24 @@ class CastValue(PartTransformation):
         for name, cast in casts:
             new[name] = cast(new.get(name))
         return new_schema, new
+
+    def update_together(self, values: Values, origins: Origins) -> Values | None:
+        schema = values.schema
+        if schema is None:
+            return each_map(self.update, values)
+        if self._whole is not None:
+            new_schema, cast = self._schemas.get(schema)
+            return None if None in values.rows else Values(new_schema, list(map(cast, values.rows)))
+        new_schema, (casts, defaults) = self._schemas.get(schema)
+        columns = {**values.columns}
+        if any(None in columns[name] for name, _ in defaults):
+            raise Mixed
+        for name, cast in casts:
+            old = columns[name]
+            columns[name] = (
+                Constant(cast(old.value), len(old)) if type(old) is Constant else [cast(value) for value in old]
+            )
+        return Values.struct(new_schema, columns, values.count)
 
     def _whole_cast(self, schema: Schema) -> Any:
         assert self._whole is not None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from runtime.api.columns import Column, Mixed, Origins, Values
 from runtime.api.config import ConfigDef
 from runtime.api.errors import IllegalArgumentError
 from runtime.api.schema import Schema
@@ -41,6 +42,18 @@ class ExtractFieldValue(PartTransformation):
             found = struct.get(self._name)
             return extracted, extracted.default if found is None and self._fill else found
         return extracted, self._path.value_in_struct(schema, struct, self._fill)
+
+    def update_together(self, values: Values, origins: Origins) -> Values | None:
+        schema, name = values.schema, self._name
+        if name is None:
+            return None
+        if schema is None:
+            return Values(None, [require_map(value, _PURPOSE).get(name) for value in values.rows])
+        extracted = self._schemas.get(schema)
+        column: Column = values.columns[name]
+        if extracted.default is not None and self._fill and None in column:
+            raise Mixed
+        return Values(extracted, column)
 
     def _extracted(self, schema: Schema) -> Schema:
         found = self._path.schema_in(schema)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from runtime.api.columns import Column, Origins, Values
 from runtime.api.config import ConfigDef
 from runtime.api.errors import SchemaBuilderError
 from runtime.api.java_text import JavaMap, map_order
@@ -46,6 +47,15 @@ class FlattenValue(PartTransformation):
         require_struct(schema, value, _PURPOSE)
         flat, plan = self._schemas.get(schema)
         return flat, {name: _follow(value, way, default) for way, name, default in plan}
+
+    def update_together(self, values: Values, origins: Origins) -> Values | None:
+        if values.schema is None:
+            return None
+        flat, plan = self._schemas.get(values.schema)
+        columns = values.columns
+        return Values.struct(
+            flat, {name: _follow_all(columns[way[0]], way[1:], default) for way, name, default in plan}, values.count
+        )
 
     def _name(self, prefix: str, name: str) -> str:
         return f"{prefix}{self._delimiter}{name}" if prefix else name
@@ -98,6 +108,12 @@ def _follow(value: Any, way: tuple[str, ...], default: Any) -> Any:
             return None
     found = value.get(way[-1])
     return default if found is None else found
+
+
+def _follow_all(column: Column, way: tuple[str, ...], default: Any) -> Column:
+    if way:
+        return [None if value is None else _follow(value, way, default) for value in column]
+    return column if default is None else [default if value is None else value for value in column]
 
 
 class FlattenKey(FlattenValue):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from runtime.api.columns import Origins, Values
 from runtime.api.config import ConfigDef
 from runtime.api.errors import DataError
 from runtime.api.schema import Schema, struct
@@ -31,6 +32,14 @@ class HoistFieldValue(PartTransformation):
                 f'Invalid value: null used for required field: "{self._field}", schema type: {schema.type.name}'
             )
         return self._schemas.get(schema), {self._field: value}
+
+    def update_together(self, values: Values, origins: Origins) -> Values | None:
+        schema, rows, field = values.schema, values.rows, self._field
+        if schema is None:
+            return Values(None, [{field: value} for value in rows])
+        if not schema.optional and None in rows:
+            return None
+        return Values.struct(self._schemas.get(schema), {field: rows}, values.count)
 
 
 class HoistFieldKey(HoistFieldValue):

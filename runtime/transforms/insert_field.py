@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from runtime.api.columns import Column, Constant, Mixed, Origins, Values, kinds
 from runtime.api.config import ConfigDef
 from runtime.api.errors import ConfigError, DataError, SchemaBuilderError
 from runtime.api.java_text import JavaMap
@@ -88,6 +89,45 @@ class InsertFieldValue(PartTransformation):
             if new.get(name) is None:
                 new[name] = default
         return extended, self._inserted(new, record, typed=True)
+
+    def update_together(self, values: Values, origins: Origins) -> Values | None:
+        if values.schema is None:
+            return self._maps(values, origins)
+        extended, defaults = self._schemas.get(values.schema)
+        columns = {**values.columns}
+        if any(None in columns[name] for name, _ in defaults):
+            raise Mixed
+        for what, name, _ in self._insertions:
+            columns[name] = self._column(what, origins, values.count, typed=True)
+        return Values.struct(extended, columns, values.count)
+
+    def _maps(self, values: Values, origins: Origins) -> Values:
+        if kinds(values.rows) - {dict, JavaMap}:
+            raise Mixed
+        made = []
+        for value in values.rows:
+            new = JavaMap(value)
+            new.taken = len(value)
+            made.append(new)
+        for what, name, _ in self._insertions:
+            for new, item in zip(made, self._column(what, origins, values.count, typed=False), strict=True):
+                new[name] = item
+        return Values(None, made)
+
+    def _column(self, what: str, origins: Origins, count: int, typed: bool) -> Column:
+        """What is to be inserted in each value; Mixed where some get nothing."""
+        column: Column = Constant(self._static, count)
+        if what == "topic":
+            column = origins.topics()
+        elif what == "partition":
+            column = origins.partitions()
+        elif what == "offset":
+            column = origins.offsets()
+        elif what == "timestamp":
+            column = origins.timestamps()
+        if type(None) in kinds(column):
+            raise Mixed
+        return [datetime_of(time) for time in column] if typed and what == "timestamp" else column
 
     def _inserted(self, new: dict[str, Any], record: Record, typed: bool) -> dict[str, Any]:
         if self._always is not None:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from runtime.api.columns import Mixed, Origins, Values
 from runtime.api.config import ConfigDef, Type
 from runtime.api.errors import SchemaBuilderError
 from runtime.api.java_text import JavaMap
 from runtime.api.schema import Schema, struct
 from runtime.api.schema_cache import SchemaCache
-from runtime.api.transformation import Part, PartTransformation, Record
+from runtime.api.transformation import Part, PartTransformation, Record, each_map
 from runtime.api.values import invalid
 from runtime.transforms.definitions import MEDIUM, REPLACE_NULL, distinct_values, key
 from runtime.transforms.requirements import require_map, require_struct
@@ -80,6 +81,16 @@ class ReplaceFieldValue(PartTransformation):
                 name: default if (item := get(before)) is None else item for before, name, default in plan
             }
         return replaced, dict(zip(names, map(get, befores), strict=True))
+
+    def update_together(self, values: Values, origins: Origins) -> Values | None:
+        schema = values.schema
+        if schema is None:
+            return each_map(self.update, values)
+        replaced, plan, _, _, defaults = self._schemas.get(schema)
+        columns = values.columns
+        if defaults and any(default is not None and None in columns[before] for before, _, default in plan):
+            raise Mixed
+        return Values.struct(replaced, {name: columns[before] for before, name, _ in plan}, values.count)
 
     def _kept(self, name: str) -> bool:
         return name not in self._exclude and (not self._include or name in self._include)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from runtime.api.columns import Origins, Values
 from runtime.api.config import ConfigDef
 from runtime.api.config import Type as ConfigType
 from runtime.api.errors import ConfigError, DataError
@@ -39,6 +40,9 @@ class SetSchemaMetadataValue(PartTransformation):
                 return None, None
             raise DataError("Schema required for [updating schema metadata]")
         return self._schemas.get(schema), value
+
+    def update_together(self, values: Values, origins: Origins) -> Values | None:
+        return None if values.schema is None else values.but(self._schemas.get(values.schema))
 
     def _renamed(self, schema: Schema) -> Schema:
         if schema.type is not Type.STRUCT:

@@ -6,6 +6,7 @@ import datetime as dt
 from collections.abc import Mapping
 from typing import Any
 
+from runtime.api.columns import Mixed, Origins, Values
 from runtime.api.config import ConfigDef
 from runtime.api.errors import ConfigError, ConnectError, DataError
 from runtime.api.java_date import DatePattern
@@ -23,7 +24,7 @@ from runtime.api.logical import (
 )  # fmt: skip
 from runtime.api.schema import INT64_SCHEMA, STRING_SCHEMA, Field, Schema, Type
 from runtime.api.schema_cache import SchemaCache
-from runtime.api.transformation import Part, PartTransformation, Record
+from runtime.api.transformation import Part, PartTransformation, Record, each_map
 from runtime.api.validators import one_of
 from runtime.transforms.definitions import LOW, MEDIUM, REPLACE_NULL, key
 from runtime.transforms.requirements import java_class, require_map, require_struct
@@ -92,6 +93,20 @@ class TimestampConverterValue(PartTransformation):
         if self._field in new:
             new[self._field] = self._converted(new[self._field])
         return changed, new
+
+    def update_together(self, values: Values, origins: Origins) -> Values | None:
+        schema, field = values.schema, self._field
+        if schema is None:
+            return each_map(self.update, values)
+        changed = self._schemas.get(schema)
+        if not field:
+            return Values(changed, list(map(self._converted, values.rows)))
+        columns = {**values.columns}
+        if self._fill and any(f.schema.default is not None and None in columns[f.name] for f in schema.fields):
+            raise Mixed
+        if field in columns:
+            columns[field] = list(map(self._converted, columns[field]))
+        return Values.struct(changed, columns, values.count)
 
     def _changed(self, schema: Schema) -> Schema:
         _check_type(schema)

@@ -1,0 +1,119 @@
+"""Batches of records that are alike: sequences whose records are made only when somebody looks at them."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Generic, TypeVar, overload
+
+from runtime.api.columns import Column, Constant, Mixed, Values
+from runtime.api.record import Headers, SinkRecord, SourceRecord
+
+R = TypeVar("R", SourceRecord, SinkRecord)
+
+
+class _Batch(Sequence[R], Generic[R]):
+    """A sequence of records over their values."""
+
+    values: Values
+    _records: list[R] | None = None
+
+    @property
+    def records(self) -> list[R]:
+        """Its records, each made once."""
+        if self._records is None:
+            self._records = self._made()
+        return self._records
+
+    @abstractmethod
+    def _made(self) -> list[R]: ...
+
+    def __len__(self) -> int:
+        return self.values.count
+
+    def __iter__(self) -> Iterator[R]:
+        return iter(self.records)
+
+    @overload
+    def __getitem__(self, index: int) -> R: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> list[R]: ...
+
+    def __getitem__(self, index: int | slice) -> R | list[R]:
+        return self.records[index]
+
+    def __eq__(self, other: object) -> bool:
+        return self.records == list(other) if isinstance(other, Sequence) else NotImplemented
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+class SourceBatch(_Batch[SourceRecord]):
+    """Records of one source partition for one topic, without keys. `offset_of` gives what was read up to the n-th
+    (from 0); `timestamp` is that of all."""
+
+    def __init__(
+        self,
+        source_partition: Mapping[str, Any] | None,
+        offset_of: Callable[[int], Mapping[str, Any] | None],
+        topic: str,
+        values: Values,
+        timestamp: int | None = None,
+    ) -> None:
+        self.source_partition, self.offset_of = source_partition, offset_of
+        self.topic, self.values, self.timestamp = topic, values, timestamp
+
+    def _made(self) -> list[SourceRecord]:
+        partition, offset_of, topic, schema = self.source_partition, self.offset_of, self.topic, self.values.schema
+        timestamp = self.timestamp
+        return [
+            SourceRecord(partition, offset_of(n), topic, value, schema, None, None, None, timestamp)
+            for n, value in enumerate(self.values.rows)
+        ]
+
+    def topics(self) -> Column:
+        return Constant(self.topic, len(self))
+
+    def partitions(self) -> Column:
+        return Constant(None, len(self))
+
+    def offsets(self) -> Column:
+        raise Mixed
+
+    def timestamps(self) -> Column:
+        return Constant(self.timestamp, len(self))
+
+
+class SinkBatch(_Batch[SinkRecord]):
+    """Records of one topic, as the Kafka client's messages brought them."""
+
+    def __init__(
+        self, topic: str, messages: Sequence[Any], keys: Values, values: Values, headers: Sequence[Headers | None]
+    ) -> None:
+        self.topic, self.messages, self.keys, self.values, self.headers = topic, messages, keys, values, headers
+
+    def _made(self) -> list[SinkRecord]:
+        topic, key_schema, value_schema = self.topic, self.keys.schema, self.values.schema
+        return [
+            SinkRecord(
+                topic, message.partition(), key_schema, key, value_schema, value, message.offset(), time, kind - 1,
+                headers, message,
+            )
+            for message, key, value, headers in zip(
+                self.messages, self.keys.rows, self.values.rows, self.headers, strict=True
+            )
+            for kind, time in (message.timestamp(),)
+        ]  # fmt: skip
+
+    def topics(self) -> Column:
+        return Constant(self.topic, len(self))
+
+    def partitions(self) -> Column:
+        return [message.partition() for message in self.messages]
+
+    def offsets(self) -> Column:
+        return [message.offset() for message in self.messages]
+
+    def timestamps(self) -> Column:
+        return [message.timestamp()[1] for message in self.messages]
