@@ -57,6 +57,8 @@ def run(words: Sequence[str]) -> int:
         hand_over(words)
     if words and words[0] == "config":
         return _script({}, (" ".join(map(_quoted, words)),))
+    if words and words[0] == "preview":
+        return _preview(words[1:])
     options = read_options(words)
     if "help" in options:
         sys.stdout.write(USAGE_TEXT)
@@ -66,6 +68,17 @@ def run(words: Sequence[str]) -> int:
     if "script" in options or "commands" in options:
         return _script(options, options.pop("commands", ()))
     return _screen(options)
+
+
+def _preview(words: Sequence[str]) -> int:
+    """`headrace preview [URL] NAME …`: the command, without a -c."""
+    from tui.options import is_url
+
+    url = next((word for word in words if is_url(word)), None)
+    rest = [word for word in words if word is not url]
+    if {"-h", "--help"} & set(rest):
+        return _script({}, ("help preview connector",))
+    return _script({} if url is None else {"url": url}, (" ".join(map(_quoted, ["preview", *rest])),))
 
 
 def _quoted(word: str) -> str:

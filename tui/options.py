@@ -12,6 +12,7 @@ headrace                         the screen, on the current context; with none, 
 headrace URL | --context NAME    the screen on that cluster (also HEADRACE_URL, HEADRACE_CONTEXT)
 headrace --script FILE|-         one command a line, `#` comments; stops at the first failure (--keep-going)
 headrace -c 'COMMAND' …          the same for a command or several; `headrace -c help` lists them
+headrace preview [URL] NAME …     what a connector's transformations, or changed ones, make of records
 headrace worker distributed FILE.properties
 headrace worker standalone FILE.properties CONNECTOR.{properties,json}…
 headrace offsets --config FILE.properties --export|--import …

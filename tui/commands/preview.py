@@ -1,0 +1,152 @@
+"""preview: what a chain of transformations would make of records; nothing is done."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from tui.commands.arguments import flag, integer, option, options, word
+from tui.commands.base import Command, Context, refuse
+from tui.commands.beside import beside
+from tui.commands.documents import documents
+from tui.commands.result import Result
+from tui.errors import NotFound, UsageError
+
+Json = Any
+_WORDS = ("changed", "unchanged", "dropped", "skipped", "dead_letter", "fails", "unreadable")
+_NOTHING = "—"
+
+
+class Preview(Command):
+    """Show what a connector's transformations, or changed ones, would make of records, without doing it."""
+
+    verb = "preview connector"
+
+    name = word("NAME", "a connector, or the name in FILE of one that does not exist yet")
+    file = option("-f", "--file", metavar="FILE", help="the whole config to try, as apply takes it", convert=str)
+    set = options("-s", "--set", metavar="KEY=VALUE", help="a key of the config to try otherwise; KEY= removes it")
+    last = option("-l", "--last", metavar="N", help="take the N newest records of the topics (10)", convert=integer)
+    topics = options("-t", "--topic", metavar="TOPIC", help="take them from this topic")
+    value = options("-v", "--value", metavar="TEXT", help="try this value instead")
+    records = option(
+        "-r", "--records", metavar="FILE|-", help="records to try instead: JSON as POST …/preview takes it, or lines",
+        convert=str,
+    )  # fmt: skip
+    full = flag("--full", help="whole records, before and after side by side")
+
+    def check(self) -> None:
+        given = self.records is not None or bool(self.value)
+        refuse(given and self.last is not None, "--last takes records from the topics: leave out --records and --value")
+        refuse(self.records is not None and bool(self.value), "give --records or --value, not both")
+        refuse(any("=" not in pair for pair in self.set), "--set takes KEY=VALUE")
+
+    async def run(self, context: Context) -> Result:
+        body: dict[str, Json] = {}
+        if self.last is not None:
+            body["last"] = self.last
+        if self.topics:
+            body["topics"] = list(self.topics)
+        if self.value:
+            body["records"] = list(self.value)
+        elif self.records is not None:
+            body["records"] = _records(context.read(self.records), self.records)
+        answer = await self._ask(context, body)
+        return Result(answer, text="\n".join(_lines(answer, self.full)))
+
+    async def _ask(self, context: Context, body: dict[str, Json]) -> Json:
+        changes = {key: text or None for key, _, text in (pair.partition("=") for pair in self.set)}
+        if self.file is None:
+            return await _ours(context.connect.preview(self.name, {**body, "config": changes}))
+        (document, *more) = documents(context.read(self.file), self.file, self.name)
+        refuse(bool(more), f"{self.file} has several connectors")
+        wanted = {**document.config, **changes}
+        try:
+            before = await context.connect.config(self.name)
+        except NotFound:
+            plugin = str(wanted.get("connector.class") or "")
+            refuse(not plugin, f"{document.where}: no connector.class")
+            return await _ours(context.connect.preview_plugin(plugin.rpartition(".")[2], {**body, "config": wanted}))
+        removed = {key: None for key in before if key not in wanted}
+        return await _ours(context.connect.preview(self.name, {**body, "config": {**removed, **wanted}}))
+
+
+async def _ours(answer: Any) -> Json:
+    try:
+        return await answer
+    except NotFound as error:
+        if not error.message.startswith("HTTP 404"):
+            raise
+        raise NotFound("this worker has no previews", 404, "Headrace's own workers do") from None
+
+
+def _records(text: str, where: str) -> list[Json]:
+    """A JSON array, a JSON document a line, or lines of text."""
+    if text.lstrip().startswith("["):
+        try:
+            found = json.loads(text)
+        except ValueError as error:
+            raise UsageError(f"{where} is not JSON: {error}") from None
+        return list(found)
+    return [_line(line) for line in text.splitlines() if line.strip()]
+
+
+def _line(line: str) -> Json:
+    """A record with its parts, or the text of a value."""
+    try:
+        found = json.loads(line)
+    except ValueError:
+        return line
+    return found if isinstance(found, dict) and "value" in found else line
+
+
+def _lines(answer: Json, full: bool) -> Iterator[str]:
+    for number, record in enumerate(answer["records"]):
+        yield from _record(number, record, full)
+    yield ""
+    counted = ", ".join(f"{n} {w.replace('_', ' ')}" for w in _WORDS if (n := answer["summary"].get(w)))
+    differs = answer["summary"].get("differs")
+    compared = "" if differs is None else f"; {differs} would come out otherwise than now"
+    count = answer["summary"]["records"]
+    yield f"{count} record{'' if count == 1 else 's'}: {counted}{compared}"
+    yield from (f"note: {warning}" for warning in answer["warnings"])
+
+
+def _record(number: int, record: Json, full: bool) -> Iterator[str]:
+    by = record["by"] if record["result"] not in ("CHANGED",) else f"by {record['by']}"
+    yield f"{number:>3}  {_place(record):<24}  {record['result'].replace('_', ' '):<11}  {by}".rstrip()
+    now = record.get("now")
+    if now is not None and now["result"] != record["result"]:
+        yield f"     now: {now['result'].replace('_', ' ')} {now.get('by', '')}".rstrip()
+    if full:
+        yield from (f"     {line}" for line in beside(_shown(record, "before"), _shown(record, "after")))
+        if record.get("kafka") is not None and "offset" not in record["kafka"]:
+            yield f"     written: {json.dumps(record['kafka'], ensure_ascii=False)}"
+        return
+    for stage in record["stages"]:
+        yield from (_change(stage["alias"], change) for change in stage.get("changes", ()))
+
+
+def _place(record: Json) -> str:
+    """Where a sink's record was read; the topic of a source's."""
+    kafka = record.get("kafka")
+    if kafka is not None and "offset" in kafka:
+        return f"{kafka['topic']}-{kafka['partition']}@{kafka['offset']}"
+    return str((record["after"] or record["before"])["topic"])
+
+
+def _shown(record: Json, side: str) -> Json:
+    """A sink's record that could not be read is shown as it is in Kafka."""
+    if side == "before":
+        return record["before"] if record["before"] is not None else record.get("kafka")
+    return record["after"] if record["after"] is not None else record.get("error") or record["result"]
+
+
+def _change(alias: str, change: Json) -> str:
+    before, after = (_compact(change[side]) if side in change else _NOTHING for side in ("before", "after"))
+    return f"     {alias:<12}  {change['at']:<20}  {before}  →  {after}"
+
+
+def _compact(value: Json) -> str:
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= 60 else f"{text[:59]}…"
