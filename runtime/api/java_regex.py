@@ -71,6 +71,29 @@ def java_regex(pattern: str) -> re.Pattern[str]:
         raise ConfigError(f"Invalid regular expression {pattern}: {error}") from error
 
 
+def fault(pattern: str, error: re.error) -> str:
+    """What is wrong with an expression, in the words of Java's Pattern for the usual mistakes."""
+    at, end = error.pos if error.pos is not None else -1, len(pattern)
+    if error.msg in ("nothing to repeat", "multiple repeat"):
+        said, index = f"Dangling meta character '{pattern[at : at + 1]}'", at
+    elif error.msg == "unterminated character set":
+        said, index = "Unclosed character class", end - 1
+    elif error.msg == "missing ), unterminated subpattern":
+        said, index = "Unclosed group", end
+    elif error.msg == "unbalanced parenthesis":
+        said, index = "Unmatched closing ')'", at - 1
+    elif error.msg == "bad escape (end of pattern)":
+        said, index = "Unexpected internal error", end
+    elif error.msg.startswith("bad character range"):
+        said, index = "Illegal character range", at + 2
+    elif error.msg == "min repeat greater than max repeat":
+        said, index = "Illegal repetition range", pattern.find("}", at)
+    else:
+        return str(error)
+    near = f" near index {index}" if index >= 0 else ""
+    return f"{said}{near}\n{pattern}" + (f"\n{' ' * index}^" if 0 <= index < end else "")
+
+
 class Replacement:
     """What a match becomes, as Matcher.replaceFirst() reads it: `$1`, `${name}`, and a backslash before what is meant
     as it stands."""

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from runtime.api.errors import ConfigError
+from runtime.api.java_regex import fault, translate
 from runtime.api.values import invalid
 
 Validator = Callable[[str, Any], None]
@@ -103,11 +104,13 @@ def distinct_entries(name: str, value: Any) -> None:
 
 
 def regex(name: str, value: Any) -> None:
-    """A regular expression that compiles."""
+    """A regular expression as Java reads it."""
+    if value is None:
+        raise invalid(name, value, 'Invalid regex: Cannot invoke "String.isEmpty()" because "this.pattern" is null')
     try:
-        re.compile(value or "")
+        re.compile(translate(value))
     except re.error as error:
-        raise invalid(name, value, f"Invalid regex: {error}") from None
+        raise invalid(name, value, f"Invalid regex: {fault(value, error)}") from None
 
 
 def satisfies(check: Callable[[Any], bool], reason: str) -> Validator:

@@ -10,7 +10,7 @@ from runtime.api.config import ConfigDef, ConfigKey, Importance, Type, Width
 from runtime.api.values import invalid, java_trim
 from runtime.definitions.converters import Suggest
 from runtime.definitions.findings import Findings
-from runtime.definitions.messages import java_hint, not_an_interface
+from runtime.definitions.messages import NO_PLUGINS, java_hint, not_an_interface
 from runtime.definitions.versions import mismatch
 from runtime.plugins import Kind, Plugin, Registry
 from runtime.transforms.bundled import ABSTRACT
@@ -70,7 +70,7 @@ def _check(part: _Part, alias: str, config: Config, registry: Registry, findings
         return
     if _wrong_version(prefix, plugin, config, findings):
         return
-    if part.more and config.get(f"{prefix}.negate") is not None and config.get(f"{prefix}.predicate") is None:
+    if part.more and f"{prefix}.negate" in config and f"{prefix}.predicate" not in config:
         findings.error(
             f"{prefix}.type",
             f"Config '{prefix}.negate' was provided but there is no config '{prefix}.predicate' defining a predicate "
@@ -125,8 +125,11 @@ def _refuse(name: str, text: str, found: Plugin | None, part: _Part, findings: F
         findings.values[name].value = trimmed
         meant = ", ".join(ABSTRACT[trimmed])
         findings.error(name, f"This class is abstract and cannot be created. Did you mean {meant}?")
+    elif trimmed in NO_PLUGINS:
+        findings.values[name].value = trimmed
+        findings.error(name, not_an_interface(trimmed, part.kind))
     elif found is not None:
-        findings.error(name, not_an_interface(found, part.kind))
+        findings.error(name, not_an_interface(found.cls, part.kind))
     else:
         findings.values[name].value = None
         findings.error(name, str(invalid(name, text, f"Class {text} could not be found.{java_hint(trimmed)}")))

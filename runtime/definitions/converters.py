@@ -10,8 +10,9 @@ from runtime.api.config import ConfigDef
 from runtime.api.values import invalid, java_trim
 from runtime.definitions.common import ConverterKey
 from runtime.definitions.findings import Findings
-from runtime.definitions.messages import java_hint, not_an_interface
+from runtime.definitions.messages import NO_PLUGINS, java_hint, not_an_interface
 from runtime.definitions.versions import mismatch
+from runtime.kafka.formats import java_ordered
 from runtime.plugins import Kind, Plugin, Registry
 
 
@@ -38,6 +39,7 @@ class Choice:
     text: str | None
     plugin: Plugin | None
     default: str
+    default_version: str | None
     candidates: tuple[str, ...]
 
     @property
@@ -50,6 +52,8 @@ class Choice:
 
     def key(self) -> ConverterKey:
         version = self.plugin.version if self.plugin is not None and self.usable else None
+        if self.text is None:
+            version = self.default_version
         versions = Suggest((version,) if version else (), shown=self.plugin is not None)
         return ConverterKey(self.default, version, Suggest(self.candidates), versions)
 
@@ -67,6 +71,7 @@ def choose(which: str, config: Mapping[str, str | None], default: str, registry:
         text,
         registry.find(java_trim(text)) if text is not None else None,
         worker.cls if worker is not None else default,
+        worker.version if worker is not None else None,
         tuple(p.cls for p in registry.of_kind(kind)),
     )
 
@@ -78,12 +83,15 @@ def check(choice: Choice, config: Mapping[str, str | None], registry: Registry, 
     value.value = plugin.cls if plugin is not None else None
     if choice.text is None:
         return  # an error already, as every null
-    if plugin is None:
+    if plugin is None and java_trim(choice.text) in NO_PLUGINS:
+        value.value = java_trim(choice.text)
+        findings.error(name, not_an_interface(value.value, choice.kind))
+    elif plugin is None:
         reason = f"Class {choice.text} could not be found.{java_hint(choice.text)}"
         findings.error(name, str(invalid(name, choice.text, reason)))
     elif not choice.usable:
-        findings.error(name, not_an_interface(plugin, choice.kind))
-    elif not _wrong_version(name, plugin, config, findings) and choice.given:
+        findings.error(name, not_an_interface(plugin.cls, choice.kind))
+    elif choice.given and not _wrong_version(name, plugin, config, findings):
         _check_keys(choice, plugin, config, registry, findings)
 
 
@@ -102,4 +110,5 @@ def _check_keys(
     prefix = f"{choice.which}.converter."
     own = {k[len(prefix) :]: v for k, v in config.items() if k.startswith(prefix) and v is not None}
     definition: ConfigDef = getattr(registry.load_class(plugin), "config_def", None) or ConfigDef()
-    findings.check(definition, {**own, "converter.type": choice.which}, prefix)
+    in_order = ConfigDef(*java_ordered(definition.keys).values())
+    findings.check(in_order, {**own, "converter.type": choice.which}, prefix)

@@ -7,6 +7,7 @@ from typing import Any
 
 from runtime.api.config import ConfigDef, ConfigKey, ConfigValue
 from runtime.definitions import render
+from runtime.kafka.formats import java_ordered
 
 NULL = "Null value can not be supplied as the configuration value."
 
@@ -37,6 +38,13 @@ class Findings:
     def error(self, name: str, message: str) -> None:
         """An error at a key, known or not."""
         self.values.setdefault(name, ConfigValue(name)).errors.append(message)
+
+    def nulls(self, names: Iterable[str]) -> None:
+        """Keys that were given without a value; those that nobody knows are listed first, as a Java map has them."""
+        unknown = java_ordered({name: ConfigValue(name) for name in names if name not in self.values})
+        self.values = {**unknown, **self.values}
+        for name in names:
+            self.error(name, NULL)
 
     def good(self, name: str) -> Any:
         """The value of a key without errors; None otherwise."""

@@ -6,11 +6,13 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from runtime.plugin import Kind, Plugin
+from runtime.transforms.bundled import ABSTRACT
 
 _JAVA_PLUGINS = (
     "com.couchbase.", "com.datamountaineer.", "com.github.jcustenborder.", "com.google.", "com.ibm.", "com.mongodb.",
     "com.sap.", "com.snowflake.", "com.wepay.", "io.aiven.", "io.confluent.", "io.debezium.", "io.lenses.",
-    "io.streamthoughts.", "org.apache.camel.", "org.apache.iceberg.", "org.apache.kafka.", "org.neo4j.",
+    "io.streamthoughts.", "org.apache.camel.", "org.apache.iceberg.", "org.apache.kafka.connect.mirror.",
+    "org.apache.kafka.connect.tools.", "org.neo4j.",
 )  # fmt: skip
 """Where plugins for Apache's workers commonly come from."""
 
@@ -38,14 +40,15 @@ def unknown_connector(name: str, available: Iterable[Plugin]) -> str:
     """For a `connector.class` that is no connector here."""
     listed = ", ".join(map(_description, available))
     message = f"Failed to find any class that implements Connector and which name matches {name}, "
-    return f"{message}available connectors are: {listed}{java_hint(name)}"
+    hint = java_hint(name)
+    return f"{message}available connectors are: {listed}{'.' if hint else ''}{hint}"
 
 
 def java_hint(name: str) -> str:
     """Says of a class that people know from Apache's workers why it is not here; empty for others."""
     if not name.startswith(_JAVA_PLUGINS):
         return ""
-    return f". {name} is a Java plugin; this worker runs Python plugins only"
+    return f" {name} is a Java plugin; this worker runs Python plugins only"
 
 
 def _description(plugin: Plugin) -> str:
@@ -57,6 +60,13 @@ def _description(plugin: Plugin) -> str:
     )
 
 
+NO_PLUGINS = frozenset(
+    ABSTRACT.keys()
+    | {f"java.lang.{n}" for n in ("Boolean", "Exception", "Integer", "Long", "Object", "String", "Thread")}
+    | {f"java.util.{n}" for n in ("ArrayList", "Date", "HashMap", "HashSet", "LinkedList", "Properties", "UUID")}
+)
+"""Classes that every Java worker has and that are no plugins: it says so, instead of not finding them."""
+
 _INTERFACES = {
     Kind.CONVERTER: "Converter",
     Kind.HEADER_CONVERTER: "HeaderConverter",
@@ -65,7 +75,7 @@ _INTERFACES = {
 }
 
 
-def not_an_interface(plugin: Plugin, kind: Kind) -> str:
+def not_an_interface(cls: str, kind: Kind) -> str:
     """For a class given as a plugin of a kind that it is not."""
     interface = _INTERFACES[kind]
-    return f"Class class {plugin.cls} does not implement the {interface} interface"
+    return f"Class class {cls} does not implement the {interface} interface"

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 
 from runtime.api.config import ConfigKey, ConfigValue, Importance, Type, Width
+from runtime.api.java_regex import java_regex
 from runtime.api.validators import distinct_entries, regex
+from runtime.api.values import java_trim
 from runtime.definitions.common import COMMON, ERRORS
 
 _HIGH, _MEDIUM = Importance.HIGH, Importance.MEDIUM
@@ -37,14 +38,14 @@ SINK_KEYS = (
 )  # fmt: skip
 
 
-def check_topics(values: Mapping[str, ConfigValue]) -> None:
+def check_topics(values: Mapping[str, ConfigValue], given: Mapping[str, str]) -> None:
     """Either topics or topics.regex; and what a sink puts aside must not come back to it."""
     topics, pattern, dlq = values["topics"], values["topics.regex"], values[_DLQ]
-    if not topics.errors and not pattern.errors:
-        if topics.value and pattern.value:
-            _both(topics, pattern, "topics and topics.regex are mutually exclusive options, but both are set.")
-        elif not topics.value and not pattern.value:
-            _both(topics, pattern, "Must configure one of topics or topics.regex")
+    has_topics, has_pattern = (bool(java_trim(given.get(key.name, ""))) for key in (topics, pattern))
+    if has_topics and has_pattern:
+        _both(topics, pattern, "topics and topics.regex are mutually exclusive options, but both are set.")
+    elif not has_topics and not has_pattern:
+        _both(topics, pattern, "Must configure one of topics or topics.regex")
     if not dlq.value:
         return
     if topics.value and dlq.value in topics.value:
@@ -53,7 +54,7 @@ def check_topics(values: Mapping[str, ConfigValue]) -> None:
             f"The DLQ topic '{dlq.value}' may not be included in the list of topics ('topics=[{listed}]') consumed by "
             "the connector"
         )
-    if pattern.value and not pattern.errors and re.fullmatch(pattern.value, dlq.value):
+    if pattern.value and not pattern.errors and java_regex(pattern.value).fullmatch(dlq.value):
         pattern.errors.append(
             f"The DLQ topic '{dlq.value}' may not be matched by the regex for the topics "
             f"('topics.regex={pattern.value}') consumed by the connector"

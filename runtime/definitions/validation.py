@@ -6,12 +6,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from runtime.api.config import ConfigDef
+from runtime.api.config import ConfigDef, ConfigValue
 from runtime.api.connector import Connector, ExactlyOnceSupport, SourceConnector
 from runtime.definitions import converters
 from runtime.definitions.chain import check_chain
 from runtime.definitions.common import common_keys
-from runtime.definitions.findings import NULL, Findings
+from runtime.definitions.findings import Findings
 from runtime.definitions.sink import SINK_KEYS, check_topics
 from runtime.definitions.source import SOURCE_KEYS
 from runtime.definitions.versions import mismatch
@@ -44,16 +44,16 @@ def validate(
     ]
     findings = Findings()
     findings.check(_framework_keys(plugin, connector, chosen), config)
-    _check_nulls(config, connector, findings)
-    _check_version(config, plugin, findings)
     check_chain(config, registry, findings)
+    _check_version(config, plugin, findings)
     given = {key: value for key, value in config.items() if value is not None}
     if isinstance(connector, SourceConnector):
         _check_exactly_once(connector, given, defaults.exactly_once, findings)
     else:
-        check_topics(findings.values)
-    findings.add(connector.config_def, connector.validate(given))
-    for choice in chosen:
+        check_topics(findings.values, given)
+    _check_nulls(config, connector, findings)
+    findings.add(connector.config_def, _own_values(connector, config, given))
+    for choice in (chosen[2], *chosen[:2]):  # headers first, as Connect has it
         converters.check(choice, config, registry, findings)
     return findings.answer(config["connector.class"] or "")
 
@@ -64,11 +64,19 @@ def _framework_keys(plugin: Plugin, connector: Connector, chosen: list[converter
     return ConfigDef(*common, *(SOURCE_KEYS if isinstance(connector, SourceConnector) else SINK_KEYS))
 
 
+def _own_values(connector: Connector, config: Config, given: Mapping[str, str]) -> list[ConfigValue]:
+    """What the connector has against its own keys. It never sees a null: there is no value then, and no default."""
+    found = connector.validate(given)
+    nulls = {name: None for name, value in config.items() if value is None and name in connector.config_def}
+    if not nulls:
+        return found
+    missing = {v.name: v for v in connector.config_def.validate({**given, **nulls}) if v.name in nulls}
+    return [missing.get(v.name, v) for v in found]
+
+
 def _check_nulls(config: Config, connector: Connector, findings: Findings) -> None:
-    """A null is an error, except for a connector's own key: there it means the default."""
-    for name, value in config.items():
-        if value is None and name not in connector.config_def:
-            findings.error(name, NULL)
+    """A null is an error, except for a connector's own key."""
+    findings.nulls([name for name, value in config.items() if value is None and name not in connector.config_def])
 
 
 def _check_version(config: Config, plugin: Plugin, findings: Findings) -> None:

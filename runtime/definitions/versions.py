@@ -16,13 +16,14 @@ _Version = tuple[tuple[int, str], ...]
 def mismatch(cls: str, wanted: str, available: str) -> str | None:
     """Why a plugin of version `available` is not what is wanted; None when it is."""
     shown = wanted.strip()
+    if shown and shown != LATEST and not shown.startswith(("[", "(")):
+        shown = f"[{shown}]" if "," in shown else f"[{shown},{shown}]"
     try:
         if matches(shown, available):
             return None
     except ConfigError as error:
         return str(error)
-    if not shown.startswith(("[", "(")):
-        shown = f"[{shown},{shown}]" if shown else "[,]"
+    shown = shown or "[,]"
     return f"Plugin {cls} not found that matches the version range {shown}, available versions: [{available}]"
 
 

@@ -22,8 +22,7 @@ _PURPOSE = "cast types"
 
 
 def _check(name: str, value: Any) -> None:
-    if value is not None:
-        _casts(value)
+    _casts(value or [])
 
 
 def _casts(spec: list[str]) -> tuple[dict[str, Type], Type | None]:

@@ -29,7 +29,7 @@ def non_empty_list(name: str, value: Any) -> None:
 def some_values(name: str, value: Any) -> None:
     """A list with something in it, whose entries are neither empty nor repeated."""
     if value is None:
-        return
+        raise ConfigError(f"Configuration '{name}' values must not be null.")
     if not value:
         raise ConfigError(f"Configuration '{name}' must not be empty. Valid values include: any non-empty value")
     distinct_values(name, value)
@@ -42,18 +42,6 @@ def distinct_values(name: str, value: Any) -> None:
         raise ConfigError(f"Configuration '{name}' values must not be duplicated.")
     if "" in value:
         raise ConfigError(f"Configuration '{name}' values must not be empty.")
-
-
-def java_pattern(name: str, value: Any) -> None:
-    """A regular expression as Java reads it."""
-    from runtime.api.java_regex import java_regex
-
-    if value is None:
-        raise invalid(name, value, "Invalid regex: there is none")
-    try:
-        java_regex(value)
-    except ConfigError as error:
-        raise invalid(name, value, f"Invalid regex: {error.__cause__ or error}") from error
 
 
 REPLACE_NULL = key(

@@ -8,6 +8,7 @@ from runtime.api.config import ConfigDef, Type
 from runtime.api.literals import parse_literal
 from runtime.api.record import Header, Headers
 from runtime.api.transformation import R, Transformation
+from runtime.api.validators import non_null
 from runtime.transforms.definitions import key, some_values
 
 
@@ -16,8 +17,12 @@ class InsertHeader(Transformation):
 
     java_name = "org.apache.kafka.connect.transforms.InsertHeader"
     config_def = ConfigDef(
-        key("header", "The header's name."),
-        key("value.literal", "The header's value; 17 is a number, true a boolean, [1,2] an array, and so on."),
+        key("header", "The header's name.", validator=non_null),
+        key(
+            "value.literal",
+            "The header's value; 17 is a number, true a boolean, [1,2] an array, and so on.",
+            validator=non_null,
+        ),
     )
 
     def configure(self, config: Mapping[str, str]) -> None:

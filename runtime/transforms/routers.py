@@ -10,7 +10,8 @@ from runtime.api.java_date import DatePattern
 from runtime.api.java_regex import Replacement, java_regex
 from runtime.api.logical import datetime_of
 from runtime.api.transformation import R, Transformation
-from runtime.transforms.definitions import java_pattern, key
+from runtime.api.validators import regex
+from runtime.transforms.definitions import key
 
 _MOST = 10_000  # topics remembered
 
@@ -20,7 +21,7 @@ class RegexRouter(Transformation):
 
     java_name = "org.apache.kafka.connect.transforms.RegexRouter"
     config_def = ConfigDef(
-        key("regex", "A Java regular expression for the whole name of a topic.", validator=java_pattern),
+        key("regex", "A Java regular expression for the whole name of a topic.", validator=regex),
         key("replacement", "The new name; $1 stands for the first group, ${name} for a named one."),
     )
 

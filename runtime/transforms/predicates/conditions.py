@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from runtime.api.config import ConfigDef
 from runtime.api.java_regex import java_regex
 from runtime.api.transformation import Predicate, Record
-from runtime.api.validators import non_empty
-from runtime.transforms.definitions import MEDIUM, java_pattern, key
+from runtime.api.validators import non_empty, regex
+from runtime.transforms.definitions import MEDIUM, key
 
 _MOST = 10_000  # topics remembered
 
@@ -22,7 +22,7 @@ class TopicNameMatches(Predicate):
             "pattern",
             "A Java regular expression for the whole name of a topic.",
             importance=MEDIUM,
-            validator=java_pattern,
+            validator=regex,
         )
     )
 
