@@ -42,6 +42,22 @@ class Work:
             self.cluster.store.refresh()
         return operation
 
+    async def set_level(self, logger: str, level: str, scope: str) -> Operation:
+        """Of a logger; ends with the answer."""
+        line = f"patch logger {quote(logger)} -l {level}" + (" -s cluster" if scope == "cluster" else "")
+        where = " on every worker" if scope == "cluster" else ""
+        operation = self.operations.begin(f"{level}{where} for", logger, lines=(line,), doing="setting")
+        connect = self.cluster.overheard(operation.calls.append, lambda text: self.operations.note(operation, text))
+        try:
+            policy.permit(self.cluster.profile, "setting a level")
+            answer = await connect.set_level(logger, level, scope)
+        except HeadraceError as error:
+            self.operations.failed(operation, one_line(error), error)
+        else:
+            said = f"{len(answer)} loggers set" if isinstance(answer, list) and len(answer) != 1 else "set"
+            self.operations.done(operation, said)
+        return operation
+
     async def offsets(self, name: str) -> tuple[Offset, ...]:
         """Raises HeadraceError."""
         return model.offsets(await self.cluster.connect.offsets(name))

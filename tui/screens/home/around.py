@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from tui.fleet import Glance
     from tui.profiles import Profile
     from tui.screens.home.screen import Home
+    from tui.screens.loggers import Wish
+    from tui.screens.workers import WorkersScreen
 
 
 class Around:
@@ -29,6 +31,45 @@ class Around:
         wanted = await self.home.app.push_screen_wait(screen)
         if wanted is not None:
             await program.of(self.home).go_to(wanted)
+
+    async def workers(self) -> None:
+        from tui.screens.workers import WorkersScreen
+
+        if self.home.flows is None:
+            return
+        screen = WorkersScreen(self.home.profile.label, self.home.flows.cluster.connect, self._words)
+        self._tell_workers(screen)
+        worker = await self.home.app.push_screen_wait(screen)
+        if worker is not None:
+            self.home.set_filter(f"worker:{worker}")
+            self.home.action_back_to_list()
+
+    def _tell_workers(self, screen: WorkersScreen) -> None:
+        from tui.screens.workers import loads
+
+        screen.tell(loads(self.home.snapshot.connectors.values()), stale=self.home.is_stale)
+
+    async def loggers(self) -> None:
+        from tui.screens.loggers import LoggersScreen
+
+        if self.home.flows is not None:
+            connect = self.home.flows.cluster.connect
+            await self.home.app.push_screen_wait(LoggersScreen(self.home.profile.label, connect, self.set_level))
+
+    async def set_level(self, wish: Wish) -> bool:
+        """As a tracked operation; True when the worker took it."""
+        from tui.screens.loggers import LoggersScreen
+
+        assert self.home.flows is not None
+        operation = await self.home.flows.work.set_level(wish.logger, wish.level, wish.scope)
+        if isinstance(screen := self.home.app.screen, LoggersScreen):
+            screen.say(f"{operation.title}: {operation.last}", "bad" if operation.phase.is_bad else "good")
+        return not operation.phase.is_bad
+
+    @property
+    def _words(self) -> str:
+        """`Apache 4.3.0`."""
+        return f"{self._root.get('kind', '')} {self._root.get('version', '')}".strip()
 
     def _profiles(self) -> list[Profile]:
         """Every context, and clusters given by their URL; a file that cannot be read is said, and no more."""
@@ -66,9 +107,12 @@ class Around:
         screen = self.home.app.screen
         if len(self.home.app.screen_stack) > 1:
             from tui.screens.clusters import ClustersScreen
+            from tui.screens.workers import WorkersScreen
 
             if isinstance(screen, ClustersScreen):
                 screen.tell(self.glance())
+            elif isinstance(screen, WorkersScreen):
+                self._tell_workers(screen)
 
     def typed(self, line: str) -> bool:
         """`:use-context NAME` is for now as well as for the next start. True when that is what the line was."""

@@ -252,6 +252,11 @@ class Home(Screen[None]):
             self.many.clear()
         self.refresh_bindings()
 
+    def action_back_to_list(self) -> None:
+        self.remove_class("-detail")
+        self.board.focus()
+        self.refresh_bindings()
+
     def action_turn(self, by: int) -> None:
         self.view.step(by)
         self.view.take_focus()
@@ -356,9 +361,22 @@ class Home(Screen[None]):
     def action_clusters(self) -> None:
         self.do(self.around.clusters())
 
+    def action_workers(self) -> None:
+        self.do(self.around.workers())
+
+    def action_loggers(self) -> None:
+        self.do(self.around.loggers())
+
     def action_log(self) -> None:
         if self.flows is not None:
             self.flows.show_log()
+
+    def action_plugins(self) -> None:
+        self.view.desk.show_plugins()
+
+    def action_dead_letters(self) -> None:
+        if one := self.target():
+            self.view.desk.show_dead_letters(one)
 
     def action_help(self) -> None:
         if self.flows is not None:
@@ -384,4 +402,4 @@ class Home(Screen[None]):
     @property
     def unsaved(self) -> list[str]:
         """What would be lost, a line each."""
-        return self.view.offsets.has_unsaved if self._view is not None else []
+        return self.view.has_unsaved if self._view is not None else []

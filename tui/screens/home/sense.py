@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 from tui.widgets.prompt import Prompt
 
+DEAD_LETTERS = "errors.deadletterqueue.topic.name"
+
 if TYPE_CHECKING:
     from tui.screens.home.screen import Home
 
@@ -28,6 +30,8 @@ class Sense:
         home = self.home
         if action == "act" and home.many.marks:
             return True
+        if action == "dead_letters":
+            return (one := home.target()) and DEAD_LETTERS in one.config
         if action in ("act", "edit"):
             return home.target()
         if action in ("mark", "mark_all", "bulk"):
