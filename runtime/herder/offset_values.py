@@ -12,9 +12,9 @@ DEEPEST = 100
 """Levels of nesting."""
 
 
-def check_values(entries: Sequence[tuple[Any, Any]]) -> None:
+def check_values(entries: Sequence[tuple[Any, Any]], first: int = 0) -> None:
     """BadRequest names what cannot be kept: numbers beyond 64 bits or not finite, halves of surrogate pairs."""
-    for i, (partition, offset) in enumerate(entries):
+    for i, (partition, offset) in enumerate(entries, first):
         _check(partition, f"offsets[{i}].partition", DEEPEST)
         _check(offset, f"offsets[{i}].offset", DEEPEST)
 

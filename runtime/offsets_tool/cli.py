@@ -72,18 +72,17 @@ def _run(options: argparse.Namespace) -> None:
     props = properties.load(Path(options.config))
     where = store(props)
     connectors = None if options.connectors is None else _names(options.connectors)
-    text = None if options.source is None else _read(options.source)
+    wanted = None if options.source is None else document.read(_read(options.source), options.source)
     if not options.force and (holder := where.holder()) is not None:
         raise ToolError(
             f"a worker is running ({holder}): it would write over these offsets, or has newer ones; stop it, "
             "alter offsets over its REST API, or say --force"
         )
-    if text is None:
+    if wanted is None:
         offsets = Offsets(codec(props), connectors, history=options.from_beginning)
         where.load(offsets)
         _export(offsets, options.export)
     else:
-        wanted = document.read(text, options.source)
         _import(where, props, {n: e for n, e in wanted.items() if connectors is None or n in connectors}, options)
 
 
@@ -94,16 +93,16 @@ def _export(offsets: Offsets, target: str) -> None:
         return
     beside = Path(f"{target}.part")  # so that a failure leaves no half document under the name
     with beside.open("wb") as file:
-        total = document.write(offsets, file.write)
+        total, connectors = document.write(offsets, file.write)
         _sync(file)
     beside.replace(target)
-    print(f"{total} offsets of {len(offsets.connectors())} connectors written to {target}", file=sys.stderr)
+    print(f"{total} offsets of {connectors} connectors written to {target}", file=sys.stderr)
 
 
 def _import(where: Store, props: dict[str, str], wanted: document.Document, options: argparse.Namespace) -> None:
     wanted = where.check(wanted)
     how = codec(props)
-    stored = Offsets(how, set(wanted), keys=True)
+    stored = Offsets(how, set(wanted))
     where.load(stored)
     planned = plan.changes(wanted, stored)
     if options.dry_run:
@@ -112,7 +111,7 @@ def _import(where: Store, props: dict[str, str], wanted: document.Document, opti
         print(f"{len(planned)} offsets would be changed", file=sys.stderr)
         return
     if planned:
-        where.write(planned, stored, how)
+        where.write(planned, how)
     print(f"{len(planned)} offsets changed", file=sys.stderr)
 
 

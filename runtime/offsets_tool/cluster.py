@@ -14,7 +14,8 @@ from runtime.kafka.errors import BrokerUnavailable, KafkaProblem
 from runtime.kafka.kafka_python import TopicPartition
 from runtime.offsets_tool.errors import BadInput, ToolError
 
-Take = Callable[[bytes | None, bytes | None, tuple[int, int]], None]
+Take = Callable[[bytes | None, bytes | None, int, int], None]
+"""Key, value, timestamp and offset of a record."""
 
 _TIMEOUT = 30.0
 _BATCH = 2_000
@@ -54,7 +55,7 @@ class Cluster:
                 for message in messages:
                     error = message.error()
                     if error is None:
-                        take(message.key(), message.value(), (message.timestamp()[1], message.offset() or 0))
+                        take(message.key(), message.value(), message.timestamp()[1], message.offset() or 0)
                     elif error.name() == "_PARTITION_EOF":
                         left.discard(message.partition())
                     elif not error.retriable():
@@ -71,7 +72,7 @@ class Cluster:
         """Sinks of the config topic with their consumer groups. (What names topics to read from is a sink.)"""
         found: dict[str, dict[str, Any] | None] = {}
 
-        def take(key: bytes | None, value: bytes | None, age: tuple[int, int]) -> None:
+        def take(key: bytes | None, value: bytes | None, timestamp: int, offset: int) -> None:
             if key is not None and key.startswith(b"connector-"):
                 found[key.decode(errors="replace").removeprefix("connector-")] = _properties(value)
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import orjson
 
-from runtime.kafka.formats import compact, java_ordered, offset_key
+from runtime.kafka.formats import compact
 from runtime.offsets_tool.errors import BadInput
 
 _JSON_CONVERTER = "org.apache.kafka.connect.json.JsonConverter"
@@ -32,17 +32,14 @@ class Codec:
     key_schema: bool = False
     value_schema: bool = False
 
-    def key(self, data: bytes) -> tuple[str, bytes]:
-        """Connector, and partition in canonical JSON (equal for equal partitions). Malformed."""
-        parsed = _parse(data)
-        if isinstance(parsed, dict):
-            parsed = _payload(parsed)
+    def key(self, data: bytes) -> tuple[str, Any]:
+        """Connector and partition. Malformed."""
+        parsed = _payload(_parse(data))
         if not isinstance(parsed, list) or len(parsed) != 2 or not isinstance(parsed[0], str):
             raise Malformed("the key is not a connector's name and a partition")
-        name, partition = parsed
-        if partition is not None and not isinstance(partition, dict):
+        if parsed[1] is not None and not isinstance(parsed[1], dict):
             raise Malformed("the partition is not a JSON object")
-        return name, canonical(partition)
+        return parsed[0], parsed[1]
 
     def value(self, data: bytes) -> bytes:
         """The offset as JSON, `null` for none. Malformed."""
@@ -50,18 +47,21 @@ class Codec:
             parsed = orjson.loads(data)
         except ValueError:
             parsed = _parse(data)
+        if type(parsed) is dict and "schema" not in parsed:  # as nearly all are
+            return data
         offset = _payload(parsed)
         if offset is not None and not isinstance(offset, dict):
             raise Malformed("the offset is not a JSON object")
         return data if offset is parsed else compact(_payload(_parse(data)))
 
-    def make_key(self, connector: str, partition: Any) -> bytes:
-        key = offset_key(connector, partition)
+    def make_key(self, connector: str, partition: bytes) -> bytes:
+        """The partition's JSON stays as it is: Java's workers look offsets up by these very bytes, and only the
+        connector knows in which order its maps are written."""
+        key = b"[%b,%b]" % (compact(connector), partition)
         return _wrapped(key) if self.key_schema else key
 
-    def make_value(self, offset: Mapping[str, Any]) -> bytes:
-        value = compact(java_ordered(offset))
-        return _wrapped(value) if self.value_schema else value
+    def make_value(self, offset: bytes) -> bytes:
+        return _wrapped(offset) if self.value_schema else offset
 
 
 def codec(properties: Mapping[str, str]) -> Codec:
@@ -72,10 +72,14 @@ def codec(properties: Mapping[str, str]) -> Codec:
 def canonical(value: Any) -> bytes:
     """JSON that is equal for equal values, whatever the order of their keys (but 1, 1.0 and true differ)."""
     try:
-        found = orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
-        return bytes(memoryview(found))  # a copy: orjson's own holds on to a kilobyte and more
+        return kept(orjson.dumps(value, option=orjson.OPT_SORT_KEYS))
     except TypeError:
         return json.dumps(value, sort_keys=True, separators=(",", ":")).encode()
+
+
+def kept(found: bytes) -> bytes:
+    """A copy of what orjson gave, for keeping: its own holds on to a kilobyte and more."""
+    return bytes(memoryview(found))
 
 
 def _schemas(properties: Mapping[str, str], which: str) -> bool:

@@ -3,34 +3,63 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping
-from itertools import islice
+from dataclasses import dataclass, field
+from itertools import chain, islice
 from typing import Any, NoReturn
 
 import orjson
 
 from runtime.herder.errors import BadRequest
-from runtime.herder.offset_values import check_values
+from runtime.herder.offset_values import DEEPEST, check_values
+from runtime.kafka.formats import compact
+from runtime.offsets_tool.codec import canonical, kept
 from runtime.offsets_tool.collection import Line, Offsets
 from runtime.offsets_tool.errors import BadInput
 
-Entry = tuple["dict[str, Any] | None", "dict[str, Any] | None"]  # partition, offset; None removes it
-Document = Mapping[str, list[Entry]]
-
 _BLOCK = 2_000  # lines written at once
+_LINE = 65_536  # characters; an entry on a longer line is read the slow way
+_SPACE = re.compile(r"[ \t\n\r]*")
+_LONG_NUMBER = re.compile(r"\d{18}")
 
 
-def write(offsets: Offsets, out: Callable[[bytes], object]) -> int:
-    """The document, an entry on a line; how many entries there were."""
-    total = 0
+@dataclass(slots=True)
+class Wanted:
+    """What a document says of one connector: offsets as JSON (`null` removes) by the canonical text of their
+    partitions; of a partition named twice the last entry counts."""
+
+    offsets: dict[bytes, bytes] = field(default_factory=dict)
+    spelled: dict[bytes, bytes] = field(default_factory=dict)  # partitions as they were given, where that differs
+
+    def put(self, partition: Any, given: bytes, offset: bytes) -> None:
+        text = canonical(partition)
+        self.offsets[text] = offset
+        if given != text:
+            self.spelled[text] = given
+
+    def entries(self) -> Iterator[tuple[Any, Any]]:
+        """Partitions and offsets as values."""
+        return ((orjson.loads(partition), orjson.loads(offset)) for partition, offset in self.offsets.items())
+
+
+Document = Mapping[str, Wanted]
+
+
+def write(offsets: Offsets, out: Callable[[bytes], object]) -> tuple[int, int]:
+    """The document, an entry on a line; how many entries of how many connectors there were."""
+    total = connectors = 0
     before = b"{\n"
     for name in offsets.connectors():
+        lines = offsets.lines(name)
+        if (first := next(lines, None)) is None:
+            continue
         out(before + orjson.dumps(name) + b": [")
-        total += _write_lines(offsets.lines(name), out)
+        total, connectors = total + _write_lines(chain((first,), lines), out), connectors + 1
         out(b"\n]")
         before = b",\n"
     out(b"\n}\n" if total else b"{}\n")
-    return total
+    return total, connectors
 
 
 def _write_lines(lines: Iterator[Line], out: Callable[[bytes], object]) -> int:
@@ -41,29 +70,116 @@ def _write_lines(lines: Iterator[Line], out: Callable[[bytes], object]) -> int:
     return count
 
 
-def read(text: bytes, origin: str) -> Document:
-    """A document, checked to the last entry; BadInput says where it is wrong."""
+def read(data: bytes, origin: str) -> Document:
+    """A document, checked to the last entry; BadInput says where it is wrong. Entries are turned into bytes one by
+    one: as Python values a million of them would take a gigabyte."""
     try:
-        parsed = json.loads(text, parse_constant=_refuse, object_pairs_hook=_once)
+        return _Reader(data.decode(json.detect_encoding(data), "surrogatepass"), origin).document()
     except (ValueError, RecursionError) as e:
         raise BadInput(f"{origin}: not JSON: {e}") from None
-    if not isinstance(parsed, dict):
-        raise BadInput(f'{origin}: expected an object: {{"connector": [{{"partition": …, "offset": …}}]}}')
-    return {name: _entries(entries, f"{origin}: {name}") for name, entries in parsed.items()}
 
 
-def _entries(value: Any, where: str) -> list[Entry]:
-    if not isinstance(value, list):
-        raise BadInput(f"{where}: expected an array of partitions with their offsets")
-    entries = [_entry(item, f"{where}[{i}]") for i, item in enumerate(value)]
-    try:
-        check_values(entries)
-    except BadRequest as e:
-        raise BadInput(f"{where}: {e}") from None
-    return entries
+class _Reader:
+    """Walks through the text of a document."""
+
+    def __init__(self, text: str, origin: str) -> None:
+        self._text, self._origin, self._at = text, origin, 0
+        self._decoder = json.JSONDecoder(parse_constant=_refuse, object_pairs_hook=_once)
+
+    def document(self) -> Document:
+        found: dict[str, Wanted] = {}
+        if self._next() != "{":
+            self._value()
+            raise BadInput(f'{self._origin}: expected an object: {{"connector": [{{"partition": …, "offset": …}}]}}')
+        for _ in self._members("{", "}"):
+            name = self._name()
+            if name in found:
+                raise ValueError(f"{name!r} is there twice in one object")
+            found[name] = self._entries(f"{self._origin}: {name}")
+        if self._next():
+            raise self._wrong("the end")
+        return found
+
+    def _entries(self, where: str) -> Wanted:
+        if self._next() != "[":
+            self._value()
+            raise BadInput(f"{where}: expected an array of partitions with their offsets")
+        wanted = Wanted()
+        for i, _ in enumerate(self._members("[", "]")):
+            if not self._quick(wanted):
+                self._careful(wanted, where, i)
+        return wanted
+
+    def _quick(self, wanted: Wanted) -> bool:
+        """An entry that has its line to itself and comes back from a fast parser letter by letter: so nothing in it
+        is there twice, or a number that such a parser rounds."""
+        end = self._text.find("\n", self._at, self._at + _LINE)
+        line = self._text[self._at : end if end > 0 else self._at].rstrip(" \t\r,")
+        try:
+            entry = orjson.loads(line)
+            partition, offset = entry["partition"], entry["offset"]
+            if orjson.dumps(entry) != line.encode() or len(entry) != 2 or _LONG_NUMBER.search(line):
+                return False
+        except (ValueError, TypeError, KeyError):
+            return False
+        if not isinstance(partition, dict | None) or not isinstance(offset, dict | None):
+            return False
+        if line.count("{") + line.count("[") > DEEPEST:
+            return False
+        wanted.put(partition, kept(orjson.dumps(partition)), kept(orjson.dumps(offset)))
+        self._at += len(line)
+        return True
+
+    def _careful(self, wanted: Wanted, where: str, number: int) -> None:
+        partition, offset = _entry(self._value(), f"{where}[{number}]")
+        try:
+            check_values([(partition, offset)], number)
+        except BadRequest as e:
+            raise BadInput(f"{where}: {e}") from None
+        wanted.put(partition, compact(partition), compact(offset))
+
+    def _members(self, begin: str, end: str) -> Iterator[None]:
+        """Stops at each member of an object or array; whoever asks reads it."""
+        self._expect(begin)
+        if self._next() == end:
+            self._expect(end)
+            return
+        while True:
+            self._next()
+            yield
+            if self._next() == end:
+                break
+            self._expect(",")
+        self._expect(end)
+
+    def _name(self) -> str:
+        if self._next() != '"':
+            raise self._wrong("a connector's name")
+        name = str(self._value())
+        self._next()
+        self._expect(":")
+        return name
+
+    def _value(self) -> Any:
+        value, self._at = self._decoder.raw_decode(self._text, self._at)
+        return value
+
+    def _next(self) -> str:
+        """The next character that is not space; empty at the end."""
+        found = _SPACE.match(self._text, self._at)
+        self._at = found.end() if found else self._at
+        return self._text[self._at : self._at + 1]
+
+    def _expect(self, wanted: str) -> None:
+        if self._text[self._at : self._at + 1] != wanted:
+            raise self._wrong(repr(wanted))
+        self._at += 1
+
+    def _wrong(self, wanted: str) -> ValueError:
+        return json.JSONDecodeError(f"expected {wanted}", self._text, self._at)
 
 
-def _entry(value: Any, where: str) -> Entry:
+def _entry(value: Any, where: str) -> tuple[Any, Any]:
     if not isinstance(value, dict) or value.keys() != {"partition", "offset"}:
         raise BadInput(f'{where}: expected an object with "partition" and "offset", and nothing else')
     for key in ("partition", "offset"):

@@ -2,57 +2,60 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+
+import orjson
 
 from runtime.offsets_tool.codec import Codec, canonical
-from runtime.offsets_tool.collection import Offsets
+from runtime.offsets_tool.collection import NONE, Offsets
 from runtime.offsets_tool.document import Document
 
 Record = tuple[bytes, "bytes | None"]
 
-_NONE = b"null"
-
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """An offset that will be another one."""
+    """An offset that will be another one. All JSON; `null` is no offset."""
 
     connector: str
-    partition: dict[str, Any] | None
-    offset: dict[str, Any] | None
-    before: bytes  # JSON
-    after: bytes
+    partition: bytes
+    offset: bytes
+    before: bytes
+    keys: tuple[bytes, ...]  # under which the partition is stored, the youngest first
 
     def __str__(self) -> str:
-        verb = "remove" if self.offset is None else "set" if self.before == _NONE else "change"
-        line = f"{verb} {self.connector} {canonical(self.partition).decode()} {self.before.decode()}"
-        return f"{line} -> {self.after.decode()}"
+        verb = "remove" if self.offset == NONE else "set" if self.before == NONE else "change"
+        return f"{verb} {self.connector} {_text(self.partition)} {_text(self.before)} -> {_text(self.offset)}"
 
 
 def changes(document: Document, stored: Offsets) -> list[Change]:
-    """What differs from what is stored; of a partition named twice the last entry counts."""
+    """What differs from what is stored."""
     found = []
-    for connector, entries in document.items():
-        wanted = {canonical(partition): (partition, offset) for partition, offset in entries}
-        for text, (partition, offset) in wanted.items():
-            before, after = stored.offset(connector, text), canonical(offset)
-            if not _same(before, after):
-                found.append(Change(connector, partition, offset, before, after))
+    for connector, wanted in document.items():
+        known = stored.partitions(connector)
+        for text, offset in wanted.offsets.items():
+            before = known.offset(text)
+            if not _same(before, offset):
+                partition = wanted.spelled.get(text, text)
+                found.append(Change(connector, partition, offset, before, known.keys(text)))
     return found
 
 
-def records(planned: list[Change], stored: Offsets, codec: Codec) -> Iterator[Record]:
+def records(planned: Sequence[Change], codec: Codec) -> Iterator[Record]:
     """The records that bring it about. A partition keeps the youngest spelling of its key, the others are removed."""
     for change in planned:
-        known = stored.keys(change.connector, canonical(change.partition))
-        key, *others = known or [codec.make_key(change.connector, change.partition)]
-        yield key, None if change.offset is None else codec.make_value(change.offset)
-        yield from ((other, None) for other in others)
+        key, *others = change.keys or (codec.make_key(change.connector, change.partition),)
+        yield key, None if change.offset == NONE else codec.make_value(change.offset)
+        for other in others:
+            yield other, None
 
 
 def _same(before: bytes, after: bytes) -> bool:
-    import json
+    if before == after:
+        return True
+    return before != NONE and after != NONE and canonical(orjson.loads(before)) == canonical(orjson.loads(after))
 
-    return before == after or canonical(json.loads(before)) == after
+
+def _text(json: bytes) -> str:
+    return canonical(orjson.loads(json)).decode()

@@ -6,22 +6,26 @@ import json
 import ssl
 import urllib.error
 import urllib.request
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
+
+import orjson
 
 from runtime.herder.errors import BadRequest
 from runtime.herder.offset_places import OFFSET, PARTITION, TOPIC, sink_entry
 from runtime.herder.sink_offsets import parse_sink_offsets
 from runtime.offsets_tool.cluster import Cluster, cluster
-from runtime.offsets_tool.codec import Codec
+from runtime.offsets_tool.codec import Codec, canonical
 from runtime.offsets_tool.collection import Offsets
-from runtime.offsets_tool.document import Document, Entry
+from runtime.offsets_tool.document import Document, Wanted
 from runtime.offsets_tool.errors import BadInput, ToolError
 from runtime.offsets_tool.plan import Change, records
 from runtime.storage.file_offsets import OffsetsFile, OffsetsFileError
 
 FILE = "offset.storage.file.filename"
+
+_TOPIC = f'"{TOPIC}"'.encode()
 
 
 class Store(Protocol):
@@ -36,7 +40,7 @@ class Store(Protocol):
     def check(self, document: Document) -> Document:
         """The document as it will be stored; BadInput when some of it cannot be."""
 
-    def write(self, planned: list[Change], stored: Offsets, codec: Codec) -> None:
+    def write(self, planned: Sequence[Change], codec: Codec) -> None:
         """All changes or none; ToolError when it was none."""
 
 
@@ -65,23 +69,22 @@ class TopicStore:
                     into.put(name, *sink_entry(topic, number, offset))
 
     def check(self, document: Document) -> Document:
-        return {name: _sink(name, e) if self._is_sink(name, e) else e for name, e in document.items()}
+        return {name: _sink(name, w) if self._is_sink(name, w.offsets) else w for name, w in document.items()}
 
-    def write(self, planned: list[Change], stored: Offsets, codec: Codec) -> None:
+    def write(self, planned: Sequence[Change], codec: Codec) -> None:
         """The transaction first; what is removed from groups after it may be removed again."""
-        sinks = [c for c in planned if _names_topic(c.partition)]
-        sinks = [c for c in sinks if self._is_sink(c.connector, [(c.partition, c.offset)])]
+        sinks = [c for c in planned if _names_topic(c.partition) and self._is_sink(c.connector, [c.partition])]
         sources = [c for c in planned if c not in sinks] if sinks else planned
         commits: dict[str, dict[tuple[str, int], int]] = {}
         removals: dict[str, list[tuple[str, int]]] = {}
         for c in sinks:
-            assert c.partition is not None
-            group, at = self._group(c.connector), (c.partition[TOPIC], c.partition[PARTITION])
-            if c.offset is None:
+            partition, offset = orjson.loads(c.partition), orjson.loads(c.offset)
+            group, at = self._group(c.connector), (partition[TOPIC], partition[PARTITION])
+            if offset is None:
                 removals.setdefault(group, []).append(at)
             else:
-                commits.setdefault(group, {})[at] = c.offset[OFFSET]
-        self._cluster.write(records(sources, stored, codec), commits)
+                commits.setdefault(group, {})[at] = offset[OFFSET]
+        self._cluster.write(records(sources, codec), commits)
         for group, partitions in removals.items():
             self._cluster.remove(group, partitions)
 
@@ -93,9 +96,9 @@ class TopicStore:
     def _group(self, name: str) -> str:
         return self._groups().get(name, f"connect-{name}")
 
-    def _is_sink(self, name: str, entries: list[Entry]) -> bool:
+    def _is_sink(self, name: str, partitions: Collection[bytes]) -> bool:
         """Connectors of the config topic say it; of others, the shape of all their partitions."""
-        return name in self._groups() or (bool(entries) and all(_names_topic(p) for p, _ in entries))
+        return name in self._groups() or (len(partitions) > 0 and all(_names_topic(p) for p in partitions))
 
 
 class FileStore:
@@ -117,13 +120,13 @@ class FileStore:
             into.take(key, value)
 
     def check(self, document: Document) -> Document:
-        for name, entries in document.items():
-            if entries and all(_names_topic(partition) for partition, _ in entries):
+        for name, wanted in document.items():
+            if wanted.offsets and all(_names_topic(partition) for partition in wanted.offsets):
                 raise BadInput(f"{name}: these are offsets of a sink; a standalone worker's file has those of sources")
         return document
 
-    def write(self, planned: list[Change], stored: Offsets, codec: Codec) -> None:
-        entries = self._load() | dict(records(planned, stored, codec))
+    def write(self, planned: Sequence[Change], codec: Codec) -> None:
+        entries = self._load() | dict(records(planned, codec))
         try:
             self._file.save({key: value for key, value in entries.items() if value is not None})
         except OffsetsFileError as e:
@@ -136,13 +139,17 @@ class FileStore:
             raise ToolError(str(e)) from None
 
 
-def _names_topic(partition: Mapping[str, Any] | None) -> bool:
-    return partition is not None and partition.keys() == {TOPIC, PARTITION}
+def _names_topic(partition: bytes) -> bool:
+    return _TOPIC in partition and orjson.loads(partition).keys() == {TOPIC, PARTITION}
 
 
-def _sink(name: str, entries: list[Entry]) -> list[Entry]:
+def _sink(name: str, given: Wanted) -> Wanted:
     try:
-        return [sink_entry(topic, n, o) for (topic, n), o in parse_sink_offsets(entries).items()]
+        found = Wanted()
+        for (topic, number), offset in parse_sink_offsets(list(given.entries())).items():
+            partition, position = sink_entry(topic, number, offset)
+            found.put(partition, canonical(partition), canonical(position))
+        return found
     except BadRequest as e:
         raise BadInput(f"{name}: {e}") from None
 
