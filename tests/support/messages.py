@@ -1,0 +1,42 @@
+"""Messages as the Kafka client gives them, but made of Python."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """What a sink's conversion asks of a confluent_kafka.Message."""
+
+    _offset: int
+    _value: bytes | None
+    _key: bytes | None = None
+    _headers: list[tuple[str, bytes | None]] | None = None
+    _topic: str = "t"
+    _partition: int = 0
+    _time: int = 1_700_000_000_000
+
+    def topic(self) -> str:
+        return self._topic
+
+    def partition(self) -> int:
+        return self._partition
+
+    def offset(self) -> int:
+        return self._offset
+
+    def key(self) -> bytes | None:
+        return self._key
+
+    def value(self) -> bytes | None:
+        return self._value
+
+    def headers(self) -> list[tuple[str, bytes | None]] | None:
+        return self._headers
+
+    def timestamp(self) -> tuple[int, int]:
+        return 1, self._time
+
+    def error(self) -> None:
+        return None

@@ -1,0 +1,206 @@
+"""Records that go together come out as they do one by one, whatever is among them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from runtime.api.batch import SinkBatch, SourceBatch
+from runtime.api.columns import Values
+from runtime.api.java_text import java_text
+from runtime.api.record import SinkRecord, SourceRecord, TopicPartition
+from runtime.api.schema import INT32_SCHEMA, OPTIONAL_STRING_SCHEMA, STRING_SCHEMA, Field, Schema, Type
+from runtime.api.task import SourceTask
+from runtime.api.transformation import Transformation
+from runtime.connectors.file_source import FileStreamSourceTask
+from runtime.converters.header import SimpleHeaderConverter
+from runtime.converters.json import JsonConverter
+from runtime.converters.string import StringConverter
+from runtime.pipeline.chain import Chain, Step
+from runtime.pipeline.convert_sink import SinkConversion, sink_place
+from runtime.pipeline.convert_source import SourceConversion, source_place
+from runtime.pipeline.load import Converters
+from runtime.pipeline.offsets import CommittedOffsets
+from runtime.pipeline.tolerance import Tolerance
+from tests.support.messages import Message
+from tests.support.transforms import made, predicate, tolerance
+
+INNER = Schema(Type.STRUCT, optional=True, fields=(Field("d", Schema(Type.INT32, optional=True, default=5)),))
+LINE = Schema(
+    Type.STRUCT,
+    fields=(
+        Field("a", INT32_SCHEMA), Field("b", OPTIONAL_STRING_SCHEMA), Field("c", INNER),
+        Field("t", Schema(Type.STRING, optional=True, default="dflt")),
+    ),
+)  # fmt: skip
+STEPS: list[Transformation] = [
+    made("InsertField$Value", {"static.field": "s", "static.value": "v", "offset.field": "o", "topic.field": "top"}),
+    made("InsertField$Value", {"partition.field": "p", "timestamp.field": "ts"}),
+    made("InsertField$Value", {"static.field": "s2", "static.value": "v"}),
+    made("ReplaceField$Value", {"renames": "b:bb"}),
+    made("ReplaceField$Value", {"exclude": "c"}),
+    made("ReplaceField$Value", {"include": "a,b,line", "replace.null.with.default": "false"}),
+    made("ExtractField$Value", {"field": "a"}),
+    made("ExtractField$Value", {"field": "t"}),
+    made("ExtractField$Value", {"field": "c.d", "field.syntax.version": "V2"}),
+    made("HoistField$Value", {"field": "line"}),
+    made("Cast$Value", {"spec": "a:string"}),
+    made("Cast$Value", {"spec": "a:int8,b:int32"}),
+    made("Cast$Value", {"spec": "string"}),
+    made("MaskField$Value", {"fields": "a,b"}),
+    made("MaskField$Value", {"fields": "b", "replacement": "xx"}),
+    made("Flatten$Value", {}),
+    made("SetSchemaMetadata$Value", {"schema.name": "n", "schema.version": "2"}),
+    made("TimestampConverter$Value", {"field": "ts", "target.type": "unix"}),
+    made("TimestampConverter$Value", {"target.type": "string", "format": "yyyy"}),
+    made("HoistField$Key", {"field": "k"}),
+    made("RegexRouter", {"regex": "t(.*)", "replacement": "u$1"}),
+    made("ValueToKey", {"fields": "a"}),
+    made("Filter", {}),
+]
+CHAINS = st.lists(
+    st.builds(
+        Step, st.sampled_from(STEPS), st.sampled_from([None, None, None, predicate("RecordIsTombstone", {})]),
+        st.booleans(),
+    ),
+    max_size=4,
+)  # fmt: skip
+STRUCTS = st.fixed_dictionaries(
+    {
+        "a": st.integers(-300, 300), "b": st.sampled_from([None, "x", "y", "12"]), "t": st.sampled_from([None, "u"]),
+        "c": st.none() | st.fixed_dictionaries({"d": st.none() | st.integers(0, 3)}),
+    }
+)  # fmt: skip
+MAPS = st.dictionaries(st.sampled_from("abcts"), st.sampled_from([None, 1, "7", 1.5, {"d": 1}]), max_size=5)
+
+
+def _json(schemas: bool) -> JsonConverter:
+    converter = JsonConverter()
+    converter.configure({"schemas.enable": str(schemas).lower()}, False)
+    return converter
+
+
+ENVELOPES = STRUCTS.map(lambda value: _json(True).from_connect("t", LINE, value))
+OBJECTS = MAPS.map(lambda value: _json(False).from_connect("t", None, value))
+ODD = st.sampled_from([None, b"{", b"", b'{"schema":null,"payload":1}', b'"text"'])
+
+
+def _seen(record: Any) -> tuple[Any, ...]:
+    """All of a record, and how it would be printed: that depends on more than what is equal."""
+    parts = tuple(getattr(record, name) for name in type(record).__slots__ if name != "source")
+    return (*parts, java_text(record.value, record.value_schema))
+
+
+def _counted(errors: Tolerance) -> tuple[int, ...]:
+    counts = errors.counts
+    return counts.failures, counts.errors, counts.skipped, counts.retries
+
+
+def _sunk(steps: list[Step], schemas: bool, messages: list[Message], together: bool, **policy: Any) -> Any:
+    errors: Tolerance = tolerance(**policy)
+    converters = Converters(StringConverter(), _json(schemas), SimpleHeaderConverter())
+    conversion = SinkConversion(converters, Chain(steps, errors, sink_place), errors)
+    if not together:
+        conversion._values = None
+    assigned = {TopicPartition("t", 0), TopicPartition("t", 1), TopicPartition("v", 0)}
+    try:
+        records, positions = conversion.convert(messages, assigned)
+    except Exception as error:
+        return repr(error), repr(error.__cause__), _counted(errors)
+    return [_seen(record) for record in records], positions, _counted(errors)
+
+
+@st.composite
+def _messages(draw: st.DrawFn, schemas: bool) -> list[Message]:
+    usual = ENVELOPES if schemas else OBJECTS
+    values = draw(st.lists(usual if draw(st.booleans()) else usual | ODD, min_size=1, max_size=6))
+    keys = st.sampled_from([None, b"k"]) if draw(st.booleans()) else st.none()
+    headers = st.sampled_from([None, [("h", b"1")]]) if draw(st.booleans()) else st.none()
+    topics = st.sampled_from("tv") if draw(st.booleans()) else st.just("t")
+    return [
+        Message(n, value, draw(keys), draw(headers), draw(topics), draw(st.integers(0, 2)) if n % 5 == 4 else 0, n + 1)
+        for n, value in enumerate(values)
+    ]
+
+
+@settings(max_examples=600, deadline=None)
+@given(CHAINS, st.data(), st.booleans(), st.booleans())
+def test_sink_records(steps: list[Step], data: st.DataObject, schemas: bool, tolerate_all: bool) -> None:
+    messages = data.draw(_messages(schemas))
+    policy = {"tolerate_all": tolerate_all}
+    assert _sunk(steps, schemas, messages, True, **policy) == _sunk(steps, schemas, messages, False, **policy)
+
+
+class Own(SourceTask):
+    """A task that leaves all its flags as they are."""
+
+    def start(self, config: Any) -> None: ...
+
+    def poll(self) -> None: ...
+
+
+def _sourced(steps: list[Step], schemas: bool, records: Any, together: bool, task: SourceTask, policy: Any) -> Any:
+    errors = tolerance(**policy)
+    converters = Converters(StringConverter(), _json(schemas), SimpleHeaderConverter())
+    offsets = CommittedOffsets("c", [])
+    conversion = SourceConversion(Chain(steps, errors, source_place), converters, offsets, errors, task)
+    if not together:
+        conversion._values = None
+    batch = conversion.convert(records)
+    return [(r.topic, r.single, r.messages) for r in batch.runs], batch.offsets, repr(batch.error), _counted(errors)
+
+
+_TYPED = st.tuples(st.just(LINE), STRUCTS)
+_ANY = st.sampled_from([(None, None), (STRING_SCHEMA, "text"), (OPTIONAL_STRING_SCHEMA, None), (LINE, {"a": "no"})])
+
+
+@settings(max_examples=600, deadline=None)
+@given(CHAINS, st.data(), st.booleans(), st.booleans(), st.sampled_from([Own(), FileStreamSourceTask()]))
+def test_source_records(
+    steps: list[Step], data: st.DataObject, schemas: bool, tolerate_all: bool, task: SourceTask
+) -> None:
+    usual = data.draw(st.sampled_from([_TYPED, st.tuples(st.none(), MAPS)]))
+    found = data.draw(st.lists(usual if data.draw(st.booleans()) else usual | _ANY, min_size=1, max_size=6))
+    odd = data.draw(st.booleans())
+    partitions = [{"p": 1}, {"p": 2}]
+
+    def records() -> list[SourceRecord]:
+        return [
+            SourceRecord(
+                partitions[odd and n > 2], {"n": n}, "tt" if odd and n == 4 else "t", value, schema,
+                key="k" if odd and n == 1 else None, timestamp=None if odd else 5,
+                headers=[("h", None, 1)] if odd and n == 3 else None, kafka_partition=0 if odd and n == 5 else None,
+            )
+            for n, (schema, value) in enumerate(found)
+        ]  # fmt: skip
+
+    policy = {"tolerate_all": tolerate_all}
+    expected = _sourced(steps, schemas, records(), False, task, policy)
+    assert _sourced(steps, schemas, records(), True, task, policy) == expected
+
+
+@settings(max_examples=200, deadline=None)
+@given(CHAINS, st.lists(st.sampled_from(["", "x", "é\udc80", "a\nb"]), min_size=1, max_size=5), st.booleans())
+def test_source_batches(steps: list[Step], lines: list[str], schemas: bool) -> None:
+    def batch() -> SourceBatch:
+        return SourceBatch({"f": "x"}, lambda n: {"position": n}, "t", Values(STRING_SCHEMA, lines), 7)
+
+    task = FileStreamSourceTask()
+    expected = _sourced(steps, schemas, batch().records, False, task, {})
+    assert _sourced(steps, schemas, batch(), True, task, {}) == expected
+
+
+def test_a_usual_chain_makes_no_records() -> None:
+    steps = [Step(STEPS[1]), Step(STEPS[4]), Step(STEPS[6])]
+    errors = tolerance()
+    converters = Converters(StringConverter(), _json(True), SimpleHeaderConverter())
+    conversion = SinkConversion(converters, Chain(steps, errors, sink_place), errors)
+    value = _json(True).from_connect("t", LINE, {"a": 1, "b": "x", "c": None, "t": "u"})
+    batch, positions = conversion.convert([Message(n, value, b"k") for n in range(9)], {TopicPartition("t", 0)})
+    assert isinstance(batch, SinkBatch)
+    assert batch._records is None
+    assert list(batch.values.rows) == [1] * 9
+    assert positions == {TopicPartition("t", 0): 9}
+    assert isinstance(batch[0], SinkRecord) and batch[0].key == "k" and batch[3].original_kafka_offset == 3
