@@ -37,6 +37,7 @@ from runtime.logs.lines import ConnectorLines
 from runtime.rest.admin import admin_routes
 from runtime.rest.app import application
 from runtime.rest.events import EventStream
+from runtime.rest.openapi import openapi_route
 from runtime.rest.routes import Services, routes
 from runtime.secret_values import Secrets
 from runtime.storage.configs import ConfigStore
@@ -96,13 +97,14 @@ def assemble(config: WorkerConfig, url: str, backing: Backing, secrets: Secrets)
     orphans = Orphans(configs, in_topic, groups)
     previews = Previews(config, herder, statuses, host, PreviewHost(_host(config)), secrets)
     stream = EventStream(events, herder)
-    api = routes(Services(herder, desk, offset_views, orphans, health, stream, lines, previews, board.errors))
     admin = admin_routes(loggers)
+    api = routes(Services(herder, desk, offset_views, orphans, health, stream, lines, previews, board.errors))
+    served = [*api, *(admin if config.admin_listeners is None else [])]
     board.entry = herder.entry
     configs.on_change = fleet.look
     return Parts(
         logs, configs, backing.place, host, engine, fleet, board, events, health, herder, desk,
-        application([*api, *(admin if config.admin_listeners is None else [])]), application(admin), loggers, lines,
+        application([*served, openapi_route(served)]), application(admin), loggers, lines,
         TaskParts(config, engine, offsets, statuses, groups, board, host),
     )  # fmt: skip
 

@@ -63,19 +63,16 @@ def _check(part: _Part, alias: str, config: Config, registry: Registry, findings
     value = findings.values[f"{prefix}.type"]
     if found is not None:
         value.value = found.cls
-    if text is None:
-        return
-    if plugin is None:
+    if text is not None and plugin is None:
         _refuse(f"{prefix}.type", text, found, part, findings)
-        return
-    if _wrong_version(prefix, plugin, config, findings):
-        return
     if part.more and f"{prefix}.negate" in config and f"{prefix}.predicate" not in config:
         findings.error(
             f"{prefix}.type",
             f"Config '{prefix}.negate' was provided but there is no config '{prefix}.predicate' defining a predicate "
             "to be negated.",
         )
+    if plugin is None or _wrong_version(prefix, plugin, config, findings):
+        return
     own: ConfigDef = getattr(registry.load_class(plugin), "config_def", None) or ConfigDef()
     findings.check(_own_keys(f"{prefix}.", group, [*own, *part.more]), config)
 

@@ -20,6 +20,7 @@ class Resource:
     def __init__(self, produces: str = JSON, **handlers: Handler) -> None:
         self._produces = produces
         self._handlers = {method.upper(): handler for method, handler in handlers.items()}
+        self.methods = frozenset(self._handlers)  # HEAD and OPTIONS go without saying
         if "GET" in self._handlers:
             self._handlers["HEAD"] = self._handlers["GET"]
         self._allow = ",".join(sorted({*self._handlers, "OPTIONS"}))

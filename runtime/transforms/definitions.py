@@ -37,7 +37,7 @@ def some_values(name: str, value: Any) -> None:
 
 def distinct_values(name: str, value: Any) -> None:
     if value is None:
-        return
+        raise ConfigError(f"Configuration '{name}' values must not be null.")
     if len(set(value)) != len(value):
         raise ConfigError(f"Configuration '{name}' values must not be duplicated.")
     if "" in value:

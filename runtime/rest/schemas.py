@@ -1,0 +1,156 @@
+"""What requests and answers are made of, as JSON Schema; /openapi.json refers to these by name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+Schema = dict[str, Any]
+
+TEXT: Schema = {"type": "string"}
+NUMBER: Schema = {"type": "integer"}
+FLAG: Schema = {"type": "boolean"}
+NOTHING: Schema = {"type": "null"}
+OBJECT: Schema = {"type": "object"}
+
+
+def ref(name: str) -> Schema:
+    return {"$ref": f"#/components/schemas/{name}"}
+
+
+def maybe(schema: Schema) -> Schema:
+    """This, or null."""
+    return {"anyOf": [schema, NOTHING]}
+
+
+def array(items: Schema) -> Schema:
+    return {"type": "array", "items": items}
+
+
+def mapping(values: Schema) -> Schema:
+    return {"type": "object", "additionalProperties": values}
+
+
+def strict(optional: tuple[str, ...] = (), **properties: Schema) -> Schema:
+    """An object with these fields and no others; all of them are there but the optional ones."""
+    required = [name for name in properties if name not in optional]
+    return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
+
+
+def anything_of(*names: str) -> Schema:
+    """An object of which some fields are known to be there."""
+    return {"type": "object", "required": list(names)}
+
+
+_STATE = {"enum": ["UNASSIGNED", "RUNNING", "PAUSED", "STOPPED", "FAILED", "RESTARTING", "DESTROYED"]}
+_RUN = {"state": _STATE, "worker_id": TEXT, "version": maybe(TEXT), "trace": TEXT}
+_TYPE = {"enum": ["source", "sink", "unknown"]}
+_PARTITION = {"partition": maybe(OBJECT), "offset": maybe(OBJECT)}
+_WHERE = {"kafka_topic": TEXT, "kafka_partition": NUMBER}
+_TARGET = strict(optional=("kafka_topic", "kafka_partition"), to={"type": ["string", "integer"]}, **_WHERE)
+
+SCHEMAS: dict[str, Schema] = {
+    "Error": strict(error_code=NUMBER, message=maybe(TEXT)),
+    "Root": strict(version=TEXT, commit=TEXT, kafka_cluster_id=maybe(TEXT)),
+    "Health": strict(status={"enum": ["healthy", "starting", "unhealthy"]}, message=TEXT),
+    "Alive": strict(status={"const": "alive"}),
+    "Document": anything_of("openapi", "info", "paths", "components"),
+    "Events": TEXT,
+    "Names": array(TEXT),
+    "Config": mapping(TEXT),
+    "GivenConfig": mapping({"type": ["string", "number", "boolean", "null"]}),
+    "TaskId": strict(connector=TEXT, task=NUMBER),
+    "Connector": strict(
+        optional=("initial_offsets_response",),
+        name=TEXT, config=ref("Config"), tasks=array(ref("TaskId")), type=_TYPE, initial_offsets_response=TEXT,
+    ),
+    "Create": {
+        **strict(
+            optional=("initial_state", "initial_offsets"),
+            name=TEXT, config=ref("GivenConfig"),
+            initial_state={"enum": ["RUNNING", "PAUSED", "STOPPED", None]},
+            initial_offsets=maybe({**array(ref("GivenOffset")), "minItems": 1}),
+        ),
+        "examples": [{
+            "name": "lines", "initial_state": "STOPPED",
+            "config": {"connector.class": "FileStreamSource", "file": "/var/log/messages", "topic": "lines"},
+        }],
+    },
+    "Tasks": array(strict(id=ref("TaskId"), config=ref("Config"))),
+    "ConnectorState": strict(optional=("trace",), **_RUN),
+    "TaskState": strict(optional=("trace",), id=NUMBER, **_RUN),
+    "Status": strict(name=TEXT, connector=ref("ConnectorState"), tasks=array(ref("TaskState")), type=_TYPE),
+    "Connectors": {
+        "anyOf": [
+            ref("Names"),
+            mapping(strict(optional=("status", "info"), status=ref("Status"), info=ref("Connector"))),
+        ],
+    },
+    "Topics": mapping(strict(topics=array(TEXT))),
+    "Message": strict(message=TEXT),
+    "GivenOffset": strict(optional=("partition", "offset"), **_PARTITION),
+    "GivenOffsets": strict(offsets={**array(ref("GivenOffset")), "minItems": 1}),
+    "Offsets": strict(
+        offsets=array(strict(
+            optional=("end", "lag", "written", "age_ms"),
+            **_PARTITION, end=maybe(NUMBER), lag=maybe(strict(records=NUMBER, ms=maybe(NUMBER))),
+            written=maybe(NUMBER), age_ms=maybe(NUMBER),
+        ))
+    ),
+    "History": strict(
+        history=array(strict(
+            number=NUMBER, time=NUMBER, action=TEXT, who=TEXT, why=TEXT,
+            before=array(ref("GivenOffset")), after=array(ref("GivenOffset")),
+        ))
+    ),
+    "Targets": {"anyOf": [_TARGET, strict(targets={**array(_TARGET), "minItems": 1})]},
+    "Resolved": strict(
+        offsets=array(ref("GivenOffset")), reread=NUMBER, skipped=NUMBER,
+        changes=array(strict(
+            partition=OBJECT, to=NUMBER, reread=NUMBER, skipped=NUMBER, beginning=NUMBER, end=NUMBER,
+            **{"from": maybe(NUMBER)},
+        )),
+    ),
+    "Orphans": strict(
+        sources=array(strict(connector=TEXT, partitions=NUMBER)),
+        sinks=array(strict(connector=TEXT, group=TEXT, partitions=NUMBER)),
+    ),
+    "Lines": array(strict(time=NUMBER, level=TEXT, task=maybe(NUMBER), logger=TEXT, message=TEXT)),
+    "Stack": strict(id=NUMBER, slot=NUMBER, pid=NUMBER, call=TEXT, seconds={"type": "number"}, stack=array(TEXT)),
+    "Plugins": array(
+        strict(
+            **{"class": TEXT}, version=maybe(TEXT),
+            type={"enum": ["source", "sink", "transformation", "predicate", "converter", "header_converter"]},
+        )
+    ),
+    "Definition": strict(
+        name=TEXT, required=FLAG, default_value=maybe(TEXT), documentation=TEXT, group=maybe(TEXT),
+        type={"enum": ["BOOLEAN", "STRING", "INT", "SHORT", "LONG", "DOUBLE", "LIST", "CLASS", "PASSWORD"]},
+        importance={"enum": ["HIGH", "MEDIUM", "LOW"]}, order_in_group=NUMBER,
+        width={"enum": ["NONE", "SHORT", "MEDIUM", "LONG"]}, display_name=TEXT, dependents=array(TEXT),
+    ),
+    "Definitions": array(ref("Definition")),
+    "Validation": strict(
+        name=TEXT, error_count=NUMBER, groups=array(TEXT),
+        configs=array(strict(
+            definition=maybe(ref("Definition")),
+            value=strict(
+                name=TEXT, value=maybe(TEXT), recommended_values=array(maybe(TEXT)), errors=array(TEXT), visible=FLAG
+            ),
+        )),
+    ),
+    "Preview": {
+        "type": "object",
+        "additionalProperties": False,
+        "properties": {
+            "config": maybe(ref("GivenConfig")), "topics": maybe(array(TEXT)),
+            "last": maybe({**NUMBER, "minimum": 1}),
+            "records": maybe({"type": "array", "minItems": 1}),
+        },
+    },
+    "Previewed": anything_of("name", "type", "warnings"),
+    "RecordErrors": anything_of("name", "since", "total", "stages", "tasks", "last"),
+    "Level": strict(level=TEXT, last_modified=maybe(NUMBER)),
+    "Loggers": mapping(ref("Level")),
+    "GivenLevel": {"type": "object", "properties": {"level": TEXT}, "required": ["level"]},
+}  # fmt: skip
+"""By name."""
