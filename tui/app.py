@@ -40,6 +40,7 @@ class HeadraceApp(App[int]):
         self.profile = profile
         self.animation_level = "none"
         self.complaints: list[str] = []
+        self.copied = ""  # what became of the last copy
         self.themes_of_user: list[str] = []
         self.homes: dict[str, Home] = {}  # by label: what was marked and filtered there is found again
         self._load_themes()
@@ -94,6 +95,21 @@ class HeadraceApp(App[int]):
     def on_ready(self) -> None:
         if self.complaints:
             self.home.say(self.complaints[0], "warn")
+
+    def copy_to_clipboard(self, text: str) -> None:
+        """By way of the terminal or into a file; `copied` says which, and so does the main screen."""
+        from tui import clipboard
+        from tui.offsets.files import state_folder
+
+        try:
+            done = clipboard.copy(text, os.environ, state_folder(os.environ), clipboard.ask_tmux)
+        except OSError as error:
+            done = clipboard.Copied("", f"cannot write {error.filename}: {error.strerror}")
+        self._clipboard = text
+        if done.sequence and self._driver is not None:
+            self._driver.write(done.sequence)
+        self.copied = done.words
+        self.home.say(done.words)
 
     def choose_theme(self, words: list[str]) -> None:
         """`:theme NAME`; without a name the next one."""

@@ -15,6 +15,7 @@ from textual.widgets import Static
 
 from tui.commands.base import Danger
 from tui.model import Connector
+from tui.screens import program
 from tui.screens.actions import ACTIONS, Action
 from tui.screens.bulk import Bulk, Target
 from tui.screens.dialog import Dialog
@@ -172,6 +173,7 @@ class BulkScreen(ModalScreen[None]):
     def action_copy(self) -> None:
         names = " ".join(map(quote, self.bulk.names))
         self.app.copy_to_clipboard(f"{self.bulk.action.command.verb} {names}")
+        self.query_one("#said", Static).update(Content(visible(program.of(self).copied)))
 
 
 def _rank(target: Target) -> tuple[int, str]:

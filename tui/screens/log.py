@@ -13,6 +13,7 @@ from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Label
 
+from tui.screens import program
 from tui.screens.operations import GLYPHS, Operation, Operations, Phase
 from tui.widgets.bars import KeyBar
 from tui.widgets.columns import Column
@@ -56,7 +57,7 @@ class OperationsScreen(ModalScreen[None]):
 
     def compose(self) -> ComposeResult:
         with Vertical():
-            yield Label(Content("operations of this session"), id="title")
+            yield Label(id="title")
             yield Grid(COLUMNS)
             yield Pager()
             yield KeyBar()
@@ -70,7 +71,18 @@ class OperationsScreen(ModalScreen[None]):
         newest = self.operations.log[::-1]
         widest = max((len(one.title) for one in newest), default=0)
         grid.show([str(one.id) for one in newest], self.cells, {"what": widest, "said": 400})
+        self.query_one("#title", Label).update(self._title())
         self.detail()
+
+    def _title(self) -> Content:
+        under_way = len(self.operations.open)
+        failed = sum(one.phase.is_bad for one in self.operations.log)
+        parts: list[str | tuple[str, str]] = ["operations of this session"]
+        if under_way:
+            parts.append((f"  {under_way:,} under way", "$text-muted"))
+        if failed:
+            parts.append((f"  {failed:,} failed", "$error"))
+        return Content.assemble(*parts)
 
     def current(self) -> Operation | None:
         key = self.query_one(Grid).current
@@ -90,6 +102,7 @@ class OperationsScreen(ModalScreen[None]):
         if one is None:
             self.query_one(Pager).put(Content("nothing was asked of the cluster yet"))
             return
+        self.refresh_bindings()
         parts: list[str | tuple[str, str]] = []
         for at, text in one.notes:
             parts += [(f"{_clock(at)}  ", "$text-muted"), f"{visible(text)}\n"]
@@ -102,6 +115,13 @@ class OperationsScreen(ModalScreen[None]):
 
     def on_grid_moved(self, event: Grid.Moved) -> None:
         self.detail()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Nothing is offered that the entry does not have."""
+        if action not in ("copy_line", "copy_curl") or not self.query(Grid):
+            return True
+        one = self.current()
+        return bool(one and (one.lines if action == "copy_line" else one.curl(self.url)))
 
     def action_close(self) -> None:
         self.dismiss(None)
@@ -116,7 +136,7 @@ class OperationsScreen(ModalScreen[None]):
 
     def copy(self, text: str) -> None:
         self.app.copy_to_clipboard(text)
-        self.query_one("#title", Label).update(Content("copied (through the terminal)"))
+        self.query_one("#title", Label).update(Content(visible(program.of(self).copied)))
 
 
 def _clock(at: float) -> str:

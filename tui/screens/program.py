@@ -18,6 +18,8 @@ class Program(Protocol):
 
     homes: Mapping[str, Home]  # the main screens that were opened, by the cluster's label
 
+    copied: str  # what became of the last copy
+
     @property
     def home(self) -> Home: ...
 

@@ -1,0 +1,72 @@
+"""Copying through the terminal: past tmux and screen, or into a file that is named."""
+
+from __future__ import annotations
+
+import base64
+from pathlib import Path
+
+import pytest
+
+from tests.tui.console import console
+from tui.clipboard import LONGEST, copy, obstacle, sequence
+
+TEXT = "stop connector 'a b'\n"
+OSC_52 = f"\x1b]52;c;{base64.b64encode(TEXT.encode()).decode()}\x07"
+
+
+def silent(scope: str, option: str) -> str:
+    return ""
+
+
+def test_plain() -> None:
+    assert sequence(TEXT, {"TERM": "xterm-256color"}) == OSC_52
+
+
+def test_tmux_gets_both() -> None:
+    made = sequence(TEXT, {"TERM": "tmux-256color", "TMUX": "/run/tmux,1,0"})
+    assert made == "\x1bPtmux;" + OSC_52.replace("\x1b", "\x1b\x1b") + "\x1b\\" + OSC_52
+
+
+def test_screen_gets_pieces() -> None:
+    made = sequence("x" * 3000, {"TERM": "screen", "STY": "1.pts"})
+    pieces = made.split("\x1b\\")[:-1]
+    assert len(pieces) == 8 and all(piece.startswith("\x1bP") and len(piece) <= 514 for piece in pieces)
+    assert base64.b64decode("".join(piece[2:] for piece in pieces)[len("\x1b]52;c;") : -1]) == b"x" * 3000
+
+
+@pytest.mark.parametrize(
+    ("environ", "answers", "why"),
+    [
+        ({"TERM": "linux"}, {}, "no clipboard"),
+        ({"TERM": "xterm", "VTE_VERSION": "6800"}, {}, "lets no program copy"),
+        ({"TERM": "tmux", "TMUX": "x"}, {}, "tmux keeps"),
+        ({"TERM": "tmux", "TMUX": "x"}, {"set-clipboard": "external", "allow-passthrough": "off"}, "tmux keeps"),
+        ({"TERM": "tmux", "TMUX": "x"}, {"set-clipboard": "on"}, ""),
+        ({"TERM": "tmux", "TMUX": "x"}, {"allow-passthrough": "on"}, ""),
+        ({"TERM": "xterm", "VTE_VERSION": "7600"}, {}, ""),
+    ],
+)
+def test_obstacles(environ: dict[str, str], answers: dict[str, str], why: str) -> None:
+    found = obstacle(10, environ, lambda scope, option: answers.get(option, ""))
+    assert why in found and bool(why) == bool(found)
+
+
+def test_too_long_goes_into_a_file_of_ones_own(tmp_path: Path) -> None:
+    done = copy("x" * (LONGEST + 1), {"TERM": "xterm"}, tmp_path / "state", silent)
+    file = tmp_path / "state" / "copied.txt"
+    assert done.sequence == "" and str(file) in done.words
+    assert file.stat().st_mode & 0o777 == 0o600 and len(file.read_text()) == LONGEST + 2
+
+
+async def test_the_screen_says_where_it_went(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    monkeypatch.setenv("TERM", "linux")
+    monkeypatch.delenv("TMUX", raising=False)
+    async with console("http://127.0.0.1:1") as seen:
+        await seen.until(lambda: seen.home.flows)
+        operation = seen.home.operations.begin("stop", "c", lines=("stop connector c",), doing="stopping")
+        seen.home.operations.failed(operation, "no")
+        await seen.press("o", "y")
+        file = tmp_path / "headrace" / "copied.txt"
+        await seen.sees("this terminal has no clipboard: written to")
+        assert file.read_text() == "stop connector c\n"
