@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import NoReturn
+from urllib.parse import urlsplit
 
 from tui.errors import HeadraceError
 
@@ -52,6 +53,24 @@ def attach() -> Embedded:
         return Embedded(answer["url"], answer["bootstrap"])
     except (ValueError, KeyError, TypeError):
         raise HeadraceError("the embedded cluster did not say where it is", "see: headrace embedded status") from None
+
+
+def brokers_of(url: str) -> str:
+    """The brokers of the embedded cluster if its worker is at this URL; empty if it is not, or does not run."""
+    if any(find_spec(package) is None for package in NEEDED):
+        return ""
+    words = [sys.executable, "-m", "runtime", "embedded", "status", "--json"]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    try:
+        answer = json.loads(done.stdout)
+        same = _port(answer["url"]) == _port(url) and urlsplit(url).hostname in ("127.0.0.1", "localhost", "::1")
+        return str(answer["bootstrap"]) if same else ""
+    except (ValueError, KeyError, TypeError):
+        return ""
+
+
+def _port(url: str) -> int | None:
+    return urlsplit(url).port
 
 
 def _runtime(words: Sequence[str]) -> str:

@@ -53,11 +53,11 @@ def sample(at: float, answer: Json, shown: Mapping[int, str]) -> Sample:
 def _place(entry: Mapping[str, Json]) -> Place:
     lag = entry.get("lag") or {}
     return Place(
-        _position(entry.get("offset")), entry.get("end"), lag.get("records"), lag.get("ms"), entry.get("age_ms")
+        position(entry.get("offset")), entry.get("end"), lag.get("records"), lag.get("ms"), entry.get("age_ms")
     )
 
 
-def _position(offset: Json) -> float | None:
+def position(offset: Json) -> float | None:
     """The one number that moves: a sink's offset, a file's position; of several numbers the first by name."""
     numbers = {k: v for k, v in offset.items() if isinstance(v, int | float)} if isinstance(offset, dict) else {}
     numbers = {key: value for key, value in numbers.items() if not isinstance(value, bool)}

@@ -124,3 +124,7 @@ def refused(error: HeadraceError, passwords: Collection[str] = ()) -> Content:
 
 def visible_block(text: str) -> str:
     return "\n".join(visible(line) for line in text.split("\n") if line.strip())
+
+
+def nothing() -> Content:
+    return Content("")

@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Coroutine, Mapping
+import asyncio
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from tui import policy
+from tui import embedded, policy, session
 from tui.client import Call, Connect
 from tui.config import definitions
 from tui.config.definitions import Key
 from tui.config.secrets import MASK, is_secret
 from tui.errors import HeadraceError
+from tui.model import Connector
 from tui.profiles import Profile
 from tui.screens.cluster import Cluster
 from tui.screens.journal import Journal
+from tui.screens.new_connector import NewConnector
 from tui.screens.operations import Operation, Operations
+from tui.snapshot import LinkState
 
 if TYPE_CHECKING:
+    from tui.deadletters.brokers import DeadLetterTopic, Sent
+    from tui.deadletters.letters import Letter
     from tui.screens.dialog import Dialog
     from tui.screens.home import Home
 
@@ -31,6 +37,7 @@ class Desk:
         self.journal = Journal()
         cluster.store.subscribe(self.journal.heard)
         cluster.store.on_notice(self.journal.noticed)
+        self.kept_new: dict[str, NewConnector] = {}  # connectors being made, by plugin
         self._keys: dict[str, dict[str, Key]] = {}
 
     @property
@@ -49,6 +56,28 @@ class Desk:
     def is_stale(self) -> bool:
         return self._home.is_stale
 
+    @property
+    def is_ours(self) -> bool:
+        """A worker of Headrace's: it alone has an event stream."""
+        return self._home.snapshot.link.state is LinkState.LIVE
+
+    @property
+    def names(self) -> list[str]:
+        return list(self._home.snapshot.connectors)
+
+    def open_when_there(self, name: str) -> None:
+        """A connector that was just created, as soon as the cluster tells of it."""
+        self.do(self._open_when_there(name))
+
+    async def _open_when_there(self, name: str) -> None:
+        self.cluster.store.refresh()
+        for _ in range(100):
+            if name in self._home.snapshot.connectors:
+                self._home.open(name, "overview")
+                return
+            await asyncio.sleep(0.1)
+        self.say(f"{name} was created, but the cluster does not list it yet", "warn")
+
     def say(self, text: str, kind: str = "info") -> None:
         self._home.say(text, kind)
 
@@ -63,12 +92,13 @@ class Desk:
         self.say(f"not done: {instead}")
         return False
 
-    def may_change(self, what: str) -> bool:
+    def may_change(self, what: str, say: Callable[[str, str], None] | None = None) -> bool:
         """Says why not, when nothing can be sent."""
+        say = say or self.say
         if self.profile.read_only:
-            self.say(f"{what} refused: the context {self.profile.label} is read-only", "bad")
+            say(f"{what} refused: the context {self.profile.label} is read-only", "bad")
         elif self.is_stale:
-            self.say("the cluster does not answer: nothing is sent until it is back", "warn")
+            say("the cluster does not answer: nothing is sent until it is back", "warn")
         return not (self.profile.read_only or self.is_stale)
 
     @asynccontextmanager
@@ -89,6 +119,40 @@ class Desk:
             self.cluster.store.refresh()
         if operation.phase.is_open:
             self.operations.done(operation, "done")
+
+    def show_plugins(self) -> None:
+        from tui.screens.plugins import PluginsScreen
+
+        self._home.app.push_screen(PluginsScreen(self))
+
+    def show_dead_letters(self, one: Connector) -> None:
+        from tui.screens.deadletters import DeadLettersScreen, why_none
+
+        if why := why_none(one):
+            self.say(why)
+        else:
+            self._home.app.push_screen(DeadLettersScreen(self, one))
+
+    async def kafka(self) -> dict[str, str]:
+        """What a Kafka client needs for the context's brokers. The embedded cluster's are known without being named."""
+        settings = await asyncio.to_thread(session.client_properties, self.profile)
+        if not settings and (servers := await asyncio.to_thread(embedded.brokers_of, self.profile.url)):
+            settings = {"bootstrap.servers": servers}
+        if not settings:
+            advice = "name them: config set-context NAME --bootstrap-servers HOST:9092, or `brokers` in contexts.toml"
+            raise HeadraceError(f"the context {self.profile.label} names no brokers", advice)
+        return settings
+
+    async def replayed(self, name: str, topic: DeadLetterTopic, letters: list[Letter], instead: str) -> list[Sent]:
+        """Dead letters sent again, as an operation of the log."""
+        async with self.tracked("replay dead letters", name, ()) as (operation, _):
+            outcomes = await asyncio.to_thread(topic.replay, letters, instead)
+            failed = sum(bool(one.error) for one in outcomes)
+            for one in outcomes[:20]:
+                self.operations.note(operation, f"{one.letter.id}: {one.error or 'sent to ' + one.where}")
+            if failed:
+                self.operations.failed(operation, f"{failed} of {len(outcomes)} were not sent")
+        return outcomes
 
     async def keys_of(self, plugin: str) -> Mapping[str, Key]:
         """The keys that a connector class defines, asked for once; none where the worker cannot say."""

@@ -45,7 +45,6 @@ class EventsPane(Pane):
         yield Note("event-text")
 
     def on_mount(self) -> None:
-        super().on_mount()
         self.query_one(Grid).empty = "nothing happened to it since this console is open"
 
     def draw(self) -> None:

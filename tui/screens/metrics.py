@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from textual.app import ComposeResult
 from textual.content import Content
@@ -21,8 +23,11 @@ from tui.widgets.grid import Cell, Grid
 from tui.widgets.plot import peak, plot, short, spark
 from tui.widgets.text import span
 
+if TYPE_CHECKING:
+    from tui.offsets.brokers import Brokers
+
 Part = str | Content | tuple[str, str]
-NO_LAG = "this worker tells positions only, no lag: rates are taken from the offsets it committed"
+NO_LAG = "lag: this worker tells none, and the context names no brokers that could be asked"
 COLUMNS = (
     Column("partition", "PARTITION", 20, grows=True),
     Column("position", "POSITION", 12, right=True),
@@ -49,6 +54,7 @@ class MetricsPane(Pane):
         self.unit = "positions"
         self.trouble = ""
         self._asking = False
+        self._brokers: Brokers | None = None
 
     def compose(self) -> ComposeResult:
         yield Static(id="curves", markup=False)
@@ -73,6 +79,8 @@ class MetricsPane(Pane):
     async def _read(self, one: Connector) -> None:
         try:
             answer = await self.desk.connect.offsets_in_detail(one.name)
+            if one.type == "sink" and self.desk.profile.bootstrap:
+                await asyncio.to_thread(self._ends, answer)
         except HeadraceError as error:
             trouble = " ".join(error.message.split())
         else:
@@ -87,6 +95,22 @@ class MetricsPane(Pane):
             self.trouble = trouble
             self.unit = self.unit if trouble else gauges.unit(answer)
             self.draw()
+
+    def _ends(self, answer: Any) -> None:
+        """Where the worker tells no lag, the brokers of the context know how far each topic goes."""
+        entries = [entry for entry in (answer or {}).get("offsets") or () if entry.get("lag") is None]
+        at = {number: _topic_partition(entry["partition"]) for number, entry in enumerate(entries)}
+        if not any(at.values()):
+            return
+        if self._brokers is None:
+            from tui.offsets.brokers import brokers
+
+            self._brokers = brokers(self.desk.profile.bootstrap, self.desk.profile.client)
+        ends = self._brokers.ends([place for place in at.values() if place])
+        for number, entry in enumerate(entries):
+            end, position = ends.get(at[number] or ("", -1)), gauges.position(entry.get("offset"))
+            if end is not None and position is not None:
+                entry |= {"end": end, "lag": {"records": max(0, end - int(position))}}
 
     def draw(self) -> None:
         if self.connector is None or not self.size.width:
@@ -140,6 +164,13 @@ class MetricsPane(Pane):
 
     def on_grid_opened(self, event: Grid.Opened) -> None:
         event.stop()
+
+
+def _topic_partition(partition: Any) -> tuple[str, int] | None:
+    try:
+        return str(partition["kafka_topic"]), int(partition["kafka_partition"])
+    except (TypeError, KeyError, ValueError):
+        return None
 
 
 def _cells(key: str, place: Place, rate: float | None) -> Mapping[str, Cell]:

@@ -43,7 +43,8 @@ def chain(trace: str) -> list[str]:
 
 
 def _way(chained: list[str]) -> list[str]:
-    return [chained[0], *(f"↳ {line}" for line in chained[1:])] if len(chained) > 1 else []
+    """Without the root cause itself, which stands above."""
+    return [chained[0], *(f"↳ {line}" for line in chained[1:-1])] if len(chained) > 1 else []
 
 
 def content(one: Connector) -> Content:

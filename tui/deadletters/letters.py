@@ -1,0 +1,138 @@
+"""A dead letter and what its headers tell: where it came from, at which stage it failed, and why."""
+
+from __future__ import annotations
+
+import base64
+import json
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+PREFIX = "__connect.errors."
+_CAUSED = "Caused by: "
+TOPIC = "errors.deadletterqueue.topic.name"
+CONTEXT = "errors.deadletterqueue.context.headers.enable"
+
+
+class View(Enum):
+    """How bytes are shown; the value is the word for it."""
+
+    JSON = "JSON"
+    TEXT = "text"
+    HEX = "hex"
+
+    @property
+    def next(self) -> View:
+        order = list(View)
+        return order[(order.index(self) + 1) % len(order)]
+
+
+@dataclass(frozen=True, slots=True)
+class Letter:
+    """A record of a dead letter topic; `timestamp` in milliseconds since 1970."""
+
+    partition: int
+    offset: int
+    timestamp: int = 0
+    key: bytes | None = None
+    value: bytes | None = None
+    headers: tuple[tuple[str, bytes | None], ...] = ()
+
+    @property
+    def id(self) -> str:
+        return f"{self.partition}/{self.offset}"
+
+    def told(self, name: str) -> str:
+        """What the header `__connect.errors.NAME` says; the last one where there are several."""
+        for header, value in reversed(self.headers):
+            if header == PREFIX + name:
+                return "" if value is None else value.decode("utf-8", "replace")
+        return ""
+
+    @property
+    def origin(self) -> tuple[str, int, int] | None:
+        """Topic, partition and offset it was read from; None where the headers do not tell."""
+        topic, partition, offset = (self.told(name) for name in ("topic", "partition", "offset"))
+        if not topic or not partition.isdecimal() or not offset.isdecimal():
+            return None
+        return topic, int(partition), int(offset)
+
+    @property
+    def error(self) -> str:
+        """The root cause, as short as a row wants it: `JsonParseException: Unrecognized token 'x'`."""
+        causes = [line for line in self.told("exception.stacktrace").split("\n") if line.startswith(_CAUSED)]
+        if causes:
+            name, _, message = causes[-1].removeprefix(_CAUSED).partition(": ")
+        else:
+            name, message = self.told("exception.class.name"), self.told("exception.message")
+        return ": ".join(part for part in (name.rpartition(".")[2], message.strip()) if part)
+
+    @property
+    def own_headers(self) -> list[tuple[str, bytes | None]]:
+        """Those the record had before it failed."""
+        return [(name, value) for name, value in self.headers if not name.startswith(PREFIX)]
+
+
+def best_view(value: bytes | None) -> View:
+    """The most telling one that fits."""
+    if value is None:
+        return View.TEXT
+    try:
+        text = value.decode("utf-8")
+    except UnicodeDecodeError:
+        return View.HEX
+    if any(ord(char) < 32 and char not in "\t\r\n" for char in text):
+        return View.HEX
+    try:
+        return View.JSON if isinstance(json.loads(text), dict | list) else View.TEXT
+    except ValueError:
+        return View.TEXT
+
+
+def shown(value: bytes | None, view: View, most: int = 65536) -> str:
+    """A form that does not fit falls back to one that does."""
+    if value is None:
+        return "null"
+    cut = value[:most]
+    more = f"\n… {len(value) - most:,} bytes more" if len(value) > most else ""
+    if view is View.JSON:
+        try:
+            return json.dumps(json.loads(value), indent=2, ensure_ascii=False)[:most] + more
+        except ValueError:
+            view = View.TEXT
+    return (_hex(cut) if view is View.HEX else cut.decode("utf-8", "replace")) + more
+
+
+def _hex(value: bytes) -> str:
+    """`00000000  7b 22 61 22 …  {"a"…`"""
+    lines = []
+    for at in range(0, len(value), 16):
+        part = value[at : at + 16]
+        text = "".join(chr(byte) if 32 <= byte < 127 else "." for byte in part)
+        lines.append(f"{at:08x}  {part.hex(' '):<47}  {text}")
+    return "\n".join(lines)
+
+
+def exported(topic: str, letter: Letter) -> str:
+    """One line of JSON; bytes that are no UTF-8 as `{"base64": …}`."""
+    return json.dumps(
+        {
+            "topic": topic,
+            "partition": letter.partition,
+            "offset": letter.offset,
+            "timestamp": letter.timestamp,
+            "key": _plain(letter.key),
+            "value": _plain(letter.value),
+            "headers": [[name, _plain(value)] for name, value in letter.headers],
+        },
+        ensure_ascii=False,
+    )
+
+
+def _plain(value: bytes | None) -> Any:
+    if value is None:
+        return None
+    try:
+        return value.decode("utf-8")
+    except UnicodeDecodeError:
+        return {"base64": base64.b64encode(value).decode("ascii")}

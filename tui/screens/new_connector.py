@@ -1,0 +1,76 @@
+"""A connector that is being made: the values given so far, and the request that creates it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from tui.config.definitions import IMPORTANCE, Key, Validation
+
+STATES = ("RUNNING", "PAUSED", "STOPPED")
+IMPORTANT = IMPORTANCE["HIGH"]
+
+
+@dataclass(slots=True)
+class NewConnector:
+    """`values` are what the user gave, by key; `name` and `connector.class` among them."""
+
+    plugin: str
+    values: dict[str, str] = field(default_factory=dict)
+    state: str = "RUNNING"
+    offsets: str = ""  # JSON, of our workers only
+
+    def __post_init__(self) -> None:
+        self.values.setdefault("connector.class", self.plugin)
+
+    @property
+    def name(self) -> str:
+        return self.values.get("name", "")
+
+    def to_validate(self) -> dict[str, str]:
+        return {key: value for key, value in self.values.items() if value != "" or key == "name"}
+
+    def body(self) -> dict[str, Any]:
+        """What POST /connectors takes; fields that say nothing new are left out."""
+        config = {key: value for key, value in self.values.items() if value != ""}
+        found: dict[str, Any] = {"name": self.name, "config": config}
+        if self.state != "RUNNING":
+            found["initial_state"] = self.state
+        if self.offsets.strip():
+            found["initial_offsets"] = json.loads(self.offsets)
+        return found
+
+    def offsets_trouble(self) -> str:
+        """What is wrong with the text of the initial offsets."""
+        if not self.offsets.strip():
+            return ""
+        try:
+            found = json.loads(self.offsets)
+        except ValueError as error:
+            return f"the initial offsets are not JSON: {error}"
+        good = isinstance(found, list) and all(
+            isinstance(one, dict) and one.keys() == {"partition", "offset"} for one in found
+        )
+        return "" if good else 'initial offsets are a list: [{"partition": {…}, "offset": {…}}]'
+
+    def rows(self, keys: Mapping[str, Key], everything: bool) -> list[str]:
+        """Keys to show: the name first, then those that must be given, important ones, those given, those wrong."""
+        ranked = sorted((key for key in keys.values() if key.name != "connector.class"), key=lambda key: key.rank)
+        shown = [key.name for key in ranked if everything or self._matters(key)]
+        stray = [key for key in self.values if key not in keys and key != "connector.class"]
+        return list(dict.fromkeys(["name", *shown, *sorted(stray)]))
+
+    def _matters(self, key: Key) -> bool:
+        important = IMPORTANCE.get(key.importance, 3) == IMPORTANT and key.visible
+        return key.required or important or bool(key.errors) or key.name in self.values
+
+    def errors(self, validation: Validation | None, taken: Sequence[str]) -> dict[str, tuple[str, ...]]:
+        """By key: the worker's words, and a name that is taken."""
+        found = dict(validation.errors) if validation else {}
+        if self.name in taken:
+            found["name"] = (f"there is a connector {self.name} already", *found.get("name", ()))
+        if not self.name:
+            found["name"] = ("a connector needs a name",)
+        return found
