@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from tui.screens.home.screen import Home
 
 
-SCREENS = ("clusters", "workers", "loggers", "log")  # typed or by key: the same
+SCREENS = ("clusters", "plugins", "workers", "loggers", "log")  # typed or by key: the same
 
 
 class TypedLine:
