@@ -27,6 +27,7 @@ class Plugin:
     target: str
     kinds: tuple[Kind, ...]
     version: str = CONNECT_VERSION
+    listed: bool = True  # False: there for those who name it, not among what Apache's workers list
 
     @property
     def simple_name(self) -> str:

@@ -40,6 +40,11 @@ BUNDLED: tuple[tuple[str, str, tuple[Kind, ...]], ...] = (
 )
 """Java name, where the class is, what it can be."""
 
+EXTRAS: tuple[tuple[str, str, tuple[Kind, ...]], ...] = (
+    ("io.confluent.connect.avro.AvroConverter", "runtime.converters.avro:AvroConverter", (Kind.CONVERTER,)),
+)
+"""What needs more than the runtime's own dependencies; found by name, but not listed."""
+
 
 class Registry:
     """All plugins of a worker with this `plugin.path`."""
@@ -47,6 +52,7 @@ class Registry:
     def __init__(self, plugin_path: Sequence[str] = ()) -> None:
         self.plugin_path = tuple(plugin_path)
         plugins = [Plugin(cls, target, kinds) for cls, target, kinds in BUNDLED]
+        plugins += [Plugin(cls, target, kinds, listed=False) for cls, target, kinds in EXTRAS]
         plugins += python_plugins.scan(self.plugin_path)
         self._by_name = _named(plugins)
 
@@ -57,7 +63,7 @@ class Registry:
 
     def of_kind(self, kind: Kind) -> list[Plugin]:
         """Sorted by class name."""
-        return sorted({p for p in self._by_name.values() if kind in p.kinds}, key=lambda p: p.cls)
+        return sorted({p for p in self._by_name.values() if kind in p.kinds and p.listed}, key=lambda p: p.cls)
 
     def entries(self, connectors_only: bool) -> list[dict[str, str]]:
         """What GET /connector-plugins answers: kind by kind, each sorted by class."""

@@ -1,0 +1,90 @@
+"""A stand-in for Confluent's schema registry: the part of its REST API that the Avro converter uses.
+
+There is none among Apache's artefacts to run in its place, so that what it answers is written after its documentation.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+from urllib.parse import unquote
+
+
+class StubRegistry:
+    """Schemas by id, and versions by subject. `refuse`: subjects that take no new schema; `down`: answers 503."""
+
+    def __init__(self, user: str = "", password: str = "") -> None:
+        self.schemas: list[dict[str, Any]] = []
+        self.subjects: dict[str, list[int]] = {}
+        self.requests: list[str] = []
+        self.refuse: set[str] = set()
+        self.down = False
+        self.wanted = f"Basic {base64.b64encode(f'{user}:{password}'.encode()).decode()}" if user else None
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
+        threading.Thread(target=self._server.serve_forever, daemon=True).start()
+        self.url = f"http://127.0.0.1:{self._server.server_port}"
+
+    def close(self) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+
+    def add(self, subject: str, schema: Any, references: list[dict[str, Any]] | None = None) -> int:
+        """The id of a schema of this subject, as if somebody else had registered it."""
+        text = schema if isinstance(schema, str) and schema.startswith(("{", "[", '"')) else json.dumps(schema)
+        entry = {"schema": text, "references": references or []}
+        if entry not in self.schemas:
+            self.schemas.append(entry)
+        number = self.schemas.index(entry) + 1
+        versions = self.subjects.setdefault(subject, [])
+        if number not in versions:
+            versions.append(number)
+        return number
+
+    def answer(self, method: str, path: list[str], body: Any) -> tuple[int, Any]:
+        if self.down:
+            return 503, {"error_code": 50301, "message": "not now"}
+        match method, path:
+            case "POST", ["subjects", subject, "versions"]:
+                if subject in self.refuse:
+                    return 409, {"error_code": 409, "message": "Schema being registered is incompatible"}
+                return 200, {"id": self.add(subject, body["schema"])}
+            case "POST", ["subjects", subject]:
+                known = {"schema": body["schema"], "references": []}
+                if known not in self.schemas or self.schemas.index(known) + 1 not in self.subjects.get(subject, []):
+                    return 404, {"error_code": 40403, "message": "Schema not found"}
+                return 200, {"id": self.schemas.index(known) + 1}
+            case "GET", ["subjects", subject, "versions", version] if self.subjects.get(subject):
+                versions = self.subjects[subject]
+                number = versions[-1] if version == "latest" else versions[int(version) - 1]
+                return 200, {"subject": subject, "id": number, **self.schemas[number - 1]}
+            case "GET", ["schemas", "ids", number] if int(number) <= len(self.schemas):
+                return 200, self.schemas[int(number) - 1]
+        return 404, {"error_code": 40403, "message": "Schema not found"}
+
+    def _handler(self) -> type[BaseHTTPRequestHandler]:
+        registry = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def _serve(self) -> None:
+                body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+                registry.requests.append(f"{self.command} {self.path}")
+                if registry.wanted is not None and self.headers.get("Authorization") != registry.wanted:
+                    found: tuple[int, Any] = (401, {"error_code": 40101, "message": "Unauthorized"})
+                else:
+                    path = [unquote(part) for part in self.path.strip("/").split("/")]
+                    found = registry.answer(self.command, path, json.loads(body or b"null"))
+                text = json.dumps(found[1]).encode()
+                self.send_response(found[0])
+                self.send_header("Content-Length", str(len(text)))
+                self.end_headers()
+                self.wfile.write(text)
+
+            do_GET = do_POST = _serve
+
+            def log_message(self, format: str, *args: Any) -> None:
+                """Nothing on standard error."""
+
+        return Handler

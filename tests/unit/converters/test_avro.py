@@ -1,0 +1,273 @@
+"""AvroConverter against a stand-in of the schema registry (tests.support.schema_registry)."""
+
+from __future__ import annotations
+
+import datetime as dt
+import io
+import json
+from collections.abc import Iterator
+from decimal import Decimal
+from typing import Any
+
+import fastavro
+import pytest
+
+from runtime.api.errors import ConfigError, DataError, RetriableError
+from runtime.api.logical import DATE_SCHEMA, TIME_SCHEMA, TIMESTAMP_SCHEMA, decimal_schema
+from runtime.api.schema import (
+    BOOLEAN_SCHEMA,
+    BYTES_SCHEMA,
+    FLOAT32_SCHEMA,
+    FLOAT64_SCHEMA,
+    INT8_SCHEMA,
+    INT16_SCHEMA,
+    INT32_SCHEMA,
+    INT64_SCHEMA,
+    OPTIONAL_STRING_SCHEMA,
+    STRING_SCHEMA,
+    Field,
+    Schema,
+    Type,
+)  # fmt: skip
+from runtime.converters.avro import MISSING, AvroConverter
+from runtime.plugins import load, registry
+from tests.support.schema_registry import StubRegistry
+
+
+@pytest.fixture
+def stub() -> Iterator[StubRegistry]:
+    stub = StubRegistry()
+    yield stub
+    stub.close()
+
+
+def made(stub: StubRegistry, is_key: bool = False, **config: str) -> AvroConverter:
+    converter = AvroConverter()
+    keys = {name.replace("_", "."): text for name, text in config.items()}
+    converter.configure({"schema.registry.url": stub.url, **keys}, is_key)
+    return converter
+
+
+def record(*fields: tuple[str, Schema], name: str | None = "com.x.Order", **more: Any) -> Schema:
+    return Schema(Type.STRUCT, name=name, fields=tuple(Field(n, s) for n, s in fields), **more)
+
+
+ADDRESS = record(("street", STRING_SCHEMA), ("zip", OPTIONAL_STRING_SCHEMA), name="com.x.Address")
+EVERYTHING = record(
+    ("i8", INT8_SCHEMA),
+    ("i16", INT16_SCHEMA),
+    ("i32", INT32_SCHEMA),
+    ("i64", INT64_SCHEMA.but(doc="a long one")),
+    ("f32", FLOAT32_SCHEMA),
+    ("f64", FLOAT64_SCHEMA.but(default=1.5)),
+    ("flag", BOOLEAN_SCHEMA),
+    ("text", STRING_SCHEMA.but(default="none")),
+    ("raw", BYTES_SCHEMA),
+    ("price", decimal_schema(2)),
+    ("day", DATE_SCHEMA),
+    ("time", TIME_SCHEMA),
+    ("at", TIMESTAMP_SCHEMA.but(optional=True)),
+    ("home", ADDRESS),
+    ("work", ADDRESS.but(optional=True)),
+    ("tags", Schema(Type.ARRAY, values=OPTIONAL_STRING_SCHEMA)),
+    ("sizes", Schema(Type.MAP, keys=STRING_SCHEMA, values=INT32_SCHEMA)),
+    ("by_number", Schema(Type.MAP, keys=INT32_SCHEMA, values=ADDRESS, optional=True)),
+    ("level", STRING_SCHEMA.but(name="com.x.Level", version=3, parameters=(("a", "b"),))),
+    ("inner", record(("n", INT32_SCHEMA), name=None)),
+    ("other", record(("m", INT32_SCHEMA), name=None)),
+    version=7,
+    doc="all there is",
+)
+HOME = {"street": "Main", "zip": None}
+VALUE = {
+    "i8": -1, "i16": 300, "i32": -(2**31), "i64": 2**63 - 1, "f32": 0.5, "f64": 1e300, "flag": True, "text": "Löve",
+    "raw": b"\x00\xff", "price": Decimal("-12.30"), "day": dt.date(2024, 2, 29), "time": dt.time(23, 59, 59, 999000),
+    "at": dt.datetime(2024, 1, 1, 12, 0, 0, 1000, dt.UTC), "home": HOME, "work": None, "tags": ["a", None],
+    "sizes": {"s": 1}, "by_number": {7: HOME}, "level": "high", "inner": {"n": 1}, "other": {"m": 2},
+}  # fmt: skip
+
+
+def test_every_type_there_and_back(stub: StubRegistry) -> None:
+    data = made(stub).from_connect("t", EVERYTHING, VALUE)
+    assert data is not None
+    assert data[:5] == b"\x00\x00\x00\x00\x01"
+    schema, value = made(stub).to_connect("t", data)
+    assert value == VALUE
+    assert schema == EVERYTHING
+
+
+def test_what_is_registered_is_avro_that_others_read(stub: StubRegistry) -> None:
+    data = made(stub).from_connect("t", EVERYTHING, VALUE) or b""
+    document = json.loads(stub.schemas[0]["schema"])
+    fields = {field["name"]: field for field in document["fields"]}
+    assert (document["name"], document["namespace"], document["connect.name"]) == ("Order", "com.x", "com.x.Order")
+    assert fields["i8"]["type"] == {"type": "int", "connect.type": "int8"}
+    assert fields["price"]["type"] == {
+        "type": "bytes", "scale": 2, "precision": 64, "connect.version": 1, "connect.parameters": {"scale": "2"},
+        "connect.name": "org.apache.kafka.connect.data.Decimal", "logicalType": "decimal",
+    }  # fmt: skip
+    assert (fields["at"]["type"][0], fields["at"]["default"]) == ("null", None)
+    assert fields["work"]["type"] == ["null", "com.x.Address"]
+    assert fields["f64"]["default"] == 1.5
+    assert [fields[name]["type"]["name"] for name in ("inner", "other")] == ["ConnectDefault", "ConnectDefault2"]
+    assert fields["by_number"]["type"][1]["items"]["name"] == "MapEntry"
+    read = fastavro.schemaless_reader(io.BytesIO(data[5:]), fastavro.parse_schema(document), None)
+    assert (read["i64"], read["price"], read["home"]) == (2**63 - 1, Decimal("-12.30"), HOME)
+
+
+def test_subjects_ids_and_how_seldom_the_registry_is_asked(stub: StubRegistry) -> None:
+    key, value = made(stub, is_key=True), made(stub)
+    for _ in range(3):
+        assert (key.from_connect("t", STRING_SCHEMA, "k") or b"")[5:] == b"\x02k"
+        value.from_connect("t", record(("n", INT32_SCHEMA)), {"n": 1})
+        value.from_connect("t", record(("n", INT32_SCHEMA)), {"n": 2})  # an equal schema, another object
+        value.to_connect("t", b"\x00\x00\x00\x00\x01\x02k")
+    assert stub.subjects == {"t-key": [1], "t-value": [2]}
+    asked = ["POST /subjects/t-key/versions", "POST /subjects/t-value/versions", "GET /schemas/ids/1"]
+    assert sorted(stub.requests) == sorted(asked)
+    for strategy, subject in (("RecordNameStrategy", "com.x.Order"), ("TopicRecordNameStrategy", "t-com.x.Order")):
+        name = f"io.confluent.kafka.serializers.subject.{strategy}"
+        made(stub, value_subject_name_strategy=name).from_connect("t", record(("n", INT32_SCHEMA)), {"n": 1})
+        assert subject in stub.subjects
+
+
+def test_nulls_and_what_has_no_schema(stub: StubRegistry) -> None:
+    converter = made(stub)
+    assert converter.to_connect("t", None) == (None, None)
+    assert converter.from_connect("t", None, None) is None
+    assert converter.from_connect("t", OPTIONAL_STRING_SCHEMA, None) is None
+    with pytest.raises(DataError, match="needs records with a schema"):
+        converter.from_connect("t", None, {"a": 1})
+    with pytest.raises(DataError, match="null used for required field: n"):
+        converter.from_connect("t", record(("n", INT32_SCHEMA)), {})
+    filled = converter.from_connect("t", record(("n", INT32_SCHEMA.but(default=4))), {})
+    assert converter.to_connect("t", filled)[1] == {"n": 4}
+
+
+AVRO = [
+    ("string", STRING_SCHEMA, "a", "a"),
+    (["null", "long"], INT64_SCHEMA.but(optional=True), 5, 5),
+    ({"type": "long", "logicalType": "timestamp-micros"}, INT64_SCHEMA, 5, 5),
+    ({"type": "string", "logicalType": "uuid"}, STRING_SCHEMA, "0" * 32, "0" * 32),
+    (
+        {"type": "enum", "name": "E", "symbols": ["A", "B"]},
+        STRING_SCHEMA.but(parameters=(
+            ("io.confluent.connect.avro.Enum", "E"), ("io.confluent.connect.avro.Enum.A", "A"),
+            ("io.confluent.connect.avro.Enum.B", "B"),
+        )), "B", "B",
+    ),
+    (
+        {"type": "fixed", "name": "x.F", "size": 2},
+        Schema(Type.BYTES, name="x.F", parameters=(("connect.fixed.size", "2"),)), b"ab", b"ab",
+    ),
+    (
+        {"type": "record", "name": "R", "fields": [
+            {"name": "u", "type": ["null", "string", "int", {"type": "record", "name": "S", "fields": [
+                {"name": "s", "type": "int"},
+            ]}]},
+            {"name": "again", "type": {"type": "array", "items": "S"}},
+        ]},
+        record(
+            ("u", Schema(Type.STRUCT, optional=True, name="io.confluent.connect.avro.Union", fields=(
+                Field("string", OPTIONAL_STRING_SCHEMA), Field("int", INT32_SCHEMA.but(optional=True)),
+                Field("S", record(("s", INT32_SCHEMA), name="S", optional=True)),
+            ))),
+            ("again", Schema(Type.ARRAY, values=record(("s", INT32_SCHEMA), name="S"))), name="R",
+        ),
+        {"u": {"s": 1}, "again": [{"s": 2}]}, {"u": {"S": {"s": 1}}, "again": [{"s": 2}]},
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("document", "schema", "avro", "connect"), AVRO, ids=lambda value: str(value)[:30])
+def test_what_others_have_written(stub: StubRegistry, document: Any, schema: Schema, avro: Any, connect: Any) -> None:
+    number = stub.add("any", document)
+    plain = json.loads(json.dumps(document).replace("logicalType", "ignored"))
+    out = io.BytesIO()
+    fastavro.schemaless_writer(out, fastavro.parse_schema(plain), avro)
+    data = b"\x00" + number.to_bytes(4, "big") + out.getvalue()
+    assert made(stub).to_connect("t", data) == (schema, connect)
+
+
+def test_references_between_schemas(stub: StubRegistry) -> None:
+    inner = {"type": "record", "name": "Inner", "namespace": "a.b", "fields": [{"name": "n", "type": "int"}]}
+    stub.add("inner", inner)
+    outer = {"type": "record", "name": "Outer", "namespace": "c", "fields": [{"name": "i", "type": "a.b.Inner"}]}
+    number = stub.add("outer", outer, [{"name": "a.b.Inner", "subject": "inner", "version": 1}])
+    schema, value = made(stub).to_connect("t", b"\x00" + number.to_bytes(4, "big") + b"\x04")
+    assert value == {"i": {"n": 2}}
+    assert schema == record(("i", record(("n", INT32_SCHEMA), name="a.b.Inner")), name="c.Outer")
+
+
+def test_enums_and_the_newest_schema(stub: StubRegistry) -> None:
+    enum = AVRO[4][1]
+    assert isinstance(enum, Schema)
+    data = made(stub, enhanced_avro_schema_support="true").from_connect("t", enum, "B")
+    assert json.loads(stub.schemas[0]["schema"]) == {
+        "type": "enum", "name": "E", "symbols": ["A", "B"]
+    }  # fmt: skip
+    assert made(stub).to_connect("t", data) == (enum, "B")
+    wider = {"type": "record", "name": "Order", "namespace": "com.x", "fields": [
+        {"name": "n", "type": "long"}, {"name": "more", "type": "string", "default": "x"},
+    ]}  # fmt: skip
+    number = stub.add("l-value", wider)
+    data = made(stub, use_latest_version="true").from_connect("l", record(("n", INT32_SCHEMA)), {"n": 1}) or b""
+    assert (data[4], made(stub).to_connect("l", data)[1]) == (number, {"n": 1, "more": "x"})
+
+
+def test_what_the_registry_refuses(stub: StubRegistry) -> None:
+    stub.refuse.add("t-value")
+    with pytest.raises(DataError, match="409 Schema being registered is incompatible"):
+        made(stub).from_connect("t", STRING_SCHEMA, "a")
+    with pytest.raises(DataError, match="404 Schema not found"):
+        made(stub, auto_register_schemas="false").from_connect("u", STRING_SCHEMA, "a")
+    with pytest.raises(DataError, match="Unknown magic byte!"):
+        made(stub).to_connect("t", b"text!")
+    with pytest.raises(DataError, match="404"):
+        made(stub).to_connect("t", b"\x00\x00\x00\x00\x09x")
+    with pytest.raises(DataError, match="Failed to deserialize data for topic t to Avro"):
+        made(stub).to_connect("t", b"\x00" + stub.add("x", "long").to_bytes(4, "big"))
+    with pytest.raises(DataError, match="Avro knows no field name like 'a b'"):
+        made(stub).from_connect("t", record(("a b", INT32_SCHEMA)), {"a b": 1})
+    stub.down = True
+    with pytest.raises(RetriableError, match="503 not now"):
+        made(stub).from_connect("v", STRING_SCHEMA, "a")
+
+
+def test_several_registries_and_credentials() -> None:
+    stub = StubRegistry("me", "secret")
+    try:
+        urls = f"http://127.0.0.1:1,{stub.url}"
+        info = {"basic_auth_credentials_source": "USER_INFO", "basic_auth_user_info": "me:secret"}
+        assert made(stub, schema_registry_url=urls, **info).from_connect("t", STRING_SCHEMA, "a")
+        with pytest.raises(DataError, match="401 Unauthorized") as refused:
+            made(stub, **{**info, "basic_auth_user_info": "me:wrong"}).from_connect("t", STRING_SCHEMA, "a")
+        assert "wrong" not in str(refused.value)
+        in_url = stub.url.replace("//", "//me:secret@")
+        assert made(stub, schema_registry_url=in_url).from_connect("t", STRING_SCHEMA, "a")
+    finally:
+        stub.close()
+
+
+def test_a_rehearsal_registers_nothing(stub: StubRegistry) -> None:
+    converter = made(stub)
+    converter.rehearse()
+    assert converter.from_connect("t", STRING_SCHEMA, "a") == b"\x00\x00\x00\x00\x00\x02a"
+    assert stub.subjects == {}
+
+
+def test_without_the_extra_the_remedy_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("runtime.converters.avro.find_spec", lambda name: None)
+    with pytest.raises(ConfigError, match=r"pip install 'headrace\[avro\]'"):
+        AvroConverter().configure({"schema.registry.url": "http://x"}, False)
+    validator = next(key for key in AvroConverter.config_def if key.name == "schema.registry.url").validator
+    assert validator is not None
+    with pytest.raises(ConfigError) as refused:
+        validator("schema.registry.url", ["http://x"])
+    assert str(refused.value) == MISSING
+
+
+def test_it_is_found_by_name_and_not_listed() -> None:
+    for name in ("io.confluent.connect.avro.AvroConverter", "AvroConverter", "Avro"):
+        assert load("converter", name) is AvroConverter
+    assert "io.confluent" not in str(registry().entries(connectors_only=False))
