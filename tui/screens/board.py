@@ -7,31 +7,35 @@ from collections.abc import Callable, Iterable, Mapping
 from rich.cells import cell_len
 
 from tui.model import Connector, by_severity
+from tui.progress import Far
 from tui.screens.filtering import matcher
 from tui.screens.operations import Operation
 from tui.snapshot import LinkState, Snapshot
 from tui.widgets import states
 from tui.widgets.columns import Column
 from tui.widgets.grid import Cell, Grid
-from tui.widgets.text import span, visible
+from tui.widgets.text import short, span, visible
 
-# The name stays; on narrow screens the class goes first, then the worker, the type, the time.
+# The name stays; on narrow screens the class goes first, then the worker, the type, the time, the progress.
 COLUMNS = (
-    Column("name", "NAME", 26, grows=True),
-    Column("type", "TYPE", 6, rank=2),
+    Column("name", "NAME", 24, grows=True),
+    Column("type", "TYPE", 6, rank=3),
     Column("state", "STATE", 13),
     Column("tasks", "TASKS", 13),
-    Column("since", "SINCE", 6, rank=1, right=True),
-    Column("worker", "WORKER", 16, rank=3, grows=True),
-    Column("class", "CLASS", 18, rank=4, grows=True),
+    Column("progress", "PROGRESS", 11, rank=1, right=True),
+    Column("since", "SINCE", 6, rank=2, right=True),
+    Column("worker", "WORKER", 16, rank=4, grows=True),
+    Column("class", "CLASS", 18, rank=5, grows=True),
 )
+WITHOUT_PROGRESS = tuple(column for column in COLUMNS if column.key != "progress")
 
 
 class Board(Grid):
     """Rows are connector names, failures first."""
 
     def __init__(self, pending: Callable[[str], Operation | None], clock: Callable[[], float], id: str) -> None:
-        super().__init__(COLUMNS, id=id)
+        super().__init__(WITHOUT_PROGRESS, id=id)
+        self.progress: Mapping[str, Far] = {}
         self.pending, self.clock = pending, clock
         self.snapshot = Snapshot()
         self.filter_text = ""
@@ -64,10 +68,26 @@ class Board(Grid):
             "tasks": Cell(one.tasks_text, "grid--error" if one.failed else "")
             if one.tasks
             else Cell("–", "grid--muted"),
+            "progress": self._progress(one),
             "since": Cell(self._since(name), "grid--muted"),
             "worker": Cell(worker_of(one), "grid--muted"),
             "class": Cell(one.short_class, "grid--muted"),
         }
+
+    def show_progress(self, known: Mapping[str, Far]) -> None:
+        """The column is there as soon as something is known to stand in it."""
+        self.progress = known
+        if any(one.is_known for one in known.values()) and self.columns != COLUMNS:
+            self.set_columns(COLUMNS)
+        self.refresh()
+
+    def _progress(self, one: Connector) -> Cell:
+        known = self.progress.get(one.name)
+        if known is None or not known.is_known:
+            return Cell("")
+        if known.lag is not None:
+            return Cell(f"{short(known.lag)} behind" if known.lag else "at the end", "" if known.lag else "grid--muted")
+        return Cell(f"{span((known.age_ms or 0) / 1000)} ago", "grid--muted")
 
     def _since(self, name: str) -> str:
         began = self.snapshot.since.get(name)

@@ -138,6 +138,16 @@ class Grid(ScrollView, can_focus=True):
             self.scroll_to(y=max(0, self._last_row - line), animate=False, force=True)
         self.refresh()
 
+    def set_columns(self, columns: Sequence[Column]) -> None:
+        self.columns, self._arranged_for = tuple(columns), -1
+        self.refresh()
+
+    @property
+    def on_screen(self) -> list[str]:
+        """The keys of the rows that are seen."""
+        top = self.scroll_offset.y
+        return self.keys[top : top + self._body_height]
+
     def set_stale(self, stale: bool) -> None:
         if stale != self.stale:
             self.stale = stale

@@ -39,6 +39,14 @@ def fit(text: str, width: int, right: bool = False) -> str:
     return blanks + text if right else text + blanks
 
 
+def short(number: int) -> str:
+    """`999`, `12.3k`, `4.5M`: three digits that matter."""
+    for size, unit in ((10**9, "G"), (10**6, "M"), (10**3, "k")):
+        if number >= size:
+            return f"{number / size:.1f}{unit}" if number < 100 * size else f"{number // size}{unit}"
+    return str(number)
+
+
 def counted(number: int, noun: str, plural: str = "") -> str:
     """`1 task`, `3 tasks`."""
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"

@@ -30,6 +30,8 @@ class News:
 
     def heard(self, snapshot: Snapshot, diff: Diff) -> None:
         home = self.home
+        if home.progress is not None:
+            home.progress.forget(snapshot.connectors)
         home.many.marks.forget(set(home.many.marks) - snapshot.connectors.keys())
         was_away = home.snapshot.link.state in (LinkState.CONNECTING, LinkState.LOST)
         home.snapshot = snapshot
@@ -65,6 +67,11 @@ class News:
             self._drawing = True
             self.home.set_timer(STEPS_GATHER, self._draw_steps)
 
+    def _moving(self) -> list[str]:
+        """The rows on the screen whose connectors may get on."""
+        there = self.home.snapshot.connectors
+        return [name for name in self.home.board.on_screen if name in there and there[name].running]
+
     def _draw_steps(self) -> None:
         from tui.screens.bulk_screen import BulkScreen
         from tui.screens.log import OperationsScreen
@@ -90,6 +97,8 @@ class News:
             store.refresh()
         if home.snapshot.since and not int(now) % 5:
             home.board.refresh()
+        if home.progress is not None and store.snapshot.link.state is LinkState.LIVE and home.board.display:
+            home.do(home.progress.look(self._moving()))
         if home.shows_offsets and not home.is_stale and now - home.asked_at >= OFFSETS_EVERY:
             home.view.offsets.ask()
         if home.said_kind in ("good", "info") and now - home.said_at > SAID_FOR:

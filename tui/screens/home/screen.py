@@ -18,6 +18,7 @@ from textual.worker import Worker
 from tui.errors import HeadraceError
 from tui.model import Connector
 from tui.profiles import Profile
+from tui.progress import Progress
 from tui.screens import program
 from tui.screens.board import Board
 from tui.screens.home.around import Around
@@ -54,6 +55,7 @@ class Home(Screen[None]):
         self.operations = Operations(time.time, self.news.stepped)
         self.notices: dict[str, list[str]] = {}
         self.flows: Flows | None = None
+        self.progress: Progress | None = None
         self._view: ConnectorView | None = None
         self._watching: Worker[None] | None = None
         self._interrupted = 0.0
@@ -86,6 +88,7 @@ class Home(Screen[None]):
         self.flows = Flows(self)
         self._view = self.flows.new_view()
         await self.query_one("#body").mount(self._view)
+        self.progress = Progress(self.flows.cluster.connect, self._progressed)
         self.flows.cluster.store.subscribe(self.heard)
         self.flows.cluster.store.on_notice(self.noticed)
         self.wake()
@@ -94,6 +97,10 @@ class Home(Screen[None]):
     async def on_unmount(self) -> None:
         if self.flows is not None:
             await self.flows.close()
+
+    def _progressed(self) -> None:
+        if self.progress is not None:
+            self.board.show_progress(self.progress.known)
 
     def wake(self) -> None:
         """Watches the cluster, from the first time or again."""

@@ -1,0 +1,91 @@
+"""Progress in the list: where the worker tells it, for the rows that are seen, a few at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.tui.conftest import Cluster
+from tests.tui.console import console
+from tui.client import Call, Connect
+from tui.progress import AT_ONCE, EVERY, Far, Progress, far
+from tui.widgets.text import short
+
+
+@pytest.fixture
+def ours(our_connect_url: str, tmp_path: Path) -> Iterator[Cluster]:
+    one = Cluster(our_connect_url, tmp_path)
+    yield one
+    one.close()
+
+
+def test_far() -> None:
+    assert far({"offsets": [{"lag": {"records": 7, "ms": 5}}, {"lag": {"records": 0, "ms": 0}}]}) == Far(lag=7)
+    assert not far({"offsets": [{"lag": {"records": 7}}, {"lag": None}]}).is_known, "half of a lag is none"
+    assert far({"offsets": [{"age_ms": 9}, {"age_ms": 4}]}) == Far(age_ms=4)
+    assert not far({"offsets": [{"partition": {}, "offset": {}}]}).is_known and not far(None).is_known
+
+
+def test_short() -> None:
+    assert [short(number) for number in (0, 999, 1000, 12_345, 999_999, 4_500_000)] == [
+        *("0", "999", "1.0k", "12.3k", "999k", "4.5M")
+    ]
+
+
+class Counting:
+    """A transport that counts, and knows the lag of everybody."""
+
+    url = "http://counting:1"
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    async def send(self, call: Call) -> Any:
+        self.asked.append(call.path)
+        return {"offsets": [{"lag": {"records": 3, "ms": 1}}]}
+
+    def lines(self, *_: Any) -> Any:
+        raise NotImplementedError
+
+    async def sleep(self, seconds: float) -> None: ...
+
+    async def close(self) -> None: ...
+
+
+async def test_a_few_at_a_time_and_not_too_often() -> None:
+    now = [100.0]
+    transport = Counting()
+    progress = Progress(Connect(transport), lambda: None, lambda: now[0])
+    names = [f"c{number}" for number in range(10)]
+    for seen in (4, 8, 10, 10):
+        await progress.look(names)
+        assert len(transport.asked) == seen
+    now[0] += EVERY
+    await progress.look(names)
+    assert len(transport.asked) == 10 + AT_ONCE and progress.known["c9"].lag == 3
+    progress.forget(["c1"])
+    assert list(progress.known) == ["c1"]
+
+
+async def test_the_column_comes_where_the_worker_tells(ours: Cluster) -> None:
+    source = ours.source()
+    sink = ours.sink(source)
+    ours.wait(sink, "RUNNING 1/1")
+    ours.wait_offset(sink)
+    async with console(ours.url, 120, 30) as seen:
+        await seen.go(sink)
+        await seen.sees("PROGRESS", "at the end")
+        await seen.pilot.resize_terminal(80, 24)
+        await seen.sees("PROGRESS", "SINCE")
+        await seen.until(lambda: "TYPE" not in seen.text)
+
+
+async def test_no_column_on_apaches_worker(cluster: Cluster) -> None:
+    source = cluster.source()
+    async with console(cluster.url, 120, 30) as seen:
+        await seen.go(source)
+        await seen.sees("TYPE", "SINCE", "WORKER")
+        assert "PROGRESS" not in seen.text and seen.home.progress is not None and not seen.home.progress.known

@@ -1,0 +1,74 @@
+"""How far connectors are: lag of sinks, age of the positions of sources; asked for the few that are looked at."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from tui.client import Connect
+from tui.errors import HeadraceError
+
+EVERY = 8.0  # seconds between two looks at one connector
+AT_ONCE = 4  # connectors asked for in one go
+
+Json = Any
+
+
+@dataclass(frozen=True, slots=True)
+class Far:
+    """Of one connector: records behind the end for sinks, milliseconds since the position was written for sources."""
+
+    lag: int | None = None
+    age_ms: int | None = None
+
+    @property
+    def is_known(self) -> bool:
+        return self.lag is not None or self.age_ms is not None
+
+
+def far(answer: Json) -> Far:
+    """From `GET offsets?detail=true`; unknown where the worker leaves the detail out, or for some partition."""
+    entries = (answer or {}).get("offsets") or ()
+    lags = [lag for entry in entries if (lag := (entry.get("lag") or {}).get("records")) is not None]
+    ages = [entry["age_ms"] for entry in entries if entry.get("age_ms") is not None]
+    return Far(sum(lags) if lags and len(lags) == len(entries) else None, min(ages, default=None))
+
+
+class Progress:
+    """What is known by connector. `look` is called each second with the names on the screen."""
+
+    def __init__(self, connect: Connect, changed: Callable[[], None], clock: Callable[[], float] = time.time) -> None:
+        self.known: dict[str, Far] = {}
+        self._connect, self._changed, self._clock = connect, changed, clock
+        self._asked: dict[str, float] = {}
+        self._busy = False
+
+    async def look(self, names: Iterable[str]) -> None:
+        """Asks for those not asked for lately, a few at a time and never twice at once."""
+        if self._busy:
+            return
+        due = [name for name in names if self._clock() - self._asked.get(name, 0.0) >= EVERY]
+        due.sort(key=lambda name: self._asked.get(name, 0.0))
+        self._busy = True
+        try:
+            await asyncio.gather(*(self._ask(name) for name in due[:AT_ONCE]))
+        finally:
+            self._busy = False
+        if due:
+            self._changed()
+
+    async def _ask(self, name: str) -> None:
+        self._asked[name] = self._clock()
+        try:
+            self.known[name] = far(await self._connect.offsets_in_detail(name))
+        except HeadraceError:
+            self.known.pop(name, None)  # the list can do without; the connector's page says why
+
+    def forget(self, there: Iterable[str]) -> None:
+        """Keeps only those that are still there."""
+        for name in self.known.keys() - set(there):
+            self.known.pop(name, None)
+            self._asked.pop(name, None)
