@@ -89,7 +89,7 @@ def test_an_odd_name_works_everywhere(console: Console, stopped: str) -> None:
     assert console("get connectors 'grün*' -o name").out == f"{stopped}\n"
     assert console(f"patch offsets '{stopped}' -", stdin=json.dumps(entries[0])).code == 0
     preview = console(f"patch offsets '{stopped}' --dry-run {json.dumps(entries)}").err
-    assert 'would set {"filename":"/ü"} from {"position":3} to {"position":3}' in preview
+    assert 'would set filename /ü: position 3 → position 3' in preview
 
 
 def test_a_script_stops_at_its_first_failure_and_names_the_line(console: Console, stopped: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from enum import IntEnum
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from tui import policy
 from tui.client import Connect
@@ -13,6 +13,10 @@ from tui.commands.arguments import Argument, flag, one_of, option
 from tui.commands.result import Result
 from tui.errors import UsageError
 from tui.profiles import Profile, Profiles
+
+if TYPE_CHECKING:
+    from tui.offsets.notebook import Notebook
+    from tui.offsets.travel import Traveller
 
 FORMATS = ("table", "wide", "json", "jsonl", "yaml", "name")
 
@@ -52,6 +56,22 @@ class Context:
     @property
     def profile(self) -> Profile:
         return self._profile()
+
+    @property
+    def notebook(self) -> Notebook:
+        """What this machine keeps of changes on the cluster."""
+        from tui.offsets.notebook import notebook
+
+        return notebook(self.profile.label)
+
+    @property
+    def traveller(self) -> Traveller:
+        """Resolves moments in the topics of sinks, with the brokers of the profile where the worker does not."""
+        from tui.offsets.brokers import brokers
+        from tui.offsets.travel import Traveller
+
+        profile = self.profile
+        return Traveller(self.connect, lambda: brokers(profile.bootstrap, profile.client))
 
     async def close(self) -> None:
         if self._connect is not None:

@@ -1,20 +1,21 @@
-"""The verbs that look back: what was changed about offsets, and taking it back."""
+"""The verbs that look back: what was changed about offsets, taking it back, finishing what was interrupted."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
-from datetime import UTC, datetime
 from typing import Any
 
+from tui import model
 from tui.commands.arguments import flag, integer, option, word
 from tui.commands.base import Change, Command, Context, Danger, refuse
-from tui.commands.offsets import answered
-from tui.commands.reading import compact
+from tui.commands.changing import change, decided, would
+from tui.commands.offsets import REASON_HELP, STOP_HELP
 from tui.commands.result import Outcome, Result, Table, confirmation
-from tui.commands.standstill import alter
 from tui.commands.targets import each
-from tui.errors import HeadraceError, NotFound
+from tui.errors import FAILED, NotFound
+from tui.offsets import changes, partitions, past
+from tui.offsets.intents import Intent
+from tui.offsets.past import Past
+from tui.offsets.recovery import Recovered, Recovery
 
 Json = Any
 
@@ -27,12 +28,20 @@ class GetOffsetHistory(Command):
     name = word("NAME", "also of a connector that is deleted")
 
     async def run(self, context: Context) -> Result:
-        past = await _history(context, self.name)
-        rows = tuple(
-            (p["number"], _time(p["time"]), p["action"], p["who"], p["why"], _changes(p)) for p in past
-        )  # fmt: skip
+        found = await past.history(context.connect, context.notebook, self.name)
+        rows = tuple((p.number, p.at, p.action, p.who, p.why, _summary(p)) for p in found.entries)
         columns = ("NUMBER", "TIME", "ACTION", "WHO", "WHY", "CHANGES")
-        return Result({"history": past}, Table(columns, rows), names=tuple(str(p["number"]) for p in past))
+        return Result({"history": found.raw}, Table(columns, rows), names=tuple(str(p.number) for p in found.entries))
+
+
+def _summary(one: Past) -> str:
+    """The first change, and how many more."""
+    shown = [f"{partitions.shown(c.partition)}: {_shown(c.before)} → {_shown(c.after)}" for c in one.made]
+    return "" if not shown else shown[0] + (f" and {len(shown) - 1} more" if len(shown) > 1 else "")
+
+
+def _shown(offset: Json) -> str:
+    return "none" if offset is None else partitions.shown_offset(offset)
 
 
 class _Back(Change):
@@ -41,19 +50,25 @@ class _Back(Change):
     danger = Danger.ASK
 
     name = word("NAME")
-    stop = flag("--stop", help="stop it if it has to be, and set it going again as it was")
+    stop = flag("--stop", help=STOP_HELP)
+    reason = option("--reason", metavar="TEXT", help=REASON_HELP, convert=str)
 
-    async def wanted(self, context: Context) -> list[Json]:
+    def chosen(self, found: past.History) -> Past:
+        raise NotImplementedError
+
+    def wanted(self, one: Past, now: tuple[model.Offset, ...]) -> list[changes.Change]:
         raise NotImplementedError
 
     async def run(self, context: Context) -> Result:
-        entries = await self.wanted(context)
-        if self.dry_run or not entries:
-            lines = [f"would set {compact(e['partition'])} to {compact(e['offset'])}" for e in entries]
-            return confirmation([Outcome(self.name, line) for line in lines or ["nothing has to be changed"]])
+        one = self.chosen(await past.history(context.connect, context.notebook, self.name))
+        now = model.offsets(await context.connect.offsets(self.name))
+        wanted = self.wanted(one, now)
+        if self.dry_run or not wanted:
+            return confirmation(would(self.name, wanted))
 
         async def act(name: str) -> Outcome:
-            return answered(name, await alter(context, name, entries, stop=self.stop))
+            why = self.reason or f"{self.verb}: {one}"
+            return await change(context, await decided(context, name, now, wanted, stop=self.stop, why=why))
 
         return await each([self.name], act)
 
@@ -63,13 +78,11 @@ class Undo(_Back):
 
     verb = "undo"
 
-    async def wanted(self, context: Context) -> list[Json]:
-        past = await _history(context, self.name)
-        if not past:
-            raise HeadraceError(f"nobody has changed the offsets of {self.name} yet")
-        before = _by_partition(past[0]["before"])
-        touched = _by_partition([*past[0]["after"], *(past[0]["before"] if past[0]["action"] != "alter" else [])])
-        return [_entry(partition, before.get(partition)) for partition in touched]
+    def chosen(self, found: past.History) -> Past:
+        return past.last(found, self.name)
+
+    def wanted(self, one: Past, now: tuple[model.Offset, ...]) -> list[changes.Change]:
+        return past.undone(one, now)
 
 
 class Rollback(_Back):
@@ -82,37 +95,71 @@ class Rollback(_Back):
     def check(self) -> None:
         refuse(self.to is None, "rollback needs --to N: the number of the change before which to go")
 
-    async def wanted(self, context: Context) -> list[Json]:
-        found = [past for past in await _history(context, self.name) if past["number"] == self.to]
-        if not found:
-            raise HeadraceError(f"there is no change {self.to} of {self.name}, or not any more")
-        before = _by_partition(found[0]["before"])
-        now = _by_partition((await context.connect.offsets(self.name))["offsets"])
-        return [_entry(p, before.get(p)) for p in {**before, **now} if before.get(p) != now.get(p)]
+    def chosen(self, found: past.History) -> Past:
+        return past.numbered(found, self.name, self.to or 0)
+
+    def wanted(self, one: Past, now: tuple[model.Offset, ...]) -> list[changes.Change]:
+        return past.as_before(one, now)
 
 
-async def _history(context: Context, name: str) -> list[Json]:
-    try:
-        return list((await context.connect.offset_history(name))["history"])
-    except NotFound as error:
-        error.advice = "only Headrace's workers keep a history"
-        raise
+class GetUnfinished(Command):
+    """List changes of offsets that a console on this machine began and did not bring to their end."""
+
+    verb = "get unfinished"
+
+    async def run(self, context: Context) -> Result:
+        found = context.notebook.intents.interrupted()
+        rows = tuple((one.plan.name, one.step.value, one.plan.state, len(one.plan.changes), one.who) for one in found)
+        raw = [_document(one) for one in found]
+        columns = ("NAME", "INTERRUPTED WHILE", "STATE BEFORE", "PARTITIONS", "WHO")
+        return Result(raw, Table(columns, rows), names=tuple(one.plan.name for one in found))
 
 
-def _by_partition(entries: list[Json]) -> Mapping[str, Json]:
-    return {json.dumps(entry["partition"], sort_keys=True): entry["offset"] for entry in entries}
+def _document(one: Intent) -> Json:
+    changed = [change.entry for change in one.plan.changes]
+    return {
+        "name": one.plan.name,
+        "step": one.step.value,
+        "state": one.plan.state,
+        "time": one.time,
+        "offsets": changed,
+    }
 
 
-def _entry(partition: str, offset: Json) -> Json:
-    return {"partition": json.loads(partition), "offset": offset}
+class Finish(Change):
+    """Finish a change of offsets that was interrupted: go on with it, take it back, or leave it as it is."""
+
+    verb = "finish"
+    danger = Danger.ASK
+
+    name = word("NAME", "as `get unfinished` lists them")
+    back = flag("--back", help="take it back: offsets and state as they were before")
+    forget = flag("--forget", help="leave all as it is now")
+
+    def check(self) -> None:
+        refuse(self.back and self.forget, "--back or --forget, not both")
+
+    async def run(self, context: Context) -> Result:
+        if self.dry_run:
+            return confirmation([Outcome(self.name, self._would(context))])
+        tell = context.narrate
+        recovery = Recovery(context.connect, context.notebook, lambda step: tell(f"{self.name}: {step}"), context.clock)
+        act = recovery.take_back if self.back else recovery.forget if self.forget else recovery.finish
+
+        async def one(name: str) -> Outcome:
+            return _recovered(name, await act(name))
+
+        return await each([self.name], one)
+
+    def _would(self, context: Context) -> str:
+        found = context.notebook.intents.of(self.name)
+        if found is None:
+            raise NotFound(f"no change of the offsets of {self.name} was interrupted", 404)
+        return f"would be {'taken back' if self.back else 'forgotten' if self.forget else 'finished'}: {found.text}"
 
 
-def _changes(past: Json) -> str:
-    """The first one, and how many more."""
-    before, after = _by_partition(past["before"]), _by_partition(past["after"])
-    shown = [f"{p}: {compact(before.get(p))} → {compact(after.get(p))}" for p in after]
-    return "" if not shown else shown[0] + (f" and {len(shown) - 1} more" if len(shown) > 1 else "")
-
-
-def _time(milliseconds: int) -> str:
-    return datetime.fromtimestamp(milliseconds / 1000, UTC).strftime("%Y-%m-%d %H:%M:%SZ")
+def _recovered(name: str, done: Recovered) -> Outcome:
+    if done.left_stopped:
+        by_hand = done.verdict.by_hand if done.verdict else ""
+        return Outcome(name, "; ".join(filter(None, [done.message, by_hand, f"{name} is left STOPPED"])), FAILED)
+    return Outcome(name, done.message, verdict=done.verdict)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from tui import model
 from tui.commands.arguments import flag, one_of, option, word, words
 from tui.commands.base import Change, Context, Danger, refuse
 from tui.commands.result import Outcome, Result, confirmation
-from tui.commands.targets import chosen, compiled, each, must_confirm
-from tui.errors import HeadraceError, about
+from tui.commands.targets import chosen, compiled, each, must_confirm, there
+from tui.errors import HeadraceError, NotFound
+from tui.offsets.past import by_worker
 
 
 class _EachConnector(Change):
@@ -25,7 +27,7 @@ class _EachConnector(Change):
     async def run(self, context: Context) -> Result:
         names = await chosen(context.connect, self.names, self.regex)
         if self.dry_run:
-            return confirmation([Outcome(name, f"would be {self.done}") for name in names])
+            return await there(context.connect, names, f"would be {self.done}")
         if self.danger is Danger.NAME or len(names) > len(self.names):
             must_confirm(context, self.yes, self.verb.partition(" ")[0], names)
 
@@ -95,13 +97,19 @@ class RestartTask(Change):
     async def run(self, context: Context) -> Result:
         name, _, number = self.task.rpartition("/")
         if self.dry_run:
-            return confirmation([Outcome(self.task, "would be restarted")])
+            return await self._preview(context, name, int(number))
 
         async def act(task: str) -> Outcome:
             await context.connect.restart_task(name, int(number))
             return Outcome(task, "restarted")
 
         return await each([self.task], act)
+
+    async def _preview(self, context: Context, name: str, number: int) -> Result:
+        tasks = model.connector(name, await context.connect.status(name)).tasks
+        if all(task.id != number for task in tasks):
+            raise NotFound(f"No status found for task {name}-{number}", 404)
+        return confirmation([Outcome(self.task, "would be restarted")])
 
 
 class Delete(_EachConnector):
@@ -110,19 +118,27 @@ class Delete(_EachConnector):
     verb, key, done = "delete connector", "D", "deleted"
     danger = Danger.NAME
 
-    with_offsets = flag("--with-offsets", help="stop it and reset its offsets before")
+    with_offsets = flag("--with-offsets", help="its offsets too, before; it is stopped for that")
+    reason = option("--reason", metavar="TEXT", help="why its offsets go: kept in their history", convert=str)
 
     async def request(self, context: Context, name: str) -> None:
-        if self.with_offsets:
-            await context.connect.stop(name)
-            await self._reset(context, name)
-        await context.connect.delete(name)
+        if not self.with_offsets:
+            await context.connect.delete(name)
+        elif await by_worker(context.connect, name) is not None:
+            answer = await context.connect.delete_with_offsets(name, context.notebook.origin(self.reason or ""))
+            context.narrate(f"{name}: {answer['message']}")
+        else:
+            await self._one_by_one(context, name)
 
-    async def _reset(self, context: Context, name: str) -> None:
-        """Nothing is deleted when the reset is refused: offsets of a deleted connector are out of reach."""
+    async def _one_by_one(self, context: Context, name: str) -> None:
+        """As any change of offsets. Nothing is deleted when the reset is refused: offsets of a deleted connector are
+        out of reach."""
+        from tui.commands.offsets import reset
+        from tui.offsets.plan import Action
+
         try:
-            with about(name):
-                await context.connect.reset_offsets(name)
+            done = await reset(context, name, Action.DELETE, stop=True, why=self.reason)
         except HeadraceError as error:
             error.message = f"offsets not reset, connector not deleted: {error.message}"
             raise
+        context.narrate(f"{name}: {done.message}")

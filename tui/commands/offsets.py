@@ -8,13 +8,17 @@ from typing import Any
 from tui import model
 from tui.commands.arguments import Argument, flag, integer, maybe_word, option, options, word, words
 from tui.commands.base import Change, Context, Danger, refuse
-from tui.commands.reading import compact
+from tui.commands.changing import change, decided, line, made, planned, would
 from tui.commands.result import Outcome, Result, confirmation
-from tui.commands.standstill import alter
-from tui.commands.targets import chosen, each, must_confirm
-from tui.errors import NotFound, UsageError
+from tui.commands.targets import chosen, each, must_confirm, there
+from tui.errors import UsageError
+from tui.offsets.moments import EXPECTED, Moment, parse
+from tui.offsets.plan import Action
+from tui.offsets.travel import Journey, Target
 
 Json = Any
+STOP_HELP = "stop it if it has to be, and set it going again as it was"
+REASON_HELP = "why: it is kept in the history"
 
 
 class PatchOffsets(Change):
@@ -25,11 +29,14 @@ class PatchOffsets(Change):
 
     name = word("NAME")
     entries = maybe_word("JSON|@FILE|-", '[{"partition": …, "offset": …}], or what `get offsets -o json` printed')
-    kafka_topic = option("--kafka-topic", metavar="TOPIC", help="of a sink, with the two that follow", convert=str)
-    kafka_partition = option("--kafka-partition", metavar="N", convert=integer)
+    kafka_topic = option(
+        "--kafka-topic", "--topic", metavar="TOPIC", help="of a sink, with the two that follow", convert=str
+    )
+    kafka_partition = option("--kafka-partition", "--partition", metavar="N", convert=integer)
     kafka_offset = option("--kafka-offset", metavar="N|null", help="null resets it", convert=lambda text: number(text))
-    to = option("--to", metavar="WHEN", help="of a sink: earliest, latest, a time, 2h (ago), +N, -N or N", convert=str)
-    stop = flag("--stop", help="stop it if it has to be, and set it going again as it was")
+    to: Argument[Moment | None] = option("--to", metavar="WHEN", help=f"of a sink: {EXPECTED}", convert=parse)
+    stop = flag("--stop", help=STOP_HELP)
+    reason = option("--reason", metavar="TEXT", help=REASON_HELP, convert=str)
     source_partition: Argument[tuple[str, ...]] = options("--source-partition", metavar="JSON", help="of a source")
     source_offset: Argument[tuple[str, ...]] = options("--source-offset", metavar="JSON", help="one for each partition")
 
@@ -82,49 +89,37 @@ class PatchOffsets(Change):
 
     async def run(self, context: Context) -> Result:
         if self.to is not None:
-            entries, lines = await self._resolved(context)
-            if self.dry_run:
-                return confirmation([Outcome(self.name, line) for line in lines])
-            for line in lines:
-                context.narrate(line)
-        else:
-            entries = self._wanted(context)
-            if self.dry_run:
-                return await self._preview(context, entries)
+            return await self._travel(context, self.to)
+        entries = self._wanted(context)
+        if self.dry_run:
+            now = model.offsets(await context.connect.offsets(self.name))
+            return confirmation(would(self.name, made(now, entries)))
 
         async def act(name: str) -> Outcome:
-            return answered(name, await alter(context, name, entries, stop=self.stop))
+            return await change(context, await planned(context, name, entries, stop=self.stop, why=self.reason))
 
         return await each([self.name], act)
 
-    async def _resolved(self, context: Context) -> tuple[list[Json], list[str]]:
-        """The offsets where that is, and what going there means."""
-        given = {"to": self.to, "kafka_topic": self.kafka_topic, "kafka_partition": self.kafka_partition}
-        target = {key: value for key, value in given.items() if value is not None}
-        try:
-            answer = await context.connect.resolve_offsets(self.name, target)
-        except NotFound as error:
-            error.advice = "only Headrace's workers resolve --to"
-            raise
-        lines = [
-            f"{c['partition']['kafka_topic']}-{c['partition']['kafka_partition']}: {compact(c['from'])} → {c['to']}, "
-            f"{c['reread']} records read again, {c['skipped']} skipped"
-            for c in answer["changes"]
-        ]
-        return answer["offsets"], lines
+    async def _travel(self, context: Context, to: Moment) -> Result:
+        """What going there means, and going."""
+        journey = await context.traveller.resolve(self.name, Target(to, self.kafka_topic, self.kafka_partition))
+        if self.dry_run or not journey.changes:
+            return confirmation(would(self.name, journey.changes))
+        for one in journey.changes:
+            context.narrate(f"{self.name}: {line(one)}")
+        if len(journey.changes) > 1:
+            context.narrate(f"{self.name}: {total(journey)}")
 
-    async def _preview(self, context: Context, entries: list[Json]) -> Result:
-        """A line for each entry: what it is now, what it would be."""
-        before = {
-            compact_key(entry.partition): entry.offset
-            for entry in model.offsets(await context.connect.offsets(self.name))
-        }
-        lines = [
-            f"would set {compact(entry['partition'])} "
-            f"from {compact(before.get(compact_key(entry['partition'])))} to {compact(entry['offset'])}"
-            for entry in entries
-        ]
-        return confirmation([Outcome(self.name, line) for line in lines])
+        async def act(name: str) -> Outcome:
+            plan = await decided(context, name, journey.base, journey.changes, stop=self.stop, why=self.reason)
+            return await change(context, plan)
+
+        return await each([self.name], act)
+
+
+def total(journey: Journey) -> str:
+    effect = journey.effect
+    return f"{effect.reread:,} records read again, {effect.skipped:,} skipped"
 
 
 _SINK_KEYS = {"kafka_topic", "kafka_partition", "kafka_offset"}
@@ -137,23 +132,26 @@ class DeleteOffsets(Change):
     danger = Danger.NAME
 
     names = words("NAME", "connectors; globs are fine")
+    stop = flag("--stop", help=STOP_HELP)
+    reason = option("--reason", metavar="TEXT", help=REASON_HELP, convert=str)
 
     async def run(self, context: Context) -> Result:
         names = await chosen(context.connect, self.names)
         if self.dry_run:
-            return confirmation([Outcome(name, "offsets would be reset") for name in names])
+            return await there(context.connect, names, "offsets would be reset")
         must_confirm(context, self.yes, "reset all offsets of", names)
 
         async def act(name: str) -> Outcome:
-            return answered(name, await context.connect.reset_offsets(name))
+            return await reset(context, name, Action.RESET, stop=self.stop, why=self.reason)
 
         return await each(names, act)
 
 
-def answered(name: str, answer: Json) -> Outcome:
-    """The server's answer to an offset change, word for word, with its verdict."""
-    verdict = model.verdict(answer)
-    return Outcome(name, verdict.message, verdict=verdict, raw=answer)
+async def reset(context: Context, name: str, action: Action, *, stop: bool, why: str | None) -> Outcome:
+    """All that there are."""
+    now = model.offsets(await context.connect.offsets(name))
+    entries = [{"partition": entry.partition, "offset": None} for entry in now]
+    return await change(context, await planned(context, name, entries, stop=stop, why=why, action=action))
 
 
 def number(text: str) -> int | str:
@@ -183,7 +181,3 @@ def _check_entry(entry: Json, where: str) -> None:
     refuse(entry.keys() != {"partition", "offset"}, f'{where} must have "partition" and "offset", and nothing else')
     refuse(not isinstance(entry["partition"], dict), f"{where}: the partition is no JSON object")
     refuse(not isinstance(entry["offset"], dict | None), f"{where}: the offset is no JSON object and not null")
-
-
-def compact_key(partition: Json) -> str:
-    return json.dumps(partition, sort_keys=True)

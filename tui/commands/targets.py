@@ -46,6 +46,15 @@ async def chosen(connect: Connect, patterns: Sequence[str], regex: bool = False)
     return list(found)
 
 
+async def there(connect: Connect, names: Sequence[str], would: str) -> Result:
+    """What a dry run says of connectors: of those that are not there, that they are not."""
+    known = set(await connect.names())
+    missing = NotFound("", 404).exit_code
+    return confirmation(
+        [Outcome(n, would) if n in known else Outcome(n, f"Connector {n} not found", missing) for n in names]
+    )
+
+
 def failure(name: str, error: HeadraceError) -> Outcome:
     message = f"{error.message} ({error.advice})" if error.advice else error.message
     return Outcome(name, message, error.exit_code)

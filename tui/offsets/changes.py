@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
@@ -20,6 +20,19 @@ class Kind(Enum):
 
 
 @dataclass(frozen=True, slots=True)
+class Effect:
+    """What moving a sink means, in records."""
+
+    reread: int
+    skipped: int
+
+    def __str__(self) -> str:
+        if self.reread:
+            return f"{self.reread:,} read again"
+        return f"{self.skipped:,} skipped" if self.skipped else "stays"
+
+
+@dataclass(frozen=True, slots=True)
 class Change:
     """One partition: from `before` (None: it has none) to `after` (None: reset)."""
 
@@ -27,6 +40,7 @@ class Change:
     partition: Json
     before: Json
     after: Json
+    effect: Effect | None = field(default=None, compare=False)  # where somebody has counted
 
     @property
     def entry(self) -> dict[str, Json]:

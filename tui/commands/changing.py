@@ -1,0 +1,89 @@
+"""How a verb changes offsets: the plan, its one operation, and what is said of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tui import model
+from tui.commands.base import Context
+from tui.commands.result import Outcome
+from tui.errors import FAILED
+from tui.model import Offset
+from tui.offsets import partitions
+from tui.offsets.changes import Change, Kind
+from tui.offsets.operation import carry_out
+from tui.offsets.plan import Action, Applied, NotApplied, Plan
+
+Json = Any
+
+
+async def planned(
+    context: Context, name: str, entries: Sequence[Json], *, stop: bool, why: str | None, action: Action = Action.ALTER
+) -> Plan:
+    """To set these entries, whatever is there now; where `stop` is not asked for, the server says that it has to be."""
+    state = await state_of(context, name) if stop else "STOPPED"
+    now = model.offsets(await context.connect.offsets(name))
+    return Plan(name, None, made(now, entries), state, action=action, why=why or "")
+
+
+async def decided(
+    context: Context, name: str, base: tuple[Offset, ...], changes: Sequence[Change], *, stop: bool, why: str | None
+) -> Plan:
+    """To make these changes, if the offsets still are what they were decided on."""
+    state = await state_of(context, name)
+    if state != "STOPPED" and not stop:
+        text = f"it is {state}, and only the offsets of a STOPPED connector can be changed"
+        raise NotApplied(text, "--stop stops it, and sets it going again afterwards", code=4)
+    return Plan(name, base, tuple(changes), state, ran=state != "STOPPED", why=why or "")
+
+
+async def state_of(context: Context, name: str) -> str:
+    return model.connector(name, await context.connect.status(name)).state
+
+
+def made(now: Sequence[Offset], entries: Sequence[Json]) -> tuple[Change, ...]:
+    """Each entry as a change, also one that changes nothing: the server shall judge all that was asked for."""
+    before = {partitions.key(entry.partition): entry.offset for entry in now}
+    changes = []
+    for entry in entries:
+        was = before.get(partitions.key(entry["partition"]))
+        kind = Kind.RESET if entry["offset"] is None else Kind.NEW if was is None else Kind.ALTER
+        changes.append(Change(kind, entry["partition"], was, entry["offset"]))
+    return tuple(changes)
+
+
+async def change(context: Context, plan: Plan) -> Outcome:
+    """Raises NotApplied; what was done on the way is told where the connector is stopped for it."""
+
+    def tell(step: str) -> None:
+        if plan.must_stop:
+            context.narrate(f"{plan.name}: {step}")
+
+    return outcome(plan, await carry_out(plan, context.connect, context.notebook, tell, context.clock))
+
+
+def outcome(plan: Plan, done: Applied) -> Outcome:
+    """The server's answer word for word, and a failure where something is left to do."""
+    message = done.verdict.message
+    left = [done.trouble] if done.trouble else []
+    if done.differing:
+        left.append(f"read back, {len(done.differing)} of {len(plan.changes)} are different")
+    if done.left_stopped:
+        left.append(f"{done.verdict.by_hand}; {plan.name} is left STOPPED".removeprefix("; "))
+    if left:
+        return Outcome(plan.name, "; ".join([message, *left]), FAILED, raw={"message": message})
+    return Outcome(plan.name, message, verdict=done.verdict, raw={"message": message})
+
+
+def would(name: str, changes: Sequence[Change]) -> list[Outcome]:
+    """A dry run: what each partition is, and what it would be."""
+    found = [Outcome(name, f"would set {line(one)}") for one in changes]
+    return found or [Outcome(name, "nothing has to be changed")]
+
+
+def line(one: Change) -> str:
+    """`orders-3: offset 5 → offset 3, 2 read again`."""
+    was = "none" if one.before is None else partitions.shown_offset(one.before)
+    text = f"{partitions.shown(one.partition)}: {was} → {partitions.shown_offset(one.after)}"
+    return text + (f", {one.effect}" if one.effect else "")

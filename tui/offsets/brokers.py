@@ -1,0 +1,101 @@
+"""What only the brokers know: which partitions topics have, where they begin and end, where in them a time lies.
+
+confluent-kafka comes with the extra `runtime`; it is loaded when the first question is asked. Calls block.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from tui.errors import HeadraceError, Unreachable, UsageError
+
+if TYPE_CHECKING:
+    from confluent_kafka.admin import AdminClient
+
+At = tuple[str, int]  # topic, partition
+WITHIN = 20.0  # seconds for an answer
+
+
+class Brokers:
+    """Those of a context. `settings` are librdkafka's (`security.protocol`, `sasl.password`, …); secrets
+    may be references (`tui.secrets`)."""
+
+    def __init__(self, servers: str, settings: Mapping[str, str]) -> None:
+        self.servers, self._settings = servers, settings
+        self._client: AdminClient | None = None
+        self._trouble = ""
+
+    def partitions(self, wanted: Callable[[str], bool]) -> list[At]:
+        """Of all topics that are wanted."""
+        topics = self._asked(lambda admin: admin.list_topics(timeout=WITHIN)).topics
+        return sorted((name, number) for name, topic in topics.items() if wanted(name) for number in topic.partitions)
+
+    def beginnings(self, places: Iterable[At]) -> dict[At, int]:
+        return self._offsets({at: _spec().earliest() for at in places})
+
+    def ends(self, places: Iterable[At]) -> dict[At, int]:
+        return self._offsets({at: _spec().latest() for at in places})
+
+    def at_time(self, places: Iterable[At], milliseconds: int) -> dict[At, int]:
+        """The first record of that time or later; partitions without one are left out."""
+        found = self._offsets({at: _spec().for_timestamp(milliseconds) for at in places})
+        return {at: offset for at, offset in found.items() if offset >= 0}
+
+    def _offsets(self, specs: Mapping[At, Any]) -> dict[At, int]:
+        if not specs:
+            return {}
+        from confluent_kafka import TopicPartition
+
+        asked = {TopicPartition(*at): spec for at, spec in specs.items()}
+        futures = self._asked(lambda admin: admin.list_offsets(asked, request_timeout=WITHIN))
+        return {
+            (at.topic, at.partition): self._asked(lambda _, future=future: future.result(WITHIN)).offset  # type: ignore[misc]
+            for at, future in futures.items()
+        }
+
+    def _asked(self, question: Callable[[AdminClient], Any]) -> Any:
+        client = self._connected()
+        from confluent_kafka import KafkaException
+
+        try:
+            return question(client)
+        except (KafkaException, TimeoutError) as error:
+            cause = error.args[0].str() if isinstance(error, KafkaException) else f"no answer within {WITHIN:g} s"
+            raise Unreachable(f"the brokers {self.servers}: {cause}{self._trouble}") from error
+
+    def _connected(self) -> AdminClient:
+        if self._client is None:
+            try:
+                from confluent_kafka import KafkaException
+                from confluent_kafka.admin import AdminClient
+            except ImportError as error:
+                advice = "install it with Headrace's extra: pip install 'headrace[runtime]'"
+                raise HeadraceError("speaking to brokers needs confluent-kafka, which is not there", advice) from error
+            from tui.secrets import resolve
+
+            settings: dict[str, Any] = {name: resolve(value) for name, value in self._settings.items()}
+            settings |= {"bootstrap.servers": self.servers, "error_cb": self._heard, "log_level": 0}
+            try:
+                self._client = AdminClient(settings)
+            except KafkaException as error:
+                raise UsageError(f"the context's settings for Kafka: {error.args[0].str()}") from error
+        return self._client
+
+    def _heard(self, error: Any) -> None:
+        """Why there is no connection, said better than by the time-out that follows."""
+        self._trouble = f" ({error.str()})"
+
+
+def _spec() -> Any:
+    from confluent_kafka.admin import OffsetSpec  # type: ignore[attr-defined]
+
+    return OffsetSpec
+
+
+def brokers(servers: str, settings: Mapping[str, str]) -> Brokers:
+    """Raises HeadraceError with what to do where a context does not name any."""
+    if not servers:
+        advice = "name them: config set-context NAME --bootstrap-servers HOST:9092, or `brokers` in contexts.toml"
+        raise HeadraceError("this worker does not resolve moments, and the context names no brokers", advice)
+    return Brokers(servers, settings)

@@ -1,0 +1,75 @@
+"""What offsets were before each change, kept on disk: JSONL, a file for each connector of a cluster, bounded.
+
+The shape is that of our worker's `/offsets/history`, so that both are read alike.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from tui.errors import HeadraceError
+from tui.offsets import files
+from tui.offsets.intents import Intent
+
+Json = Any
+KEPT = 20
+"""Changes of a connector."""
+
+LARGEST = 64 * 2**20
+"""Bytes of a file; the newest change is kept whatever its size."""
+
+
+class Histories:
+    """Those of one cluster."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def read(self, name: str) -> list[Json]:
+        """Newest first; empty when nothing was changed."""
+        try:
+            return [json.loads(line) for line in reversed(self._lines(name))]
+        except ValueError as error:
+            raise HeadraceError(f"{self._path(name)} is damaged: {error}", "remove the line, or the file") from error
+
+    def add(self, intent: Intent) -> None:
+        """The change was made. The same one again changes nothing."""
+        lines = self._lines(intent.plan.name)
+        newest: Json = json.loads(lines[-1]) if lines else {"number": 0, "id": ""}
+        if newest["id"] == intent.id:
+            return
+        lines.append(json.dumps(_past(intent, newest["number"] + 1)))
+        files.replace(self._path(intent.plan.name), "".join(f"{line}\n" for line in _bounded(lines)))
+
+    def _lines(self, name: str) -> list[str]:
+        path = self._path(name)
+        with files.wanted(path):
+            try:
+                return path.read_text("utf-8").splitlines()
+            except FileNotFoundError:
+                return []
+
+    def _path(self, name: str) -> Path:
+        return self.folder / f"{files.file_name(name)}.jsonl"
+
+
+def _past(intent: Intent, number: int) -> Json:
+    return {
+        "number": number,
+        "time": intent.time,
+        "action": intent.plan.action.value,
+        "who": intent.who,
+        "why": intent.plan.why,
+        "before": [entry.entry() for entry in intent.before or ()],
+        "after": [change.entry for change in intent.plan.changes],
+        "id": intent.id,
+    }
+
+
+def _bounded(lines: list[str]) -> list[str]:
+    kept = lines[-KEPT:]
+    while len(kept) > 1 and sum(map(len, kept)) > LARGEST:
+        del kept[0]
+    return kept

@@ -1,0 +1,94 @@
+"""Where in a topic to go, as people say it: earliest, latest, a time, a duration ago, so many records on or back."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from tui.errors import UsageError
+
+EXAMPLES = ("1h ago", "30m ago", "1d ago", "earliest", "latest", "-100", "+100")
+EXPECTED = (
+    "earliest, latest, a time (2026-01-31T12:00:00Z), a duration ago (1h30m ago, -1h, PT1H), +N, -N, or an offset"
+)
+
+_EDGES = {"earliest": False, "beginning": False, "start": False, "latest": True, "end": True, "now": True}
+_ISO_DURATION = re.compile(r"P(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)S)?)?", re.IGNORECASE)
+_DURATION = re.compile(r"(?:(\d+)\s*d)?\s*(?:(\d+)\s*h)?\s*(?:(\d+)\s*m)?\s*(?:(\d+)\s*s)?", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """The beginning or the end."""
+
+    end: bool
+
+    def __str__(self) -> str:
+        return "latest" if self.end else "earliest"
+
+
+@dataclass(frozen=True, slots=True)
+class At:
+    """The first record of that time (milliseconds since 1970) or later."""
+
+    milliseconds: int
+
+    def __str__(self) -> str:
+        at = datetime.fromtimestamp(self.milliseconds / 1000, UTC)
+        return at.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+@dataclass(frozen=True, slots=True)
+class Relative:
+    """So many offsets on from (or, negative, back from) where the sink is."""
+
+    records: int
+
+    def __str__(self) -> str:
+        return f"{self.records:+d}"
+
+
+@dataclass(frozen=True, slots=True)
+class Absolute:
+    """This offset."""
+
+    offset: int
+
+    def __str__(self) -> str:
+        return str(self.offset)
+
+
+Moment = Edge | At | Relative | Absolute
+
+
+def parse(text: str, now: datetime | None = None) -> Moment:
+    """The text of a moment is what our workers read too. A time without a zone is in UTC. Raises UsageError."""
+    word = text.strip()
+    if word.lower() in _EDGES:
+        return Edge(_EDGES[word.lower()])
+    if re.fullmatch(r"[+-]\d{1,18}", word, re.ASCII):
+        return Relative(int(word))
+    if re.fullmatch(r"\d{1,18}", word, re.ASCII):
+        return Absolute(int(word))
+    now = now or datetime.now(UTC)
+    try:
+        ago = _duration(word)
+        moment = now - ago if ago is not None else _time(word)
+        return At(max(int(moment.timestamp() * 1000), 0))
+    except (ValueError, OverflowError):
+        raise UsageError(f"{text!r} is no place to go to: it is {EXPECTED}") from None
+
+
+def _duration(word: str) -> timedelta | None:
+    bare = word.removeprefix("-").removesuffix("ago").strip()
+    found = _ISO_DURATION.fullmatch(bare) or _DURATION.fullmatch(bare)
+    if found is None or not any(found.groups()):
+        return None
+    days, hours, minutes, seconds = (int(part or 0) for part in found.groups())
+    return timedelta(days=days, hours=hours, minutes=minutes, seconds=seconds)
+
+
+def _time(word: str) -> datetime:
+    found = datetime.fromisoformat(word)
+    return found if found.tzinfo else found.replace(tzinfo=UTC)
