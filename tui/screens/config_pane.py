@@ -172,8 +172,7 @@ class ConfigPane(Pane):
 
     def action_copy(self) -> None:
         if self.connector is not None:
-            self.app.copy_to_clipboard(draft.of(self.name_shown, self.connector.config, self.hidden).text)
-            self.desk.say("config copied, secrets masked (through the terminal)")
+            self.desk.copy(draft.of(self.name_shown, self.connector.config, self.hidden).text, "config, secrets masked")
 
     def action_edit(self) -> None:
         self.edit(self.query_one("#keys", Grid).current or "")

@@ -217,8 +217,7 @@ class DeadLettersScreen(Page):
 
     def action_copy(self) -> None:
         if (one := self.current) is not None:
-            self.app.copy_to_clipboard(shown(one.value, self.view or best_view(one.value)))
-            self.say("the value was copied (through the terminal)")
+            self.say(self.desk.copy(shown(one.value, self.view or best_view(one.value)), "the value"))
 
     # Choosing and sending
 

@@ -16,6 +16,7 @@ from tui.config.secrets import MASK, is_secret
 from tui.errors import HeadraceError
 from tui.model import Connector
 from tui.profiles import Profile
+from tui.screens import program
 from tui.screens.cluster import Cluster
 from tui.screens.journal import Journal
 from tui.screens.new_connector import NewConnector
@@ -84,6 +85,14 @@ class Desk:
     def do(self, coroutine: Coroutine[Any, Any, None]) -> None:
         """In the background; a failure is said in the status line."""
         self._home.do(coroutine)
+
+    def copy(self, text: str, what: str) -> str:
+        """To the clipboard, or where it cannot reach; what became of it is said, and answered."""
+        app = self._home.app
+        app.copy_to_clipboard(text)
+        said = f"{what}: {program.of(self._home).copied}"
+        self.say(said)
+        return said
 
     async def ask(self, dialog: Dialog, instead: str) -> bool:
         """Whether it was confirmed; `instead` is said when it was not."""

@@ -69,8 +69,7 @@ class EventsPane(Pane):
 
     def action_copy(self) -> None:
         text = "\n".join(f"{_clock(one.at)} {one.about}: {one.text}" for one in self.events[::-1])
-        self.app.copy_to_clipboard(text)
-        self.desk.say(f"{len(self.events)} events copied (through the terminal)")
+        self.desk.copy(text, f"{len(self.events)} events")
 
 
 def _cells(event: Event) -> Mapping[str, Cell]:
@@ -147,8 +146,7 @@ class LogPane(Pane):
         self.draw()
 
     def action_copy(self) -> None:
-        self.app.copy_to_clipboard(self.query_one(Pager).content.plain)
-        self.desk.say("the lines were copied (through the terminal)")
+        self.desk.copy(self.query_one(Pager).content.plain, "the lines")
 
 
 def _no_log(error: Refused) -> str:

@@ -98,5 +98,4 @@ class TracePager(Pager):
     def action_copy(self) -> None:
         """As the worker sent it: a colleague may want every frame."""
         if self.connector is not None:
-            self.app.copy_to_clipboard(self.connector.traces)
-            self.desk.say("the whole trace was copied (through the terminal)")
+            self.desk.copy(self.connector.traces, "the whole trace")

@@ -1,0 +1,48 @@
+"""A connector being made: which keys are asked for, and the request that comes of it."""
+
+from __future__ import annotations
+
+from tui.config.definitions import Key, of_validation
+from tui.screens.new_connector import NewConnector
+
+KEYS = {
+    key.name: key
+    for key in (
+        Key("connector.class", required=True),
+        Key("name", required=True, importance="HIGH", group="Common"),
+        Key("topic", required=True, importance="HIGH"),
+        Key("file", importance="HIGH"),
+        Key("errors.tolerance", importance="MEDIUM"),
+        Key("batch.size", importance="LOW", errors=("too small",)),
+    )
+}
+
+
+def test_required_keys_come_first() -> None:
+    new = NewConnector("a.B", {"errors.tolerance": "all", "own.key": "1"})
+    assert new.rows(KEYS, everything=False) == ["name", "topic", "file", "errors.tolerance", "batch.size", "own.key"]
+    assert set(new.rows(KEYS, everything=True)) == {*KEYS, "own.key"} - {"connector.class"}
+
+
+def test_the_request_says_only_what_is_said() -> None:
+    new = NewConnector("a.B", {"name": "n", "topic": "t", "file": ""})
+    assert new.body() == {"name": "n", "config": {"connector.class": "a.B", "name": "n", "topic": "t"}}
+    new.state, new.offsets = "STOPPED", '[{"partition": {"f": 1}, "offset": {"p": 2}}]'
+    assert new.body()["initial_state"] == "STOPPED"
+    assert new.body()["initial_offsets"] == [{"partition": {"f": 1}, "offset": {"p": 2}}]
+
+
+def test_wrong_initial_offsets_are_named() -> None:
+    new = NewConnector("a.B")
+    for text, word in (("[", "not JSON"), ("{}", "a list"), ('[{"partition": {}}]', "a list")):
+        new.offsets = text
+        assert word in new.offsets_trouble()
+    new.offsets = "  "
+    assert new.offsets_trouble() == "" and "initial_offsets" not in new.body()
+
+
+def test_errors_are_the_workers_and_a_name_that_is_taken() -> None:
+    said = of_validation({"configs": [{"definition": {"name": "topic"}, "value": {"errors": ["missing"]}}]})
+    assert NewConnector("a.B").errors(said, ()) == {"topic": ("missing",), "name": ("a connector needs a name",)}
+    taken = NewConnector("a.B", {"name": "n"}).errors(None, ["n"])
+    assert taken == {"name": ("there is a connector n already",)}
