@@ -104,8 +104,14 @@ def test_what_is_no_converter(name: str, text: str, message: str) -> None:
 
 
 def test_a_java_converter_is_told_from_a_typing_error() -> None:
-    (message,) = errors(source(value__converter="io.confluent.connect.avro.AvroConverter"))["value.converter"]
+    (message,) = errors(source(value__converter="io.debezium.converters.ByteBufferConverter"))["value.converter"]
     assert message.endswith("is a Java plugin; this worker runs Python plugins only")
+
+
+def test_the_avro_converter_is_ours() -> None:
+    avro = "io.confluent.connect.avro.AvroConverter"
+    assert list(errors(source(value__converter=avro))) == ["value.converter.schema.registry.url"]
+    assert errors(source(value__converter=avro, value__converter__schema__registry__url="http://x")) == {}
 
 
 def test_topics_of_a_sink() -> None:
