@@ -6,7 +6,7 @@ steps them to their end without an event loop; with `tui.wire.evented` they run 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 from urllib.parse import quote
@@ -65,6 +65,8 @@ class Transport(Protocol):
     def url(self) -> str: ...
 
     async def send(self, call: Call) -> Json: ...
+
+    def lines(self, path: str, last_id: str, lasting: float | None = None) -> AsyncGenerator[str, None]: ...
 
     async def sleep(self, seconds: float) -> None: ...
 
@@ -243,6 +245,11 @@ class Connect:
     async def health(self) -> Json:
         """`{"status", "message"}` of the worker that answers (KIP-1017); refused with 500 or 503 when it is unwell."""
         return await self._send("GET", "/health")
+
+    def lines(self, path: str, lasting: float | None) -> AsyncGenerator[str, None]:
+        """The lines of an event stream, for so many seconds or as long as it is open."""
+        self.guard(Call("GET", path))
+        return self.transport.lines(path, "", lasting)
 
     async def sleep(self, seconds: float) -> None:
         await self.transport.sleep(seconds)

@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-DONE, FAILED, USAGE, NOT_FOUND, CONFLICT, UNREACHABLE, TIMED_OUT, READ_ONLY = range(8)
+DONE, FAILED, USAGE, NOT_FOUND, CONFLICT, UNREACHABLE, TIMED_OUT, READ_ONLY, PENDING = range(9)
 INTERRUPTED = 130
 BROKEN_PIPE = 141
 
@@ -31,6 +31,7 @@ EXIT_CODES = {
     UNREACHABLE: "the cluster is unreachable",
     TIMED_OUT: "timed out",
     READ_ONLY: "refused: the context is read-only",
+    PENDING: "apply --dry-run: there are changes to make",
 }
 
 

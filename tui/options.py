@@ -24,7 +24,7 @@ headrace config                  every setting with its value and where it came 
   --read-only      refuse every change        --version, --help
 
 exit codes of scripts: 0 done, 1 refused or failed, 2 usage, 3 not found, 4 conflict or wrong state,
-5 unreachable, 6 timed out, 7 refused by read-only, 130 interrupted
+5 unreachable, 6 timed out, 7 refused by read-only, 8 apply --dry-run has found changes, 130 interrupted
 """
 
 

@@ -10,7 +10,7 @@ anything else            itself
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from importlib import import_module
 from typing import Any
@@ -25,6 +25,10 @@ def resolve(reference: str) -> str:
     kind, colon, rest = reference.partition(":")
     way = _WAYS.get(kind) if colon else None
     return reference if way is None else way(rest)
+
+
+def resolved(references: Mapping[str, str]) -> dict[str, str]:
+    return {key: resolve(reference) for key, reference in references.items()}
 
 
 def is_reference(text: str) -> bool:

@@ -5,18 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from tui import policy
 from tui.client import Connect, Transport
 from tui.commands.base import Context
 from tui.errors import UsageError
 from tui.profiles import Profile, Profiles, config_folder
-from tui.secrets import resolve
+from tui.secrets import resolve, resolved
 from tui.wire.endpoint import ANSWERS_WITHIN, CONNECTS_WITHIN, Endpoint
-
-if TYPE_CHECKING:
-    from tui.wire.recording import Streaming
 
 
 def profiles(environ: Mapping[str, str] = os.environ) -> Profiles:
@@ -57,7 +53,7 @@ def endpoint(profile: Profile, url: str = "") -> Endpoint:
         certificate=_file(profile.certificate),
         key=_file(profile.key),
         key_password=resolve(profile.key_password),
-        headers=tuple((name, resolve(value)) for name, value in profile.headers.items()),
+        headers=tuple(resolved(profile.headers).items()),
         proxy=resolve(profile.proxy),
     )
 
@@ -75,7 +71,7 @@ def client_properties(profile: Profile) -> dict[str, str]:
     """What a Kafka client needs for the brokers of a context, secrets resolved; empty when it names none."""
     if not profile.bootstrap:
         return {}
-    return {"bootstrap.servers": profile.bootstrap, **{key: resolve(text) for key, text in profile.client.items()}}
+    return {"bootstrap.servers": profile.bootstrap, **resolved(profile.client)}
 
 
 def blocking(profile: Profile) -> Transport:
@@ -90,17 +86,27 @@ def blocking(profile: Profile) -> Transport:
     return Failover(transports)
 
 
-def evented(profile: Profile) -> Streaming:
+def audited(transport: Transport, profile: Profile, door: str, say: Callable[[str], None] | None = None) -> Transport:
+    """With each change written to the audit log of this machine; what is read-only changes nothing."""
+    if profile.read_only:
+        return transport
+    from tui.audit import Audited
+
+    return Audited(transport, profile.label, door, say)
+
+
+def evented(profile: Profile) -> Transport:
     """The screen's transport: to the cluster, to a recording, or to the cluster with a recorder between."""
     from tui.wire.recording import Recorder, Replay
 
     if profile.replay:
         return Replay(profile.replay)
     from tui.wire.evented import Evented
-    from tui.wire.failover import StreamingFailover
+    from tui.wire.failover import Failover
 
     workers = [Evented(one) for one in endpoints(profile)]
-    transport: Streaming = workers[0] if len(workers) == 1 else StreamingFailover(workers)
+    transport: Transport = workers[0] if len(workers) == 1 else Failover(workers)
+    transport = audited(transport, profile, "screen")
     return Recorder(transport, profile.record) if profile.record else transport
 
 

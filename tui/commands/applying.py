@@ -1,70 +1,146 @@
-"""apply: make connectors be as files say."""
+"""apply: make connectors be as files say. First a plan, then the plan carried out."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Collection
 
-from tui.commands.arguments import option, options
+from tui.commands.arguments import flag, option, options
 from tui.commands.base import Change, Context, Danger, refuse
 from tui.commands.documents import Document, documents, files_of
-from tui.commands.result import Outcome, Result
-from tui.commands.targets import each
-from tui.errors import BadRequest, NotFound
+from tui.commands.plan import CREATE, DELETE, KEEP, Step, removal, step, text_of
+from tui.commands.result import Outcome, Result, confirmation
+from tui.commands.targets import each, must_confirm
+from tui.config import applying
+from tui.config.applying import Edit
+from tui.config.changes import merged
+from tui.errors import BadRequest, HeadraceError, NotFound
 
 
 class Apply(Change):
-    """Create or update connectors from files: JSON as POST takes it, a flat JSON config, or .properties."""
+    """Create or update connectors from files: JSON as POST takes it, a flat JSON config, or .properties.
+
+    With --dry-run it prints what would change, as a diff, and ends with exit code 8 if anything would.
+    """
 
     verb = "apply"
     danger = Danger.ASK
 
     files = options("-f", "--file", metavar="FILE|DIR|-", help="may be given several times")
     name = option("-n", "--name", metavar="NAME", help="the connector's name, where the file has none", convert=str)
+    prune = flag("--prune", help="delete connectors that no file describes")
 
     def check(self) -> None:
         refuse(not self.files, "apply needs -f FILE")
         refuse(self.files.count("-") > 1, "standard input can be read only once")
 
     async def run(self, context: Context) -> Result:
-        wanted = [document for path in self.files for file in files_of(path) for document in self._read(context, file)]
-        by_name = {document.name: document for document in wanted}
-        refuse(len(by_name) < len(wanted), "two files describe the same connector")
+        wanted = self._wanted(context)
+        steps: dict[str, Step] = {}
 
-        async def act(name: str) -> Outcome:
-            return await (self._preview if self.dry_run else self._apply)(context, by_name[name])
+        async def look(name: str) -> Outcome:
+            steps[name] = await self._step(context, wanted[name])
+            return Outcome(name, _would(steps[name]))
 
-        return await each(by_name, act)
+        planned = await each(wanted, look)
+        removals = await self._removals(context, wanted) if self.prune else []
+        if self.dry_run:
+            return _shown(planned, [*steps.values(), *removals])
+        return await self._carry_out(context, planned, steps, removals)
+
+    def _wanted(self, context: Context) -> dict[str, Document]:
+        every = [document for path in self.files for file in files_of(path) for document in self._read(context, file)]
+        by_name = {document.name: document for document in every}
+        refuse(len(by_name) < len(every), "two files describe the same connector")
+        return by_name
 
     def _read(self, context: Context, file: str) -> list[Document]:
         return documents(context.read(file), "standard input" if file == "-" else file, self.name or "")
 
-    async def _apply(self, context: Context, document: Document) -> Outcome:
-        name, config = document.name, document.config
-        before = await _current(context, name)
-        if before is None:
-            if document.initial_state:
-                body = {"name": name, "config": config, "initial_state": document.initial_state}
-                return Outcome(name, "created", raw=await context.connect.create(body))
-            return Outcome(name, "created", raw=await context.connect.configure(name, config))
-        if document.initial_state:
-            context.narrate(f"{name} exists already: its initial_state is left out of account")
-        if not changed_keys(before, config):
-            return Outcome(name, "unchanged")
-        return Outcome(name, "updated", raw=await context.connect.configure(name, config))
+    async def _step(self, context: Context, document: Document) -> Step:
+        """What is to be done about one; a dry run asks the worker to validate as well."""
+        found = step(document, await _current(context, document.name))
+        if self.dry_run and found.pending:
+            await _validate(context, document, merged(found.before or {}, found.changes))
+        return found
 
-    async def _preview(self, context: Context, document: Document) -> Outcome:
-        """Asks the worker to validate, and says what would change; an invalid config fails as it would for real."""
-        before = await _current(context, document.name)
-        plugin = str(document.config.get("connector.class") or "")
-        refuse(not plugin, f"{document.where}: no connector.class")
-        answer = await context.connect.validate(plugin.rpartition(".")[2], document.config)
-        errors = [error for entry in answer.get("configs", ()) for error in entry["value"].get("errors", ())]
-        if errors:
-            raise BadRequest("; ".join(errors), 400)
-        if before is None:
-            return Outcome(document.name, "would be created")
-        keys = changed_keys(before, document.config)
-        return Outcome(document.name, f"would be updated: {', '.join(keys)}" if keys else "unchanged")
+    async def _removals(self, context: Context, wanted: Collection[str]) -> list[Step]:
+        names = sorted(set(await context.connect.names()) - set(wanted))
+        return [removal(name, await _current(context, name) or {}) for name in names]
+
+    async def _carry_out(
+        self, context: Context, planned: Result, steps: dict[str, Step], removals: list[Step]
+    ) -> Result:
+        """Nothing is deleted as long as anything else has failed."""
+        doomed = {one.name: one for one in removals}
+        if doomed:
+            must_confirm(context, self.yes, "delete", list(doomed))
+        failed = {outcome.name: outcome for outcome in planned.outcomes if outcome.failed}
+
+        async def act(name: str) -> Outcome:
+            if name in failed:
+                return failed[name]
+            if name in doomed:
+                return await _delete(context, name, bool(failed))
+            return await _apply(context, steps[name])
+
+        first = await each([outcome.name for outcome in planned.outcomes], act)
+        if not doomed:
+            return first
+        failed |= {outcome.name: outcome for outcome in first.outcomes if outcome.failed}
+        second = await each(doomed, act)
+        return confirmation([*first.outcomes, *second.outcomes])
+
+
+async def _delete(context: Context, name: str, something_failed: bool) -> Outcome:
+    if something_failed:
+        raise HeadraceError("not deleted: something else failed")
+    await context.connect.delete(name)
+    return Outcome(name, "deleted")
+
+
+async def _apply(context: Context, one: Step) -> Outcome:
+    document = one.document
+    assert document is not None
+    if one.action == CREATE:
+        if document.initial_state:
+            body = {"name": one.name, "config": document.config, "initial_state": document.initial_state}
+            return Outcome(one.name, "created", raw=await context.connect.create(body))
+        return Outcome(one.name, "created", raw=await context.connect.configure(one.name, document.config))
+    if document.initial_state:
+        context.narrate(f"{one.name} exists already: its initial_state is left out of account")
+    if one.action == KEEP:
+        return Outcome(one.name, "unchanged")
+    done = await applying.apply(Edit(one.name, one.before or {}, one.changes), context.connect)
+    return Outcome(one.name, "updated", raw={"name": one.name, "config": dict(done.after)})
+
+
+async def _validate(context: Context, document: Document, config: dict[str, str]) -> None:
+    """Asks the worker; an invalid config fails as it would for real."""
+    plugin = str(config.get("connector.class") or "")
+    refuse(not plugin, f"{document.where}: no connector.class")
+    answer = await context.connect.validate(plugin.rpartition(".")[2], config)
+    errors = [error for entry in answer.get("configs", ()) for error in entry["value"].get("errors", ())]
+    if errors:
+        raise BadRequest("; ".join(errors), 400)
+
+
+def _would(one: Step) -> str:
+    if one.action == KEEP:
+        return KEEP
+    keys = "" if one.action in (CREATE, DELETE) else f": {', '.join(change.key for change in one.changes)}"
+    return f"would be {one.action.removesuffix('e')}ed{keys}"
+
+
+def _shown(planned: Result, steps: list[Step]) -> Result:
+    """A dry run: the diff for people, the steps for machines; what cannot be done is among the outcomes."""
+    outcomes = [*planned.outcomes, *(Outcome(one.name, _would(one)) for one in steps if one.action == DELETE)]
+    return Result(
+        [one.as_json() for one in steps],
+        text=text_of(steps),
+        names=tuple(one.name for one in steps if one.pending),
+        outcomes=tuple(outcomes),
+        pending=any(one.pending for one in steps),
+    )
 
 
 async def _current(context: Context, name: str) -> dict[str, str] | None:
@@ -72,16 +148,3 @@ async def _current(context: Context, name: str) -> dict[str, str] | None:
         return await context.connect.config(name)
     except NotFound:
         return None
-
-
-def changed_keys(before: dict[str, str], after: dict[str, Any]) -> list[str]:
-    """Keys that differ. Connect stores text, and the name whether it was sent or not."""
-    wanted = {key: _as_stored(value) for key, value in after.items()}
-    there = {key: value for key, value in before.items() if key != "name" or "name" in wanted}
-    return sorted(key for key in there.keys() | wanted.keys() if there.get(key) != wanted.get(key))
-
-
-def _as_stored(value: Any) -> str | None:
-    if isinstance(value, bool):
-        return str(value).lower()
-    return None if value is None else str(value)

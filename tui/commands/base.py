@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from enum import IntEnum
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from tui import policy
 from tui.client import Connect
 from tui.commands.arguments import Argument, flag, one_of, option
 from tui.commands.result import Result
-from tui.errors import UsageError
+from tui.errors import HeadraceError, UsageError
 from tui.profiles import Profile, Profiles
+from tui.secrets import resolved
 
 if TYPE_CHECKING:
     from tui.offsets.notebook import Notebook
     from tui.offsets.travel import Traveller
 
+Emit = Callable[[Any, str, Sequence[str]], None]  # an item, the form asked for, its row of a table
 FORMATS = ("table", "wide", "json", "jsonl", "yaml", "name")
 
 
@@ -42,10 +46,14 @@ class Context:
         read: Callable[[str], str],
         confirm: Callable[[str], bool] = lambda question: True,
         clock: Callable[[], float] = time.monotonic,
+        emit: Emit | None = None,
+        known_profile: Callable[[], Profile | None] | None = None,
     ) -> None:
         self._dial, self._profile = dial, profile
         self._connect: Connect | None = None
         self.profiles, self.narrate, self.read, self.confirm, self.clock = profiles, narrate, read, confirm, clock
+        self._emit = emit
+        self.known_profile = known_profile or profile  # without starting anything; None: the embedded cluster
 
     @property
     def connect(self) -> Connect:
@@ -71,7 +79,26 @@ class Context:
         from tui.offsets.travel import Traveller
 
         profile = self.profile
-        return Traveller(self.connect, lambda: brokers(profile.bootstrap, profile.client))
+        return Traveller(self.connect, lambda: brokers(profile.bootstrap, resolved(profile.client)))
+
+    @property
+    def emits(self) -> bool:
+        """Whether somebody wants data as it comes; where not, it is in the result."""
+        return self._emit is not None
+
+    def emit(self, item: Any, form: str, row: Sequence[str]) -> None:
+        if self._emit is not None:
+            self._emit(item, form, row)
+
+    def write(self, path: str, text: str) -> None:
+        """Puts a file in place, whole or not at all."""
+        file = Path(path).expanduser()
+        draft = file.with_name(f".{file.name}.{os.getpid()}")
+        try:
+            draft.write_text(text, "utf-8", "surrogateescape")
+            draft.replace(file)
+        except OSError as error:
+            raise HeadraceError(f"cannot write {path}: {error.strerror}") from error
 
     async def close(self) -> None:
         if self._connect is not None:

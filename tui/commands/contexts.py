@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-import os
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
-from tui.commands.arguments import flag, maybe_word, option, word
+from tui.commands.arguments import duration, flag, maybe_word, option, options, word, words
 from tui.commands.base import Command, Context, refuse
 from tui.commands.result import Outcome, Result, Table, confirmation
-from tui.errors import HeadraceError, NotFound
+from tui.errors import NotFound
 from tui.profiles import Profile
+from tui.scrubbing import without_user
 from tui.wire.endpoint import Endpoint
+
+SECRET = "a secret: itself, or env:NAME, command:LINE, keyring:SERVICE/USER"
 
 
 class GetContexts(Command):
@@ -23,16 +27,26 @@ class GetContexts(Command):
     async def run(self, context: Context) -> Result:
         contexts = context.profiles.load()
         profiles = sorted(contexts.profiles.items())
-        rows = tuple(("*" if name == contexts.current else "", name, p.url, _traits(p)) for name, p in profiles)
+        rows = tuple(("*" if name == contexts.current else "", name, _urls(p), _traits(p)) for name, p in profiles)
         raw = [
-            {"name": name, "url": p.url, "current": name == contexts.current, "read-only": p.read_only}
+            {"name": name, "url": without_user(p.url), "current": name == contexts.current, "read-only": p.read_only}
             for name, p in profiles
         ]
         return Result(raw, Table(("CURRENT", "NAME", "URL", "TRAITS"), rows), names=tuple(name for name, _ in profiles))
 
 
+def _urls(profile: Profile) -> str:
+    return ", ".join(map(without_user, (profile.url, *profile.others)))
+
+
 def _traits(profile: Profile) -> str:
-    traits = {"read-only": profile.read_only, "production": profile.production, "user": bool(profile.username)}
+    traits = {
+        "read-only": profile.read_only,
+        "production": profile.production,
+        "user": bool(profile.username),
+        "token": bool(profile.token),
+        "certificate": bool(profile.certificate),
+    }
     return ", ".join(name for name, given in traits.items() if given)
 
 
@@ -60,29 +74,66 @@ class SetContext(Command):
     local = True
 
     name = word("NAME")
-    url = maybe_word("URL", "of any worker of the cluster")
-    cluster = option("--cluster", metavar="URL", help="the same, as kcctl has it", convert=str)
+    url = words("URL", "of a worker of the cluster; more than one are asked in turn", at_least=0)
+    cluster = option("--cluster", "--url", metavar="URL", help="the same, as kcctl has it", convert=str)
     username = option("--username", metavar="USER", convert=str)
-    password = option("--password", metavar="PASSWORD", convert=str)
+    password = option("--password", metavar="SECRET", help=f"for basic authentication; {SECRET}", convert=str)
+    token = option("--token", metavar="SECRET", help="sent as a bearer token", convert=str)
     ca = option("--ca", metavar="FILE", help="certificates to trust", convert=_absolute)
+    certificate = option("--certificate", metavar="FILE", help="who we are, for mutual TLS", convert=_absolute)
+    private_key = option("--key", metavar="FILE", help="its key, where it is not in the same file", convert=_absolute)
+    key_password = option("--key-password", metavar="SECRET", convert=str)
+    header = options("--header", metavar="NAME=SECRET", help="sent with each request")
+    proxy = option("--proxy", metavar="URL|none", convert=str)
+    connect_timeout = option("--connect-timeout", metavar="TIME", convert=duration)
+    timeout = option("--timeout", metavar="TIME", help="for an answer; 95s unless given", convert=duration)
     bootstrap = option("--bootstrap-servers", metavar="HOST:PORT", help="Kafka's own address", convert=str)
+    client = options("--client-config", metavar="KEY=SECRET", help="of the Kafka client for the brokers")
+    offset_topic = option("--offset-topic", metavar="TOPIC", help="kcctl's; not needed here", convert=str)
+    colour = option("--colour", "--color", metavar="#RRGGBB", help="of the frame", convert=str)
     read_only = flag("--read-only", help="refuse every change")
+    writable = flag("--writable", help="not read-only any more")
     production = flag("--production", help="give it the colour of danger")
+
+    def check(self) -> None:
+        refuse(self.read_only and self.writable, "--read-only or --writable, not both")
+        for pair in (*self.header, *self.client):
+            refuse(pair.find("=") < 1, f"{pair}: it looks like NAME=VALUE")
 
     async def run(self, context: Context) -> Result:
         contexts = context.profiles.load()
         before = contexts.profiles.get(self.name)
-        url = self.url or self.cluster or (before.url if before else "")
-        refuse(not url, f"the context {self.name!r} is new: give its URL")
-        Endpoint(url)
-        given = {key: self.values[key] for key in _FIELDS if key in self.values}
-        context.profiles.put(replace(before or Profile(url), name=self.name, url=url, **given))
+        urls = self._urls() or ((before.url, *before.others) if before else ())
+        refuse(not urls, f"the context {self.name!r} is new: give its URL")
+        for url in urls:
+            Endpoint(url)
+        profile = replace(before or Profile(urls[0]), name=self.name, url=urls[0], others=urls[1:], **self._given())
+        profile = replace(
+            profile,
+            headers={**profile.headers, **_pairs(self.header)},
+            client={**profile.client, **_pairs(self.client)},
+        )
+        context.profiles.put(profile)
         if not contexts.profiles:
             context.profiles.use(self.name)
         return confirmation([Outcome(self.name, "changed" if before else "created")])
 
+    def _urls(self) -> tuple[str, ...]:
+        given = [*self.url, *(self.cluster or "").split(",")]
+        return tuple(url.strip() for url in given if url.strip())
 
-_FIELDS = ("username", "password", "ca", "bootstrap", "read_only", "production")
+    def _given(self) -> dict[str, Any]:
+        given = {field: self.values[key] for key, field in _FIELDS.items() if key in self.values}
+        return given | ({"read_only": False} if self.writable else {})
+
+
+def _pairs(texts: Sequence[str]) -> dict[str, str]:
+    return {name: value for name, _, value in (text.partition("=") for text in texts)}
+
+
+_SAME = ("username", "password", "token", "ca", "certificate", "key_password", "proxy", "connect_timeout", "timeout")
+_FIELDS = {name: name for name in (*_SAME, "bootstrap", "colour", "read_only", "production")} | {"private_key": "key"}
+"""Arguments, and the profile's fields they set."""
 
 
 class UseContext(Command):
@@ -111,24 +162,27 @@ class RemoveContext(Command):
         return confirmation([Outcome(self.name, "removed")])
 
 
-class Config(Command):
-    """Show every setting with its value and where it came from."""
+class ImportKcctl(Command):
+    """Take over the contexts of kcctl, from ~/.kcctl unless a file is given. Names that are there already stay."""
 
-    verb = "config"
+    verb = "config import-kcctl"
     local = True
 
+    file = maybe_word("FILE")
+
     async def run(self, context: Context) -> Result:
-        rows = [("contexts file", str(context.profiles.path), "$XDG_CONFIG_HOME, $HOME"), self._cluster(context)]
-        rows += [(name, os.environ[name], "environment") for name in _VARIABLES if os.environ.get(name)]
-        raw = [{"setting": setting, "value": value, "from": origin} for setting, value, origin in rows]
-        return Result(raw, Table(("SETTING", "VALUE", "FROM"), tuple(rows)), names=tuple(row[0] for row in rows))
+        from tui.kcctl import read
 
-    def _cluster(self, context: Context) -> tuple[str, str, str]:
-        try:
-            profile = context.profile
-        except HeadraceError as error:
-            return ("cluster", "", str(error))
-        return ("cluster", profile.url, f"context {profile.name}" if profile.name else "command line or HEADRACE_URL")
-
-
-_VARIABLES = ("HEADRACE_URL", "HEADRACE_CONTEXT", "NO_COLOR")
+        found = read(context.read(self.file or "~/.kcctl"), self.file or "~/.kcctl")
+        contexts = context.profiles.load()
+        outcomes = []
+        for profile in found.profiles.values():
+            if profile.name in contexts.profiles:
+                outcomes.append(Outcome(profile.name, "left out: there is a context of that name"))
+                continue
+            Endpoint(profile.url)
+            context.profiles.put(profile)
+            outcomes.append(Outcome(profile.name, "imported"))
+        if not contexts.current and found.current in found.profiles:
+            context.profiles.use(found.current)
+        return confirmation(outcomes)

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from tui import model
-from tui.commands.arguments import one_of, option, word, words
+from tui.commands.arguments import flag, one_of, option, word, words
 from tui.commands.base import Command, Context
 from tui.commands.result import Result, Table
 from tui.commands.targets import chosen, compiled, is_glob, matches
@@ -85,37 +85,17 @@ def listing(some: list[model.Connector]) -> Result:
     return Result(raw, Table(columns, rows, frozenset({"FULL CLASS"})), names=tuple(c.name for c in ranked))
 
 
-class GetPlugins(Command):
-    """List the plugins a worker has; connectors unless other types are asked for."""
-
-    verb = "get plugins"
-
-    types = option(
-        "-t",
-        "--types",
-        metavar="TYPES",
-        help="all, or some of source,sink,transformation,predicate,converter,header_converter",
-        convert=str,
-    )
-
-    async def run(self, context: Context) -> Result:
-        wanted = set((self.types or "source,sink").lower().replace(" ", "").split(","))
-        plugins = await context.connect.plugins(connectors_only=wanted <= {"source", "sink"})
-        shown = [plugin for plugin in plugins if "all" in wanted or plugin["type"] in wanted]
-        rows = tuple((plugin["type"], plugin["class"], plugin.get("version")) for plugin in shown)
-        return Result(shown, Table(("TYPE", "CLASS", "VERSION"), rows), names=tuple(p["class"] for p in shown))
-
-
 class GetOffsets(Command):
     """Show the committed offsets of connectors; for one name in the form `patch offsets` takes."""
 
     verb = "get offsets"
 
     names = words("NAME", "connectors; globs are fine")
+    regex = flag("-e", "--regex", help="NAMEs are regular expressions over the whole name")
 
     async def run(self, context: Context) -> Result:
         answers = {}
-        for name in await chosen(context.connect, self.names):
+        for name in await chosen(context.connect, self.names, self.regex):
             with about(name):
                 answers[name] = await context.connect.offsets(name)
         single = tuple(answers) == self.names and len(answers) == 1  # a glob of one match is still a glob
@@ -147,6 +127,7 @@ class DescribeConnector(Command):
     verb = "describe connector"
 
     name = word("NAME")
+    tasks_config = flag("--tasks-config", help="the config of each task as well")
 
     async def run(self, context: Context) -> Result:
         connect, name = context.connect, self.name
@@ -155,6 +136,8 @@ class DescribeConnector(Command):
             raw["status"] = await _or_none(connect.status(name))
             raw["topics"] = ((await _or_none(connect.topics(name)) or {}).get(name) or {}).get("topics", [])
             raw["offsets"] = (await _or_none(connect.offsets(name)) or {}).get("offsets", [])
+            if self.tasks_config:
+                raw["tasks"] = await connect.tasks(name)
         return Result(raw, text=description(name, raw), names=(name,))
 
 
@@ -175,6 +158,9 @@ def description(name: str, raw: dict[str, Json]) -> str:
     lines += [f"  {task.id:<3} {task.state:<11} {task.worker}" for task in one.tasks]
     lines += ["", "config"]
     lines += [f"  {key} = {value}" for key, value in sorted(one.config.items())]
+    for task in raw.get("tasks") or ():
+        lines += ["", f"config of task {task['id']['task']}"]
+        lines += [f"  {key} = {value}" for key, value in sorted(task["config"].items())]
     entries = model.offsets(raw)
     if entries:
         lines += ["", "offsets", *(f"  {compact(entry.partition)}  {compact(entry.offset)}" for entry in entries)]

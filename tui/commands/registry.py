@@ -11,11 +11,15 @@ from tui.errors import UsageError
 VERBS = {
     "info": "reading:Info",
     "get connectors": "reading:GetConnectors",
-    "get plugins": "reading:GetPlugins",
+    "get plugins": "plugins:GetPlugins",
+    "get loggers": "loggers:GetLoggers",
+    "get topics": "topics:GetTopics",
+    "get events": "events:GetEvents",
     "get offsets": "reading:GetOffsets",
     "get offset history": "history:GetOffsetHistory",
     "get contexts": "contexts:GetContexts",
     "describe connector": "reading:DescribeConnector",
+    "describe plugin": "plugins:DescribePlugin",
     "preview connector": "preview:Preview",
     "apply": "applying:Apply",
     "stop connector": "lifecycle:Stop",
@@ -24,18 +28,23 @@ VERBS = {
     "restart connector": "lifecycle:Restart",
     "restart task": "lifecycle:RestartTask",
     "delete connector": "lifecycle:Delete",
+    "patch connector": "patching:PatchConnector",
+    "patch logger": "loggers:PatchLogger",
     "patch offsets": "offsets:PatchOffsets",
     "delete offsets": "offsets:DeleteOffsets",
+    "export offsets": "transfer:ExportOffsets",
+    "import offsets": "transfer:ImportOffsets",
     "undo": "history:Undo",
     "rollback": "history:Rollback",
     "get unfinished": "history:GetUnfinished",
     "finish": "history:Finish",
     "get orphans": "orphans:GetOrphans",
     "wait connector": "waiting:Wait",
-    "config": "contexts:Config",
+    "config": "settings:Config",
     "config set-context": "contexts:SetContext",
     "config use-context": "contexts:UseContext",
     "config remove-context": "contexts:RemoveContext",
+    "config import-kcctl": "contexts:ImportKcctl",
     "config current-context": "contexts:CurrentContext",
     "help": "helping:Help",
 }
@@ -51,6 +60,7 @@ ALIASES = {
     "resume": "resume connector",
     "restart": "restart connector",
     "delete": "delete connector",
+    "patch": "patch connector",
     "wait": "wait connector",
     "current-context": "config current-context",
     "set-context": "config set-context",
@@ -59,7 +69,7 @@ ALIASES = {
     "config get-contexts": "get contexts",
 }
 
-_NOUNS = ("connector", "plugin", "offset", "context", "task")
+_NOUNS = ("connector", "plugin", "offset", "context", "task", "topic", "logger", "event")
 
 
 def _key(words: tuple[str, ...]) -> str:

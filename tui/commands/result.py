@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tui.errors import DONE, FAILED
+from tui.errors import DONE, FAILED, PENDING
 from tui.model import Verdict
 
 Json = Any
@@ -49,10 +49,11 @@ class Result:
     text: str = ""
     names: tuple[str, ...] = ()
     outcomes: tuple[Outcome, ...] = ()
+    pending: bool = False  # a dry run has found something to do
 
     @property
     def exit_code(self) -> int:
-        return common_code([outcome.code for outcome in self.outcomes])
+        return common_code([outcome.code for outcome in self.outcomes]) or (PENDING if self.pending else DONE)
 
     @property
     def is_confirmation(self) -> bool:

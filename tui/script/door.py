@@ -41,10 +41,12 @@ class _Cluster:
         self._profile: Profile | None = None
         self._attached: Embedded | None = None
 
+    def known(self) -> Profile | None:
+        return self._profile or session.choose(self.order.url, self.order.context, self.profiles)
+
     def profile(self) -> Profile:
         if self._profile is None:
-            chosen = session.choose(self.order.url, self.order.context, self.profiles)
-            self._profile = chosen or self._embedded()
+            self._profile = self.known() or self._embedded()
             if self.order.read_only:
                 self._profile = replace(self._profile, read_only=True)
         return self._profile
@@ -57,7 +59,8 @@ class _Cluster:
 
     def dial(self) -> Connect:
         profile = self.profile()
-        connect = session.connect(profile, session.blocking(profile))
+        transport = session.audited(session.blocking(profile), profile, "script", self.printer.say)
+        connect = session.connect(profile, transport)
         connect.notice = self.printer.say
         return connect
 
@@ -76,6 +79,8 @@ def run(order: Order) -> int:
         profile=cluster.profile,
         profiles=cluster.profiles,
         narrate=printer.say,
+        emit=printer.item,
+        known_profile=cluster.known,
         read=lambda path: _read(path, stdin_taken=order.script == "-"),
         confirm=_ask if not order.script and sys.stdin.isatty() and sys.stderr.isatty() else _nobody_to_ask,
     )

@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from tui.client import drive
 from tui.commands.base import Command, Context, execute
@@ -17,6 +18,9 @@ from tui.errors import DONE, USAGE, HeadraceError, UsageError
 from tui.model import Verdict
 from tui.script.grammar import parse
 from tui.script.output import plain, render
+
+_WIDTHS = (8, 10, 32, 0)
+_EACH = {"json": "jsonl"}  # one by one, each on a line
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,12 +46,22 @@ class Printer:
         self.codes.append(error.exit_code)
 
     def result(self, result: Result, form: str | None, where: str = "") -> None:
-        if not result.is_confirmation or form is not None:
+        printed = not result.is_confirmation or form is not None or bool(result.text)
+        if printed:
             sys.stdout.write(render(result, form or "table", self.colour))
         if result.is_confirmation:
-            self._outcomes(result, form is not None, where)
+            self._outcomes(result, printed, where)
         sys.stdout.flush()
         self.codes.append(result.exit_code)
+
+    def item(self, item: Any, form: str, row: Sequence[str]) -> None:
+        """One of many that come one by one."""
+        if form in ("table", "wide"):
+            text = "  ".join(f"{plain(cell):<{width}}" for cell, width in zip(row, _WIDTHS, strict=False))
+            sys.stdout.write(text.rstrip() + "\n")
+        else:
+            sys.stdout.write(render(Result(item, names=(str(item.get("connector", "")),)), _EACH.get(form, form)))
+        sys.stdout.flush()
 
     def _outcomes(self, result: Result, printed: bool, where: str) -> None:
         for outcome in result.outcomes:

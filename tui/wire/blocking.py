@@ -8,11 +8,13 @@ from __future__ import annotations
 import http.client
 import os
 import time
+from collections.abc import AsyncGenerator
 from typing import Any
 from urllib.parse import SplitResult, unquote, urlsplit
 
 from tui.client import Call
-from tui.wire.endpoint import IDLE_SECONDS, Endpoint, basic, decode, encode, trust
+from tui.errors import NotFound
+from tui.wire.endpoint import IDLE_SECONDS, QUIET, Endpoint, basic, decode, encode, trust
 
 _CLOSED = (OSError, http.client.HTTPException)  # a reset, a TLS alert, no route any more: the connection is of no use
 
@@ -58,6 +60,39 @@ class Blocking:
             raise
         self._used_at = time.monotonic()
         return answer
+
+    async def lines(self, path: str, last_id: str, lasting: float | None = None) -> AsyncGenerator[str, None]:
+        """The lines of a server-sent event stream, for so many seconds or as long as it is open."""
+        end = None if lasting is None else time.monotonic() + lasting
+        self._drop()  # a connection of its own: an open stream is in the way of everything else
+        connection = self._connect()
+        try:
+            sent = {**self._headers, "Accept": "text/event-stream", **({"Last-Event-ID": last_id} if last_id else {})}
+            connection.request("GET", self._target(path), headers=sent)
+            response = connection.getresponse()
+            if not 200 <= response.status < 300 or "event-stream" not in (response.getheader("Content-Type") or ""):
+                raise NotFound("no event stream", response.status if response.status >= 300 else 404)
+            while (line := self._line(response, end)) is not None:
+                yield line
+        except (TimeoutError, *_CLOSED) as error:
+            raise self.endpoint.unreachable(_words(error), sent=True) from error
+        finally:
+            self._drop()
+
+    def _line(self, response: http.client.HTTPResponse, end: float | None) -> str | None:
+        """None when it is over, or time is up."""
+        left = None if end is None else end - time.monotonic()
+        if left is not None and left <= 0:
+            return None
+        assert self._connection is not None
+        self._connection.sock.settimeout(QUIET if left is None else min(left, QUIET))
+        try:
+            raw = response.readline()
+        except TimeoutError:
+            if left is not None and left <= QUIET:
+                return None
+            raise
+        return raw.decode("utf-8", "replace").rstrip("\r\n") if raw else None
 
     def _target(self, path: str) -> str:
         """What the request line asks for; a proxy wants the whole URL unless it tunnels."""

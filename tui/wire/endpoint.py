@@ -14,6 +14,7 @@ from tui.scrubbing import without_user
 
 # Servers close connections that have been idle (Jetty after 30 s, uvicorn after 5): ours are not kept that long.
 IDLE_SECONDS = 3.0
+QUIET = 25.0  # seconds without a byte on the event stream before it counts as dead (a comment comes each 10 s)
 CONNECTS_WITHIN = 5.0
 ANSWERS_WITHIN = 95.0  # Connect itself gives up after 90 s, with a message worth reading
 

@@ -13,7 +13,7 @@ import orjson
 
 from tui.client import Call
 from tui.errors import NotFound, refusal
-from tui.wire.endpoint import IDLE_SECONDS, Endpoint, decode, encode, trust
+from tui.wire.endpoint import IDLE_SECONDS, QUIET, Endpoint, decode, encode, trust
 
 # httpx loads its own command line (click, pygments) where that is installed; the first paint has no time for it.
 sys.modules.setdefault("httpx._main", None)  # type: ignore[arg-type]
@@ -21,8 +21,6 @@ import httpx  # noqa: E402
 
 if sys.modules["httpx._main"] is None:
     del sys.modules["httpx._main"]
-
-QUIET = 25.0  # seconds without a byte on the event stream before it counts as dead (a comment comes each 10 s)
 
 
 class Evented:
@@ -55,9 +53,10 @@ class Evented:
                 response = await self._client.send(request)
         return decode(response.status_code, response.content, _loads)
 
-    async def lines(self, path: str, last_id: str) -> AsyncGenerator[str, None]:
-        """The lines of a server-sent event stream, for as long as it is open; an empty one says that it opened.
-        NotFound where there is none."""
+    async def lines(self, path: str, last_id: str, lasting: float | None = None) -> AsyncGenerator[str, None]:
+        """The lines of a server-sent event stream, for so many seconds or as long as it is open; an empty one says
+        that it opened. NotFound where there is none."""
+        end = None if lasting is None else asyncio.get_running_loop().time() + lasting
         headers = {"Accept": "text/event-stream", "Cache-Control": "no-store"}
         if last_id:
             headers["Last-Event-ID"] = last_id
@@ -69,7 +68,13 @@ class Evented:
                 if "event-stream" not in response.headers.get("content-type", ""):
                     raise NotFound("no event stream", 404)
                 yield ""
-                async for line in response.aiter_lines():
+                lines = response.aiter_lines()
+                while True:
+                    try:
+                        async with asyncio.timeout_at(end):
+                            line = await anext(lines)
+                    except (StopAsyncIteration, TimeoutError):
+                        return
                     yield line
 
     @contextmanager
@@ -83,6 +88,8 @@ class Evented:
         except httpx.ConnectError as error:
             raise self.endpoint.unreachable(_words(error)) from error
         except httpx.TransportError as error:
+            raise self.endpoint.unreachable(_words(error), sent=True) from error
+        except OSError as error:  # as a TLS alert after the handshake, which httpx lets through
             raise self.endpoint.unreachable(_words(error), sent=True) from error
 
     async def sleep(self, seconds: float) -> None:

@@ -7,20 +7,17 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 from tui.client import Call, Transport
 from tui.errors import HeadraceError, TimedOut, Unreachable
-from tui.wire.recording import Streaming
-
-T = TypeVar("T", bound=Transport)
 
 
-class Failover(Generic[T]):
+class Failover:
     """A transport over several; it stays with the worker that answered last."""
 
-    def __init__(self, workers: Sequence[T]) -> None:
-        self.workers, self._now = list(workers), 0
+    def __init__(self, workers: Sequence[Transport]) -> None:
+        self.workers, self._now, self._listened = list(workers), 0, 0
 
     @property
     def url(self) -> str:
@@ -37,6 +34,20 @@ class Failover(Generic[T]):
                     raise
         raise AssertionError("unreachable: the last attempt returns or raises")
 
+    async def lines(self, path: str, last_id: str, lasting: float | None = None) -> AsyncGenerator[str, None]:
+        """Event ids count for one worker only, so another one begins with a snapshot."""
+        place = self._now
+        known_id = last_id if place == self._listened else ""
+        self._listened = place
+        try:
+            async with aclosing(self.workers[place].lines(path, known_id, lasting)) as stream:
+                async for line in stream:
+                    yield line
+        except (Unreachable, TimedOut):
+            if self._now == place:  # who asks again asks the next one
+                self._turn()
+            raise
+
     def _turn(self) -> None:
         self._now = (self._now + 1) % len(self.workers)
 
@@ -52,24 +63,3 @@ def _may_go_elsewhere(call: Call, error: HeadraceError) -> bool:
     if isinstance(error, TimedOut):
         return not call.changes
     return call.repeatable or not getattr(error, "sent", False)
-
-
-class StreamingFailover(Failover[Streaming]):
-    """The same for the screen. Event ids count for one worker only, so another one begins with a snapshot."""
-
-    def __init__(self, workers: Sequence[Streaming]) -> None:
-        super().__init__(workers)
-        self._listened = 0
-
-    async def lines(self, path: str, last_id: str) -> AsyncGenerator[str, None]:
-        place = self._now
-        known_id = last_id if place == self._listened else ""
-        self._listened = place
-        try:
-            async with aclosing(self.workers[place].lines(path, known_id)) as stream:
-                async for line in stream:
-                    yield line
-        except (Unreachable, TimedOut):
-            if self._now == place:  # the store asks again, and then it is the next one's turn
-                self._turn()
-            raise

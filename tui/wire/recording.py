@@ -18,35 +18,20 @@ from collections import defaultdict
 from collections.abc import AsyncGenerator, Callable
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from tui import errors
-from tui.client import Call
+from tui.client import Call, Transport
 from tui.errors import HeadraceError, NotFound, Refused, UsageError
 from tui.scrubbing import scrubbed, without_user
 
 Clock = Callable[[], float]
 
 
-class Streaming(Protocol):
-    """A transport that also knows event streams."""
-
-    @property
-    def url(self) -> str: ...
-
-    async def send(self, call: Call) -> Any: ...
-
-    def lines(self, path: str, last_id: str) -> AsyncGenerator[str, None]: ...
-
-    async def sleep(self, seconds: float) -> None: ...
-
-    async def close(self) -> None: ...
-
-
 class Recorder:
     """A transport that writes down what another one hears. Raises HeadraceError when the file cannot be written."""
 
-    def __init__(self, inner: Streaming, path: str, clock: Clock = time.monotonic) -> None:
+    def __init__(self, inner: Transport, path: str, clock: Clock = time.monotonic) -> None:
         self.inner, self._clock, self._began = inner, clock, clock()
         try:
             number = os.open(Path(path).expanduser(), os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
@@ -74,8 +59,8 @@ class Recorder:
         self._note({**asked, "answer": scrubbed(answer)})
         return answer
 
-    async def lines(self, path: str, last_id: str) -> AsyncGenerator[str, None]:
-        async for line in self.inner.lines(path, last_id):
+    async def lines(self, path: str, last_id: str, lasting: float | None = None) -> AsyncGenerator[str, None]:
+        async for line in self.inner.lines(path, last_id, lasting):
             self._note({"stream": path, "line": _scrubbed_line(line)})
             yield line
 
@@ -135,7 +120,7 @@ class Replay:
             raise _error(entry)
         return entry["answer"]
 
-    async def lines(self, path: str, last_id: str) -> AsyncGenerator[str, None]:
+    async def lines(self, path: str, last_id: str, lasting: float | None = None) -> AsyncGenerator[str, None]:
         import asyncio
 
         if path not in self._lines:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tui.commands.applying import changed_keys
 from tui.commands.documents import documents, files_of, properties
+from tui.config.changes import changes
 from tui.errors import UsageError
 
 
@@ -17,7 +17,7 @@ def test_three_forms_are_one() -> None:
     text = documents("name=a\nconnector.class=X\ntasks.max=2\n", "f.properties")
     assert post[0].config == flat[0].config == {"name": "a", "connector.class": "X", "tasks.max": 2}
     assert text[0].config == {"name": "a", "connector.class": "X", "tasks.max": "2"}
-    assert not changed_keys(text[0].config, post[0].config)
+    assert not changes(text[0].config, post[0].config)
 
 
 def test_initial_state_and_name() -> None:
@@ -73,9 +73,3 @@ def test_properties_as_java_reads_them() -> None:
         "path": "c:\\dir\tx",
         "empty": "",
     }
-
-
-def test_changed_keys_know_how_connect_stores() -> None:
-    before = {"name": "a", "n": "1", "b": "true", "gone": "x"}
-    assert changed_keys(before, {"name": "a", "n": 1, "b": True}) == ["gone"]
-    assert changed_keys(before, {"name": "a", "n": 2, "b": True, "gone": "x", "new": ""}) == ["n", "new"]

@@ -92,7 +92,7 @@ def test_offsets_as_json_unquoted() -> None:
     [
         ("frob x", "no command 'frob'"),
         ("stpo x", "did you mean 'stop'"),
-        ("patch", "patch what? One of offset"),
+        ("export", "export what? One of offset"),
         ("stop", "NAME missing"),
         ("wait a", "STATE missing"),
         ("wait a RUNNING b", "'b' is none of"),

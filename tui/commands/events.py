@@ -1,0 +1,76 @@
+"""get events: what happens on a cluster while one looks."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from contextlib import aclosing
+from datetime import UTC, datetime
+from typing import Any
+
+from tui import model, sse
+from tui.commands.arguments import duration, integer, option, words
+from tui.commands.base import Command, Context
+from tui.commands.result import Result, Table
+from tui.commands.targets import matches
+from tui.errors import HeadraceError, NotFound
+
+Json = Any
+COLUMNS = ("TIME", "EVENT", "CONNECTOR", "WHAT")
+
+
+class GetEvents(Command):
+    """Follow what happens on a cluster of Headrace's workers: states, tasks, removals, log lines."""
+
+    verb = "get events"
+
+    names = words("NAME", "only of these connectors; globs are fine", at_least=0)
+    limit = option("-n", "--limit", metavar="N", help="end after so many", convert=integer)
+    lasting = option("--for", metavar="TIME", help="end after that time; 10s unless there is a limit", convert=duration)
+
+    async def run(self, context: Context) -> Result:
+        lasting = self.lasting if self.lasting is not None or self.limit is not None else 10.0
+        seen: list[Json] = []
+        try:
+            async with aclosing(context.connect.lines("/events", lasting)) as lines:
+                async for event in _events(lines):
+                    if self._wants(event):
+                        seen.append(event)
+                        context.emit(event, self.output or "table", row(event))
+                    if self.limit is not None and len(seen) >= self.limit:
+                        break
+        except NotFound as error:
+            raise NotFound("this worker has no events", error.status, "only Headrace's workers tell of them") from None
+        if context.emits:
+            return Result()
+        return Result(seen, Table(COLUMNS, tuple(map(row, seen))), names=tuple(e["connector"] for e in seen))
+
+    def _wants(self, event: Json) -> bool:
+        return not self.names or matches(event["connector"], self.names)
+
+
+async def _events(lines: AsyncIterator[str]) -> AsyncIterator[Json]:
+    """One flat object each; the snapshot that a stream begins with is no event."""
+    async for event in sse.parse(lines):
+        if event.name == "snapshot":
+            continue
+        try:
+            data = json.loads(event.data)
+        except ValueError:
+            raise HeadraceError(f"a bad {event.name} event: {event.data[:80]}") from None
+        name = str(data.get("name") or data.get("connector") or "")
+        now = datetime.now(UTC).isoformat(timespec="milliseconds")
+        yield {"time": now, "event": event.name, "connector": name, "data": data}
+
+
+def row(event: Json) -> tuple[str, ...]:
+    return (event["time"][11:19], event["event"], event["connector"], _what(event["event"], event["data"]))
+
+
+def _what(kind: str, data: Json) -> str:
+    if kind == "connector":
+        one = model.connector(str(data.get("name")), data.get("status"), data.get("info"))
+        return f"{one.overall}, tasks {one.tasks_text}"
+    if kind == "removed":
+        return "removed"
+    return str(data.get("message") or json.dumps(data))

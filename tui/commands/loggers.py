@@ -1,0 +1,67 @@
+"""The verbs about a worker's loggers: what levels are set, and setting one."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+from tui.commands.arguments import one_of, option, word, words
+from tui.commands.base import Change, Command, Context, refuse
+from tui.commands.result import Outcome, Result, Table, confirmation
+from tui.commands.targets import is_glob, matches
+from tui.errors import NotFound
+
+Json = Any
+LEVELS = ("TRACE", "DEBUG", "INFO", "WARN", "ERROR", "FATAL", "OFF")
+
+
+class GetLoggers(Command):
+    """List the loggers that have a level of their own, on the worker that answers."""
+
+    verb = "get loggers"
+
+    names = words("NAME", "only these; globs are fine", at_least=0)
+
+    async def run(self, context: Context) -> Result:
+        every = await context.connect.loggers()
+        for name in self.names:
+            if not any(matches(there, [name]) for there in every):
+                raise NotFound(f"no logger matches {name}" if is_glob(name) else f"Logger {name} not found.", 404)
+        shown = {name: every[name] for name in sorted(every) if not self.names or matches(name, self.names)}
+        rows = tuple((name, one.get("level"), _time(one.get("last_modified"))) for name, one in shown.items())
+        return Result(shown, Table(("LOGGER", "LEVEL", "CHANGED"), rows), names=tuple(shown))
+
+
+def _time(milliseconds: Any) -> str:
+    """Nothing for a level that stands in the worker's own file."""
+    if not isinstance(milliseconds, int):
+        return ""
+    return datetime.fromtimestamp(milliseconds / 1000, UTC).strftime("%Y-%m-%d %H:%M:%SZ")
+
+
+class PatchLogger(Change):
+    """Set the level of a logger and those below it, until the worker is restarted."""
+
+    verb = "patch logger"
+
+    name = word("NAME", "as org.apache.kafka.connect, or root")
+    level = option("-l", "--level", metavar="LEVEL", help="|".join(LEVELS), convert=one_of(*LEVELS))
+    scope = option("-s", "--scope", metavar="worker|cluster", help="all workers", convert=one_of("worker", "cluster"))
+
+    def check(self) -> None:
+        refuse(self.level is None, "patch logger needs -l LEVEL")
+
+    async def run(self, context: Context) -> Result:
+        scope, level = self.scope or "worker", str(self.level)
+        if self.dry_run:
+            before = (await context.connect.loggers()).get(self.name) or {}
+            was = before.get("level") or "what is above it"
+            return confirmation([Outcome(self.name, f"would be {level} on the {scope}, is {was}")])
+        changed = await context.connect.set_level(self.name, level, scope)
+        if changed is None:  # asked of the whole cluster, nobody counts
+            return confirmation([Outcome(self.name, f"{level} on all workers")])
+        return confirmation([Outcome(self.name, f"{level} for {_counted(len(changed))}", raw=changed)])
+
+
+def _counted(number: int) -> str:
+    return "1 logger" if number == 1 else f"{number} loggers" if number else "no logger that was not there already"

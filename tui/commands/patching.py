@@ -1,0 +1,61 @@
+"""patch connector: single keys of a config, the rest as it is."""
+
+from __future__ import annotations
+
+from tui.commands.arguments import flag, options, words
+from tui.commands.base import Change, Context, Danger, refuse
+from tui.commands.result import Outcome, Result
+from tui.commands.targets import chosen, compiled, each, must_confirm
+from tui.config import applying
+from tui.config.applying import Edit
+from tui.config.changes import Change as KeyChange
+from tui.config.changes import changes, diff_lines
+from tui.config.secrets import is_masked
+from tui.errors import HeadraceError
+
+
+class PatchConnector(Change):
+    """Set or remove keys of connectors' configs; only those are sent, all others stay as they are."""
+
+    verb = "patch connector"
+    danger = Danger.ASK
+
+    names = words("NAME", "connectors; globs are fine")
+    regex = flag("-e", "--regex", help="NAMEs are regular expressions over the whole name")
+    sets = options("-s", "--set", metavar="KEY=VALUE", help="may be given several times")
+    removes = options("-r", "--remove", metavar="KEY", help="may be given several times")
+
+    def check(self) -> None:
+        refuse(not self.sets and not self.removes, "patch connector needs -s KEY=VALUE or -r KEY")
+        for pair in self.sets:
+            refuse(pair.find("=") < 1, f"-s {pair}: it looks like KEY=VALUE")
+            refuse(is_masked(pair.partition("=")[2]), f"-s {pair}: that is a mask, not a value")
+        both = {pair.partition("=")[0] for pair in self.sets} & set(self.removes)
+        refuse(bool(both), f"{', '.join(sorted(both))} is set and removed at once")
+        for pattern in self.names if self.regex else ():
+            compiled(pattern)
+
+    async def run(self, context: Context) -> Result:
+        names = await chosen(context.connect, self.names, self.regex)
+        if not self.dry_run and len(names) > len(self.names):
+            must_confirm(context, self.yes, "patch", names)
+        return await each(names, lambda name: self._patch(context, name))
+
+    async def _patch(self, context: Context, name: str) -> Outcome:
+        before = await context.connect.config(name)
+        made = self._changes(before)
+        if not made:
+            return Outcome(name, "unchanged")
+        if self.dry_run:
+            return Outcome(name, f"would be changed: {'; '.join(diff_lines(made))}")
+        done = await applying.apply(Edit(name, before, made), context.connect)
+        if done.differing:
+            keys = ", ".join(change.key for change in done.differing)
+            raise HeadraceError(f"accepted, but read back {keys} is not what was sent")
+        text = "; ".join(diff_lines(made)) + (f" (not read back: {done.trouble})" if done.trouble else "")
+        return Outcome(name, f"changed: {text}", raw={"name": name, "config": dict(done.after)})
+
+    def _changes(self, before: dict[str, str]) -> tuple[KeyChange, ...]:
+        wanted = {key: value for key, value in before.items() if key not in self.removes}
+        wanted |= {key: value for key, _, value in (pair.partition("=") for pair in self.sets)}
+        return changes(before, wanted)

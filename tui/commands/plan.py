@@ -1,0 +1,75 @@
+"""What `apply` would do, as a plan: actions in order, each with the keys it changes; fit for a pull request."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tui.commands.documents import Document
+from tui.config.changes import Change, changes, diff_lines
+from tui.config.secrets import is_masked, shown
+from tui.errors import HeadraceError
+
+CREATE, UPDATE, DELETE, KEEP = "create", "update", "delete", "unchanged"
+SIGNS = {CREATE: "+", UPDATE: "~", DELETE: "-", KEEP: " "}
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One connector: what becomes of it. `before` is its config on the cluster, None when it is not there."""
+
+    name: str
+    action: str
+    before: Mapping[str, str] | None = None
+    changes: tuple[Change, ...] = ()
+    document: Document | None = None
+
+    @property
+    def pending(self) -> bool:
+        return self.action != KEEP
+
+    def diff(self) -> list[str]:
+        """A heading, then lines as a diff has them; secrets are masked."""
+        return [f"@@ {self.action} {self.name} @@", *diff_lines(self.changes)]
+
+    def as_json(self) -> Any:
+        keys = [
+            {"key": one.key, "before": _masked(one.key, one.before), "after": _masked(one.key, one.after)}
+            for one in self.changes
+        ]
+        return {"name": self.name, "action": self.action, "changes": keys}
+
+
+def _masked(key: str, value: str | None) -> str | None:
+    return None if value is None else shown({key: value})[key]
+
+
+def step(document: Document, before: Mapping[str, str] | None) -> Step:
+    """Raises HeadraceError for a new connector with a mask where a value should be."""
+    made = changes(before or {}, document.config)
+    if before is not None:
+        return Step(document.name, UPDATE if made else KEEP, before, made, document)
+    masks = [change.key for change in made if change.after is not None and is_masked(change.after)]
+    if masks:
+        raise HeadraceError(
+            f"{document.where}: {', '.join(masks)} holds a mask, not a value", "give the value, or a ${provider:…}"
+        )
+    return Step(document.name, CREATE, None, made, document)
+
+
+def removal(name: str, before: Mapping[str, str]) -> Step:
+    return Step(name, DELETE, before, changes(before, {"name": name}))
+
+
+def text_of(steps: Sequence[Step]) -> str:
+    """The whole diff, and what it comes to."""
+    lines = [line for one in steps if one.pending for line in [*one.diff(), ""]]
+    return "\n".join([*lines, summary(steps)])
+
+
+def summary(steps: Sequence[Step]) -> str:
+    counts = {action: sum(one.action == action for one in steps) for action in SIGNS}
+    return f"plan: {counts[CREATE]} to create, {counts[UPDATE]} to update, {counts[DELETE]} to delete, " + (
+        f"{counts[KEEP]} unchanged"
+    )

@@ -1,0 +1,73 @@
+"""The verbs about plugins: what a worker has, and what a plugin can be told."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from tui.commands.arguments import option, word
+from tui.commands.base import Command, Context
+from tui.commands.result import Result, Table
+from tui.commands.targets import compiled
+from tui.errors import NotFound, about
+
+Json = Any
+
+
+class GetPlugins(Command):
+    """List the plugins a worker has; connectors unless other types are asked for."""
+
+    verb = "get plugins"
+
+    types = option(
+        "-t",
+        "--types",
+        metavar="TYPES",
+        help="all, or some of source,sink,transformation,predicate,converter,header_converter",
+        convert=str,
+    )
+
+    async def run(self, context: Context) -> Result:
+        wanted = set((self.types or "source,sink").lower().replace(" ", "").split(","))
+        plugins = await context.connect.plugins(connectors_only=wanted <= {"source", "sink"})
+        shown = [plugin for plugin in plugins if "all" in wanted or plugin["type"] in wanted]
+        rows = tuple((plugin["type"], plugin["class"], plugin.get("version")) for plugin in shown)
+        return Result(shown, Table(("TYPE", "CLASS", "VERSION"), rows), names=tuple(p["class"] for p in shown))
+
+
+class DescribePlugin(Command):
+    """Show what a plugin can be told: each key with its type, default and documentation."""
+
+    verb = "describe plugin"
+
+    name = word("NAME", "a class, or its last part")
+    search = option("-s", "--search", metavar="REGEX", help="only keys whose name or text it finds", convert=str)
+
+    def check(self) -> None:
+        if self.search is not None:
+            compiled(self.search)
+
+    async def run(self, context: Context) -> Result:
+        with about(self.name):
+            keys = await context.connect.plugin_config(self.name)
+        if self.search is not None:
+            wanted = re.compile(self.search, re.IGNORECASE)
+            keys = [key for key in keys if wanted.search(key["name"]) or wanted.search(key.get("documentation") or "")]
+            if not keys:
+                raise NotFound(f"{self.name} has no key that {self.search} finds", 404)
+        ranked = sorted(keys, key=lambda key: (not key.get("required"), key["name"]))
+        rows = tuple(_row(key) for key in ranked)
+        columns = ("KEY", "TYPE", "REQUIRED", "DEFAULT", "IMPORTANCE", "DOCUMENTATION")
+        return Result(ranked, Table(columns, rows, frozenset({"IMPORTANCE"})), names=tuple(k["name"] for k in ranked))
+
+
+def _row(key: Json) -> tuple[str, str, str, str, str, str]:
+    default = key.get("default_value")
+    return (
+        key["name"],
+        str(key.get("type") or "").lower(),
+        "yes" if key.get("required") else "",
+        "" if default is None else str(default),
+        str(key.get("importance") or "").lower(),
+        " ".join(str(key.get("documentation") or "").split()),
+    )

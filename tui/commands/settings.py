@@ -1,0 +1,110 @@
+"""config: every setting with its value and where it came from. Secrets are shown as references, or not at all."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import Any
+
+from tui import settings
+from tui.commands.base import Command, Context
+from tui.commands.result import Result, Table
+from tui.errors import HeadraceError
+from tui.profiles import SECRET_KEYS, Profile
+from tui.scrubbing import without_user
+from tui.secrets import shown
+
+Row = tuple[str, str, str]
+VARIABLES = ("HEADRACE_URL", "HEADRACE_CONTEXT", "HEADRACE_THEME", "NO_COLOR", "TERM")
+USUAL = {"connect-timeout": "5 s", "timeout": "95 s"}
+_DEFAULT_THEME = "headrace-dark"
+
+
+class Config(Command):
+    """Show every setting with its value and where it came from."""
+
+    verb = "config"
+    local = True
+
+    async def run(self, context: Context) -> Result:
+        rows = (*_files(context), *_cluster(context), *_screen(context), *_environment())
+        raw = [{"setting": setting, "value": value, "from": origin} for setting, value, origin in rows]
+        return Result(raw, Table(("SETTING", "VALUE", "FROM"), rows), names=tuple(row[0] for row in rows))
+
+
+def _files(context: Context) -> Iterator[Row]:
+    from tui.audit import audit_file
+
+    folder = context.profiles.path.parent
+    config, state = _origin("XDG_CONFIG_HOME"), _origin("XDG_STATE_HOME")
+    yield "contexts file", _there(str(context.profiles.path)), config
+    yield "settings file", _there(str(folder / settings.FILE)), config
+    yield "themes folder", _there(str(folder / "themes")), config
+    yield "audit log", _there(str(audit_file())), state
+
+
+def _origin(variable: str) -> str:
+    return f"${variable}" if os.environ.get(variable) else "$HOME"
+
+
+def _there(path: str) -> str:
+    return path if os.path.exists(path) else f"{path} (not there)"  # noqa: PTH110 - pathlib would be the only need
+
+
+def _cluster(context: Context) -> Iterator[Row]:
+    try:
+        profile = context.known_profile()
+    except HeadraceError as error:
+        yield "context", "", str(error)
+        return
+    if profile is None:
+        yield "cluster", "the embedded one", "no URL, no context"
+        return
+    where = f"context {profile.name}" if profile.name else "command line or HEADRACE_URL"
+    for key, value in _profile(profile):
+        yield key, value or USUAL.get(key, ""), where if value else "default"
+
+
+def _profile(profile: Profile) -> Iterator[tuple[str, str]]:
+    yield "cluster", ", ".join(map(without_user, (profile.url, *profile.others)))
+    for key in ("username", "password", "token", "ca", "certificate", "key", "key_password", "proxy"):
+        value = str(getattr(profile, key))
+        if value:
+            yield key.replace("_", "-"), shown(value) if key in SECRET_KEYS else value
+    for name, value in profile.headers.items():
+        yield f"headers.{name}", shown(value)
+    yield "connect-timeout", f"{profile.connect_timeout:g} s" if profile.connect_timeout else ""
+    yield "timeout", f"{profile.timeout:g} s" if profile.timeout else ""
+    yield "read-only", "yes" if profile.read_only else ""
+    yield "production", "yes" if profile.production else ""
+    if profile.colour:
+        yield "colour", profile.colour
+    if profile.bootstrap:
+        yield "bootstrap-servers", profile.bootstrap
+    for name, value in profile.client.items():
+        yield f"client.{name}", _client(name, value)
+
+
+def _client(name: str, value: str) -> str:
+    from tui.scrubbing import is_sensitive
+
+    return shown(value) if is_sensitive(name) else value
+
+
+def _screen(context: Context) -> Iterator[Row]:
+    try:
+        mine = settings.load(context.profiles.path.parent)
+    except HeadraceError as error:
+        yield "settings", "", str(error)
+        return
+    theme: dict[str, Any] = {"environment": os.environ.get("HEADRACE_THEME"), settings.FILE: mine.theme}
+    origin = next((where for where, value in theme.items() if value), "default")
+    yield "theme", theme.get(origin) or _DEFAULT_THEME, origin
+    for name, keys in mine.keys.items():
+        yield f"keys.{name}", keys, settings.FILE
+
+
+def _environment() -> Iterator[Row]:
+    for name in VARIABLES:
+        if value := os.environ.get(name):
+            yield name, without_user(value), "environment"

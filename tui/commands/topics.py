@@ -1,0 +1,30 @@
+"""get topics: which topics connectors have used."""
+
+from __future__ import annotations
+
+from tui.commands.arguments import flag, words
+from tui.commands.base import Command, Context
+from tui.commands.result import Result, Table
+from tui.commands.targets import chosen
+from tui.errors import about
+
+
+class GetTopics(Command):
+    """Show the topics connectors have used since they were made, or since that was forgotten."""
+
+    verb = "get topics"
+
+    names = words("NAME", "connectors; globs are fine")
+    regex = flag("-e", "--regex", help="NAMEs are regular expressions over the whole name")
+
+    async def run(self, context: Context) -> Result:
+        found: dict[str, list[str]] = {}
+        for name in await chosen(context.connect, self.names, self.regex):
+            with about(name):
+                answer = await context.connect.topics(name)
+            found[name] = sorted((answer.get(name) or {}).get("topics") or ())
+        rows = tuple((name, topic) for name, topics in found.items() for topic in topics)
+        every = tuple(dict.fromkeys(topic for _, topic in rows))
+        return Result(
+            {name: {"topics": topics} for name, topics in found.items()}, Table(("NAME", "TOPIC"), rows), "", every
+        )

@@ -1,0 +1,104 @@
+"""export offsets and import offsets: committed offsets as a document, `{"connector": [{"partition", "offset"}, …]}`.
+
+The same document that `headrace offsets --export` writes and `--import` takes (KIP-199), over REST.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from tui import model
+from tui.commands.arguments import flag, option, words
+from tui.commands.base import Change, Command, Context, Danger, refuse
+from tui.commands.changing import change, planned, would
+from tui.commands.offsets import REASON_HELP, STOP_HELP, parse_entries, parse_json
+from tui.commands.result import Outcome, Result
+from tui.commands.targets import chosen, each, must_confirm
+from tui.errors import FAILED, HeadraceError, about
+from tui.model import Offset
+from tui.offsets.changes import changes
+
+Json = Any
+
+
+class ExportOffsets(Command):
+    """Write the committed offsets of connectors, all unless some are named, as JSON that `import offsets` takes."""
+
+    verb = "export offsets"
+
+    names = words("NAME", "connectors; globs are fine", at_least=0)
+    regex = flag("-e", "--regex", help="NAMEs are regular expressions over the whole name")
+    file = option("-f", "--file", metavar="FILE", help="standard output unless given", convert=str)
+
+    async def run(self, context: Context) -> Result:
+        found: dict[str, list[Json]] = {}
+        for name in await chosen(context.connect, self.names or ("*",), self.regex):
+            with about(name):
+                entries = model.offsets(await context.connect.offsets(name))
+            if entries or self.names:
+                found[name] = [entry.entry() for entry in entries]
+        total = sum(map(len, found.values()))
+        context.narrate(f"{total:,} offsets of {len(found):,} connectors")
+        if self.file is None or self.file == "-":
+            return Result(found, text=document(found), names=tuple(found))
+        context.write(self.file, document(found) + "\n")
+        return Result({"file": self.file, "connectors": len(found), "offsets": total}, names=tuple(found))
+
+
+def document(found: dict[str, list[Json]]) -> str:
+    """An entry on a line, so that two of them can be compared."""
+    parts = []
+    for name, entries in found.items():
+        rows = ",\n".join(json.dumps(entry, ensure_ascii=False) for entry in entries)
+        parts.append(f"{json.dumps(name, ensure_ascii=False)}: [\n{rows}\n]" if rows else f"{json.dumps(name)}: []")
+    return "{\n" + ",\n".join(parts) + "\n}"
+
+
+class ImportOffsets(Change):
+    """Set committed offsets as a document says; partitions it does not name stay as they are, null resets one."""
+
+    verb = "import offsets"
+    danger = Danger.ASK
+
+    names = words("NAME", "only these connectors of the document", at_least=0)
+    file = option("-f", "--file", metavar="FILE|-", help="as export offsets has written it", convert=str)
+    stop = flag("--stop", help=STOP_HELP)
+    reason = option("--reason", metavar="TEXT", help=REASON_HELP, convert=str)
+
+    def check(self) -> None:
+        refuse(self.file is None, "import offsets needs -f FILE")
+
+    async def run(self, context: Context) -> Result:
+        wanted = self._wanted(context)
+        if not self.dry_run:
+            must_confirm(context, self.yes, "set the offsets of", list(wanted))
+            return await each(wanted, lambda name: self._set(context, name, wanted[name]))
+        outcomes: list[Outcome] = []
+        for name, entries in wanted.items():
+            outcomes += await self._preview(context, name, entries)
+        return Result([outcome.as_json() for outcome in outcomes], names=tuple(wanted), outcomes=tuple(outcomes))
+
+    def _wanted(self, context: Context) -> dict[str, list[Json]]:
+        where = "standard input" if self.file == "-" else str(self.file)
+        content = parse_json(context.read(str(self.file)), where)
+        refuse(not isinstance(content, dict) or not content, f"{where}: expected {{connector: [offsets]}}")
+        missing = [name for name in self.names if name not in content]
+        refuse(bool(missing), f"{where} has no connector {', '.join(missing)}")
+        chosen = self.names or tuple(content)
+        return {name: parse_entries(json.dumps(content[name]), f"{where}: {name}") for name in chosen if content[name]}
+
+    async def _preview(self, context: Context, name: str, entries: list[Json]) -> list[Outcome]:
+        try:
+            now = model.offsets(await context.connect.offsets(name))
+        except HeadraceError as error:
+            return [Outcome(name, error.message, error.exit_code or FAILED)]
+        return would(name, changes(now, [Offset(e["partition"], e["offset"]) for e in entries]))
+
+    async def _set(self, context: Context, name: str, entries: list[Json]) -> Outcome:
+        now = model.offsets(await context.connect.offsets(name))
+        made = changes(now, [Offset(entry["partition"], entry["offset"]) for entry in entries])
+        if not made:
+            return Outcome(name, "unchanged")
+        plan = await planned(context, name, [one.entry for one in made], stop=self.stop, why=self.reason)
+        return await change(context, plan)
