@@ -9,6 +9,8 @@ Schema = dict[str, Any]
 TEXT: Schema = {"type": "string"}
 NUMBER: Schema = {"type": "integer"}
 FLAG: Schema = {"type": "boolean"}
+SCALAR: Schema = {"type": ["string", "number", "boolean", "null"]}
+"""What Connect takes for a text, as it is spelled."""
 NOTHING: Schema = {"type": "null"}
 OBJECT: Schema = {"type": "object"}
 
@@ -30,7 +32,7 @@ def mapping(values: Schema) -> Schema:
     return {"type": "object", "additionalProperties": values}
 
 
-def strict(optional: tuple[str, ...] = (), **properties: Schema) -> Schema:
+def strict(optional: tuple[str, ...] = (), /, **properties: Schema) -> Schema:
     """An object with these fields and no others; all of them are there but the optional ones."""
     required = [name for name in properties if name not in optional]
     return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
@@ -46,7 +48,7 @@ _RUN = {"state": _STATE, "worker_id": TEXT, "version": maybe(TEXT), "trace": TEX
 _TYPE = {"enum": ["source", "sink", "unknown"]}
 _PARTITION = {"partition": maybe(OBJECT), "offset": maybe(OBJECT)}
 _WHERE = {"kafka_topic": TEXT, "kafka_partition": NUMBER}
-_TARGET = strict(optional=("kafka_topic", "kafka_partition"), to={"type": ["string", "integer"]}, **_WHERE)
+_TARGET = strict(("kafka_topic", "kafka_partition"), to={"type": ["string", "integer"]}, **_WHERE)
 
 SCHEMAS: dict[str, Schema] = {
     "Error": strict(error_code=NUMBER, message=maybe(TEXT)),
@@ -57,17 +59,17 @@ SCHEMAS: dict[str, Schema] = {
     "Events": TEXT,
     "Names": array(TEXT),
     "Config": mapping(TEXT),
-    "GivenConfig": mapping({"type": ["string", "number", "boolean", "null"]}),
+    "GivenConfig": mapping(SCALAR),
     "TaskId": strict(connector=TEXT, task=NUMBER),
     "Connector": strict(
-        optional=("initial_offsets_response",),
+        ("initial_offsets_response",),
         name=TEXT, config=ref("Config"), tasks=array(ref("TaskId")), type=_TYPE, initial_offsets_response=TEXT,
     ),
     "Create": {
         **strict(
-            optional=("initial_state", "initial_offsets"),
-            name=TEXT, config=ref("GivenConfig"),
-            initial_state={"enum": ["RUNNING", "PAUSED", "STOPPED", None]},
+            ("initial_state", "initial_offsets"),
+            name=SCALAR, config=ref("GivenConfig"),
+            initial_state=maybe({"type": "string", "description": "RUNNING, PAUSED or STOPPED, in any case"}),
             initial_offsets=maybe({**array(ref("GivenOffset")), "minItems": 1}),
         ),
         "examples": [{
@@ -76,22 +78,22 @@ SCHEMAS: dict[str, Schema] = {
         }],
     },
     "Tasks": array(strict(id=ref("TaskId"), config=ref("Config"))),
-    "ConnectorState": strict(optional=("trace",), **_RUN),
-    "TaskState": strict(optional=("trace",), id=NUMBER, **_RUN),
+    "ConnectorState": strict(("trace",), **_RUN),
+    "TaskState": strict(("trace",), id=NUMBER, **_RUN),
     "Status": strict(name=TEXT, connector=ref("ConnectorState"), tasks=array(ref("TaskState")), type=_TYPE),
     "Connectors": {
         "anyOf": [
             ref("Names"),
-            mapping(strict(optional=("status", "info"), status=ref("Status"), info=ref("Connector"))),
+            mapping(strict(("status", "info"), status=ref("Status"), info=ref("Connector"))),
         ],
     },
     "Topics": mapping(strict(topics=array(TEXT))),
     "Message": strict(message=TEXT),
-    "GivenOffset": strict(optional=("partition", "offset"), **_PARTITION),
+    "GivenOffset": strict(("partition", "offset"), **_PARTITION),
     "GivenOffsets": strict(offsets={**array(ref("GivenOffset")), "minItems": 1}),
     "Offsets": strict(
         offsets=array(strict(
-            optional=("end", "lag", "written", "age_ms"),
+            ("end", "lag", "written", "age_ms"),
             **_PARTITION, end=maybe(NUMBER), lag=maybe(strict(records=NUMBER, ms=maybe(NUMBER))),
             written=maybe(NUMBER), age_ms=maybe(NUMBER),
         ))
@@ -151,6 +153,6 @@ SCHEMAS: dict[str, Schema] = {
     "RecordErrors": anything_of("name", "since", "total", "stages", "tasks", "last"),
     "Level": strict(level=TEXT, last_modified=maybe(NUMBER)),
     "Loggers": mapping(ref("Level")),
-    "GivenLevel": {"type": "object", "properties": {"level": TEXT}, "required": ["level"]},
+    "GivenLevel": {"type": "object", "properties": {"level": SCALAR}, "required": ["level"], "additionalProperties": SCALAR},
 }  # fmt: skip
 """By name."""
