@@ -8,13 +8,15 @@ from tests.bench.sides import Bench, create, median, wait_running
 from tests.support import rest
 from tests.support.broker import unique
 from tests.support.connect import SOURCE, STRINGS, Connect
+from tests.support.usage import usage
 from tests.support.waiting import wait_until
 
 CONNECTORS, STOPPED, LISTED = 100, 20, 1000
 
 
 def starts(bench: Bench, side: str) -> dict[str, float]:
-    """Seconds from the start of the process to REST answering, to ready, and to a stored connector RUNNING."""
+    """Seconds from the start of the process to REST answering, to ready, and to a stored connector RUNNING; and what
+    the worker's processes had worked by then."""
     worker = bench.worker(side)
     worker.start(120)
     connect = Connect(worker)
@@ -31,7 +33,9 @@ def starts(bench: Bench, side: str) -> dict[str, float]:
         wait_until(lambda: rest.answers(f"{worker.url}/health"), 60, every=0.01)
         ready = time.monotonic() - started
         wait_until(lambda: _running_again(connect), 60, every=0.01)
-        return {"start-rest": rest_up, "start-ready": ready, "start-running": time.monotonic() - started}
+        running_again = time.monotonic() - started
+        cpu = usage(worker.pid).cpu
+        return {"start-rest": rest_up, "start-ready": ready, "start-running": running_again, "start-cpu": cpu}
     finally:
         worker.stop(60)
 

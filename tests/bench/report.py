@@ -27,14 +27,23 @@ class Figure:
     digits: int = 0
 
 
+_CPU = "… processor of the worker for a million records"
+
 FIGURES = (
-    Figure("source", "source, 1,000,000 lines, StringConverter", "records/s", "≥ 3×"),
-    Figure("sink", "sink, 1,000,000 records of one partition, StringConverter", "records/s", "≥ 1.2×"),
-    Figure("source-smt", "source, JSON with schemas, 3 transformations", "records/s"),
-    Figure("sink-smt", "sink, JSON with schemas, 3 transformations", "records/s"),
+    Figure("source", "source, 1,000,000 lines, StringConverter", "records/s", "≥ 4×"),
+    Figure("source-cpu", _CPU, "s", "", 2),
+    Figure("source-smt", "source, JSON with schemas, 3 transformations", "records/s", "≥ 2×"),
+    Figure("source-smt-cpu", _CPU, "s", "", 2),
+    Figure("sink", "sink, 1,000,000 records of one partition, StringConverter", "records/s", "≥ 1.5×"),
+    Figure("sink-cpu", _CPU, "s", "", 2),
+    Figure("sink-smt-1", "sink, JSON with schemas, 3 transformations, 4 partitions, one task", "records/s", "≥ 1.3×"),
+    Figure("sink-smt-1-cpu", _CPU, "s", "", 2),
+    Figure("sink-smt-2", "the same, two tasks", "records/s", "≥ 1.3×"),
+    Figure("sink-smt-2-cpu", _CPU, "s", "", 2),
     Figure("start-rest", "process start to `GET /` answered", "s", "", 2),
     Figure("start-ready", "process start to `GET /health` 200", "s", "", 2),
     Figure("start-running", "process start to a stored connector RUNNING", "s", "≤ 6 s", 2),
+    Figure("start-cpu", "… processor until then", "s", "", 2),
     Figure("create-100", "100 connectors created one after another", "s", "≤ 1×", 2),
     Figure("running-100", "… until all are RUNNING", "s", "≤ 1×", 2),
     Figure("stop-20", "20 connectors stopped one after another", "s", "≤ 1×", 2),

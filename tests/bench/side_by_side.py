@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import tempfile
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -18,10 +19,6 @@ from tests.support.connect import Connect
 Found = dict[str, float]
 Measure = Callable[[Bench, str, int], "Found"]
 """Figures of one side, by key; the number says how many runs to take the median of."""
-
-
-def _single(key: str, measure: Callable[[Bench, Connect], float], fresh: bool = False) -> Measure:
-    return _several(lambda bench, connect: {key: measure(bench, connect)}, fresh)
 
 
 def _several(measure: Callable[[Bench, Connect], Found], once: bool = False) -> Measure:
@@ -44,13 +41,14 @@ ONCE = ("list", "idle")
 """Rows of one run: their figures are medians or means of many in themselves."""
 
 ROWS: dict[str, Measure] = {
-    "source": _single("source", throughput.source),
-    "sink": _single("sink", throughput.sink),
-    "source-smt": _single("source-smt", throughput.source_smt),
-    "sink-smt": _single("sink-smt", throughput.sink_smt),
+    "source": _several(throughput.source),
+    "sink": _several(throughput.sink),
+    "source-smt": _several(throughput.source_smt),
+    "sink-smt-1": _several(throughput.sink_smt(1)),
+    "sink-smt-2": _several(throughput.sink_smt(2)),
     "starts": _starts,
     "hundred": _several(life.hundred),
-    "list": _single("list-1000", life.listed, True),
+    "list": _several(lambda bench, connect: {"list-1000": life.listed(bench, connect)}, True),
     "latency": _several(latency.latency),
     "idle": _several(idle.idle, True),
 }
@@ -74,7 +72,9 @@ def main() -> None:
         try:
             bench = Bench(own or KafkaBroker(given.bootstrap), Path(folder), given.runs)
             for row in rows:
+                started = time.monotonic()
                 _run(bench, row, [given.side] if given.side else [JAVA, OURS], not given.dry and not given.side)
+                print(f"{'':18} {time.monotonic() - started:.0f} s", flush=True)
         finally:
             if own is not None:
                 own.stop()
@@ -86,7 +86,7 @@ def _run(bench: Bench, row: str, sides: list[str], keep: bool) -> None:
     for side in sides:
         try:
             found[side] = ROWS[row](bench, side, bench.runs)
-        except (Refused, AssertionError) as error:
+        except (Refused, AssertionError, OSError) as error:  # the other rows are still worth having
             reasons[side] = f"skipped: {error}"
             print(f"{row}: {side} {reasons[side]}", flush=True)
     keys = list(next(iter(found.values()), {row: 0.0}))

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 from tests.bench.sides import Bench, Refused, create
-from tests.support import topics
 from tests.support.broker import unique
 from tests.support.connect import SINK, SOURCE, STRINGS, Connect
+from tests.support.usage import usage
 from tests.support.waiting import wait_until
 
 RECORDS = 1_000_000
@@ -41,59 +42,87 @@ _SINK_SMTS = {
 }
 
 
-def source(bench: Bench, connect: Connect) -> float:
+@dataclass(frozen=True, slots=True)
+class Flow:
+    """Records moved in some time: how many a second, and what the worker's processes worked for a million of them."""
+
+    seconds: float
+    cpu: float
+
+    def under(self, key: str) -> dict[str, float]:
+        """As figures of the report."""
+        return {key: RECORDS / self.seconds, f"{key}-cpu": self.cpu / RECORDS * 1e6}
+
+
+def source(bench: Bench, connect: Connect) -> dict[str, float]:
     """Lines a second, from the request that creates the connector to the last record in the topic."""
-    return _source(bench, connect, STRINGS)
+    return _source(bench, connect, STRINGS).under("source")
 
 
-def source_smt(bench: Bench, connect: Connect) -> float:
-    return _source(bench, connect, {**_JSON, **_SOURCE_SMTS})
+def source_smt(bench: Bench, connect: Connect) -> dict[str, float]:
+    return _source(bench, connect, {**_JSON, **_SOURCE_SMTS}).under("source-smt")
 
 
-def sink(bench: Bench, connect: Connect) -> float:
+def sink(bench: Bench, connect: Connect) -> dict[str, float]:
     """Records a second, from the first byte in the file to the last."""
     topic = _filled(bench, "strings", lambda number: f"{number:08d} {_FILLER}")
-    return _sink(bench, connect, topic, STRINGS, _lines(bench).stat().st_size)
+    return _sink(bench, connect, topic, STRINGS).under("sink")
 
 
-def sink_smt(bench: Bench, connect: Connect) -> float:
-    fields = '{"field":"line","type":"string","optional":false},{"field":"origin","type":"string","optional":true}'
-    schema = f'{{"type":"struct","optional":false,"fields":[{fields}]}}'
-    topic = _filled(
-        bench,
-        "documents",
-        lambda number: f'{{"schema":{schema},"payload":{{"line":"{number:08d} {_FILLER}","origin":"bench"}}}}',
-    )
-    return _sink(bench, connect, topic, {**_JSON, **_SINK_SMTS}, _lines(bench).stat().st_size)
+def sink_smt(tasks: int) -> Callable[[Bench, Connect], dict[str, float]]:
+    """The same for documents in four partitions, with three transformations, by so many tasks."""
+
+    def measure(bench: Bench, connect: Connect) -> dict[str, float]:
+        topic = _filled(bench, "documents", _document, 4)
+        return _sink(bench, connect, topic, {**_JSON, **_SINK_SMTS}, tasks).under(f"sink-smt-{tasks}")
+
+    return measure
 
 
-def _source(bench: Bench, connect: Connect, settings: dict[str, str]) -> float:
+_FIELDS = '{"field":"line","type":"string","optional":false},{"field":"origin","type":"string","optional":true}'
+_SCHEMA = f'{{"type":"struct","optional":false,"fields":[{_FIELDS}]}}'
+
+
+def _document(number: int) -> str:
+    return f'{{"schema":{_SCHEMA},"payload":{{"line":"{number:08d} {_FILLER}","origin":"bench"}}}}'
+
+
+def _source(bench: Bench, connect: Connect, settings: dict[str, str]) -> Flow:
+    from confluent_kafka import Consumer, TopicPartition
+
     name, topic, lines = unique("source"), bench.topic(), _lines(bench)
     config = {"connector.class": SOURCE, "tasks.max": "1", "file": str(lines), "topic": topic, **settings}
+    watcher = Consumer({"bootstrap.servers": bench.broker.bootstrap, "group.id": name, "log_level": 0})
+    end = TopicPartition(topic, 0)
+    assert watcher.get_watermark_offsets(end, 10) == (0, 0)
+    before = usage(connect.worker.pid).cpu
     started = time.monotonic()
     create(connect, name, config)
-    _until(connect, name, lambda: topics.count(bench.broker.bootstrap, topic) >= RECORDS)
-    seconds = time.monotonic() - started
+    _until(connect, name, lambda: watcher.get_watermark_offsets(end, 10)[1] >= RECORDS)
+    flow = Flow(time.monotonic() - started, usage(connect.worker.pid).cpu - before)
+    watcher.close()
     connect.ask("DELETE", f"/connectors/{name}")
     bench.broker.delete_topics(topic)
-    return RECORDS / seconds
+    return flow
 
 
-def _sink(bench: Bench, connect: Connect, topic: str, settings: dict[str, str], size: int) -> float:
+def _sink(bench: Bench, connect: Connect, topic: str, settings: dict[str, str], tasks: int = 1) -> Flow:
     name = unique("sink")
     out = bench.folder / f"{name}.txt"
-    config = {"connector.class": SINK, "tasks.max": "1", "file": str(out), "topics": topic, **settings}
+    size = _lines(bench).stat().st_size
+    config = {"connector.class": SINK, "tasks.max": str(tasks), "file": str(out), "topics": topic, **settings}
+    before = usage(connect.worker.pid).cpu
     create(connect, name, config)
     _until(connect, name, lambda: out.exists() and out.stat().st_size > 0, every=0.002)
     started = time.monotonic()
     _until(connect, name, lambda: out.stat().st_size >= size, every=0.005)
-    seconds = time.monotonic() - started
+    flow = Flow(time.monotonic() - started, usage(connect.worker.pid).cpu - before)
     connect.ask("DELETE", f"/connectors/{name}")
     out.unlink()
-    return RECORDS / seconds
+    return flow
 
 
-def _until(connect: Connect, name: str, done: Callable[[], bool], every: float = 0.05) -> None:
+def _until(connect: Connect, name: str, done: Callable[[], bool], every: float = 0.02) -> None:
     """Waits, and looks now and then whether the task has failed."""
     deadline = time.monotonic() + 180
     while time.monotonic() < deadline:
@@ -118,18 +147,18 @@ def _lines(bench: Bench) -> Path:
 _topics: dict[str, str] = {}
 
 
-def _filled(bench: Bench, kind: str, value: Callable[[int], str]) -> str:
-    """A topic with a million records, made once."""
+def _filled(bench: Bench, kind: str, value: Callable[[int], str], partitions: int = 1) -> str:
+    """A topic with a million records, made once; a thousand at a time go to a partition."""
     if kind not in _topics:
         from confluent_kafka import Producer
 
-        topic = bench.topic(kind)
+        topic = bench.topic(kind, partitions)
         producer = Producer(
             {"bootstrap.servers": bench.broker.bootstrap, "linger.ms": 50, "queue.buffering.max.messages": RECORDS,
              "enable.idempotence": True}
         )  # fmt: skip
         for number in range(RECORDS):
-            producer.produce(topic, value(number))
+            producer.produce(topic, value(number), partition=number // 1000 % partitions)
             if number % 10_000 == 0:
                 producer.poll(0)
         assert producer.flush(120) == 0
