@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from runtime.api.config import ConfigKey, Importance, Type
+from runtime.api.validators import one_of
 
 CONVERTER_TYPE = ConfigKey(
     "converter.type",
     Type.STRING,
     importance=Importance.LOW,
     doc="What the converter is used for: key, value or header. The worker sets it.",
+    validator=one_of("key", "value", "header"),
 )

@@ -111,4 +111,4 @@ def _check_keys(
     own = {k[len(prefix) :]: v for k, v in config.items() if k.startswith(prefix) and v is not None}
     definition: ConfigDef = getattr(registry.load_class(plugin), "config_def", None) or ConfigDef()
     in_order = ConfigDef(*java_ordered(definition.keys).values())
-    findings.check(in_order, {**own, "converter.type": choice.which}, prefix)
+    findings.check(in_order, {"converter.type": choice.which, **own}, prefix)

@@ -153,6 +153,6 @@ SCHEMAS: dict[str, Schema] = {
     "RecordErrors": anything_of("name", "since", "total", "stages", "tasks", "last"),
     "Level": strict(level=TEXT, last_modified=maybe(NUMBER)),
     "Loggers": mapping(ref("Level")),
-    "GivenLevel": {"type": "object", "properties": {"level": SCALAR}, "required": ["level"], "additionalProperties": SCALAR},
+    "GivenLevel": {**mapping(SCALAR), "properties": {"level": SCALAR}, "required": ["level"]},
 }  # fmt: skip
 """By name."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from runtime.api.config import ConfigDef
 from runtime.api.java_regex import java_regex
@@ -11,6 +12,11 @@ from runtime.api.validators import non_empty, regex
 from runtime.transforms.definitions import MEDIUM, key
 
 _MOST = 10_000  # topics remembered
+
+
+def _pattern(name: str, value: Any) -> None:
+    non_empty(name, value)
+    regex(name, value)
 
 
 class TopicNameMatches(Predicate):
@@ -22,7 +28,7 @@ class TopicNameMatches(Predicate):
             "pattern",
             "A Java regular expression for the whole name of a topic.",
             importance=MEDIUM,
-            validator=regex,
+            validator=_pattern,
         )
     )
 
