@@ -68,7 +68,7 @@ class Assignment:
             return
         self._control.check()
         try:
-            allowed = self._task.pre_commit(dict(current))
+            allowed = self._task.pre_commit(dict(current)) or {}
         except RetriableError as error:
             _log.error("Flushing failed, reading again from the last committed offsets: %s", error)
             self._context.seek({tp: self._committed.get(tp, offset) for tp, offset in current.items()})

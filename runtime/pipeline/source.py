@@ -178,9 +178,16 @@ class SourceWorker:
         if not self._writer.busy:
             return
         if self._writer.finished():
-            self._task.commit()
+            self._tell_task()
         elif failed := self._writer.failed():
             self._ready = {**failed, **self._ready}
+
+    def _tell_task(self) -> None:
+        """Offsets have been committed; what the task makes of it changes nothing about that, so it is logged."""
+        try:
+            self._task.commit()
+        except Exception:
+            _log.exception("The task's commit() failed; its offsets are committed all the same")
 
     def _finish(self) -> None:
         """Wait for what is in flight and commit it, as long as the flush timeout allows."""

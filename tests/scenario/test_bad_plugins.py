@@ -1,0 +1,205 @@
+"""Plugins that raise, return garbage, block, leave or kill their process, in each of their methods: on one worker,
+beside neighbours that run on and lose nothing."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support import plugins
+from tests.support.broker import KafkaBroker, unique
+from tests.support.connect import STRINGS, Connect
+from tests.support.pipeline import produce
+from tests.support.waiting import wait_until
+from tests.support.workers import our_worker
+
+PLUGINS = str(Path(plugins.__path__[0]))
+SOURCE, SINK = "headrace_bad_plugins.BadSource", "headrace_bad_plugins.BadSink"
+QUICK = 5.0  # seconds in which neighbours have to run, whatever has happened
+
+
+class Neighbours:
+    """A pipe of lines: file, source, topic, sink, file."""
+
+    def __init__(self, connect: Connect, broker: KafkaBroker, folder: Path) -> None:
+        self._connect, self._written = connect, 0
+        self._in, self._out = folder / "in.txt", folder / "out.txt"
+        self._in.touch()
+        topic = broker.create_topic()
+        self.names = unique("good-source"), unique("good-sink")
+        connect.source(self.names[0], str(self._in), topic)
+        connect.sink(self.names[1], str(self._out), topic)
+
+    def flow(self, timeout: float) -> None:
+        """Another ten lines get through, with all before them."""
+        with self._in.open("a") as file:
+            file.writelines(f"line {self._written + n}\n" for n in range(10))
+        self._written += 10
+        wanted = {f"line {n}" for n in range(self._written)}
+        wait_until(lambda: self._out.exists() and wanted <= set(self._out.read_text().splitlines()), timeout, "lines")
+
+    def running(self) -> bool:
+        return all(self._connect.states(name) == ("RUNNING", ["RUNNING"]) for name in self.names)
+
+
+@pytest.fixture(scope="module")
+def connect(broker: KafkaBroker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Connect]:
+    properties = {
+        "plugin.path": PLUGINS,
+        "headrace.stuck.ms": "1000",
+        "task.shutdown.graceful.timeout.ms": "1000",
+        "offset.flush.interval.ms": "300",
+    }
+    process = our_worker(tmp_path_factory.mktemp("bad"), broker.bootstrap, properties)
+    process.start()
+    yield Connect(process)
+    process.stop()
+
+
+@pytest.fixture(scope="module")
+def neighbours(connect: Connect, broker: KafkaBroker, tmp_path_factory: pytest.TempPathFactory) -> Neighbours:
+    return Neighbours(connect, broker, tmp_path_factory.mktemp("good"))
+
+
+@dataclass(frozen=True)
+class Bad:
+    """One misbehaviour, and what becomes of the connector and its task."""
+
+    cls: str
+    where: str
+    how: str
+    states: tuple[str, list[str]] | None  # None: it is refused with a 400
+    told: str = ""  # in the trace or the refusal
+
+    def __str__(self) -> str:
+        return f"{self.cls.rpartition('.')[2]}-{self.where}-{self.how}"
+
+
+RUNNING, TASK_FAILED, FAILED = ("RUNNING", ["RUNNING"]), ("RUNNING", ["FAILED"]), ("FAILED", list[str]())
+TABLE = [
+    Bad("headrace_bad_plugins.UndefinedSource", "config", "raise", None, "no definition today"),
+    Bad(SOURCE, "validate", "raise", None, "no validate today"),
+    Bad(SOURCE, "validate", "garbage", None),
+    Bad(SOURCE, "validate", "exit", None, "left in validate"),
+    Bad(SOURCE, "start", "raise", FAILED, "no start today"),
+    Bad(SOURCE, "start", "exit", FAILED, "left in start"),
+    Bad(SOURCE, "task_configs", "raise", FAILED, "no task_configs today"),
+    Bad(SOURCE, "task_configs", "garbage", FAILED),
+    Bad(SOURCE, "stop", "raise", RUNNING),
+    Bad(SOURCE, "stop", "exit", RUNNING),
+    Bad(SOURCE, "task.start", "raise", TASK_FAILED, "no task.start today"),
+    Bad(SOURCE, "task.start", "exit", TASK_FAILED, "left in task.start"),
+    Bad(SOURCE, "task.start", "block", ("RUNNING", [])),
+    Bad(SOURCE, "task.poll", "raise", TASK_FAILED, "no task.poll today"),
+    Bad(SOURCE, "task.poll", "garbage", TASK_FAILED),
+    Bad(SOURCE, "task.poll", "exit", TASK_FAILED, "left in task.poll"),
+    Bad(SOURCE, "task.poll", "block", RUNNING),
+    Bad(SOURCE, "task.poll", "leak", RUNNING),
+    Bad(SOURCE, "task.commit", "raise", RUNNING),
+    Bad(SOURCE, "task.stop", "raise", RUNNING),
+    Bad(SOURCE, "task.stop", "block", RUNNING),
+    Bad(SINK, "task.start", "raise", TASK_FAILED, "no task.start today"),
+    Bad(SINK, "task.open", "raise", TASK_FAILED, "no task.open today"),
+    Bad(SINK, "task.put", "raise", TASK_FAILED, "no task.put today"),
+    Bad(SINK, "task.put", "exit", TASK_FAILED, "left in task.put"),
+    Bad(SINK, "task.put", "block", RUNNING),
+    Bad(SINK, "task.pre_commit", "garbage", RUNNING),
+    Bad(SINK, "task.pre_commit", "raise", TASK_FAILED, "no task.pre_commit today"),
+    Bad(SINK, "task.flush", "raise", TASK_FAILED, "no task.flush today"),
+    Bad(SINK, "task.close", "raise", RUNNING),
+    Bad(SINK, "task.stop", "raise", RUNNING),
+]
+
+
+def _config(bad: Bad, topic: str, **more: str) -> dict[str, str]:
+    config = {"connector.class": bad.cls, "bad.in": bad.where, "bad.how": bad.how, "tasks.max": "1", **STRINGS, **more}
+    return {**config, "topics" if bad.cls == SINK else "topic": topic}
+
+
+@pytest.fixture(scope="module")
+def topic(broker: KafkaBroker) -> str:
+    """For all of them, with a few records in it."""
+    topic = broker.create_topic()
+    produce(broker, topic, b"a", b"b", b"c")
+    return topic
+
+
+@pytest.mark.parametrize("bad", TABLE, ids=str)
+def test_it_fails_alone(bad: Bad, connect: Connect, neighbours: Neighbours, topic: str) -> None:
+    name = unique(f"bad-{bad.where.replace('.', '-')}")
+    status, answer = connect.worker.request("POST", "/connectors", {"name": name, "config": _config(bad, topic)})
+    if bad.states is None:
+        assert (status, bad.told in answer["message"]) == (400, True), answer
+    else:
+        assert status == 201, answer
+        connect.wait(name, *bad.states)
+        if not bad.where.endswith(("stop", "close")):
+            wait_until(lambda: _has_misbehaved(connect, name, bad), 30, str(bad))
+        connect.wait(name, *bad.states)
+        traces = [part.get("trace") or "" for part in _parts(connect, name)]
+        assert bad.told in "".join(traces)
+        connect.ask("DELETE", f"/connectors/{name}")
+        wait_until(lambda: connect.worker.request("GET", f"/connectors/{name}/status")[0] == 404, 20)
+    wait_until(neighbours.running, QUICK)
+
+
+def _has_misbehaved(connect: Connect, name: str, bad: Bad) -> bool:
+    """Plugins say so before they do."""
+    if not bad.where.startswith("task."):
+        return True  # the answer has told
+    lines = connect.ask("GET", f"/connectors/{name}/logs")
+    return f"misbehaving in {bad.where}" in str(lines)
+
+
+def _parts(connect: Connect, name: str) -> list[dict[str, Any]]:
+    status = connect.status(name)
+    return [status["connector"], *status["tasks"]]
+
+
+def test_nothing_was_lost_in_all_of_that(neighbours: Neighbours) -> None:
+    neighbours.flow(30)
+
+
+def test_what_kills_its_slot_again_and_again_gets_one_of_its_own(
+    connect: Connect, neighbours: Neighbours, topic: str
+) -> None:
+    bad = Bad(SINK, "task.put", "kill", None)
+    name = unique("killer")
+    connect.create(name, _config(bad, topic))
+    ended: list[float] = []
+
+    def apart() -> bool:
+        """For a while: it goes on killing, and they run."""
+        ended.append(time.monotonic()) if neighbours.running() else ended.clear()
+        return bool(ended) and ended[-1] - ended[0] > QUICK
+
+    wait_until(apart, 60, "the neighbours run on")
+    assert re.search(rf"{name}-0.* kept apart from other tasks", connect.worker.log.read_text())
+    neighbours.flow(30)
+    connect.ask("DELETE", f"/connectors/{name}")
+    wait_until(neighbours.running, QUICK)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("how", ["kill", "block"])
+def test_connectors_that_take_the_plugin_host_down(
+    how: str, connect: Connect, neighbours: Neighbours, topic: str
+) -> None:
+    """In start(): the host is replaced, the tasks of others do not notice, and their connectors are there again."""
+    name = unique(f"host-{how}")
+    with ThreadPoolExecutor(1) as beside:
+        created = beside.submit(connect.create, name, _config(Bad(SOURCE, "start", how, None), topic))
+        created.result(60)
+        connect.wait(name, "FAILED", timeout=90)
+        wait_until(neighbours.running, QUICK)
+        neighbours.flow(30)
+    connect.ask("DELETE", f"/connectors/{name}")
+    connect.ask("POST", f"/connectors/{neighbours.names[0]}/restart")
+    wait_until(neighbours.running, 20)
