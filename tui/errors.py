@@ -109,7 +109,8 @@ def refusal(status: int, message: str) -> Refused:
     """The error of an HTTP answer."""
     if status == 404:
         return NotFound(message, status)
-    if status == 409:
+    # Java's workers say this one with 500 where it reaches them from another worker.
+    if status == 409 or message.startswith("Request cannot be completed because a rebalance"):
         return Conflict(message, status)
     if status == 400 and "must be in the STOPPED state" in message:
         return WrongState(message, status)

@@ -59,6 +59,10 @@ def run(words: Sequence[str]) -> int:
         return _script({}, (" ".join(map(_quoted, words)),))
     if words and words[0] == "preview":
         return _preview(words[1:])
+    if words and words[0] in ("completion", "__complete"):
+        from tui.script.completion import print_candidates, print_script
+
+        return (print_script if words[0] == "completion" else print_candidates)(words[1:])
     options = read_options(words)
     if "help" in options:
         sys.stdout.write(USAGE_TEXT)

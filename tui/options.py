@@ -19,6 +19,7 @@ headrace offsets --config FILE.properties --export|--import …
 headrace embedded up|down|status|run
 headrace doctor                  what this machine has, and what it lacks
 headrace --record FILE           the screen, and all answers written to FILE without secrets; --replay FILE shows them
+headrace completion bash|zsh|fish
 headrace config                  every setting with its value and where it came from
 
   --read-only      refuse every change        --version, --help

@@ -17,7 +17,7 @@ from tui.commands.offsets import PatchOffsets
 from tui.model import Connector
 from tui.screens import traces
 from tui.screens.actions import ACTIONS
-from tui.screens.completion import complete, hint
+from tui.script.completing import complete, hint
 from tui.config.secrets import is_secret
 from tui.screens.dialog import Dialog
 from tui.screens.filtering import matcher

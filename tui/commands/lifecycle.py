@@ -8,7 +8,6 @@ from tui.commands.base import Change, Context, Danger, refuse
 from tui.commands.result import Outcome, Result, confirmation
 from tui.commands.targets import chosen, compiled, each, must_confirm, there
 from tui.errors import HeadraceError, NotFound
-from tui.offsets.past import by_worker
 
 
 class _EachConnector(Change):
@@ -124,7 +123,10 @@ class Delete(_EachConnector):
     async def request(self, context: Context, name: str) -> None:
         if not self.with_offsets:
             await context.connect.delete(name)
-        elif await by_worker(context.connect, name) is not None:
+            return
+        from tui.offsets.past import by_worker
+
+        if await by_worker(context.connect, name) is not None:
             answer = await context.connect.delete_with_offsets(name, context.notebook.origin(self.reason or ""))
             context.narrate(f"{name}: {answer['message']}")
         else:

@@ -47,7 +47,7 @@ class Printer:
 
     def result(self, result: Result, form: str | None, where: str = "") -> None:
         printed = not result.is_confirmation or form is not None or bool(result.text)
-        if printed:
+        if printed and result != Result():  # nothing: it was told item by item
             sys.stdout.write(render(result, form or "table", self.colour))
         if result.is_confirmation:
             self._outcomes(result, printed, where)

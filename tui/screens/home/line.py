@@ -31,14 +31,14 @@ class TypedLine:
         self.home.refresh_bindings()
 
     def command(self, text: str = "") -> None:
-        from tui.screens.completion import complete
+        from tui.script.completing import complete
 
         self.prompt.open(":", text, lambda line: complete(line, self.home.snapshot.connectors))
         self.hint(text)
         self.home.refresh_bindings()
 
     def hint(self, line: str) -> None:
-        from tui.screens.completion import hint
+        from tui.script.completing import hint
 
         self.home.say(hint(line, self.home.snapshot.connectors))
 

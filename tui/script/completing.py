@@ -7,7 +7,7 @@ from glob import escape
 from shlex import quote
 
 from tui.commands.base import Command
-from tui.commands.registry import commands, find
+from tui.commands.registry import VERBS, find
 from tui.commands.targets import is_glob
 from tui.errors import UsageError
 from tui.script.grammar import split
@@ -19,8 +19,8 @@ _CHOICES = {"STATE": ("RUNNING", "PAUSED", "STOPPED", "FAILED", "UNASSIGNED"), "
 def complete(line: str, names: Iterable[str]) -> list[str]:
     """Whole lines that begin with `line`, the likeliest first."""
     head, _, last = line.rpartition(" ")
-    verbs = [command.verb for command in commands() if command.verb.startswith(line) and command.verb != line]
-    if not head or any(command.verb == line for command in commands()):
+    verbs = [verb for verb in VERBS if verb.startswith(line) and verb != line]
+    if not head or line in VERBS:
         return verbs or [f"{line} "]
     return [*verbs, *(f"{head} {word}" for word in _words(head, last, names) if word.startswith(last) and word != last)]
 
@@ -61,9 +61,9 @@ def _place(command: type[Command], given: int) -> str:
 
 def hint(line: str, names: Iterable[str]) -> str:
     """What may come next, for a line under the prompt: the words that fit, or how the command is used."""
-    found = complete(line, names) if line else [command.verb for command in commands()]
+    found = complete(line, names) if line else list(VERBS)
     if len(found) > 1:
-        head = "" if any(command.verb == found[0] for command in commands()) else line.rpartition(" ")[0]
+        head = "" if found[0] in VERBS else line.rpartition(" ")[0]
         return "  ".join(entry.removeprefix(head).strip() for entry in found)
     try:
         command, _ = find(tuple(split(line)))

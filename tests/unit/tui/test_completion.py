@@ -1,0 +1,106 @@
+"""Completion in a real shell: bash always; zsh and fish read their scripts where they are installed."""
+
+from __future__ import annotations
+
+import os
+import re
+import resource
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pexpect
+import pytest
+
+from tui.profiles import Profile, Profiles
+from tui.script import completion
+from tui.script.completion import candidates
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for kind in ("CONFIG", "CACHE", "STATE"):
+        monkeypatch.setenv(f"XDG_{kind}_HOME", str(tmp_path))
+    profiles = Profiles(tmp_path / "headrace" / "contexts.toml")
+    profiles.put(Profile("http://127.0.0.1:1", "prod"))
+    profiles.put(Profile("http://127.0.0.1:1", "staging"))
+    profiles.use("prod")
+    kept = completion._kept("prod")
+    kept.parent.mkdir(parents=True)
+    kept.write_text('["orders sink", "orders-source", "payments"]')
+    return tmp_path
+
+
+def test_what_may_come(home: Path) -> None:
+    assert candidates([], "em") == ["embedded"]
+    assert "--read-only" in candidates(["--context", "prod"], "--")
+    assert candidates(["--context"], "st") == ["staging"]
+    assert candidates(["embedded"], "") == ["up", "down", "status", "run"]
+    assert candidates(["config"], "use") == ["use-context"]
+    assert candidates(["config", "use-context"], "p") == ["prod"]
+    assert candidates(["-c"], "get con") == ["get connectors", "get contexts"]
+    assert candidates(["-c"], "restart connector ord") == ["restart connector orders-source"]
+    assert candidates(["-c"], "stop pay") == ["stop payments"]
+    assert candidates(["-c", "stop x"], "resume pay") == ["resume payments"]
+    assert candidates(["-c"], "stop x --dry") == ["stop x --dry-run"]
+    assert candidates(["--script"], "x") == []
+
+
+def test_a_cluster_that_does_not_answer_is_not_waited_for(home: Path) -> None:
+    began = time.monotonic()
+    assert completion.print_candidates(["--context", "staging", "-c", "stop o"]) == 0
+    assert time.monotonic() - began < 5
+
+
+@pytest.fixture
+def bash(home: Path) -> Iterator[pexpect.spawn]:  # type: ignore[type-arg]
+    folder = str(Path(sys.executable).parent)
+    environ = {**os.environ, "PATH": f"{folder}:{os.environ['PATH']}", "TERM": "dumb", "PS1": "$ "}
+    shell = pexpect.spawn("bash", ["--norc", "--noprofile"], env=environ, encoding="utf-8", timeout=30)  # type: ignore[arg-type]
+    shell.sendline("bind 'set bell-style none'; bind 'set enable-bracketed-paste off'; echo re''ady")
+    shell.expect("ready")
+    shell.sendline("source <(headrace completion bash); echo sour''ced")
+    shell.expect("sourced")
+    yield shell
+    shell.close(force=True)
+
+
+@pytest.mark.parametrize(
+    ("typed", "completed"),
+    [
+        ("headrace emb", "headrace embedded"),
+        ("headrace --context st", "headrace --context staging"),
+        ("headrace -c 'get plug", "headrace -c 'get plugins"),
+        ("headrace -c 'stop pay", "headrace -c 'stop payments"),
+        ('headrace -c "restart connector orders-', 'headrace -c "restart connector orders-source'),
+        ("headrace completion f", "headrace completion fish"),
+    ],
+)
+def test_in_bash(bash: pexpect.spawn, typed: str, completed: str) -> None:  # type: ignore[type-arg]
+    bash.send(f"{typed}\t")
+    bash.expect(re.escape(completed))
+
+
+@pytest.mark.parametrize("shell", [name for name in completion.SCRIPTS if shutil.which(name) or name == "bash"])
+def test_the_shell_reads_its_script(shell: str) -> None:
+    """Those that are installed; bash is everywhere the tests run."""
+    script = completion.SCRIPTS[shell]
+    done = subprocess.run([shell, "-n"], input=script, capture_output=True, text=True, check=False, timeout=30)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_it_is_quick(home: Path) -> None:
+    """Processor time beyond that of Python itself: neighbours do not count, imports do."""
+
+    def seconds(*words: str) -> float:
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        subprocess.run([sys.executable, *words], check=True, capture_output=True, timeout=30)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
+
+    ours = min(seconds("-m", "tui.main", "__complete", "-c", "stop ord") for _ in range(5))
+    python = min(seconds("-c", "pass") for _ in range(5))
+    assert ours - python < 0.15, f"{ours:.3f} s, of which Python {python:.3f} s"

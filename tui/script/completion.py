@@ -1,0 +1,184 @@
+"""Completion for shells: what stands in their scripts is only the asking, `headrace __complete` has the answers.
+
+headrace completion bash|zsh|fish        the script, to be sourced
+headrace __complete WORD… CURRENT        a candidate on each line; never an error, never more than a second
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tui.errors import HeadraceError, UsageError
+
+if TYPE_CHECKING:
+    from tui.profiles import Profile
+
+BASH = r"""_headrace() {
+    local current="${COMP_WORDS[COMP_CWORD]}" quote="" line
+    case "$current" in \'*|\"*) quote="${current:0:1}"; current="${current:1}";; esac
+    COMPREPLY=()
+    while IFS= read -r line; do
+        [[ -n "$quote" ]] || printf -v line %q "$line"
+        COMPREPLY+=("$line")
+    done < <(headrace __complete "${COMP_WORDS[@]:1:COMP_CWORD-1}" "$current" 2>/dev/null)
+    [[ ${#COMPREPLY[@]} -ne 1 || "${COMPREPLY[0]}" == -* ]] || compopt -o nospace
+}
+complete -o default -F _headrace headrace
+"""
+ZSH = r"""#compdef headrace
+_headrace() {
+    local -a found
+    found=("${(@f)$(headrace __complete "${(@)words[2,CURRENT-1]}" "${(Q)PREFIX}" 2>/dev/null)}")
+    (( ${#found} )) && [[ -n "${found[1]}" ]] && compadd -S '' -- "${found[@]}" || _files
+}
+if [ "$funcstack[1]" = "_headrace" ]; then _headrace "$@"; else compdef _headrace headrace; fi
+"""
+FISH = r"""function __headrace_complete
+    set -l words (commandline -opc)
+    headrace __complete $words[2..-1] (commandline -ct | string trim -l -c "'\"") 2>/dev/null
+end
+complete -c headrace -f -a '(__headrace_complete)'
+complete -c headrace -l script -l record -l replay -r -F
+"""
+SCRIPTS = {"bash": BASH, "zsh": ZSH, "fish": FISH}
+HOW = {
+    "bash": "source <(headrace completion bash)",
+    "zsh": "source <(headrace completion zsh)",
+    "fish": "headrace completion fish | source",
+}
+
+KEPT = 30.0  # seconds that names are taken from the last answer
+PATIENCE = 0.7  # seconds for a cluster
+OPTIONS = ("--context", "--script", "--record", "--replay", "--keep-going", "--read-only", "--help", "--version", "-c")
+_VERBS: Mapping[str, Sequence[str]] = {
+    "worker": ("distributed", "standalone"),
+    "embedded": ("up", "down", "status", "run"),
+    "offsets": ("--config", "--export", "--import"),
+    "completion": tuple(SCRIPTS),
+    "doctor": (),
+}
+
+
+def print_script(words: Sequence[str]) -> int:
+    if len(words) != 1 or words[0] not in SCRIPTS:
+        raise UsageError(f"completion for one of {', '.join(SCRIPTS)}", "as in: " + HOW["bash"])
+    sys.stdout.write(SCRIPTS[words[0]])
+    return 0
+
+
+def print_candidates(words: Sequence[str]) -> int:
+    """What goes wrong here must not disturb a prompt."""
+    with suppress(HeadraceError, OSError):
+        *before, current = words or ("",)
+        found = [word for word in candidates(before, current) if word != current]
+        sys.stdout.write("".join(f"{word}\n" for word in found if "\n" not in word))
+    return 0
+
+
+def candidates(before: Sequence[str], current: str) -> list[str]:
+    """What may stand in place of `current`, after the words before it."""
+    last = before[-1] if before else ""
+    if before and before[0] == "config":
+        return _after_config(before, current)
+    if before and before[0] in _VERBS:
+        return _beginning(_VERBS[before[0]] if len(before) == 1 else (), current)
+    if last == "--context":
+        return _beginning(_contexts(), current)
+    if last in ("--script", "--record", "--replay"):
+        return []  # the shell knows about files
+    if _is_command(before) and not current.startswith("-"):
+        return _command(before, current)
+    first = () if before else (*_VERBS, "config")
+    return _beginning((*first, *OPTIONS), current)
+
+
+def _beginning(words: Sequence[str], current: str) -> list[str]:
+    return [word for word in words if word.startswith(current)]
+
+
+def _is_command(before: Sequence[str]) -> bool:
+    """Whether this word stands behind a -c."""
+    for word in reversed(before):
+        if word in ("-c", "--command"):
+            return True
+        if word.startswith("-"):
+            return False
+    return False
+
+
+def _after_config(before: Sequence[str], current: str) -> list[str]:
+    """`headrace config use-context NAME` is words, not one quoted line."""
+    line = " ".join(before)
+    if len(before) == 2 and before[1] in ("use-context", "remove-context", "set-context"):
+        return _beginning(_contexts(), current)
+    from tui.script.completing import complete
+
+    return [text.removeprefix(line).strip() for text in complete(f"{line} {current}", ())]
+
+
+def _contexts() -> list[str]:
+    from tui import session
+
+    return sorted(session.profiles().load().profiles)
+
+
+def _command(before: Sequence[str], current: str) -> list[str]:
+    from tui.script.completing import complete
+
+    class Names:
+        """Asked for only where a name may stand."""
+
+        def __iter__(self) -> Iterator[str]:
+            return iter(_names(before))
+
+    return complete(current, Names())
+
+
+def _names(before: Sequence[str]) -> list[str]:
+    """The connectors of the cluster that these words mean; of the last half minute, if they were asked for then."""
+    from tui import session
+    from tui.options import is_url
+
+    url = next((word for word in before if is_url(word)), "")
+    named = before[before.index("--context") + 1] if "--context" in before[:-1] else ""
+    profile = session.choose(url, named, session.profiles())
+    if profile is None:
+        return []
+    kept = _kept(profile.label)
+    with suppress(OSError, ValueError):
+        if time.time() - kept.stat().st_mtime < KEPT:
+            return [str(name) for name in json.loads(kept.read_text("utf-8"))]
+    names = _ask(profile)
+    with suppress(OSError):
+        kept.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        draft = kept.with_suffix(f".{os.getpid()}")
+        draft.write_text(json.dumps(names), "utf-8")
+        draft.replace(kept)
+    return names
+
+
+def _ask(profile: Profile) -> list[str]:
+    from dataclasses import replace
+
+    from tui import session
+    from tui.client import drive
+
+    hasty = replace(profile, connect_timeout=PATIENCE, timeout=PATIENCE)
+    connect = session.connect(hasty, session.blocking(hasty))
+    try:
+        return sorted(drive(connect.names()))
+    finally:
+        drive(connect.close())
+
+
+def _kept(label: str) -> Path:
+    base = os.environ.get("XDG_CACHE_HOME") or str(Path(os.environ.get("HOME", "~")).expanduser() / ".cache")
+    return Path(base) / "headrace" / "names" / f"{sha256(label.encode()).hexdigest()[:16]}.json"
