@@ -10,6 +10,7 @@ from runtime.config import WorkerConfig
 from runtime.herder.topic_creation import topic_groups
 from runtime.host.port import ConnectorInfo
 from runtime.kafka.clients import client_config
+from runtime.kafka.errors import ClientConfigError
 from runtime.task_spec import ConverterSpec, SourceOffset, TaskSpec
 from runtime.vocabulary import ConnectorType
 
@@ -80,6 +81,24 @@ def spec(worker: WorkerConfig, order: Order, offsets: Sequence[SourceOffset], pa
         connector_config=dict(config),
         dedicated=config.get(ISOLATION) == DEDICATED,
     )
+
+
+def client_warnings(worker: WorkerConfig, order: Order) -> list[str]:
+    """What the connector says to Kafka's clients that has no effect on this worker's."""
+    kinds = ("producer",) if order.info.type == ConnectorType.SOURCE else ("consumer",)
+    mine = {kind: [k for k in order.connector_config if k.startswith(f"{kind}.override.")] for kind in kinds}
+    return [
+        f"{kind}.override.: {warning}"
+        for kind, given in mine.items()
+        for warning in _warnings(kind, {k: order.connector_config[k] for k in given})
+    ]
+
+
+def _warnings(kind: str, overrides: Mapping[str, str]) -> Sequence[str]:
+    try:
+        return client_config({}, kind, overrides).warnings if overrides else ()
+    except ClientConfigError:
+        return ()  # that fails the task, and says why
 
 
 def _client(worker: WorkerConfig, order: Order, kind: str) -> dict[str, object]:

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from runtime.api.errors import ConfigError
+from runtime.api.values import parse, to_text
 from runtime.config import WorkerConfig
+from runtime.definitions.render import definition
 from runtime.herder import topic_creation
 from runtime.herder.assignment import DEDICATED, ISOLATION, SHARED
 from runtime.herder.overrides import OverridePolicy
-from runtime.kafka.clients import client_config
-from runtime.kafka.errors import ClientConfigError
+from runtime.kafka.client_definitions import client_keys
+from runtime.kafka.formats import java_ordered
 from runtime.vocabulary import ConnectorType
 
 _DEAD_LETTERS = "errors.deadletterqueue.topic.name"
 _GROUP = "consumer.override.group.id"
+_CONVERTERS = ("key.converter.", "value.converter.", "header.converter.")
 _FILE_CONNECTORS = ("FileStreamSource", "FileStreamSink")
 
 
@@ -38,12 +42,20 @@ class WorkerChecks:
 
     def apply(self, kind: str, config: Mapping[str, str], answer: dict[str, Any]) -> None:
         """`config` is of a connector of this kind (source, sink), its variables resolved."""
+        self._add_overrides(kind, config, answer)
+        if kind == ConnectorType.SINK and _GROUP in config:
+            answer["configs"].insert(0, {"definition": None, "value": _value(_GROUP, config[_GROUP], [])})
         for finding in self._find(kind, config):
             _add(answer, finding, config.get(finding.key))
 
+    def _add_overrides(self, kind: str, config: Mapping[str, str], answer: dict[str, Any]) -> None:
+        """Each override with its definition in Kafka's client, between the connector's own keys and its converters'."""
+        at = _converters_at(answer["configs"])
+        found = [entry for client in _clients(kind, config) for entry in self._overrides(client, config)]
+        answer["configs"][at:at] = found
+        answer["error_count"] += sum(len(entry["value"]["errors"]) for entry in found)
+
     def _find(self, kind: str, config: Mapping[str, str]) -> Iterator[Finding]:
-        for client in _clients(kind, config):
-            yield from self._overrides(client, config)
         if kind == ConnectorType.SINK:
             yield from self._group(config)
         yield from self._file(config)
@@ -51,17 +63,22 @@ class WorkerChecks:
             values = f"must be one of: {SHARED}, {DEDICATED}"
             yield Finding(ISOLATION, f"Invalid value {config[ISOLATION]} for configuration {ISOLATION}: {values}")
 
-    def _overrides(self, client: str, config: Mapping[str, str]) -> Iterator[Finding]:
+    def _overrides(self, client: str, config: Mapping[str, str]) -> Iterator[dict[str, Any]]:
+        """Their types are looked at. What the client has against a value fails the task, as in Java."""
         prefix = f"{client}.override."
-        for key in [k for k in config if k.startswith(prefix)]:
-            refusal = self._policy.refusal(key[len(prefix) :])
-            if refusal is not None:
-                yield Finding(key, refusal)
-                continue
+        known = client_keys(client)
+        ordered = java_ordered(config).items()  # as in a Java map, where keys of one bucket keep this order
+        given = java_ordered({k[len(prefix) :]: v for k, v in ordered if k.startswith(prefix) and k != prefix})
+        for name, text in given.items():
+            key, value, error = known.get(name), text, self._policy.refusal(name)
             try:
-                client_config({}, client, {key: config[key]})
-            except ClientConfigError as e:
-                yield Finding(key, str(e))
+                value = to_text(parse(name, text, key.type)) if key is not None else text
+            except ConfigError as e:
+                error = error or str(e)
+            yield {
+                "definition": definition(key, prefix) if key is not None else None,
+                "value": _value(prefix + name, value, [error] if error else []),
+            }
 
     def _group(self, config: Mapping[str, str]) -> Iterator[Finding]:
         """A sink in the workers' own group would keep them from ever agreeing on anything."""
@@ -88,7 +105,7 @@ def _clients(kind: str, config: Mapping[str, str]) -> list[str]:
     if kind == ConnectorType.SOURCE:
         created = any(key.startswith(topic_creation.PREFIX) for key in config)
         return ["producer", "admin"] if created else ["producer"]
-    return ["consumer", "producer", "admin"] if config.get(_DEAD_LETTERS) else ["consumer"]
+    return ["producer", "consumer", "admin"] if config.get(_DEAD_LETTERS) else ["consumer"]
 
 
 def _add(answer: dict[str, Any], finding: Finding, value: str | None) -> None:
@@ -97,10 +114,22 @@ def _add(answer: dict[str, Any], finding: Finding, value: str | None) -> None:
         if entry["value"]["name"] == finding.key:
             entry["value"]["errors"].append(finding.message)
             return
-    definition = {
+    shown = {
         "name": finding.key, "type": "STRING", "required": False, "default_value": None, "importance": "MEDIUM",
         "documentation": "", "group": None, "order_in_group": -1, "width": "NONE", "display_name": finding.key,
         "dependents": [],
     }  # fmt: skip
-    found = {"name": finding.key, "value": value, "recommended_values": [], "errors": [finding.message]}
-    answer["configs"].append({"definition": definition, "value": {**found, "visible": True}})
+    answer["configs"].append({"definition": shown, "value": _value(finding.key, value, [finding.message])})
+
+
+def _value(name: str, value: str | None, errors: list[str]) -> dict[str, Any]:
+    return {"name": name, "value": value, "recommended_values": [], "errors": errors, "visible": True}
+
+
+def _converters_at(entries: Sequence[dict[str, Any]]) -> int:
+    """Where the keys of the connector's own converters begin: they are the last ones."""
+    names = [entry["value"]["name"] for entry in entries]
+    for i in range(len(names), 0, -1):
+        if not names[i - 1].startswith(_CONVERTERS) or names[i - 1].endswith(".plugin.version"):
+            return i
+    return 0

@@ -16,11 +16,12 @@ from runtime.herder.board import Board
 from runtime.herder.resolving import ResolvingHost
 from runtime.herder.topic_creation import topic_groups
 from runtime.host.port import ConnectorInfo
+from runtime.kafka.errors import ClientConfigError
 from runtime.kafka.groups import Groups
 from runtime.storage.configs import StoredConnector
 from runtime.storage.connector_offsets import ConnectorOffsets
 from runtime.storage.statuses import StatusStore
-from runtime.task_spec import SourceOffset
+from runtime.task_spec import SourceOffset, TaskSpec
 from runtime.vocabulary import ConnectorType, State, TaskId
 
 log = logging.getLogger(__name__)
@@ -132,24 +133,28 @@ class Tasks:
         offsets = await self._offsets() if source else []
         if not source:
             await self._evict(orders[0])
+        for warning in assignment.client_warnings(self._parts.worker, orders[0]):
+            log.warning("%s: %s", self._name, warning)
         for order in orders:
-            if (resolved := await self._resolved(order, paused)) is None:
+            if (spec := await self._spec(order, offsets, paused)) is None:
                 continue
-            spec = assignment.spec(self._parts.worker, resolved, offsets, paused)
             self._running[order.task] = Running(spec.epoch, order.task_config, order.connector_config, paused)
             if not self._parts.engine.slots:
                 self._parts.board.task(spec.id, State.UNASSIGNED, self.version)
             self._parts.engine.start_task(spec)
 
-    async def _resolved(self, order: Order, paused: bool) -> Order | None:
-        """The order with values in place of variables; None, and the task FAILED, when a provider refuses."""
+    async def _spec(self, order: Order, offsets: list[SourceOffset], paused: bool) -> TaskSpec | None:
+        """What the slot is told, values in place of variables; None, and the task FAILED, when a provider refuses or
+        a client cannot have such a value."""
         resolve = self._parts.host.resolved
         try:
             connector, task = await resolve(order.connector_config), await resolve(order.task_config)
-            return replace(order, connector_config=connector, task_config=task)
-        except ConfigError as e:
+            resolved = replace(order, connector_config=connector, task_config=task)
+            return assignment.spec(self._parts.worker, resolved, offsets, paused)
+        except (ConfigError, ClientConfigError) as e:
             self._running[order.task] = Running(0, order.task_config, order.connector_config, paused, failed=True)
-            self._parts.board.task(TaskId(self._name, order.task), State.FAILED, self.version, f"{e.java_name}: {e}\n")
+            trace = f"{ConfigError.java_name}: {e}\n"
+            self._parts.board.task(TaskId(self._name, order.task), State.FAILED, self.version, trace)
             return None
 
     async def _offsets(self) -> list[SourceOffset]:

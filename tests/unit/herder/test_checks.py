@@ -1,0 +1,72 @@
+"""Overrides of Kafka clients in validation answers, as a real Connect 4.3.0 shows them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from runtime import config as worker_config
+from runtime.herder.checks import WorkerChecks
+
+WORKER = {
+    "bootstrap.servers": "localhost:1", "group.id": "workers", "key.converter": "x", "value.converter": "x",
+    "config.storage.topic": "c", "offset.storage.topic": "o", "status.storage.topic": "s",
+}  # fmt: skip
+P = "producer.override."
+REFUSED = "The 'Principal' policy does not allow '{}' to be overridden in the connector configuration."
+
+
+def checked(kind: str, overrides: dict[str, str], policy: str = "All") -> list[dict[str, Any]]:
+    """The entries of the answer that are there because of these overrides."""
+    worker = worker_config.distributed({**WORKER, "connector.client.config.override.policy": policy})
+    own = [
+        {"definition": {}, "value": {"name": n, "errors": []}} for n in ("name", "file", "key.converter.plugin.version")
+    ]
+    last = {"definition": {}, "value": {"name": "key.converter.converter.type", "errors": []}}
+    answer: dict[str, Any] = {"error_count": 0, "configs": [*own, last]}
+    WorkerChecks(worker).apply(kind, {"name": "n", **overrides}, answer)
+    assert answer["configs"][-1] is last
+    assert answer["error_count"] == sum(len(e["value"]["errors"]) for e in answer["configs"])
+    return [e for e in answer["configs"] if e not in own and e is not last]
+
+
+def test_values_have_the_clients_types() -> None:
+    given = {"sasl.jaas.config": "x", "acks": " 1 ", "batch.size": "007", "enable.idempotence": "TRUE", "foo": " y "}
+    found = {e["value"]["name"]: e for e in checked("source", {P + k: v for k, v in given.items()})}
+    shown = {name.removeprefix(P): e["value"]["value"] for name, e in found.items()}
+    assert shown == {"enable.idempotence": "true", "acks": "1", "foo": " y ", "batch.size": "7",
+                     "sasl.jaas.config": "[hidden]"}  # fmt: skip
+    assert found[f"{P}foo"]["definition"] is None
+    assert found[f"{P}batch.size"]["definition"]["type"] == "INT"
+
+
+@pytest.mark.parametrize(
+    ("kind", "more", "clients"),
+    [
+        ("source", {}, ["producer"]),
+        ("sink", {}, ["consumer"]),
+        ("sink", {"errors.deadletterqueue.topic.name": "d"}, ["producer", "consumer", "admin"]),
+    ],
+)
+def test_overrides_of_clients_that_the_connector_does_not_have_mean_nothing(
+    kind: str, more: dict[str, str], clients: list[str]
+) -> None:
+    overrides = {f"{client}.override.retry.backoff.ms": "1" for client in ("admin", "consumer", "producer")}
+    assert [e["value"]["name"].partition(".")[0] for e in checked(kind, {**overrides, **more})] == clients
+
+
+def test_errors_are_at_their_keys() -> None:
+    (wrong,) = checked("source", {f"{P}linger.ms": "soon"})
+    assert wrong["value"]["errors"] == ["Invalid value soon for configuration linger.ms: Not a number of type LONG"]
+    (enum,) = checked("source", {f"{P}compression.type": "zip"})
+    assert enum["value"]["errors"] == []  # the task fails with it, as in Java
+    (refused,) = checked("source", {f"{P}linger.ms": "5"}, "Principal")
+    assert refused["value"]["errors"] == [REFUSED.format("linger.ms")]
+
+
+def test_a_consumer_group_is_listed_first() -> None:
+    first, second = checked("sink", {"consumer.override.group.id": "workers"})
+    assert first["definition"] is None
+    assert first["value"]["errors"] == ["Consumer group workers conflicts with Connect worker group workers"]
+    assert (second["definition"]["type"], second["value"]["errors"]) == ("STRING", [])
