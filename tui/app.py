@@ -30,7 +30,11 @@ class HeadraceApp(App[int]):
     TITLE = "headrace"
     COMMANDS: ClassVar[set[type[Provider] | Callable[[], type[Provider]]]] = {_palette}
     ENABLE_COMMAND_PALETTE = True
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("ctrl+q", "leave", "quit", show=False, priority=True)]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+q", "leave", "quit", show=False, priority=True),
+        Binding("question_mark", "help", "help", show=False),
+        Binding("ctrl+z", "suspend_process", "to the shell; fg comes back", show=False),
+    ]
     CSS = """
     * { scrollbar-size-vertical: 1; scrollbar-size-horizontal: 1; }
     """
@@ -93,8 +97,13 @@ class HeadraceApp(App[int]):
         return self.homes[self.profile.label]
 
     def on_ready(self) -> None:
+        self.app_resume_signal.subscribe(self, lambda _: self.call_later(self._paint_anew))
         if self.complaints:
             self.home.say(self.complaints[0], "warn")
+
+    def _paint_anew(self) -> None:
+        """After `fg`: the terminal shows nothing of what the program believes to be there."""
+        self.screen.refresh(layout=True)
 
     def copy_to_clipboard(self, text: str) -> None:
         """By way of the terminal or into a file; `copied` says which, and so does the main screen."""
@@ -136,6 +145,13 @@ class HeadraceApp(App[int]):
                 top.tell(event.size)
             else:
                 self.pop_screen()
+
+    def action_help(self) -> None:
+        """The keys that work on the screen that is looked at; the main screen has a help of its own."""
+        from tui.screens.reading import Reading, help_text
+
+        active = list(self.screen.active_bindings.values())
+        self.push_screen(Reading("help", help_text(active, self.get_key_display)))
 
     def action_leave(self) -> None:
         """Asks where the main screen would."""

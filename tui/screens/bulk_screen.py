@@ -63,7 +63,7 @@ class BulkMenu(ModalScreen[str | None]):
     DEFAULT_CSS = """
     BulkMenu { align: center middle; background: $background 60%; }
     BulkMenu > Vertical {
-        width: 60; max-width: 96%; height: auto; background: $panel; border: round $border; padding: 0 1;
+        width: 76; max-width: 96%; height: auto; background: $panel; border: round $border; padding: 0 1;
     }
     BulkMenu Bar { text-style: bold; color: $accent; }
     BulkMenu Static { height: auto; margin: 1 0; }

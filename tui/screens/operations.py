@@ -142,7 +142,9 @@ class Operations:
         waited = now - operation.accepted_at
         if operation.verb == "restart" and waited < RESTARTING:
             return
-        if heard >= operation.accepted_at and reached(seen, operation.goal):
+        # An event may come before the answer to the request that caused it.
+        fresh = heard >= operation.accepted_at or snapshot.since.get(operation.target, 0.0) >= operation.started
+        if (fresh or seen is None) and reached(seen, operation.goal):
             self._end(operation, Phase.OBSERVED, f"observed: {described(seen)} after {waited:.1f} s")
         elif seen is not None and operation.goal == "RUNNING" and seen.overall == "FAILED" and waited > SETTLING:
             self._end(operation, Phase.FAILED, f"observed: {described(seen)}; t shows the trace")

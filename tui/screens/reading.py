@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import ClassVar
 
-from textual.app import ComposeResult
+from textual.app import App, ComposeResult
 from textual.binding import ActiveBinding, Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
-from textual.screen import ModalScreen
+from textual.screen import ModalScreen, Screen
 from textual.widgets import Label
 
 from tui.commands.registry import commands
@@ -19,6 +19,8 @@ from tui.widgets.bars import KeyBar
 from tui.widgets.jsontext import coloured
 from tui.widgets.pager import Pager
 from tui.widgets.text import visible, visible_lines
+
+HALF = 22  # cells of a text that leaves room for a second one beside it
 
 
 class Reading(ModalScreen[None]):
@@ -82,23 +84,37 @@ def help_text(active: Sequence[ActiveBinding], display: Callable[[Binding], str]
         if one.enabled and _is_ours(one):
             keys.setdefault(one.binding.action, (one.binding, []))[1].append(display(one.binding))
     parts: list[str | tuple[str, str]] = [("keys that work here\n", "bold $accent")]
-    for place, (binding, names) in enumerate(keys.values()):
-        parts.append((f"  {' '.join(dict.fromkeys(names)):<11}", "bold"))
-        end = "\n" if place % 2 or place == len(keys) - 1 else ""
-        parts.append(f"{binding.tooltip or binding.description:<{0 if end else 23}}{end}")
+    parts += _in_columns(
+        [(" ".join(dict.fromkeys(names)), one.tooltip or one.description) for one, names in keys.values()]
+    )
     parts += [("\nfilter\n", "bold $accent"), "  /state:failed type:sink class:file worker:10.0 part-of-name\n"]
-    parts.append(("  all must hold; -x: not x\n", "$text-muted"))
+    parts.append(("  all must hold; -x: not x; space marks, * marks all of them, b acts on them\n", "$text-muted"))
     parts += [("\ncommands\n", "bold $accent"), (":  tab completes, ↑ has the history\n", "$text-muted")]
     for command in commands():
         parts += [(f"  {command.usage()}\n", "bold"), (f"      {command.summary()}\n", "$text-muted")]
     return Content.assemble(*parts)
 
 
-def _rank(one: ActiveBinding) -> tuple[bool, int]:
-    """What acts before what moves, each in the order of its declaration."""
+def _in_columns(keys: Sequence[tuple[str, str]]) -> list[str | tuple[str, str]]:
+    """Two to a line where both fit."""
+    parts: list[str | tuple[str, str]] = []
+    half = False  # whether the line has its first one only
+    for key, text in keys:
+        wide = len(text) > HALF
+        if half and wide:
+            parts.append("\n")
+        parts += [(f"  {key:<10} ", "bold"), text if wide or half else f"{text:<{HALF}}"]
+        half = not half and not wide
+        if not half:
+            parts.append("\n")
+    return [*parts, "\n"] if half else parts
+
+
+def _rank(one: ActiveBinding) -> tuple[bool, bool, int]:
+    """What acts, a screen's, before what moves, a widget's, and the program's; each in the order of its declaration."""
     declared = [binding.action for kind in type(one.node).__mro__ for binding in _declared(kind)]
     place = declared.index(one.binding.action) if one.binding.action in declared else len(declared)
-    return not one.binding.id, place
+    return isinstance(one.node, App), not isinstance(one.node, Screen), place
 
 
 def _is_ours(one: ActiveBinding) -> bool:

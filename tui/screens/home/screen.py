@@ -240,9 +240,14 @@ class Home(Screen[None]):
     def open(self, name: str, page: str = "") -> None:
         self.add_class("-detail")
         self.show(name)
-        self.view.turn(page or self.view.page)
+        self.view.turn(page or self._page_for(name))
         self.view.take_focus()
         self.refresh_bindings()
+
+    def _page_for(self, name: str) -> str:
+        """The page that was last looked at, if there is something on it."""
+        one = self.snapshot_of(name)
+        return "overview" if self.view.page == "trace" and not (one and one.traces) else self.view.page
 
     def action_open(self) -> None:
         self.board.action_open()

@@ -1,0 +1,32 @@
+"""To the shell and back: ^Z stops the program, and what `fg` brings back is the whole screen."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+
+from tests.support.waiting import wait_until
+from tests.tui.terminal import Terminal
+
+
+def _state(pid: int) -> str:
+    """`T` when it is stopped."""
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+
+
+def test_suspended_and_back_with_the_whole_screen() -> None:
+    with Terminal("http://127.0.0.1:1") as terminal:
+        terminal.sees("headrace", "not reachable", "? help")
+        terminal.press("ctrl+z")
+        pid = terminal.process.pid
+        wait_until(lambda: _state(pid) == "T", 20, "the program to stop")
+        terminal.pump(0.5)
+        terminal._screen.reset()  # what the shell wrote meanwhile
+        os.kill(pid, signal.SIGCONT)
+        terminal.sees("headrace", "NAME", "not reachable", "? help")
+        terminal.press("?")
+        terminal.sees("keys that work here")
+        terminal.escape()
+        terminal.press("q")
+        assert terminal.exit_code() == 0
