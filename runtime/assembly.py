@@ -14,17 +14,21 @@ from runtime.herder.assignment import offsets_topic
 from runtime.herder.board import Board
 from runtime.herder.checks import WorkerChecks
 from runtime.herder.events import EventLog
+from runtime.herder.expiry import Expiry
 from runtime.herder.fleet import Fleet
 from runtime.herder.health import WorkerHealth
 from runtime.herder.herder import Herder, TopicTracking
 from runtime.herder.loggers import Loggers
+from runtime.herder.metrics import Metrics
 from runtime.herder.offset_places import OffsetPlaces
 from runtime.herder.offset_views import OffsetViews
 from runtime.herder.offsets import OffsetsDesk
 from runtime.herder.orphans import Orphans
 from runtime.herder.previews import Previews
 from runtime.herder.progress import Progress
+from runtime.herder.progress_watch import ProgressWatch
 from runtime.herder.resolving import ResolvingHost
+from runtime.herder.stalls import Stalls
 from runtime.herder.tasks import TaskParts
 from runtime.herder.time_travel import TimeTravel
 from runtime.host.client import Host
@@ -63,6 +67,7 @@ class Parts:
     health: WorkerHealth
     herder: Herder
     desk: OffsetsDesk
+    progress: ProgressWatch
     api: ASGIApp
     admin: ASGIApp  # /admin alone, for listeners of its own
     loggers: Loggers
@@ -90,20 +95,26 @@ def assemble(config: WorkerConfig, url: str, backing: Backing, secrets: Secrets)
     places = OffsetPlaces(offsets, groups)
     desk = OffsetsDesk(herder, configs, fleet, host, places, journal)
     positions = Positions(admin_settings(config))
-    offset_views = OffsetViews(herder, desk, places, journal, Progress(positions, in_topic), TimeTravel(positions))
     herder.check_free = desk.changes.check_free
     loggers = Loggers(configs, engine)
     lines = ConnectorLines(secrets.scrub)
-    orphans = Orphans(configs, in_topic, groups)
+    orphans = Orphans(herder, desk.changes, configs, in_topic, places, groups)
     previews = Previews(config, herder, statuses, host, PreviewHost(_host(config)), secrets)
-    stream = EventStream(events, herder)
+    expiry = Expiry(configs, journal, positions.offsets_retention)
+    stalls = Stalls(board.meters, statuses.is_running, board.notice, config.stalled)
+    progress = ProgressWatch(herder, board, events, stalls, expiry, config.progress)
+    offset_views = OffsetViews(
+        herder, desk, places, journal, Progress(positions, in_topic), TimeTravel(positions), stalls, expiry
+    )
+    metrics = Metrics(herder, statuses, board, engine, stalls, lambda: health.ready)
+    stream = EventStream(events, herder, progress)
     admin = admin_routes(loggers)
-    api = routes(Services(herder, desk, offset_views, orphans, health, stream, lines, previews, board.errors))
+    api = routes(Services(herder, desk, offset_views, orphans, health, stream, lines, previews, board.errors, metrics))
     served = [*api, *(admin if config.admin_listeners is None else [])]
     board.entry = herder.entry
     configs.on_change = fleet.look
     return Parts(
-        logs, configs, backing.place, host, engine, fleet, board, events, health, herder, desk,
+        logs, configs, backing.place, host, engine, fleet, board, events, health, herder, desk, progress,
         application([*served, openapi_route(served)]), application(admin), loggers, lines,
         TaskParts(config, engine, offsets, statuses, groups, board, host),
     )  # fmt: skip

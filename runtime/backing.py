@@ -64,11 +64,13 @@ def in_kafka(config: WorkerConfig, url: str, on_lost: Callable[[str], None]) -> 
 
 
 def on_this_machine(standalone: StandaloneConfig) -> MakeBacking:
-    """A standalone worker: a file, and no group."""
+    """A standalone worker: a file for the offsets, one beside it for what is being done to them, and no group."""
 
     def make(config: WorkerConfig, url: str, on_lost: Callable[[str], None]) -> Backing:
-        cluster, file = Cluster(admin_settings(config)), OffsetsFile(standalone.offsets_file)
-        return Backing(FileLogs(cluster, config.offsets.topic, file), Alone())
+        offsets = standalone.offsets_file
+        journal = offsets.with_name(f"{offsets.name}.journal")
+        files = {config.offsets.topic: OffsetsFile(offsets), config.journal_topic: OffsetsFile(journal)}
+        return Backing(FileLogs(Cluster(admin_settings(config)), files), Alone())
 
     return make
 

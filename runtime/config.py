@@ -65,6 +65,8 @@ DISTRIBUTED = ConfigDef(
     ConfigKey("headrace.file.paths", Type.LIST, "", _M, "Folders of files that connectors may name; empty: any."),
     ConfigKey("headrace.slots", Type.INT, 0, _M, "Spark slots that run tasks; 0 means one for each core."),
     ConfigKey("headrace.log.format", Type.STRING, "text", _L, "Log lines as `text` or `json`.", one_of("text", "json")),
+    ConfigKey("headrace.stalled.ms", Type.LONG, 60_000, _L, "How long a task with work may do none until STALLED."),
+    ConfigKey("headrace.progress.interval.ms", Type.LONG, 5_000, _L, "How often events tell of progress."),
     ConfigKey("headrace.stuck.ms", Type.LONG, 60_000, _L, "How long a poll or put may last before it is called stuck."),
     ConfigKey("headrace.lease.ms", Type.INT, 6_000, _M, "How long slots go on without word from the worker."),
 )
@@ -139,6 +141,8 @@ class WorkerConfig:
     slots: int
     lease: float
     stuck: float
+    stalled: float
+    progress: float
     log_format: str
     file_paths: tuple[str, ...] = ()
     """Below which folders file connectors may name files; empty: anywhere."""
@@ -205,6 +209,8 @@ def distributed(props: Mapping[str, str]) -> WorkerConfig:
         slots=v["headrace.slots"] or min(os.cpu_count() or 1, 8),
         lease=v["headrace.lease.ms"] / 1000,
         stuck=v["headrace.stuck.ms"] / 1000,
+        stalled=v["headrace.stalled.ms"] / 1000,
+        progress=max(v["headrace.progress.interval.ms"] / 1000, 0.1),
         log_format=v["headrace.log.format"],
         file_paths=tuple(p.strip() for p in v["headrace.file.paths"] if p.strip()),
         warnings=tuple(_warnings(props)),

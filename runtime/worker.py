@@ -138,6 +138,7 @@ class Worker:
             self._fail(str(e))
             return
         parts.health.ready = True
+        parts.progress.start()
         log.info("Worker %s is ready: %d connectors", self.id, len(parts.configs.names()))
 
     async def _close(self, parts: Parts) -> None:
@@ -146,6 +147,7 @@ class Worker:
         parts.events.close()
         parts.health.ready = False
         parts.desk.changes.close()
+        parts.progress.close()
         await parts.fleet.close()
         await parts.engine.close(self._config.graceful)
         await parts.host.close()

@@ -47,6 +47,9 @@ class EngineListener(Protocol):
     def task_errors(self, task: TaskId, epoch: int, counts: Mapping[str, Any]) -> None:
         """What became of failed records in this run of the task so far (Counts.snapshot())."""
 
+    def task_meter(self, task: TaskId, epoch: int, meter: Mapping[str, Any]) -> None:
+        """What this run of the task has done so far (Meter.snapshot())."""
+
     async def task_offsets(self, task: TaskId, records: Sequence[tuple[bytes, bytes | None]]) -> None:
         """Keep what a source task has committed (keys and values of the offsets topic); raises when that fails."""
 

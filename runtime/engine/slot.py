@@ -15,6 +15,7 @@ from runtime.engine.channel import BlockingChannel, Message
 from runtime.engine.descriptors import NoRoomError, check_room, room
 from runtime.engine.error_reports import ErrorReports
 from runtime.engine.lease import Lease, open_stack
+from runtime.engine.meter_reports import MeterReports
 from runtime.engine.outbox import Outbox
 from runtime.engine.settings import SlotSettings
 from runtime.engine.slot_host import Host, SlotLogHandler
@@ -59,6 +60,7 @@ class Slot:
         self._outbox = Outbox(channel.send, settings.lease_ttl / 3)
         self._host = Host(self._outbox, self._lease)
         self._errors = ErrorReports(lambda: list(self._tasks.values()), self._outbox.put)
+        self._meters = MeterReports(lambda: list(self._tasks.values()), self._outbox.put)
         self._handlers: dict[str, Callable[[Message], None]] = {
             "start": self._start,
             "stop": lambda message: self._with_task(message, TaskThread.stop),
@@ -93,6 +95,7 @@ class Slot:
         self._outbox.start()
         Watchdog(lambda: list(self._tasks.values()), self._stuck, welcome["stuck_after"]).start()
         self._errors.start()
+        self._meters.start()
         while (message := self._channel.receive()) is not None:
             self._handlers[message["op"]](message)
 
@@ -116,6 +119,7 @@ class Slot:
     def _ended(self, spec: TaskSpec) -> None:
         if (task := self._tasks.pop((spec.id, spec.epoch), None)) is not None:
             self._errors.tell(task)
+            self._meters.tell(task)
         if not self._lease.over:  # else it is lost with this slot, which has only an instant to live: no end of its own
             self._host.ended(spec)
 

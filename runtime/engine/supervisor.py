@@ -173,6 +173,10 @@ class SparkEngine:
         match message["op"]:
             case "renew":
                 self._renew(link, message["at"])
+            case "meters":
+                for one in message["tasks"]:
+                    if (measured := link.tasks.get(key_of(one))) is not None:
+                        self._listener.task_meter(measured.spec.id, measured.spec.epoch, one["meter"])
             case "log":
                 self._listener.log(message["level"], message["logger"], message["message"], message["context"])
             case _:

@@ -11,6 +11,7 @@ from typing import Protocol
 from runtime.pipeline.control import Call
 from runtime.pipeline.error_counts import Counts
 from runtime.pipeline.log import task_log
+from runtime.pipeline.meter import Meter
 from runtime.pipeline.port import SlotHost
 from runtime.task_spec import TaskSpec
 from runtime.vocabulary import State
@@ -26,6 +27,10 @@ class Runner(Protocol):
     @property
     def errors(self) -> Counts | None:
         """What became of the task's records that failed."""
+
+    @property
+    def meter(self) -> Meter | None:
+        """What the task has done so far."""
 
     def run(self) -> None: ...
 
@@ -78,6 +83,12 @@ class TaskThread:
         """What became of records that failed; None as long as there are no records."""
         runner = self._runner
         return None if runner is None else runner.errors
+
+    @property
+    def meter(self) -> Meter | None:
+        """What the task has done so far."""
+        runner = self._runner
+        return None if runner is None else runner.meter
 
     def stop(self) -> None:
         self._ask(lambda runner: runner.stop())

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from runtime.herder.error_board import ErrorBoard
 from runtime.herder.events import EventLog
+from runtime.herder.meter_board import MeterBoard
 from runtime.logs import context
 from runtime.secret_values import Secrets
 from runtime.storage.statuses import Status, StatusStore
@@ -25,6 +26,7 @@ class Board:
         self._statuses, self._events, self._worker_id = statuses, events, worker_id
         self._secrets = secrets
         self.errors = ErrorBoard(secrets.scrub)
+        self.meters = MeterBoard()
         self.entry: Entry = lambda name: None
         self.generation = 0
 
@@ -35,6 +37,7 @@ class Board:
         new = self._status(state, version, trace)
         if old != new:
             self._statuses.put_connector(name, new)
+            self.meters.connector_state(state, old.state if old else None)
             self._announce(name, state, None, trace)
 
     def task(self, task: TaskId, state: State, version: str | None, trace: str | None = None) -> None:
@@ -44,6 +47,7 @@ class Board:
         new = self._status(state, version, trace)
         if old != new:
             self._statuses.put_task(task, new)
+            self.meters.task_state(task, state, old.state if old else None)
             self._announce(task.connector, state, task.task, trace)
 
     def remove_task(self, task: TaskId) -> None:
@@ -57,6 +61,7 @@ class Board:
         self._statuses.reset_topics(name)
         self._statuses.remove_connector(name)
         self.errors.forget(name)
+        self.meters.forget(name)
         self._events.publish("removed", {"name": name})
 
     def topic(self, task: TaskId, topic: str) -> None:

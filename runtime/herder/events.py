@@ -19,7 +19,7 @@ KEPT = 2_000
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One event. `kind` is connector, removed or notice."""
+    """One event. `kind` is connector, removed, notice or progress."""
 
     seq: int
     kind: str
@@ -48,6 +48,11 @@ class EventLog:
         self._seq += 1
         self._events.append(Event(self._seq, kind, data))
         self._wake()
+
+    def publish_latest(self, kind: str, data: dict[str, Any]) -> None:
+        """An event that takes the place of the one of its kind before it: followers get each, the log keeps one."""
+        self._events = deque((e for e in self._events if e.kind != kind), KEPT)
+        self.publish(kind, data)
 
     def notice(self, level: str, message: str, connector: str | None = None, task: int | None = None) -> None:
         """A line worth an operator's eye."""

@@ -110,6 +110,10 @@ class Fleet:
         if self._configs.connector(task.connector) is not None:
             self._board.errors.report(task, epoch, counts)
 
+    def task_meter(self, task: TaskId, epoch: int, meter: Mapping[str, Any]) -> None:
+        if self._configs.connector(task.connector) is not None:
+            self._board.meters.report(task, epoch, meter)
+
     async def task_offsets(self, task: TaskId, records: Sequence[tuple[bytes, bytes | None]]) -> None:
         assert self._parts is not None
         await self._parts.offsets.commit(records)

@@ -7,10 +7,12 @@ from typing import Any
 
 from runtime.api.java_regex import java_regex
 from runtime.herder.errors import BadRequest
+from runtime.herder.expiry import Expiry
 from runtime.herder.herder import Herder
 from runtime.herder.offset_places import OffsetPlaces, topic_partitions
 from runtime.herder.offsets import OffsetsDesk
 from runtime.herder.progress import Progress
+from runtime.herder.stalls import Stalls
 from runtime.herder.time_travel import TimeTravel, targets
 from runtime.storage.journal import Journal, Past
 
@@ -22,16 +24,22 @@ class OffsetViews:
 
     def __init__(
         self, herder: Herder, desk: OffsetsDesk, places: OffsetPlaces, journal: Journal, progress: Progress,
-        travel: TimeTravel,
+        travel: TimeTravel, stalls: Stalls, expiry: Expiry,
     ) -> None:  # fmt: skip
         self._herder, self._desk, self._places, self._journal = herder, desk, places, journal
         self._progress, self._travel = progress, travel
+        self._stalls, self._expiry = stalls, expiry
 
     async def detail(self, name: str) -> Answer:
-        """GET offsets?detail=true."""
+        """GET offsets?detail=true: the offsets, tasks that have `stalled`, and when a stopped sink's offsets expire on
+        the brokers (`expires_at`, milliseconds since 1970)."""
         group = await self._desk.group(name, self._herder.stored(name).config)
         entries = await self._places.read(name, group)
-        return {"offsets": await self._progress.detail(name, group is not None, entries)}
+        return {
+            "offsets": await self._progress.detail(name, group is not None, entries),
+            "stalled": sorted(self._stalls.stalled(name)),
+            "expires_at": await self._expiry.expires_at(name) if group is not None and entries else None,
+        }
 
     async def resolve(self, name: str, body: Any) -> Answer:
         """POST offsets/resolve: where a sink would go."""

@@ -47,6 +47,24 @@ class Positions:
         left out."""
         return await asyncio.to_thread(self._timestamps, offsets) if offsets else {}
 
+    async def offsets_retention(self) -> int | None:
+        """For how many milliseconds brokers keep the offsets of an empty group; None when they do not tell."""
+        return await asyncio.to_thread(self._offsets_retention)
+
+    def _offsets_retention(self) -> int | None:
+        from confluent_kafka import KafkaException
+        from confluent_kafka.admin._config import ConfigResource
+
+        admin = self._client()
+        try:
+            broker = next(iter(admin.list_topics(timeout=_TIMEOUT).brokers))
+            asked = ConfigResource(ConfigResource.Type.BROKER, str(broker))
+            (answer,) = admin.describe_configs([asked], request_timeout=_TIMEOUT).values()
+            minutes = answer.result()["offsets.retention.minutes"].value
+        except (KafkaException, KeyError, StopIteration):  # away, or not ours to know
+            return None
+        return int(minutes) * 60_000 if minutes else None
+
     async def _list(self, wanted: Mapping[TopicPartition, Any]) -> Offsets:
         return await asyncio.to_thread(self._list_blocking, wanted) if wanted else {}
 

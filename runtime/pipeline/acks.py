@@ -98,3 +98,8 @@ class Acks:
     @property
     def pending(self) -> bool:
         return bool(self._batches)
+
+    @property
+    def left(self) -> int:
+        """Batches that are still on their way."""
+        return len(self._batches)

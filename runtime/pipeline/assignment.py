@@ -89,12 +89,23 @@ class Assignment:
     def on_commit(self, error: KafkaError | None, partitions: Sequence[KafkaPartition]) -> None:
         """The group's answer to a commit."""
         self._committing = False
+        self._control.meter.committed(error is None and not any(p.error for p in partitions))
         for p in partitions:
             refused = error or p.error
             if refused is not None:  # the group moved on, or the broker went away: the next commit will tell
                 _log.warning("The offset of %s-%d could not be committed now: %s", p.topic, p.partition, refused.str())
             else:
                 self._committed[TopicPartition(p.topic, p.partition)] = p.offset
+
+    def lag(self) -> int | None:
+        """Records between what has been put and the ends of the partitions, as far as the client knows them: nothing
+        is asked of the broker. None while it knows none."""
+        behind: int | None = None
+        for tp, position in self._context.positions.items():
+            _, end = self._consumer.get_watermark_offsets(_kafka(tp), cached=True)
+            if end >= 0:
+                behind = (behind or 0) + max(end - position, 0)
+        return behind
 
     def finish(self) -> None:
         """Flush, commit and close for the last time; what goes wrong is logged, since the task ends anyway."""

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from runtime.pipeline.meter import Meter
 from runtime.pipeline.port import RevokedError
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ class Control:
         self.topics: set[str] = set()  # that have been reported as used by the task
         self.call: Call | None = None  # what the watchdog looks at
         self.errors: Counts | None = None  # of the records, once there can be some
+        self.meter = Meter()
         self._revoked = False
         self._check_lease = check_lease
         self._changed = threading.Event()

@@ -15,6 +15,7 @@ from runtime.vocabulary import ConnectorType, State
 
 if TYPE_CHECKING:
     from runtime.pipeline.error_counts import Counts
+    from runtime.pipeline.meter import Meter
     from runtime.pipeline.port import SlotHost
     from runtime.task_spec import TaskSpec
 
@@ -51,6 +52,11 @@ class TaskRunner:
     def errors(self) -> Counts | None:
         """What became of records that failed; None before the first record."""
         return self._control.errors
+
+    @property
+    def meter(self) -> Meter:
+        """What the task has done so far."""
+        return self._control.meter
 
     def stop(self) -> None:
         """Finish gracefully: flush, commit, close. run() returns when that is done."""

@@ -18,6 +18,7 @@ from runtime.pipeline.convert_sink import SinkConversion, sink_place
 from runtime.pipeline.deadletter import DeadLetters, dead_letter_topic
 from runtime.pipeline.errant import ErrantRecords
 from runtime.pipeline.load import load_converters, load_steps
+from runtime.pipeline.meter import MEASURE
 from runtime.pipeline.sink_context import SinkContext
 from runtime.pipeline.subscription import Subscription
 from runtime.pipeline.tolerance import Policy, Stage, Tolerance
@@ -54,14 +55,16 @@ class SinkWorker:
         self._chain = Chain(load_steps(spec), self._tolerance, sink_place)
         self._conversion = SinkConversion(load_converters(spec), self._chain, self._tolerance)
         self._share = slot_budget.take()
+        alone = spec.settings.get("tasks.max", "1").strip() == "1"
         self._consumer = make_consumer(
-            spec.consumer, lambda error, done: self._assignment.on_commit(error, done), self._share
+            spec.consumer, lambda error, done: self._assignment.on_commit(error, done), self._share, alone
         )
         self._assignment = Assignment(spec, task, host, control, self._consumer, self._context)
         self._subscription = Subscription(self._consumer, spec.topics, spec.topics_regex, self._assignment.callbacks)
         self._events = Events()
         self._most = spec.max_poll_records if "consumer.override.max.poll.records" in spec.config else _BATCH
-        self._topics = control.topics
+        self._topics, self._meter = control.topics, control.meter
+        self._next_measure = 0.0
         self._next_commit = time.monotonic() + spec.flush_interval
 
     def _dead_letters(self) -> DeadLetters | None:
@@ -102,6 +105,7 @@ class SinkWorker:
             wait = _POLL if messages else min(wait * 1.5, _POLL_IDLE)
             if messages:
                 self._deliver(messages)
+            self._measure_when_due()
             self._commit_when_due()
 
     def _deliver(self, messages: list[Message]) -> None:
@@ -111,8 +115,12 @@ class SinkWorker:
             for topic in {tp.topic for tp in positions} - self._topics:
                 self._topics.add(topic)
                 self._host.topic(self._spec, topic)
+        self._meter.fetched(len(messages))
+        started = time.monotonic()
         if len(records) == 0 or self._put(records):
             self._assignment.advance(positions)
+            newest = messages[-1].timestamp()[1] if messages else -1
+            self._meter.put(len(messages), time.monotonic() - started, newest)
 
     def _put(self, records: SinkBatch | list[SinkRecord]) -> bool:
         """False when the task was stopped before the batch could be put."""
@@ -157,6 +165,11 @@ class SinkWorker:
             message = self._consumer.poll(min(left, _POLL))
             if message is not None:
                 self._assignment.unread(self._events.without([message]))
+
+    def _measure_when_due(self) -> None:
+        if (now := time.monotonic()) >= self._next_measure:
+            self._next_measure = now + MEASURE
+            self._meter.behind(self._assignment.lag(), len(self._context.positions))
 
     def _commit_when_due(self) -> None:
         now = time.monotonic()

@@ -61,7 +61,7 @@ class SourceWorker:
         self._writer = _offset_writer(spec, host)
         self._ready: dict[bytes, Mapping[str, Any] | None] = {}
         self._next_commit = time.monotonic() + spec.flush_interval
-        self._topics = control.topics
+        self._topics, self._meter = control.topics, control.meter
         self._creator = TopicCreator(spec, control)
         self._made: set[str] = set()  # topics that were seen to
         self._idle = _IDLE_FIRST
@@ -105,8 +105,12 @@ class SourceWorker:
             self._commit_when_due()
 
     def _poll(self) -> Sequence[SourceRecord] | None:
+        started = time.monotonic()
         with self._control.calling("poll"):
-            return self._task.poll()
+            records = self._task.poll()
+        if records is not None and len(records) > 0:
+            self._meter.polled(len(records), time.monotonic() - started)
+        return records
 
     def _process(self, records: Sequence[SourceRecord]) -> None:
         batch = self._conversion.convert(records)
@@ -123,6 +127,7 @@ class SourceWorker:
             send = self._sender.send_each if run.single else self._sender.send
             send(run.topic, run.messages, delivery)
         self._acks.seal()
+        self._meter.handed_over(sum(len(run.messages) for run in batch.runs))
 
     def _refused(self, error: KafkaError) -> None:
         """Kafka will not take a record: it is skipped, or the task fails."""
@@ -152,6 +157,7 @@ class SourceWorker:
 
     def _acknowledge(self) -> None:
         self._ready.update(self._acks.take())
+        self._meter.acknowledged(self._acks.left)
         error = self._acks.error
         if error is not None:
             raise send_failure(error)
@@ -178,8 +184,10 @@ class SourceWorker:
         if not self._writer.busy:
             return
         if self._writer.finished():
+            self._meter.committed(True)
             self._tell_task()
         elif failed := self._writer.failed():
+            self._meter.committed(False)
             self._ready = {**failed, **self._ready}
 
     def _tell_task(self) -> None:
@@ -197,6 +205,7 @@ class SourceWorker:
         while self._acks.pending and self._acks.error is None and time.monotonic() < deadline:
             self._producer.poll(_REPORTS)
             self._ready.update(self._acks.take())
+            self._meter.acknowledged(self._acks.left)
         if self._acks.pending and self._acks.error is None:
             _log.error(
                 "Not all records were acknowledged within %.1f s; their offsets are not committed",

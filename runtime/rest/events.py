@@ -1,7 +1,8 @@
 """GET /events: the worker's events as a stream (server-sent events), for consoles.
 
 The first event is `snapshot` with every connector, unless the client's `Last-Event-ID` can be gone on from. Then come
-`connector`, `removed` and `notice` as they happen, and a comment each few seconds of silence.
+`connector`, `removed` and `notice` as they happen, `progress` every few seconds with all connectors that got on, and a
+comment each few seconds of silence.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from starlette.responses import Response, StreamingResponse
 
 from runtime.herder.events import EventLog
 from runtime.herder.herder import Herder
+from runtime.herder.progress_watch import ProgressWatch
 
 SILENCE = 10.0
 """Seconds after which a comment is sent, so that both sides notice a dead connection."""
@@ -23,8 +25,8 @@ SILENCE = 10.0
 class EventStream:
     """Answers GET /events; any number of clients at once."""
 
-    def __init__(self, log: EventLog, herder: Herder) -> None:
-        self._log, self._herder = log, herder
+    def __init__(self, log: EventLog, herder: Herder, progress: ProgressWatch) -> None:
+        self._log, self._herder, self._progress = log, herder, progress
 
     async def answer(self, request: Request) -> Response:
         stream = self._stream(request.headers.get("last-event-id"))
@@ -35,7 +37,7 @@ class EventStream:
         if after is None:
             after = self._log.last
             connectors = await self._herder.expanded({"status", "info"})
-            yield self._event(after, "snapshot", {"connectors": connectors})
+            yield self._event(after, "snapshot", {"connectors": connectors, "progress": self._progress.all()})
         async for event in self._log.follow(after, SILENCE):
             yield b":\n\n" if event is None else self._event(event.seq, event.kind, event.data)
 

@@ -39,8 +39,12 @@ def offset_routes(views: OffsetViews, orphans: Orphans, ready: Callable[[Handler
     async def orphaned(_: Request) -> Response:
         return json_answer(await orphans.find())
 
+    async def remove_orphaned(r: Request) -> Response:
+        return json_answer(await orphans.remove(path_name(r), r.query_params.get("group"), origin(r)))
+
     return [
         Route("/orphaned-offsets", Resource(get=ready(orphaned))),
+        Route("/orphaned-offsets/{name}", Resource(delete=ready(remove_orphaned))),
         Route("/connectors/{name}/offsets/history", Resource(get=ready(history))),
         Route("/connectors/{name}/offsets/resolve", Resource(post=ready(resolve))),
     ]

@@ -64,6 +64,10 @@ OPERATIONS: tuple[Operation, ...] = (
         {200: "Events"}, (503,), headers={"Last-Event-ID": TEXT}, produces="text/event-stream",
     ),
     Operation(
+        "GET", "/metrics", "metrics", "Worker, connectors and tasks in Prometheus' text format", {200: "Metrics"},
+        produces="text/plain",
+    ),
+    Operation(
         "GET", "/connectors", "connectors", "Names of all connectors; with `expand` their status and info",
         {200: "Connectors"}, (503,), query={"expand": array(TEXT)},
     ),
@@ -127,6 +131,10 @@ OPERATIONS: tuple[Operation, ...] = (
     ),
     Operation(
         "GET", "/orphaned-offsets", "orphanedOffsets", "Offsets whose connector is gone", {200: "Orphans"}, (503,)
+    ),
+    Operation(
+        "DELETE", "/orphaned-offsets/{name}", "removeOrphans", "Remove offsets whose connector is gone",
+        {200: "Message"}, (404, 409, 503), query={"group": TEXT}, headers=_WHY,
     ),
     Operation(
         "POST", f"{_C}/preview", "preview", "What the connector's chain makes of records; changes nothing",

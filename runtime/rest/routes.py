@@ -14,6 +14,7 @@ from starlette.routing import Route
 from runtime.herder.error_board import ErrorBoard
 from runtime.herder.errors import BadRequest, NotFound, Unavailable
 from runtime.herder.herder import Herder
+from runtime.herder.metrics import Metrics
 from runtime.herder.offset_views import OffsetViews
 from runtime.herder.offsets import OffsetsDesk
 from runtime.herder.orphans import Orphans
@@ -22,6 +23,7 @@ from runtime.logs.lines import LINES, ConnectorLines
 from runtime.rest import bodies
 from runtime.rest.answers import empty, json_answer
 from runtime.rest.events import EventStream
+from runtime.rest.metrics import metrics_routes
 from runtime.rest.offsets import offset_routes, origin
 from runtime.rest.preview import record_routes
 from runtime.rest.resource import Handler, Resource, path_name
@@ -59,6 +61,7 @@ class Services:
     lines: ConnectorLines
     previews: Previews
     errors: ErrorBoard
+    metrics: Metrics
 
 
 def routes(s: Services) -> Sequence[Route]:
@@ -180,6 +183,7 @@ def routes(s: Services) -> Sequence[Route]:
         Route("/", Resource(get=root)),
         Route("/health", Resource(get=health)),
         Route("/health/live", Resource(get=alive)),
+        *metrics_routes(s.metrics),
         Route("/events", Resource("text/event-stream", get=ready(s.events.answer))),
         Route("/connectors", Resource(get=ready(list_connectors), post=ready(create))),
         Route("/connectors/{name}", Resource(get=ready(info), delete=ready(delete))),

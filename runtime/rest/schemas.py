@@ -57,6 +57,7 @@ SCHEMAS: dict[str, Schema] = {
     "Alive": strict(status={"const": "alive"}),
     "Document": anything_of("openapi", "info", "paths", "components"),
     "Events": TEXT,
+    "Metrics": TEXT,
     "Names": array(TEXT),
     "Config": mapping(TEXT),
     "GivenConfig": mapping(SCALAR),
@@ -92,6 +93,8 @@ SCHEMAS: dict[str, Schema] = {
     "GivenOffset": strict(("partition", "offset"), **_PARTITION),
     "GivenOffsets": strict(offsets={**array(ref("GivenOffset")), "minItems": 1}),
     "Offsets": strict(
+        ("stalled", "expires_at"),
+        stalled=array(NUMBER), expires_at=maybe(NUMBER),
         offsets=array(strict(
             ("end", "lag", "written", "age_ms"),
             **_PARTITION, end=maybe(NUMBER), lag=maybe(strict(records=NUMBER, ms=maybe(NUMBER))),

@@ -49,6 +49,7 @@ class _Entry:
     inconsistent: bool = False
     uncommitted: dict[int, dict[str, str]] = field(default_factory=dict)
     snapshot: StoredConnector | None = None
+    target_written: int | None = None  # when the target state was, in milliseconds since 1970
 
 
 class ConfigStore:
@@ -80,6 +81,11 @@ class ConfigStore:
             tasks = () if target is TargetState.STOPPED else entry.tasks
             entry.snapshot = StoredConnector(name, entry.config, target, tasks, entry.inconsistent)
         return entry.snapshot
+
+    def target_written(self, name: str) -> int | None:
+        """When the target state of a connector was written, in milliseconds since 1970; None: never."""
+        entry = self._entries.get(name)
+        return None if entry is None else entry.target_written
 
     async def read_to_end(self) -> None:
         await self._log.read_to_end()
@@ -130,6 +136,8 @@ class ConfigStore:
                 continue
             if name is not None:
                 self._entries[name].snapshot = None
+                if (record.key or b"").startswith(_TARGET.encode()):
+                    self._entries[name].target_written = record.timestamp
                 changed[name] = None
         for name in changed:
             self.on_change(name)

@@ -1,10 +1,10 @@
-"""The logs of a standalone worker: offsets in a file, everything else in memory until the worker ends."""
+"""The logs of a standalone worker: offsets and their journal in files, all else in memory until the worker ends."""
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from runtime.kafka.cluster import Cluster
 from runtime.kafka.log import Apply, LogRecord, TopicSpec, Written
@@ -76,11 +76,11 @@ class FileLog(MemoryLog):
 
 
 class FileLogs:
-    """Opens the logs of a standalone worker; `offsets` is the topic name under which its offsets go."""
+    """Opens the logs of a standalone worker; `files` are those that last, by the topic name under which they go."""
 
-    def __init__(self, cluster: Cluster, offsets: str, file: OffsetsFile) -> None:
-        self._cluster, self._offsets, self._file = cluster, offsets, file
-        self._kept: FileLog | None = None
+    def __init__(self, cluster: Cluster, files: Mapping[str, OffsetsFile]) -> None:
+        self._cluster, self._files = cluster, files
+        self._kept: list[FileLog] = []
 
     @property
     def cluster_id(self) -> str:
@@ -91,17 +91,18 @@ class FileLogs:
         return self._cluster.error
 
     def open(self, spec: TopicSpec, apply: Apply) -> MemoryLog:
-        if spec.topic != self._offsets:
+        if spec.topic not in self._files:
             return MemoryLog(spec, apply)
-        self._kept = FileLog(spec, apply, self._file)
-        return self._kept
+        kept = FileLog(spec, apply, self._files[spec.topic])
+        self._kept.append(kept)
+        return kept
 
     async def start(self) -> None:
-        if self._kept is not None:
-            self._kept.load()
+        for log in self._kept:
+            log.load()
         await self._cluster.start()
 
     async def close(self) -> None:
-        if self._kept is not None:
-            await self._kept.read_to_end()
+        for log in self._kept:
+            await log.read_to_end()
         await self._cluster.close()

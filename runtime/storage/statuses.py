@@ -55,6 +55,11 @@ class StatusStore:
     def connector_status(self, name: str) -> Status | None:
         return self._connectors.get(name)
 
+    def is_running(self, task: TaskId) -> bool:
+        """Whether a task is RUNNING."""
+        status = self._tasks.get(task.connector, {}).get(task.task)
+        return status is not None and status.state is State.RUNNING
+
     def task_statuses(self, name: str) -> dict[int, Status]:
         """By task number; a copy."""
         return dict(self._tasks.get(name, {}))

@@ -30,6 +30,9 @@ class Recorder:
     def task_topic(self, task: TaskId, epoch: int, topic: str) -> None:
         self.topics.append((task, epoch, topic))
 
+    def task_meter(self, task: TaskId, epoch: int, meter: Mapping[str, Any]) -> None:
+        """No test of the engine looks at it."""
+
     def task_errors(self, task: TaskId, epoch: int, counts: Mapping[str, Any]) -> None:
         pass
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from tests.support.broker import unique
 
@@ -84,3 +84,13 @@ def placed(bootstrap: str, topic: str) -> list[tuple[int, bytes | None]]:
     finally:
         consumer.close()
     return found
+
+
+def produce(bootstrap: str, topic: str, values: Sequence[bytes]) -> None:
+    """Records without keys, acknowledged when this returns."""
+    from confluent_kafka import Producer
+
+    producer = Producer({"bootstrap.servers": bootstrap, "log_level": 0})
+    for value in values:
+        producer.produce(topic, value)
+    assert producer.flush(60) == 0

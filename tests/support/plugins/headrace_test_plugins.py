@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from runtime.api.config import ConfigDef, ConfigKey, Type
-from runtime.api.connector import SourceConnector
+from runtime.api.connector import SinkConnector, SourceConnector
 from runtime.api.errors import ConnectError, UnsupportedOffsetsError
-from runtime.api.record import SourceRecord
+from runtime.api.record import SinkRecord, SourceRecord
 from runtime.api.schema import STRING_SCHEMA
-from runtime.api.task import Offset, Partition, SourceTask
+from runtime.api.task import Offset, Partition, SinkTask, SourceTask
 
 
 class CountingTask(SourceTask):
@@ -89,3 +89,27 @@ class BrokenStartConnector(CountingConnector):
 
     def start(self, config: Mapping[str, str]) -> None:
         raise RuntimeError("cannot start today")
+
+
+class GatedSinkTask(SinkTask):
+    """Its put does not return while there is no file `gate`."""
+
+    def start(self, config: Mapping[str, str]) -> None:
+        self._gate = Path(config["gate"])
+
+    def put(self, records: Sequence[SinkRecord]) -> None:
+        while not self._gate.exists():
+            time.sleep(0.05)
+
+
+class GatedSinkConnector(SinkConnector):
+    """For what is told of sinks that do not get on."""
+
+    config_def = ConfigDef(ConfigKey("gate", Type.STRING, doc="A file."))
+    task_class = GatedSinkTask
+
+    def start(self, config: Mapping[str, str]) -> None:
+        self._config = dict(config)
+
+    def task_configs(self, max_tasks: int) -> Sequence[Mapping[str, str]]:
+        return [self._config]

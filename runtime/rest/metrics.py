@@ -1,0 +1,21 @@
+"""GET /metrics, for Prometheus and what understands its text format."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from runtime.herder.metrics import Metrics
+from runtime.rest.resource import Resource
+
+
+def metrics_routes(metrics: Metrics) -> Sequence[Route]:
+    """Answered while the worker starts, too: scrapers see why there is nothing yet."""
+
+    async def answer(_: Request) -> Response:
+        return Response(await metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
+
+    return [Route("/metrics", Resource("text/plain", get=answer))]

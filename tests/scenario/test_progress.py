@@ -1,0 +1,171 @@
+"""How far connectors are: GET /metrics, progress in the events, STALLED, and when offsets of stopped sinks expire."""
+
+from __future__ import annotations
+
+import json
+import re
+import threading
+import time
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support import plugins, topics
+from tests.support.broker import KafkaBroker, unique
+from tests.support.connect import SINK, STRINGS, Connect
+from tests.support.waiting import wait_until
+from tests.support.workers import our_worker
+
+_SAMPLE = re.compile(r"([a-z_]+)(?:\{(.*)\})? (-?[0-9.]+)")
+_WEEK = 7 * 24 * 3_600_000
+
+
+class Follower:
+    """Reads GET /events on a thread of its own."""
+
+    def __init__(self, url: str) -> None:
+        self._answer = urllib.request.urlopen(f"{url}/events", timeout=60)
+        self.events: list[tuple[str, dict[str, Any]]] = []
+        threading.Thread(target=self._read, daemon=True).start()
+
+    def of(self, kind: str) -> list[dict[str, Any]]:
+        return [data for k, data in list(self.events) if k == kind]
+
+    def progress(self, name: str) -> list[dict[str, Any]]:
+        return [data["connectors"][name] for data in self.of("progress") if name in data["connectors"]]
+
+    def notices(self, name: str) -> str:
+        return "\n".join(n["message"] for n in self.of("notice") if n["connector"] == name)
+
+    def _read(self) -> None:
+        kind = ""
+        for line in self._answer:
+            key, _, rest = line.decode().rstrip("\n").partition(": ")
+            if key == "event":
+                kind = rest
+            elif key == "data":
+                self.events.append((kind, json.loads(rest)))
+
+
+@pytest.fixture(scope="module")
+def connect(broker: KafkaBroker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Connect]:
+    quick = {"headrace.stalled.ms": "1500", "headrace.progress.interval.ms": "300", "offset.flush.interval.ms": "300"}
+    folder = str(Path(plugins.__path__[0]))
+    process = our_worker(tmp_path_factory.mktemp("worker"), broker.bootstrap, {"plugin.path": folder, **quick})
+    process.start()
+    yield Connect(process)
+    process.stop()
+
+
+@pytest.fixture
+def follower(connect: Connect) -> Follower:
+    return Follower(connect.worker.url)
+
+
+def metrics(connect: Connect) -> dict[str, dict[str, float]]:
+    """Values by family, and by labels as they are written."""
+    with urllib.request.urlopen(f"{connect.worker.url}/metrics", timeout=30) as answer:
+        assert answer.headers["Content-Type"] == "text/plain; version=0.0.4; charset=utf-8"
+        text = answer.read().decode()
+    found: dict[str, dict[str, float]] = {}
+    for line in text.splitlines():
+        if not line.startswith("#"):
+            match = _SAMPLE.fullmatch(line)
+            assert match is not None, line
+            found.setdefault(match[1], {})[match[2] or ""] = float(match[3])
+    return found
+
+
+def test_metrics_of_a_source(connect: Connect, broker: KafkaBroker, follower: Follower) -> None:
+    name, topic = unique("src"), broker.create_topic()
+    config = {"connector.class": "headrace_test_plugins.CountingConnector", "topic": topic, **STRINGS}
+    connect.create(name, config)
+    topics.values(broker.bootstrap, topic, 5)
+    task = f'connector="{name}",task="0"'
+
+    def all_told() -> bool:
+        now = metrics(connect)
+        written = now.get("kafka_connect_source_task_metrics_source_record_write_total", {}).get(task, 0)
+        commits = now.get("kafka_connect_connector_task_metrics_offset_commit_success_total", {}).get(task, 0)
+        return written >= 5 and commits >= 1
+
+    wait_until(all_told, 120)  # Spark may just be starting
+    now = metrics(connect)
+    read = now["kafka_connect_source_task_metrics_source_record_poll_total"][task]
+    assert read >= now["kafka_connect_source_task_metrics_source_record_write_total"][task]
+    assert now["kafka_connect_source_task_metrics_poll_batch_max_time_ms"][task] > 0
+    assert now["kafka_connect_connector_task_metrics_status"][f'{task},status="running"'] == 1
+    assert now["kafka_connect_worker_metrics_connector_running_task_count"][f'connector="{name}"'] == 1
+    assert now["kafka_connect_worker_metrics_connector_count"][""] >= 1
+    assert now["headrace_worker_ready"][""] == 1
+    assert now["headrace_slots"][""] >= 1
+    wait_until(lambda: any(p["written"] >= 5 and p["age_ms"] is not None for p in follower.progress(name)))
+    connect.ask("POST", f"/connectors/{name}/tasks/0/restart")
+    wait_until(lambda: metrics(connect)["headrace_task_restarts_total"].get(task) == 1)
+    after = metrics(connect)["kafka_connect_source_task_metrics_source_record_poll_total"][task]
+    assert after >= read  # a restart takes nothing back
+    connect.ask("DELETE", f"/connectors/{name}")
+    wait_until(lambda: name not in str(metrics(connect)))
+
+
+def test_metrics_of_errors_by_stage(connect: Connect, broker: KafkaBroker, tmp_path: Path) -> None:
+    name, topic = unique("snk"), broker.create_topic()
+    topics.produce(broker.bootstrap, topic, [b"no json"] * 3)
+    json_converter = "org.apache.kafka.connect.json.JsonConverter"
+    config = {"connector.class": SINK, "file": str(tmp_path / "out"), "topics": topic, **STRINGS}
+    connect.create(name, {**config, "value.converter": json_converter, "errors.tolerance": "all"})
+    task = f'connector="{name}",task="0"'
+    skipped = f'{task},stage="VALUE_CONVERTER"'
+    wait_until(lambda: metrics(connect).get("headrace_errors_skipped_total", {}).get(skipped) == 3)
+    assert metrics(connect)["kafka_connect_task_error_metrics_total_records_skipped"][task] == 3
+    connect.ask("DELETE", f"/connectors/{name}")
+
+
+def test_a_sink_that_does_not_get_on_is_stalled(
+    connect: Connect, broker: KafkaBroker, follower: Follower, tmp_path: Path
+) -> None:
+    name, topic, gate = unique("snk"), broker.create_topic(), tmp_path / "gate"
+    topics.produce(broker.bootstrap, topic, [b"x"] * 7)
+    config = {"connector.class": "headrace_test_plugins.GatedSinkConnector", "gate": str(gate), "topics": topic}
+    connect.create(name, {**config, **STRINGS})
+    wait_until(lambda: "is STALLED" in follower.notices(name))
+    task = f'connector="{name}",task="0"'
+    assert connect.states(name) == ("RUNNING", ["RUNNING"])
+    assert connect.ask("GET", f"/connectors/{name}/offsets?detail=true")["stalled"] == [0]
+    assert metrics(connect)["headrace_task_stalled"][task] == 1
+    assert metrics(connect)["headrace_sink_record_lag"][task] > 0
+    wait_until(lambda: any(p["lag"]["records"] > 0 for p in follower.progress(name)))
+    gate.touch()
+    wait_until(lambda: "is not stalled any more" in follower.notices(name))
+    sent = "kafka_connect_sink_task_metrics_sink_record_send_total"
+    wait_until(lambda: metrics(connect)[sent].get(task) == 7)
+    wait_until(lambda: follower.progress(name)[-1]["lag"] == {"records": 0, "ms": 0})
+    assert metrics(connect)["headrace_task_stalled"][task] == 0
+    snapshot = Follower(connect.worker.url)
+    wait_until(lambda: snapshot.of("snapshot"))
+    assert snapshot.of("snapshot")[0]["progress"][name]["written"] == 7
+    connect.ask("DELETE", f"/connectors/{name}")
+
+
+def test_when_the_offsets_of_a_stopped_sink_expire(connect: Connect, broker: KafkaBroker, tmp_path: Path) -> None:
+    name, topic = unique("snk"), broker.create_topic()
+    topics.produce(broker.bootstrap, topic, [b"x"])
+    connect.sink(name, str(tmp_path / "out"), topic)
+    wait_until(lambda: connect.offsets(name))
+
+    def expires_at() -> int | None:
+        found: int | None = connect.ask("GET", f"/connectors/{name}/offsets?detail=true")["expires_at"]
+        return found
+
+    assert expires_at() is None
+    connect.stop(name)
+    stopped = expires_at()
+    now = int(time.time() * 1000)
+    assert stopped is not None
+    assert now + _WEEK - 120_000 < stopped <= now + _WEEK + 10_000  # the brokers' default
+    connect.alter(name, ({"kafka_topic": topic, "kafka_partition": 0}, {"kafka_offset": 0}))
+    assert (expires_at() or 0) > stopped
+    connect.ask("DELETE", f"/connectors/{name}?offsets=true")
