@@ -145,6 +145,7 @@ def float_text(value: float, single: bool = False) -> str:
 def shortest_single(value: float) -> str:
     """The fewest digits that mean the same 32 bit float; OverflowError for what is beyond such floats."""
     packed = struct.pack(">f", value)
+    value = struct.unpack(">f", packed)[0]
     for digits in range(1, 9):
         text = f"{value:.{digits}g}"
         try:

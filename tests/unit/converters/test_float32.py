@@ -1,0 +1,25 @@
+from __future__ import annotations
+
+import pytest
+
+from runtime.converters.json import JsonConverter
+
+
+@pytest.mark.parametrize(
+    ("given", "written"),
+    [
+        ("0.1", "0.1"),
+        ("0.1234567891", "0.12345679"),
+        ("16777217", "1.6777216E7"),
+        ("1e-46", "0.0"),
+        ("1e10", "1.0E10"),
+        ("1e39", '"Infinity"'),
+    ],
+)
+def test_floats_of_32_bits_are_rounded_as_java_does(given: str, written: str) -> None:
+    """Recorded from Apache's JsonConverter 4.3."""
+    typed, plain = JsonConverter(), JsonConverter()
+    typed.configure({}, False)
+    plain.configure({"schemas.enable": "false"}, False)
+    schema, value = typed.to_connect("t", b'{"schema":{"type":"float"},"payload":%s}' % given.encode())
+    assert plain.from_connect("t", schema, value) == written.encode()
