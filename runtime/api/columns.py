@@ -88,9 +88,7 @@ def columns_of(names: tuple[str, ...], rows: Column) -> dict[str, Column]:
     if not names:
         raise Mixed
     try:
-        if len(names) == 1:
-            return {names[0]: list(map(itemgetter(names[0]), rows))}
-        return dict(zip(names, zip(*map(itemgetter(*names), rows), strict=True), strict=True))
+        return {name: list(map(itemgetter(name), rows)) for name in names}
     except (KeyError, TypeError, IndexError) as error:
         raise Mixed from error
 

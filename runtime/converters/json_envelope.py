@@ -18,7 +18,7 @@ _NO_ENVELOPE = (
     "If you are trying to deserialize plain JSON data, set schemas.enable=false in your converter configuration."
 )
 _OPENING, _PAYLOAD = b'{"schema":', b',"payload":'
-_CLOSING = set(b"}")
+_CLOSING = ord("}")
 
 
 class Envelopes:
@@ -44,11 +44,11 @@ class Envelopes:
         no JSON."""
         if self.split(data[0]) is None:
             self.read(data[0])
-        schema, prefix, length = self._schema, self._prefix, self._length
-        if schema is None or {one[:length] for one in data} != {prefix} or {one[-1] for one in data} != _CLOSING:
+        schema, prefix, length, loads = self._schema, self._prefix, self._length, orjson.loads
+        if schema is None or not data[0].startswith(prefix):
             return None
-        loads = orjson.loads
-        return schema, [loads(one[length:-1]) for one in data]
+        found = [loads(one[length:-1]) for one in data if one.startswith(prefix) and one[-1] == _CLOSING]
+        return (schema, found) if len(found) == len(data) else None
 
     def read(self, data: bytes) -> tuple[Schema | None, Any]:
         """Schema and payload of any envelope; DataError when it is none."""

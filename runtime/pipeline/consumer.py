@@ -26,6 +26,8 @@ _DEFAULTS: dict[str, Any] = {
     "fetch.wait.max.ms": 500,  # the broker answers at once when there is something
 }
 
+# Members hear of a rebalance with their next heartbeat: while one of several tasks joins, the others wait that long.
+_AMONG_OTHERS: dict[str, Any] = {"heartbeat.interval.ms": 500}
 
 _FETCH = 2048  # KiB that one fetch may bring at the least
 
@@ -33,13 +35,14 @@ _FETCH = 2048  # KiB that one fetch may bring at the least
 OnCommit = Callable[["KafkaError | None", "list[KafkaPartition]"], None]
 
 
-def make_consumer(settings: Mapping[str, Any], on_commit: OnCommit, share: int) -> Consumer:
-    """A consumer that commits only when told to, and fetches `share` KiB ahead."""
+def make_consumer(settings: Mapping[str, Any], on_commit: OnCommit, share: int, alone: bool = True) -> Consumer:
+    """A consumer that commits only when told to, and fetches `share` KiB ahead. `alone`: its group has no others."""
     from confluent_kafka import Consumer
 
     always = {"enable.auto.commit": False, "enable.auto.offset.store": False, "on_commit": on_commit}
     ahead = {"queued.max.messages.kbytes": share, "fetch.max.bytes": max(share, _FETCH) * 1024}
-    return Consumer({**_DEFAULTS, **ahead, **settings, **always, **ClientLog("consumer").settings})
+    group = {} if alone else _AMONG_OTHERS
+    return Consumer({**_DEFAULTS, **group, **ahead, **settings, **always, **ClientLog("consumer").settings})
 
 
 class Events:
