@@ -87,8 +87,8 @@ async def test_offsets_of_a_store_survive_in_javas_words(tmp_path: Path) -> None
         logs = FileLogs(Cluster({"bootstrap.servers": "nowhere:1"}), {"": OffsetsFile(tmp_path / "offsets")})
         store = OffsetStore(logs, SPEC)
         assert isinstance(logs.open(TopicSpec("configs", 1, 1, "config.storage"), Applied()), MemoryLog)
-        assert logs._kept is not None
-        logs._kept.load()
+        (kept,) = logs._kept
+        kept.load()
         await store.alter("c", [({"filename": "/f"}, {"position": 7})])
     assert [(o.partition, o.offset) for o in store.offsets("c")] == [({"filename": "/f"}, {"position": 7})]
     assert java_map.decode((tmp_path / "offsets").read_bytes()) == {b'["c",{"filename":"/f"}]': b'{"position":7}'}
