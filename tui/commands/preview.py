@@ -116,8 +116,8 @@ def _record(number: int, record: Json, full: bool) -> Iterator[str]:
     by = record["by"] if record["result"] not in ("CHANGED",) else f"by {record['by']}"
     yield f"{number:>3}  {_place(record):<24}  {record['result'].replace('_', ' '):<11}  {by}".rstrip()
     now = record.get("now")
-    if now is not None and now["result"] != record["result"]:
-        yield f"     now: {now['result'].replace('_', ' ')} {now.get('by', '')}".rstrip()
+    if now is not None and _fate(now) != _fate(record):
+        yield f"     now: {_fate(now).replace('_', ' ')} {now.get('by', '')}".rstrip()
     if full:
         yield from (f"     {line}" for line in beside(_shown(record, "before"), _shown(record, "after")))
         if record.get("kafka") is not None and "offset" not in record["kafka"]:
@@ -125,6 +125,11 @@ def _record(number: int, record: Json, full: bool) -> Iterator[str]:
         return
     for stage in record["stages"]:
         yield from (_change(stage["alias"], change) for change in stage.get("changes", ()))
+
+
+def _fate(record: Json) -> str:
+    """What becomes of it, whatever it looks like then."""
+    return "PASSES" if record["result"] in ("CHANGED", "UNCHANGED") else str(record["result"])
 
 
 def _place(record: Json) -> str:

@@ -30,7 +30,10 @@ ANSWER = {
             "CHANGED", "mask", {"topic": "t", "value": {"ssn": "", "n": 1}}, stages=STAGES,
             now={"result": "UNCHANGED", "by": "", "after": None}, differs=[{"at": "x"}],
         ),
-        _record("DEAD_LETTER", "VALUE_CONVERTER: no JSON", None, before=None, error={"message": "no JSON"}),
+        _record(
+            "DEAD_LETTER", "VALUE_CONVERTER: no JSON", None, before=None, error={"message": "no JSON"},
+            now={"result": "CHANGED", "by": "mask", "after": {}}, differs=[],
+        ),
     ],
     "warnings": ["look again"],
 }  # fmt: skip
@@ -58,10 +61,10 @@ def test_records_with_what_changed_and_why_not() -> None:
     assert call.body == {"last": 2, "config": {"transforms": "mask", "x": None}}
     assert text.splitlines() == [
         "  0  t-0@7                     CHANGED      by mask",
-        "     now: UNCHANGED",
         '     mask          value.ssn             "1-2"  →  "\\u001b[31m"',
         '     mask          value.by              —  →  "us"',
         "  1  t-0@7                     DEAD LETTER  VALUE_CONVERTER: no JSON",
+        "     now: PASSES mask",
         "",
         "2 records: 1 changed, 1 dead letter; 1 would come out otherwise than now",
         "note: look again",
