@@ -6,9 +6,6 @@ import asyncio
 import contextlib
 import logging
 import math
-import os
-import signal
-import socket
 import time
 import traceback
 from collections.abc import Callable, Mapping, Sequence
@@ -16,11 +13,13 @@ from dataclasses import replace
 
 from runtime.engine.channel import ChannelError, Message
 from runtime.engine.keeper import DriverKeeper
-from runtime.engine.lease import stack_file
 from runtime.engine.port import EngineListener, SlotInfo, TaskStack
+from runtime.engine.remains import kill as kill_process
+from runtime.engine.remains import last_stack
 from runtime.engine.roster import Link, Roster, Task
 from runtime.engine.server import SlotServer
 from runtime.engine.settings import EngineSettings
+from runtime.engine.slot_watch import SlotWatch
 from runtime.engine.stacks import Stacks
 from runtime.engine.suspects import BLAMELESS
 from runtime.engine.wire import about, key_of
@@ -29,8 +28,6 @@ from runtime.vocabulary import State, TaskId
 
 _log = logging.getLogger(__name__)
 
-LEAK_TIMEOUT = 5.0  # how long a revoked thread may go on before its slot, once free of other tasks, is replaced
-LATE = 10.0  # how long an extra slot may take to come before it is said
 UNASKED_END = "The task has ended although nobody had stopped it, and without an error"
 
 
@@ -245,8 +242,7 @@ class SparkEngine:
                 link.send({"op": "start", "spec": task.spec})
             except (ChannelError, TypeError, ValueError):  # too long, or not JSON
                 self._refuse(task, link, traceback.format_exc())
-        if self._keeper is not None:
-            self._keeper.want(self._roster.extras.numbers)
+        self._want_slots()
 
     def _find_room(self, task: Task, link: Link, reason: str) -> None:
         """A slot has no descriptors left for a task: it is not given more, and the task goes elsewhere if it can."""
@@ -283,8 +279,8 @@ class SparkEngine:
         """Forget a slot; every task on it is lost."""
         del self._roster.links[link.slot]
         link.writer.close()
-        if kill:
-            self._kill(link)
+        if kill and self._settings.local:
+            kill_process(link)
         if not link.tasks and not self._roster.extras.wanted(link.slot):
             _log.info("Slot %d was not needed any more", link.slot)
             return
@@ -298,7 +294,7 @@ class SparkEngine:
             return
         _log.warning("Slot %d is gone: %s; %d tasks were on it", link.slot, reason, len(lost))
         if self.may_run():
-            self._log_stack(link)
+            self._tell_stack(link)
             self._suspect(link)
         else:  # not its fault
             _log.info("Slot %d had no lease any more: this worker's place in its group is not confirmed", link.slot)
@@ -307,6 +303,12 @@ class SparkEngine:
         for task in lost:
             reason_of_task = f"slot {link.slot} is gone: {reason}"
             self._listener.task_lost(task.spec.id, task.spec.epoch, task.member_id, reason_of_task)
+
+    def _tell_stack(self, link: Link) -> None:
+        assert self._keeper
+        if stack := last_stack(self._keeper.folder, link):
+            text = f"The lease of slot {link.slot} ended before it was renewed. It was here:\n{stack}"
+            self._listener.log("ERROR", __name__, text, "")
 
     def _suspect(self, link: Link) -> None:
         suspects = self._roster.slot_died(link)
@@ -319,51 +321,20 @@ class SparkEngine:
             more = f" and {len(kept) - 5} more" if len(kept) > 5 else ""
             _log.warning("Slots of %s%s keep dying: kept apart from other tasks for now", ", ".join(kept[:5]), more)
 
-    def _kill(self, link: Link) -> None:
-        """For a process that may be stopped or hang: others end by themselves when their connection closes."""
-        if self._settings.local and link.host == socket.gethostname():
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.kill(link.pid, signal.SIGKILL)
-
-    def _log_stack(self, link: Link) -> None:
-        """What the slot was doing when its lease ended, if that is how it ended."""
-        assert self._keeper
-        with contextlib.suppress(OSError):
-            file = stack_file(self._keeper.folder, link.slot, link.pid)
-            stack = file.read_text(errors="replace")
-            file.unlink()
-            if stack:
-                text = f"The lease of slot {link.slot} ended before it was renewed. It was here:\n{stack}"
-                self._listener.log("ERROR", __name__, text, "")
-
     async def _watch_slots(self) -> None:
-        """Ends slots that do not ask for their lease any more, and those with threads that cannot be revoked."""
-        ttl = self._settings.lease_ttl
+        watch = SlotWatch(self._roster, self._settings.lease_ttl, self._clock)
         while True:
-            await asyncio.sleep(ttl / 3)
+            await asyncio.sleep(watch.every)
             self.may_run()
-            now = self._clock()
-            for link in list(self._roster.links.values()):
-                if now - link.heard > ttl * 4 / 3:
-                    self._drop(link, f"it was not heard of for {now - link.heard:.1f} s", kill=True)
-                elif link.stuck(now - LEAK_TIMEOUT):
-                    _log.warning("Slot %d is replaced: revoked tasks go on in it", link.slot)
-                    link.send({"op": "leave"})
-            self._look_at_extras(now)
+            for link, silence in watch.silent():
+                self._drop(link, f"it was not heard of for {silence:.1f} s", kill=True)
+            watch.replace_stuck()
+            watch.look_at_extras()
+            self._want_slots()
 
-    def _look_at_extras(self, now: float) -> None:
-        """Gives back those that nobody needs any more, and says which ones do not come."""
-        extras, links = self._roster.extras, self._roster.links
-        for number in extras.missing(links, now - LATE):
-            _log.warning(
-                "Slot %d is wanted and has not come for %g s; tasks wait for it. Has Spark a core free?", number, LATE
-            )
-        for number in extras.idle([slot for slot, link in links.items() if link.tasks], now):
-            extras.remove(number)
-            if number in links:
-                links[number].send({"op": "leave"})
+    def _want_slots(self) -> None:
         if self._keeper is not None:
-            self._keeper.want(extras.numbers)
+            self._keeper.want(self._roster.extras.numbers)
 
     def _driver_ended(self) -> None:
         self._roster.suspects.driver_ended(self._clock())
