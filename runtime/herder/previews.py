@@ -159,7 +159,7 @@ class Previews:
             return set(wanted.topics).__contains__
         if spec.type == "sink" and spec.topics_regex:
             pattern = java_regex(spec.topics_regex)
-            return lambda topic: pattern.fullmatch(topic) is not None
+            return lambda topic: not topic.startswith("__") and pattern.fullmatch(topic) is not None
         if spec.type == "sink":
             return set(spec.topics).__contains__
         used = set(self._statuses.topics(name))
