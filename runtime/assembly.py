@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from starlette.types import ASGIApp
@@ -124,11 +125,14 @@ def _offsets(config: WorkerConfig, configs: ConfigStore, worker: OffsetStore) ->
     def spec(topic: str) -> TopicSpec:
         return _topic(replace(config.offsets, topic=topic), "offset.storage")
 
-    def topic_of(name: str) -> str:
-        stored = configs.connector(name)
-        return (offsets_topic(config, stored.config) or "") if stored else ""
+    def topic_in(connector: Mapping[str, str]) -> str:
+        return offsets_topic(config, connector) or ""
 
-    return ConnectorOffsets(worker, spec, admin_settings(config), topic_of, configs.names)
+    def stored_topic(name: str) -> str:
+        stored = configs.connector(name)
+        return topic_in(stored.config) if stored else ""
+
+    return ConnectorOffsets(worker, spec, admin_settings(config), stored_topic, topic_in, configs.names)
 
 
 def _topic(storage: Storage, prefix: str, single: bool = False) -> TopicSpec:

@@ -92,6 +92,10 @@ class OffsetChanges:
                 return
 
     async def _take_steps(self, intent: Intent) -> None:
+        with self._places.configured(intent.connector, intent.config):
+            await self._take_each_step(intent)
+
+    async def _take_each_step(self, intent: Intent) -> None:
         for name, step in self._steps(intent):
             try:
                 await step(intent)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from typing import Any
 
 from runtime.herder import assignment
@@ -21,6 +22,10 @@ class OffsetPlaces:
 
     def __init__(self, store: ConnectorOffsets, groups: Groups) -> None:
         self._store, self._groups = store, groups
+
+    def configured(self, name: str, config: Mapping[str, str] | None) -> AbstractContextManager[None]:
+        """Meanwhile the offsets are where this config says, for connectors that are not stored yet, or no more."""
+        return self._store.configured(name, config)
 
     async def read(self, name: str, group: str | None) -> list[Entry]:
         """All there are, in KIP-875's shape."""

@@ -84,7 +84,8 @@ class OffsetsDesk:
                 group = await self.group(name, checked)
                 offsets = await self._checked(name, group, offsets)
                 definite = await self._ask(checked, group, offsets)
-            before = tuple(await self._places.read(name, group))
+            with self._places.configured(name, checked):
+                before = tuple(await self._places.read(name, group))
             state = initial.value if initial else None
             intent = Intent(name, Action.CREATE, tuple(offsets), before, group, checked, state, origin)
             try:

@@ -7,7 +7,8 @@ says nothing; what it commits is written to both (KIP-618), so that it can go ba
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,20 +30,37 @@ class _Own:
 
 
 class ConnectorOffsets:
-    """Event loop only. `topic_of` names a connector's own topic, or nothing; `names` are all connectors."""
+    """Event loop only. `stored_topic` names the own topic of a stored connector, `topic_in` the one that a config
+    names, or nothing; `names` are all connectors."""
 
     def __init__(
         self,
         worker: OffsetStore,
         spec: Callable[[str], TopicSpec],
         settings: Mapping[str, Any],
-        topic_of: Callable[[str], str],
+        stored_topic: Callable[[str], str],
+        topic_in: Callable[[Mapping[str, str]], str],
         names: Callable[[], Sequence[str]],
     ) -> None:
         self._worker, self._spec, self._settings = worker, spec, settings
-        self._topic_of, self._names = topic_of, names
+        self._stored_topic, self._topic_in, self._names = stored_topic, topic_in, names
+        self._unstored: dict[str, str] = {}  # topics of connectors that are being made or deleted
         self._own: dict[str, _Own] = {}
         self._opening = asyncio.Lock()
+
+    @contextmanager
+    def configured(self, name: str, config: Mapping[str, str] | None) -> Iterator[None]:
+        """Meanwhile the connector's offsets are where this config says, though it is not stored yet, or no more."""
+        before = self._unstored.get(name)
+        if config is not None:
+            self._unstored[name] = self._topic_in(config)
+        try:
+            yield
+        finally:
+            if before is not None:
+                self._unstored[name] = before
+            elif config is not None:
+                del self._unstored[name]
 
     async def read_to_end(self, name: str | None = None) -> None:
         """Whatever has been committed up to now is known: of one connector, or of all."""
@@ -86,7 +104,11 @@ class ConnectorOffsets:
 
     def _topics(self) -> set[str]:
         """All that are in use. With a thousand connectors this takes a while: not to be asked for each of them."""
-        return {self._topic_of(name) for name in self._names()} - {""}
+        return {*(self._topic_of(name) for name in self._names()), *self._unstored.values()} - {""}
+
+    def _topic_of(self, name: str) -> str:
+        unstored = self._unstored.get(name)
+        return self._stored_topic(name) if unstored is None else unstored
 
     async def _open(self, topic: str) -> _Own:
         logs = TopicLogs(self._settings)

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from runtime.offsets_tool import cli
 from tests.support import plugins
 from tests.support.broker import KafkaBroker, unique
 from tests.support.connect import SINK, STRINGS, Connect
@@ -129,16 +130,54 @@ def test_files_and_standard_streams(cluster: Tool, tmp_path: Path) -> None:
     [
         [],
         ["--export", "--import"],
+        ["--export", "a", "b"],
         ["--nonsense"],
+        ["--exp"],
         ["--import", "--from-beginning"],
         ["--export", "--dry-run"],
         ["--export", "--connectors="],
+        ["--export", "--connectors"],
+        ["--export", "--config"],
     ],
 )
-def test_wrong_parameters_are_answered_with_usage_and_2(file: Tool, words: Sequence[str]) -> None:
-    code, out, err = file.run(*words, given={})
-    assert (code, out) == (2, "")
-    assert "headrace offsets" in err
+def test_wrong_parameters_are_answered_with_usage_and_2(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], words: Sequence[str]
+) -> None:
+    assert cli.main([f"--config={tmp_path / 'worker.properties'}", *words]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith("usage: headrace offsets")
+
+
+def test_without_a_config_there_is_usage_and_2(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["--export"]) == 2
+    assert "--config" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("content", [None, "", "group.id=g\n", "offset.storage.topic=o\nbootstrap.servers=b:1\n"])
+def test_a_workers_file_that_says_too_little_is_one_line_and_2(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], content: str | None
+) -> None:
+    file = tmp_path / "worker.properties"
+    if content is not None:
+        file.write_text(content)
+    assert cli.main([f"--config={file}", "--export"]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_keys_keep_the_order_they_were_exported_in(cluster: Tool, tmp_path: Path, broker: KafkaBroker) -> None:
+    """Java's workers look offsets up by the very bytes of a partition, in the order of the connector's own map."""
+    given = '{"new":[{"partition":{"z":1,"a":{"y":2,"b":3}},"offset":{"q":1,"c":2}}]}'
+    (tmp_path / "given.json").write_text(given)
+    assert cluster.run("--import", str(tmp_path / "given.json"))[0] == 0
+    entry = json.loads(given)["new"][0]
+    exported = cluster.export("--connectors=new")
+    assert json.dumps(exported["new"][0]) == json.dumps(entry)
+    turned = {"partition": {"a": {"b": 3, "y": 2}, "z": 1}, "offset": {"q": 2}}
+    cluster.load({"new": [turned]})  # the same partition in another spelling
+    assert [json.dumps(e["partition"]) for e in cluster.export("--connectors=new")["new"]] == [
+        json.dumps(entry["partition"])
+    ]
 
 
 @pytest.mark.parametrize(
