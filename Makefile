@@ -5,7 +5,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.ready
 
-.PHONY: setup run test test-fast check bench soak clean
+.PHONY: setup run test test-fast check bench bench-console soak clean
 
 setup: $(STAMP)
 
@@ -30,6 +30,9 @@ test-fast: setup
 
 bench: setup
 	@$(BIN)/python -m tests.bench.side_by_side $(BENCH)
+
+bench-console: setup
+	@$(BIN)/python -m tests.bench.console $(BENCH)
 
 soak: setup
 	@$(BIN)/python -m tests.soak $(SOAK)
