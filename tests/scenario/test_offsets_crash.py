@@ -104,6 +104,16 @@ def test_deleting_with_offsets(mortal: Mortal, broker: KafkaBroker, step: int) -
     assert connect.offsets("c") == []
 
 
+@pytest.mark.parametrize("step", [1, 2, 3])
+def test_removing_orphaned_offsets(mortal: Mortal, broker: KafkaBroker, step: int) -> None:
+    connect, topic = Connect(mortal.whole), broker.create_topic()
+    connect.create("c", _counting(topic), initial_state="STOPPED")
+    connect.alter("c", *(({"counter": str(i)}, {"n": 1}) for i in range(10)))
+    connect.ask("DELETE", "/connectors/c")
+    mortal.ask_dying(step, "DELETE", "/orphaned-offsets/c")
+    assert _again(mortal).ask("GET", "/orphaned-offsets")["sources"] == []
+
+
 def _counting(topic: str) -> dict[str, str]:
     return {"connector.class": "headrace_test_plugins.CountingConnector", "topic": topic, "tasks.max": "1", **STRINGS}
 

@@ -210,3 +210,38 @@ def test_offsets_of_deleted_connectors_are_listed(connect: Connect, broker: Kafk
     found = connect.ask("GET", "/orphaned-offsets")
     assert found["sources"] == [{"connector": "gone", "partitions": 2}]
     assert {"connector": snk, "group": f"connect-{snk}", "partitions": 1} in found["sinks"]
+    assert connect.worker.request("DELETE", "/orphaned-offsets/here")[0] == 409
+    assert connect.worker.request("DELETE", f"/orphaned-offsets/{snk}?group=connect-nobody-{snk}")[0] == 409
+    assert connect.worker.request("DELETE", f"/orphaned-offsets/{snk}")[0] == 404  # no source offsets
+    connect.ask("DELETE", "/orphaned-offsets/gone")
+    connect.ask("DELETE", f"/orphaned-offsets/{snk}?group=connect-{snk}")
+    found = connect.ask("GET", "/orphaned-offsets")
+    assert found["sources"] == []
+    assert snk not in {orphan["connector"] for orphan in found["sinks"]}
+    assert connect.ask("GET", "/connectors/gone/offsets/history")["history"][0]["action"] == "reset"
+    connect.create("gone", _counting(topic), initial_state="STOPPED")
+    assert connect.offsets("gone") == []
+    assert len(connect.offsets("here")) == 2
+
+
+def test_initial_offsets_of_a_connector_with_an_offset_topic_of_its_own(connect: Connect, broker: KafkaBroker) -> None:
+    topic, own = broker.create_topic(), broker.create_topic(cleanup_policy="compact")
+    config = {**_counting(topic), "offsets.storage.topic": own}
+    old, new = [_entry({"counter": c}, {"n": 1}) for c in ("old", topic)], [_entry({"counter": topic}, {"n": 5})]
+    assert _post(connect, "c", config, old, initial_state="STOPPED")[0] == 200
+    assert _sorted(connect.offsets("c")) == _sorted(old)
+    connect.ask("DELETE", "/connectors/c")
+    assert _post(connect, "c", config, new)[0] == 200
+    assert topics.values(broker.bootstrap, topic, 1, 150) == [b"5"]
+    connect.stop("c")
+    assert [e["partition"] for e in connect.offsets("c")] == [{"counter": topic}]
+    connect.ask("DELETE", "/connectors/c?offsets=true")
+    connect.create("c", config, initial_state="STOPPED")
+    assert connect.offsets("c") == []
+    connect.ask("DELETE", "/connectors/c")
+    connect.create("c", _counting(topic), initial_state="STOPPED")
+    assert connect.offsets("c") == []
+
+
+def _sorted(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return sorted(entries, key=lambda entry: str(entry["partition"]))

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import urllib.error
+import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -48,6 +51,43 @@ def test_what_is_given_comes_back(connect: Connect, partition: dict[str, Any], o
     assert _typed(found) == _typed({"partition": partition, "offset": offset})
     connect.ask("PATCH", "/connectors/c/offsets", {"offsets": [found]})
     assert [_typed(entry) for entry in connect.offsets("c")] == [_typed(found)]
+
+
+_BAD_LEAVES = st.sampled_from(
+    [
+        str(2**63),
+        str(-(2**63) - 1),
+        "1e999",
+        "-1e999",
+        "NaN",
+        "Infinity",
+        '"\\ud800"',
+        '"a\\udfff"',
+        "01",
+        "tru",
+        "[" * 120,
+    ]
+)
+_AROUND = st.sampled_from(['{"a":%s}', '{"a":[1,%s]}', '{"a":{"b":[{"c":%s}]}}', '{"ok":1,"bad":%s}'])
+_NO_OBJECTS = st.sampled_from(["1", '"text"', "[]", "true", "1.5"])
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(bad=st.builds(lambda around, leaf: around % leaf, _AROUND, _BAD_LEAVES) | _NO_OBJECTS, in_offset=st.booleans())
+def test_anything_else_is_400_and_nothing_is_written(connect: Connect, bad: str, in_offset: bool) -> None:
+    connect.ask("DELETE", "/connectors/c/offsets")
+    connect.alter("c", ({"a": 1}, {"n": 1}))
+    good = '{"partition":{"a":1},"offset":{"n":2}}'
+    wrong = '{"partition":{"a":2},"offset":%s}' if in_offset else '{"partition":%s,"offset":{"n":2}}'
+    body = ('{"offsets":[' + good + "," + wrong % bad + "]}").encode()
+    request = urllib.request.Request(
+        f"{connect.worker.url}/connectors/c/offsets", body, {"Content-Type": "application/json"}, method="PATCH"
+    )
+    with pytest.raises(urllib.error.HTTPError) as refusal:
+        urllib.request.urlopen(request, timeout=30)
+    assert refusal.value.code == 400
+    assert json.loads(refusal.value.read())["message"]
+    assert connect.offsets("c") == [{"partition": {"a": 1}, "offset": {"n": 1}}]
 
 
 def _typed(value: Any) -> Any:

@@ -1,4 +1,5 @@
-"""A worker that kills itself (SIGKILL) at a step of a change of offsets: `dying_worker.py STEP FILE`.
+"""A worker that kills itself (SIGKILL) at a step of a change of offsets: `dying_worker.py STEP FILE`, and for a
+standalone one `dying_worker.py STEP FILE CONNECTOR…`.
 
 STEP counts what a change does: 1 the intent is written, 2 the first step is taken, and so on; the last one comes
 before the intent is removed."""
@@ -9,11 +10,12 @@ import itertools
 import os
 import signal
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 
-def main(step: int, file: str) -> int:
-    from runtime import worker
+def main(step: int, file: str, connectors: Sequence[str]) -> int:
+    from runtime import standalone, worker
     from runtime.herder.offset_change import OffsetChanges
     from runtime.storage.journal import Intent, Journal
 
@@ -38,7 +40,7 @@ def main(step: int, file: str) -> int:
 
     Journal.begin, Journal.drop = dying_begin, dying_drop  # type: ignore[method-assign]
     OffsetChanges._steps = dying_steps  # type: ignore[method-assign]
-    return worker.main(file)
+    return standalone.main(file, connectors) if connectors else worker.main(file)
 
 
 def _then(after: Any, call: Any) -> Any:
@@ -50,4 +52,4 @@ def _then(after: Any, call: Any) -> Any:
 
 
 if __name__ == "__main__":
-    sys.exit(main(int(sys.argv[1]), sys.argv[2]))
+    sys.exit(main(int(sys.argv[1]), sys.argv[2], sys.argv[3:]))

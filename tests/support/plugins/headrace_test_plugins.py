@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -9,7 +10,7 @@ from pathlib import Path
 from runtime.api.config import ConfigDef, ConfigKey, Type
 from runtime.api.connector import SinkConnector, SourceConnector
 from runtime.api.errors import ConnectError, UnsupportedOffsetsError
-from runtime.api.record import SinkRecord, SourceRecord
+from runtime.api.record import SinkRecord, SourceRecord, TopicPartition
 from runtime.api.schema import STRING_SCHEMA
 from runtime.api.task import Offset, Partition, SinkTask, SourceTask
 
@@ -113,3 +114,40 @@ class GatedSinkConnector(SinkConnector):
 
     def task_configs(self, max_tasks: int) -> Sequence[Mapping[str, str]]:
         return [self._config]
+
+
+def _note(config: Mapping[str, str], what: object) -> None:
+    with Path(config["told"]).open("a") as file:
+        file.write(json.dumps(what) + "\n")
+
+
+class TellingSourceConnector(CountingConnector):
+    """Writes what its hook is given, and its start(), into the file `told`."""
+
+    config_def = ConfigDef(*CountingConnector.config_def, ConfigKey("told", Type.STRING, doc="A file."))
+
+    def start(self, config: Mapping[str, str]) -> None:
+        super().start(config)
+        _note(config, "start")
+
+    def alter_offsets(
+        self, config: Mapping[str, str], offsets: Sequence[tuple[Partition | None, Offset | None]]
+    ) -> bool:
+        _note(config, list(offsets))
+        return True
+
+
+class TellingSinkConnector(GatedSinkConnector):
+    """Writes what its hook is given, and its start(), into the file `told`; refuses offsets beyond 100."""
+
+    config_def = ConfigDef(*GatedSinkConnector.config_def, ConfigKey("told", Type.STRING, doc="A file."))
+
+    def start(self, config: Mapping[str, str]) -> None:
+        super().start(config)
+        _note(config, "start")
+
+    def alter_offsets(self, config: Mapping[str, str], offsets: Mapping[TopicPartition, int | None]) -> bool:
+        if any(offset is not None and offset > 100 for offset in offsets.values()):
+            raise ConnectError("no more than 100")
+        _note(config, [[at.topic, at.partition, offset] for at, offset in offsets.items()])
+        return True

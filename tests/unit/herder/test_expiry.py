@@ -1,0 +1,60 @@
+"""When the offsets of stopped sinks expire, and the warning before it. With a clock of the test's own."""
+
+from __future__ import annotations
+
+from typing import Any
+from unittest.mock import MagicMock
+
+from runtime.herder.expiry import Expiry
+from runtime.vocabulary import TargetState
+
+DAY = 86_400
+WEEK = 7 * DAY
+
+
+class Scene:
+    """A sink that was stopped at a time, on brokers that keep offsets for a week."""
+
+    def __init__(self, stopped: int, retention: int | None = WEEK) -> None:
+        self.now = float(stopped)
+        self.configs, self.journal = MagicMock(), MagicMock()
+        self.configs.connector.return_value.target = TargetState.STOPPED
+        self.configs.target_written.return_value = stopped * 1000
+        self.journal.history.return_value = []
+
+        async def asked() -> int | None:
+            return None if retention is None else retention * 1000
+
+        self.expiry = Expiry(self.configs, self.journal, asked, lambda: self.now)
+
+    async def warned(self, days: float) -> list[tuple[str, str]]:
+        self.now += days * DAY
+        return await self.expiry.warnings(["snk"])
+
+
+async def test_one_is_warned_on_the_last_day_once_a_day() -> None:
+    scene = Scene(stopped=1000 * DAY)
+    assert await scene.expiry.expires_at("snk") == (1000 * DAY + WEEK) * 1000
+    assert await scene.warned(5.9) == []
+    ((name, words),) = await scene.warned(0.2)
+    assert name == "snk"
+    assert "expire in 21.6 h" in words
+    assert await scene.warned(0.1) == []
+    ((_, words),) = await scene.warned(1)
+    assert "may have expired already" in words
+
+
+async def test_a_change_of_its_offsets_starts_the_time_anew() -> None:
+    scene = Scene(stopped=1000 * DAY)
+    past: Any = MagicMock(time=1003 * DAY * 1000)
+    scene.journal.history.return_value = [past]
+    assert await scene.expiry.expires_at("snk") == (1003 * DAY + WEEK) * 1000
+    assert await scene.warned(8) == []
+
+
+async def test_nothing_expires_of_what_runs_or_where_brokers_do_not_tell() -> None:
+    assert await Scene(0, retention=None).expiry.expires_at("snk") is None
+    scene = Scene(stopped=0)
+    scene.configs.connector.return_value.target = TargetState.STARTED
+    assert await scene.expiry.expires_at("snk") is None
+    assert await scene.warned(30) == []

@@ -1,0 +1,89 @@
+"""STALLED: work waits and none is done. With a clock of the test's own."""
+
+from __future__ import annotations
+
+from runtime.herder.meter_board import MeterBoard
+from runtime.herder.stalls import Stalls
+from runtime.pipeline.meter import Meter
+from runtime.vocabulary import State, TaskId
+
+TASK = TaskId("c", 0)
+
+
+class Scene:
+    """A task, its meter, and what is told of it."""
+
+    def __init__(self) -> None:
+        self.now, self.running = 0.0, True
+        self.told: list[str] = []
+        self.board, self.meter = MeterBoard(), Meter()
+
+        def notice(level: str, words: str, task: TaskId) -> None:
+            self.told.append(level)
+
+        self.stalls = Stalls(self.board, lambda task: self.running, notice, 60, lambda: self.now)
+
+    def after(self, seconds: float) -> list[str]:
+        self.now += seconds
+        self.board.report(TASK, 1, self.meter.snapshot())
+        self.stalls.look()
+        return self.told
+
+
+def test_a_sink_that_has_lag_and_puts_nothing_is_stalled_until_it_goes_on() -> None:
+    scene = Scene()
+    scene.meter.fetched(10)
+    assert scene.after(0) == []
+    assert scene.after(59) == []
+    assert scene.after(1) == ["WARN"]
+    assert scene.after(600) == ["WARN"]  # once
+    assert scene.stalls.stalled("c") == {0: 660}
+    scene.meter.put(5, 0.1, -1)
+    scene.meter.behind(5, 1)
+    assert scene.after(1) == ["WARN", "INFO"]
+    assert scene.stalls.stalled("c") == {}
+
+
+def test_slow_progress_is_progress_and_no_lag_is_no_stall() -> None:
+    scene = Scene()
+    for _ in range(10):
+        scene.meter.fetched(2)
+        scene.meter.put(1, 0.1, -1)
+        assert scene.after(50) == []
+    scene.meter.behind(0, 1)
+    scene.meter.active = 0
+    assert scene.after(1000) == scene.after(1000) == []
+
+
+def test_a_source_whose_records_are_not_acknowledged_is_stalled() -> None:
+    scene = Scene()
+    scene.meter.polled(3, 0.1)
+    assert scene.after(0) == scene.after(100) == []  # none was handed over: they were filtered
+    scene.meter.handed_over(3)
+    assert scene.after(0) == []
+    assert scene.after(60) == ["WARN"]
+    scene.meter.acknowledged(0)
+    assert scene.after(1) == ["WARN", "INFO"]
+    assert scene.meter.written == 3
+
+
+def test_a_task_that_does_not_run_is_not_stalled() -> None:
+    scene = Scene()
+    scene.meter.fetched(10)
+    scene.after(0)
+    scene.running = False
+    assert scene.after(100) == []
+
+
+def test_totals_rise_over_restarts() -> None:
+    board, meter = MeterBoard(), Meter()
+    meter.polled(7, 0.1)
+    board.report(TASK, 1, meter.snapshot())
+    board.report(TASK, 2, Meter().snapshot())
+    board.report(TASK, 1, meter.snapshot())  # a last word that came late
+    assert board.of("c")[0].total("read") == 7
+    for before, state in ((None, State.RUNNING), (State.RUNNING, State.FAILED), (State.FAILED, State.RUNNING)):
+        board.task_state(TASK, state, before)
+    assert board.restarts[TASK] == 1
+    board.forget("c")
+    assert board.connectors() == []
