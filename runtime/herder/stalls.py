@@ -36,6 +36,7 @@ class Stalls:
         self._seen: dict[TaskId, _Seen] = {}
         self._stalled: dict[TaskId, float] = {}
         self._told: set[str] = set()
+        self._connectors: set[str] = set()  # that have stalled tasks
 
     def runs(self, task: TaskId) -> bool:
         """Whether what the task told last still holds."""
@@ -54,10 +55,13 @@ class Stalls:
         for task in [task for task in self._stalled if task not in waiting]:
             self._goes_on(task)
         self._seen = {task: seen for task, seen in self._seen.items() if task in waiting}
+        self._connectors = {task.connector for task in self._stalled}
         return self._told
 
     def stalled(self, connector: str) -> dict[int, float]:
         """Its tasks that have stalled, and for how many seconds."""
+        if connector not in self._connectors:
+            return {}
         now = self._clock()
         return {task.task: now - since for task, since in self._stalled.items() if task.connector == connector}
 
