@@ -18,6 +18,7 @@ JAVA, OURS = "java", "ours"
 # What Apache's connect-distributed.sh starts it with, but for the size of the log.
 _JAVA_JVM = ("-Xms256M", "-Xmx2G", "-XX:+UseG1GC", "-XX:MaxGCPauseMillis=20", "-XX:InitiatingHeapOccupancyPercent=35")
 _BOTH = {"offset.flush.interval.ms": "10000"}
+_JAVA = _BOTH | {"plugin.discovery": "service_load"}  # by default it looks for plugins in every class: 8 s more
 
 
 class Refused(Exception):
@@ -37,7 +38,7 @@ class Bench:
         """A new worker in a group of its own, not started yet."""
         folder = self.folder / f"{side}-{next(self._numbers)}"
         if side == JAVA:
-            return java_worker(folder, self.broker.bootstrap, _BOTH, _JAVA_JVM)
+            return java_worker(folder, self.broker.bootstrap, _JAVA, _JAVA_JVM)
         return our_worker(folder, self.broker.bootstrap, _BOTH)
 
     @contextmanager
