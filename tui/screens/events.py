@@ -108,6 +108,13 @@ class LogPane(Pane):
     def begin(self) -> None:
         self.lines, self.instead = (), "reading the log…"
 
+    def show(self, connector: Connector | None) -> None:
+        """News of it have most often left a line in the log."""
+        news = connector is not self.connector
+        super().show(connector)
+        if news and self.is_seen:
+            self.look()
+
     def look(self) -> None:
         if self.connector is not None and not self._asking:
             self._asking = True
@@ -133,7 +140,7 @@ class LogPane(Pane):
         words.append("following (f)" if self.follows else "not following (f)")
         self.query_one(Note).say(self.instead if self.instead else ", ".join(words))
         pager = self.query_one(Pager)
-        pager.put(Content("\n").join([_line(line) for line in chosen]))
+        pager.put(Content("\n").join([_line(line, times) for line, times in folded(chosen)]))
         if self.follows and chosen:
             self.call_after_refresh(lambda: pager.scroll_end(animate=False))
 
@@ -155,13 +162,25 @@ def _no_log(error: Refused) -> str:
     return " ".join(error.message.split())
 
 
-def _line(line: Mapping[str, Any]) -> Content:
+def folded(lines: Sequence[Mapping[str, Any]]) -> list[tuple[Mapping[str, Any], int]]:
+    """The same thing said again and again is one line, with the time of the last and how often."""
+    found: list[tuple[Mapping[str, Any], int]] = []
+    for line in lines:
+        again = found and all(found[-1][0].get(key) == line.get(key) for key in ("level", "task", "message"))
+        if again:
+            found[-1] = line, found[-1][1] + 1
+        else:
+            found.append((line, 1))
+    return found
+
+
+def _line(line: Mapping[str, Any], times: int) -> Content:
     level, task = str(line.get("level", "")), line.get("task")
     ink = LEVELS.get(level, "")
     head = f"{time.strftime('%H:%M:%S', time.localtime(int(line.get('time', 0)) / 1000))} "
     about = "" if task is None else f"task {task} "
     first, *rest = visible_lines(str(line.get("message", "")))
     parts = [(head, "$text-muted"), (f"{visible(level):<5} ", f"bold {ink}" if ink else "$text-muted")]
-    parts += [(about, "$text-muted"), (first, ink)]
+    parts += [(about, "$text-muted"), (first, ink), (f"  ×{times}" if times > 1 else "", "bold")]
     parts += [(f"\n    {text}", ink or "$text-muted") for text in rest if text.strip()]
     return Content.assemble(*parts)
