@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import repeat
 from operator import itemgetter
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
+from runtime.api.java_text import JavaMap
 from runtime.api.schema import Schema, Type
 
 Column = Sequence[Any]
@@ -37,50 +38,97 @@ class Constant(Sequence[Any]):
         return Constant(self.value, len(range(self._count)[index])) if isinstance(index, slice) else self.value
 
 
+class Made(NamedTuple):
+    """How a transformation made maps (see JavaMap)."""
+
+    taken: int
+    room: int | None = None
+
+
 class Values:
     """Values in the order of their records. Never changed: what is made of them is another one."""
 
-    __slots__ = ("_columns", "_rows", "count", "schema")
+    __slots__ = ("_columns", "_rows", "count", "made", "schema")
 
     def __init__(self, schema: Schema | None, rows: Column) -> None:
         self.schema, self.count = schema, len(rows)
+        self.made: Made | None = None
         self._rows: Column | None = rows
         self._columns: Mapping[str, Column] | None = None
 
     @classmethod
-    def struct(cls, schema: Schema, columns: Mapping[str, Column], count: int) -> Values:
+    def struct(cls, schema: Schema | None, columns: Mapping[str, Column], count: int) -> Values:
         """Structs that have a value (or None) in each of the schema's fields."""
-        made = cls.__new__(cls)
-        made.schema, made.count, made._rows, made._columns = schema, count, None, columns
-        return made
+        values = cls(schema, ())
+        values.count, values._rows, values._columns = count, None, columns
+        return values
+
+    @classmethod
+    def maps(cls, columns: Mapping[str, Column], count: int, made: Made | None = None) -> Values:
+        """Maps without a schema that all have the same keys, in this order. `made`: how Java made them, where that is
+        not as JSON is read."""
+        values = cls.struct(None, columns, count)
+        values.made = made
+        return values
 
     @property
     def rows(self) -> Column:
         """One value for each record."""
         if self._rows is None:
-            columns = self._columns
-            if columns:
-                names = tuple(columns)
-                self._rows = [dict(zip(names, row, strict=True)) for row in zip(*columns.values(), strict=True)]
-            else:
-                self._rows = [{} for _ in range(self.count)]
+            columns = self._columns or {}
+            names, rows = tuple(columns), zip(*columns.values(), strict=True)
+            found: Column = [dict(zip(names, row, strict=True)) for row in rows] if names else self._empty()
+            self._rows = found if self.made is None else [_java_map(row, self.made) for row in found]
         return self._rows
 
     @property
+    def first(self) -> Any:
+        """The first value."""
+        if self._rows is not None:
+            return self._rows[0]
+        row = {name: column[0] for name, column in (self._columns or {}).items()}
+        return row if self.made is None else _java_map(row, self.made)
+
+    def _empty(self) -> Column:
+        return [{} for _ in range(self.count)]
+
+    @property
     def columns(self) -> Mapping[str, Column]:
-        """The fields of structs, in the schema's order; Mixed when a value is null or lacks one."""
+        """The fields of structs, in the schema's order, or the entries of maps without a schema; Mixed when there is
+        anything else among them, a struct lacks a field, or maps have different keys."""
         if self._columns is None:
-            if self.schema is None or self.schema.type is not Type.STRUCT or not self.count:
+            if not self.count or (self.schema is not None and self.schema.type is not Type.STRUCT):
                 raise Mixed
             assert self._rows is not None
-            self._columns = columns_of(tuple(field.name for field in self.schema.fields), self._rows)
+            schema = self.schema
+            names = _keys(self._rows) if schema is None else tuple(field.name for field in schema.fields)
+            self._columns = columns_of(names, self._rows)
         return self._columns
 
     def but(self, schema: Schema | None) -> Values:
         """The same values under another schema."""
-        made = Values.__new__(Values)
-        made.schema, made.count, made._rows, made._columns = schema, self.count, self._rows, self._columns
-        return made
+        values = Values(schema, ())
+        values.count, values.made, values._rows, values._columns = self.count, self.made, self._rows, self._columns
+        return values
+
+
+def _keys(rows: Column) -> tuple[str, ...]:
+    """The keys that all of these maps have, in the same order."""
+    if set(map(type, rows)) != {dict}:
+        raise Mixed
+    found = set(map(tuple, rows))
+    names = found.pop()
+    if found or set(map(type, names)) != {str}:
+        raise Mixed
+    return names
+
+
+def _java_map(row: dict[str, Any], made: Made) -> JavaMap:
+    found = JavaMap(row)
+    found.taken = made.taken
+    if made.room is not None:
+        found.room = made.room
+    return found
 
 
 def columns_of(names: tuple[str, ...], rows: Column) -> dict[str, Column]:

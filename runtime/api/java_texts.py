@@ -7,28 +7,44 @@ from itertools import repeat
 from typing import Any
 
 from runtime.api.columns import Column, Constant, Mixed, Values, kinds
-from runtime.api.java_text import java_text
+from runtime.api.java_text import java_text, map_order
 from runtime.api.schema import Schema, Type
 
 
 def java_texts(values: Values) -> Sequence[str]:
     """`null`, `1.0E8`, `Struct{a=1}`: one text for each value."""
     schema = values.schema
-    if schema is not None and schema.type is Type.STRUCT:
-        try:
+    try:
+        if schema is None:
+            return _maps(values)
+        if schema.type is Type.STRUCT:
             return _structs(schema, values)
-        except Mixed:
-            pass
+    except Mixed:
+        pass
     return _texts(values.rows, schema)
 
 
 def _texts(column: Column, schema: Schema | None) -> Sequence[str]:
+    if type(column) is Constant:
+        return Constant(java_text(column.value, schema), len(column))
     found = kinds(column)
     if found == {str}:
         return column
     if found == {int}:
         return list(map(str, column))
     return [java_text(value, schema) for value in column]
+
+
+def _maps(values: Values) -> list[str]:
+    """Maps that have the same keys are printed in the same order."""
+    columns = values.columns
+    order = map_order(values.first)
+    parts: list[Any] = []
+    lead = "{"
+    for name in order:
+        parts += [repeat(lead + f"{name}="), _texts(columns[name], None)]
+        lead = ", "
+    return list(map("".join, zip(*parts, repeat("}", values.count), strict=False)))
 
 
 def _structs(schema: Schema, values: Values) -> list[str]:

@@ -7,14 +7,14 @@ from typing import Any
 
 import orjson
 
-from runtime.api.columns import Values, kinds
+from runtime.api.columns import Mixed, Values, kinds
 from runtime.api.config import ConfigDef, ConfigKey, Importance, Type, Width
 from runtime.api.converter import Converter, HeaderConverter
 from runtime.api.errors import ConfigError, DataError
 from runtime.api.schema import Schema
 from runtime.api.schema_cache import SchemaCache
 from runtime.converters.definitions import CONVERTER_TYPE
-from runtime.converters.json_columns import values_reader, values_writer
+from runtime.converters.json_columns import values_reader, values_writer, write_maps
 from runtime.converters.json_envelope import Envelopes, within_64_bits
 from runtime.converters.json_read import InexactError, reader
 from runtime.converters.json_schema import read_schema, schema_json
@@ -139,11 +139,15 @@ class JsonConverter(Converter, HeaderConverter):
         schema = values.schema
         if schema is not None:
             return self._written_together.get(schema)(values)
-        rows = values.rows
+        prefix, suffix = (b'{"schema":null,"payload":', b"}") if self._schemas else (b"", b"")
+        try:
+            return write_maps(values, prefix, suffix)
+        except Mixed:
+            rows = values.rows
         if None in rows:
             return None
         found = map(dumps, rows if spelled_alike(rows) else map(plain, rows))
-        return [b'{"schema":null,"payload":' + one + b"}" for one in found] if self._schemas else list(found)
+        return [prefix + one + suffix for one in found]
 
     def _writer_of_many(self, schema: Schema, options: WriteOptions) -> Callable[[Values], list[bytes]]:
         prefix = self._written.get(schema).prefix if self._schemas else b""

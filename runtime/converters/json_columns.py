@@ -17,7 +17,7 @@ from runtime.api.logical import DATE, DECIMAL, TIME, TIMESTAMP
 from runtime.api.schema import Schema, Type
 from runtime.api.validate import BOUNDS
 from runtime.converters.json_read import reader
-from runtime.converters.json_text import dumps
+from runtime.converters.json_text import clean, dumps, plain
 from runtime.converters.json_write import WriteOptions, writer
 
 ColumnReader = Callable[[Column], Column]
@@ -107,6 +107,26 @@ def values_writer(
         return _joined([*parts, suffix], values.count)
 
     return write_structs
+
+
+def write_maps(values: Values, prefix: bytes, suffix: bytes) -> list[bytes]:
+    """Messages of maps without a schema that have the same keys; Mixed for others."""
+    parts: list[Part] = [prefix, b"{"]
+    for name, column in values.columns.items():
+        parts += [dumps(clean(name)), b":", *_write_plain(column), b","]
+    parts[-1] = b"}"
+    return _joined([*parts, suffix], values.count)
+
+
+def _write_plain(column: Column) -> list[Part]:
+    if type(column) is Constant:
+        return [dumps(plain(column.value))]
+    found = kinds(column)
+    if found == {str} and len(texts := _texts(column)) == len(column):
+        return [b'"', texts, b'"']
+    if found <= {int, bool, _NULL}:
+        return [orjson.dumps(column)[1:-1].split(b",")]
+    return [[dumps(plain(value)) for value in column]]
 
 
 def _joined(parts: Sequence[Part], count: int) -> list[bytes]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from runtime.api.columns import Constant, Mixed, Origins, Values
+from runtime.api.columns import Constant, Made, Mixed, Origins, Values
 from runtime.api.config import ConfigDef
 from runtime.api.config import Type as ConfigType
 from runtime.api.errors import ConfigError
@@ -111,7 +111,7 @@ class CastValue(PartTransformation):
     def update_together(self, values: Values, origins: Origins) -> Values | None:
         schema = values.schema
         if schema is None:
-            return each_map(self.update, values)
+            return self._maps(values)
         if self._whole is not None:
             new_schema, cast = self._schemas.get(schema)
             return None if None in values.rows else Values(new_schema, list(map(cast, values.rows)))
@@ -125,6 +125,15 @@ class CastValue(PartTransformation):
                 Constant(cast(old.value), len(old)) if type(old) is Constant else [cast(value) for value in old]
             )
         return Values.struct(new_schema, columns, values.count)
+
+    def _maps(self, values: Values) -> Values:
+        if self._plain_whole is not None:
+            return each_map(self.update, values)
+        old = values.columns
+        columns = {**old}
+        for name, cast in self._plain:
+            columns[name] = list(map(cast, columns[name])) if name in columns else [cast(None)] * values.count
+        return Values.maps(columns, values.count, Made(len(old)))
 
     def _whole_cast(self, schema: Schema) -> Any:
         assert self._whole is not None

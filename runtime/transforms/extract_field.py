@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from runtime.api.columns import Column, Mixed, Origins, Values
+from runtime.api.columns import Column, Constant, Mixed, Origins, Values
 from runtime.api.config import ConfigDef
 from runtime.api.errors import IllegalArgumentError
 from runtime.api.schema import Schema
@@ -48,7 +48,8 @@ class ExtractFieldValue(PartTransformation):
         if name is None:
             return None
         if schema is None:
-            return Values(None, [require_map(value, _PURPOSE).get(name) for value in values.rows])
+            found = values.columns.get(name)
+            return Values(None, Constant(None, values.count) if found is None else found)
         extracted = self._schemas.get(schema)
         column: Column = values.columns[name]
         if extracted.default is not None and self._fill and None in column:

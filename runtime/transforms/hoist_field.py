@@ -36,7 +36,7 @@ class HoistFieldValue(PartTransformation):
     def update_together(self, values: Values, origins: Origins) -> Values | None:
         schema, rows, field = values.schema, values.rows, self._field
         if schema is None:
-            return Values(None, [{field: value} for value in rows])
+            return Values.maps({field: rows}, values.count)
         if not schema.optional and None in rows:
             return None
         return Values.struct(self._schemas.get(schema), {field: rows}, values.count)

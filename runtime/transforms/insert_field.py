@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from runtime.api.columns import Column, Constant, Mixed, Origins, Values, kinds
+from runtime.api.columns import Column, Constant, Made, Mixed, Origins, Values, kinds
 from runtime.api.config import ConfigDef
 from runtime.api.errors import ConfigError, DataError, SchemaBuilderError
 from runtime.api.java_text import JavaMap
@@ -102,17 +102,11 @@ class InsertFieldValue(PartTransformation):
         return Values.struct(extended, columns, values.count)
 
     def _maps(self, values: Values, origins: Origins) -> Values:
-        if kinds(values.rows) - {dict, JavaMap}:
-            raise Mixed
-        made = []
-        for value in values.rows:
-            new = JavaMap(value)
-            new.taken = len(value)
-            made.append(new)
+        old = values.columns
+        columns = {**old}
         for what, name, _ in self._insertions:
-            for new, item in zip(made, self._column(what, origins, values.count, typed=False), strict=True):
-                new[name] = item
-        return Values(None, made)
+            columns[name] = self._column(what, origins, values.count, typed=False)
+        return Values.maps(columns, values.count, Made(len(old)))
 
     def _column(self, what: str, origins: Origins, count: int, typed: bool) -> Column:
         """What is to be inserted in each value; Mixed where some get nothing."""

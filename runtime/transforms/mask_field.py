@@ -7,14 +7,14 @@ from collections.abc import Mapping
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
-from runtime.api.columns import Constant, Mixed, Origins, Values, kinds
+from runtime.api.columns import Column, Constant, Made, Mixed, Origins, Values, kinds
 from runtime.api.config import ConfigDef, Type
 from runtime.api.errors import DataError
 from runtime.api.java_text import JavaMap
 from runtime.api.schema import Schema
 from runtime.api.schema import Type as Kind
 from runtime.api.schema_cache import SchemaCache
-from runtime.api.transformation import Part, PartTransformation, Record, each_map
+from runtime.api.transformation import Part, PartTransformation, Record
 from runtime.api.validate import BOUNDS
 from runtime.api.validators import non_empty
 from runtime.transforms.definitions import LOW, REPLACE_NULL, key, some_values
@@ -70,21 +70,21 @@ class MaskFieldValue(PartTransformation):
 
     def update_together(self, values: Values, origins: Origins) -> Values | None:
         schema = values.schema
+        old = values.columns
         if schema is None:
-            return each_map(self.update, values)
+            missing = Constant(None, values.count)
+            masks = {name: self._column(old.get(name, missing), None) for name in self._fields}
+            return Values.maps({**old, **masks}, values.count, Made(len(old)))
         masked, defaults = self._schemas.get(schema)
-        columns = {**values.columns}
-        if any(None in columns[name] for name, _ in defaults):
+        if any(None in old[name] for name, _ in defaults):
             raise Mixed
-        for name, field in masked:
-            old = columns[name]
-            if kinds(old) <= {str, int, float}:  # what becomes of them depends on their type alone
-                if len(kinds(old)) > 1:
-                    raise Mixed
-                columns[name] = Constant(self._masked(old[0], field), len(old))
-            else:
-                columns[name] = [self._masked(value, field) for value in old]
-        return Values.struct(schema, columns, values.count)
+        masks = {name: self._column(old[name], field) for name, field in masked}
+        return Values.struct(schema, {**old, **masks}, values.count)
+
+    def _column(self, old: Column, schema: Schema | None) -> Column:
+        if len(found := kinds(old)) == 1 and found <= {str, int, float}:  # what becomes of them depends on that alone
+            return Constant(self._masked(old[0], schema), len(old))
+        return [self._masked(value, schema) for value in old]
 
     def _plan(self, schema: Schema) -> tuple[list[tuple[str, Schema]], list[tuple[str, Any]]]:
         """The fields to mask, and the defaults of all fields."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from runtime.api.columns import Mixed, Origins, Values
+from runtime.api.columns import Made, Mixed, Origins, Values
 from runtime.api.config import ConfigDef, Type
 from runtime.api.errors import SchemaBuilderError
 from runtime.api.java_text import JavaMap
@@ -85,12 +85,20 @@ class ReplaceFieldValue(PartTransformation):
     def update_together(self, values: Values, origins: Origins) -> Values | None:
         schema = values.schema
         if schema is None:
-            return each_map(self.update, values)
+            return self._maps(values)
         replaced, plan, _, _, defaults = self._schemas.get(schema)
         columns = values.columns
         if defaults and any(default is not None and None in columns[before] for before, _, default in plan):
             raise Mixed
         return Values.struct(replaced, {name: columns[before] for before, name, _ in plan}, values.count)
+
+    def _maps(self, values: Values) -> Values:
+        try:
+            columns = values.columns
+        except Mixed:
+            return each_map(self.update, values)
+        new = {self._names.get(name, name): column for name, column in columns.items() if self._kept(name)}
+        return Values.maps(new, values.count, Made(0, len(columns)))
 
     def _kept(self, name: str) -> bool:
         return name not in self._exclude and (not self._include or name in self._include)

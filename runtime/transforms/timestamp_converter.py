@@ -6,7 +6,7 @@ import datetime as dt
 from collections.abc import Mapping
 from typing import Any
 
-from runtime.api.columns import Mixed, Origins, Values
+from runtime.api.columns import Constant, Made, Mixed, Origins, Values
 from runtime.api.config import ConfigDef
 from runtime.api.errors import ConfigError, ConnectError, DataError
 from runtime.api.java_date import DatePattern
@@ -97,7 +97,7 @@ class TimestampConverterValue(PartTransformation):
     def update_together(self, values: Values, origins: Origins) -> Values | None:
         schema, field = values.schema, self._field
         if schema is None:
-            return each_map(self.update, values)
+            return self._maps(values)
         changed = self._schemas.get(schema)
         if not field:
             return Values(changed, list(map(self._converted, values.rows)))
@@ -107,6 +107,14 @@ class TimestampConverterValue(PartTransformation):
         if field in columns:
             columns[field] = list(map(self._converted, columns[field]))
         return Values.struct(changed, columns, values.count)
+
+    def _maps(self, values: Values) -> Values:
+        field = self._field
+        if not field:
+            return each_map(self.update, values)
+        old = values.columns
+        times = list(map(self._converted, old[field])) if field in old else Constant(None, values.count)
+        return Values.maps({**old, field: times}, values.count, Made(len(old)))
 
     def _changed(self, schema: Schema) -> Schema:
         _check_type(schema)

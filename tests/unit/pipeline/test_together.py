@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from runtime.api.batch import SinkBatch, SourceBatch
 from runtime.api.columns import Values
 from runtime.api.java_text import java_text
+from runtime.api.java_texts import java_texts
 from runtime.api.record import SinkRecord, SourceRecord, TopicPartition
 from runtime.api.schema import INT32_SCHEMA, OPTIONAL_STRING_SCHEMA, STRING_SCHEMA, Field, Schema, Type
 from runtime.api.task import SourceTask
@@ -125,7 +126,7 @@ def _messages(draw: st.DrawFn, schemas: bool) -> list[Message]:
     ]
 
 
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=250, deadline=None)
 @given(CHAINS, st.data(), st.booleans(), st.booleans())
 def test_sink_records(steps: list[Step], data: st.DataObject, schemas: bool, tolerate_all: bool) -> None:
     messages = data.draw(_messages(schemas))
@@ -156,7 +157,7 @@ _TYPED = st.tuples(st.just(LINE), STRUCTS)
 _ANY = st.sampled_from([(None, None), (STRING_SCHEMA, "text"), (OPTIONAL_STRING_SCHEMA, None), (LINE, {"a": "no"})])
 
 
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=250, deadline=None)
 @given(CHAINS, st.data(), st.booleans(), st.booleans(), st.sampled_from([Own(), FileStreamSourceTask()]))
 def test_source_records(
     steps: list[Step], data: st.DataObject, schemas: bool, tolerate_all: bool, task: SourceTask
@@ -204,3 +205,22 @@ def test_a_usual_chain_makes_no_records() -> None:
     assert list(batch.values.rows) == [1] * 9
     assert positions == {TopicPartition("t", 0): 9}
     assert isinstance(batch[0], SinkRecord) and batch[0].key == "k" and batch[3].original_kafka_offset == 3
+
+
+def test_maps_with_the_same_keys_make_no_records_either() -> None:
+    steps = [
+        Step(made("InsertField$Value", {"partition.field": "p"})),
+        Step(made("ReplaceField$Value", {"renames": "a:aa", "exclude": "c"})),
+        Step(made("MaskField$Value", {"fields": "b"})),
+        Step(made("Cast$Value", {"spec": "p:string"})),
+    ]
+    errors = tolerance()
+    converters = Converters(StringConverter(), _json(False), SimpleHeaderConverter())
+    conversion = SinkConversion(converters, Chain(steps, errors, sink_place), errors)
+    messages = [Message(n, b'{"a":%d,"b":"x","c":null}' % n) for n in range(3)]
+    batch, _ = conversion.convert(messages, {TopicPartition("t", 0)})
+    assert isinstance(batch, SinkBatch)
+    assert batch._records is None
+    assert batch.values._rows is None
+    assert list(java_texts(batch.values)) == [java_text(value) for value in batch.values.rows]
+    assert list(batch.values.rows) == [{"aa": n, "b": "", "p": "0"} for n in range(3)]
