@@ -12,7 +12,7 @@ from textual.binding import Binding, BindingType
 from textual.command import Provider
 from textual.screen import Screen
 
-from tui import themes
+from tui.appearance import Appearance
 from tui.profiles import Profile, config_folder
 from tui.screens.home import Home
 from tui.screens.small import TooSmall, is_too_small
@@ -43,23 +43,10 @@ class HeadraceApp(App[int]):
         super().__init__()
         self.profile = profile
         self.animation_level = "none"
-        self.complaints: list[str] = []
         self.copied = ""  # what became of the last copy
-        self.themes_of_user: list[str] = []
         self.homes: dict[str, Home] = {}  # by label: what was marked and filtered there is found again
-        self._load_themes()
-
-    def _load_themes(self) -> None:
-        mine, self.complaints = themes.of_user(config_folder(os.environ) / "themes")
-        self.themes_of_user = [theme.name for theme in mine]
-        found = themes.by_name([*themes.bundled(), *mine])
-        for theme in found.values():
-            self.register_theme(theme.textual())
-        wanted = os.environ.get("HEADRACE_THEME", themes.DEFAULT)
-        if wanted not in found:
-            self.complaints.append(f"no theme {wanted!r}: there are {', '.join(found)}")
-            wanted = themes.DEFAULT
-        self.theme = wanted
+        self.appearance = Appearance(self, config_folder(os.environ), self._warn)
+        self.appearance.load()
 
     def get_default_screen(self) -> Screen[None]:
         return self._home_of(self.profile)
@@ -98,8 +85,14 @@ class HeadraceApp(App[int]):
 
     def on_ready(self) -> None:
         self.app_resume_signal.subscribe(self, lambda _: self.call_later(self._paint_anew))
-        if self.complaints:
-            self.home.say(self.complaints[0], "warn")
+        self.appearance.watch()
+
+    def _warn(self, text: str) -> None:
+        self.home.say(text, "warn")
+
+    @property
+    def themes_of_user(self) -> list[str]:
+        return self.appearance.of_user
 
     def _paint_anew(self) -> None:
         """After `fg`: the terminal shows nothing of what the program believes to be there."""
@@ -126,7 +119,7 @@ class HeadraceApp(App[int]):
         name = words[0] if words else known[(known.index(self.theme) + 1) % len(known)]
         name = name if name in known else f"headrace-{name}"
         if name in known:
-            self.theme = name
+            self.appearance.choose(name)
         else:
             self.home.say(f"no theme {words[0]!r}: there are {', '.join(known)}", "bad")
 

@@ -20,7 +20,9 @@ INK = ("foreground", "muted", "accent", "border", "success", "warning", "error")
 STATE = ("failed", "unassigned", "restarting", "running", "paused", "stopped", "unknown")
 JSON = ("key", "string", "number", "literal")
 _SECTIONS = {"paper": PAPER, "ink": INK, "state": STATE, "json": JSON}
-_COLOUR = re.compile(r"#[0-9a-fA-F]{6}")
+ANSI = ("black", "red", "green", "yellow", "blue", "magenta", "cyan", "white")
+_COLOUR = re.compile(rf"#[0-9a-fA-F]{{6}}|ansi_(bright_)?({'|'.join(ANSI)})")
+_FEW_COLOURS = re.compile(r"linux|ansi|cons25|vt\d+|.*-16color|rxvt|screen")
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,12 +32,14 @@ class Theme:
     name: str
     dark: bool
     colours: Mapping[str, str]
+    ansi: bool = False  # the terminal's own sixteen colours, as the user has set them
 
     def textual(self) -> TextualTheme:
         get = self.colours.__getitem__
         return TextualTheme(
             name=self.name,
             dark=self.dark,
+            ansi=self.ansi,
             primary=get("ink.accent"),
             secondary=get("ink.muted"),
             accent=get("ink.accent"),
@@ -57,6 +61,10 @@ class Theme:
         plain |= {f"state-{name}": get(f"state.{name}") for name in STATE}
         plain |= {f"json-{name}": get(f"json.{name}") for name in JSON}
         return plain | {
+            **{name: get(f"paper.{name}") for name in ("background", "surface", "panel")},
+            "foreground": get("ink.foreground"),
+            "ansi-background": get("paper.background"),
+            "ansi-foreground": get("ink.foreground"),
             "border-blurred": get("ink.border"),
             "block-cursor-background": get("paper.cursor"),
             "block-cursor-foreground": get("ink.foreground"),
@@ -89,7 +97,11 @@ def parse(text: str, where: str) -> Theme:
     name, dark = content.pop("name", None), content.pop("dark", True)
     if not isinstance(name, str) or not name or not isinstance(dark, bool):
         raise HeadraceError(f"theme {where}: it needs a name, and dark must be true or false")
-    return Theme(name, dark, dict(_colours(content, where)))
+    colours = dict(_colours(content, where))
+    named = {colour.startswith("ansi_") for colour in colours.values()}
+    if len(named) > 1:
+        raise HeadraceError(f"theme {where}: either all colours are like #6cb6e8, or all like ansi_bright_red")
+    return Theme(name, dark, colours, ansi=named == {True})
 
 
 def _colours(content: Mapping[str, Any], where: str) -> Iterator[tuple[str, str]]:
@@ -104,7 +116,9 @@ def _colours(content: Mapping[str, Any], where: str) -> Iterator[tuple[str, str]
         for name in names:
             value = content.get(section, {}).get(name)
             if not isinstance(value, str) or not _COLOUR.fullmatch(value):
-                raise HeadraceError(f"theme {where}: [{section}] {name} must be a colour like #6cb6e8, is {value!r}")
+                raise HeadraceError(
+                    f"theme {where}: [{section}] {name} must be a colour like #6cb6e8 or ansi_red, is {value!r}"
+                )
             yield f"{section}.{name}", value
 
 
@@ -125,6 +139,15 @@ def of_user(folder: Path) -> tuple[list[Theme], list[str]]:
         except (OSError, UnicodeDecodeError) as error:
             complaints.append(f"cannot read theme {file}: {error}")
     return found, complaints
+
+
+def default_for(environ: Mapping[str, str]) -> str:
+    """The theme where nobody has chosen one: by what the terminal can show."""
+    if environ.get("NO_COLOR"):
+        return "headrace-mono"
+    if not environ.get("COLORTERM") and _FEW_COLOURS.fullmatch(environ.get("TERM", "")):
+        return "headrace-ansi"
+    return DEFAULT
 
 
 def by_name(themes: Iterable[Theme]) -> dict[str, Theme]:

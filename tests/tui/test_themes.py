@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
 from importlib.resources import files
+from itertools import combinations
 from pathlib import Path
 
 import pytest
@@ -10,13 +13,24 @@ import pytest
 from tui import themes
 from tui.errors import HeadraceError
 
+# What xterm shows for the sixteen; a user's own are the user's choice.
+DIM = ("#000000", "#cd0000", "#00cd00", "#cdcd00", "#0000ee", "#cd00cd", "#00cdcd", "#e5e5e5")
+BRIGHT = ("#7f7f7f", "#ff0000", "#00ff00", "#ffff00", "#5c5cff", "#ff00ff", "#00ffff", "#ffffff")
+XTERM = dict(zip((*themes.ANSI, *(f"bright_{name}" for name in themes.ANSI)), (*DIM, *BRIGHT), strict=True))
+
+
+def rgb(colour: str) -> tuple[int, int, int]:
+    colour = XTERM[colour.removeprefix("ansi_")] if colour.startswith("ansi_") else colour
+    return int(colour[1:3], 16), int(colour[3:5], 16), int(colour[5:7], 16)
+
+
+def linear(part: int) -> float:
+    share = part / 255
+    return share / 12.92 if share <= 0.04045 else ((share + 0.055) / 1.055) ** 2.4
+
 
 def luminance(colour: str) -> float:
-    def linear(part: int) -> float:
-        share = part / 255
-        return share / 12.92 if share <= 0.04045 else ((share + 0.055) / 1.055) ** 2.4
-
-    red, green, blue = (linear(int(colour[at : at + 2], 16)) for at in (1, 3, 5))
+    red, green, blue = map(linear, rgb(colour))
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
 
@@ -25,20 +39,64 @@ def contrast(one: str, other: str) -> float:
     return (high + 0.05) / (low + 0.05)
 
 
-def test_there_is_a_dark_and_a_light_one() -> None:
+def pairs(theme: themes.Theme) -> Iterator[tuple[str, str]]:
+    """Every ink and paper that meet on a screen: all inks on all papers, but for the selection, which is under text
+    that is edited, and the frame of a production cluster and a question's button, which are painted with inks."""
+    inks = [key for key in theme.colours if not key.startswith("paper.") and key != "ink.border"]
+    for paper in themes.PAPER:
+        for ink in inks:
+            if paper != "selection" or not theme.ansi or ink == "ink.foreground" or ink.startswith("json."):
+                yield ink, f"paper.{paper}"
+    for painted in ("ink.error", "ink.accent", "ink.foreground"):
+        yield "paper.background", painted
+
+
+def test_there_is_one_for_everybody() -> None:
     found = themes.by_name(themes.bundled())
     assert themes.DEFAULT in found
+    assert {"dark", "light", "contrast", "safe", "ansi", "mono"} <= {name.removeprefix("headrace-") for name in found}
     assert {theme.dark for theme in found.values()} == {True, False}
 
 
 @pytest.mark.parametrize("theme", themes.bundled(), ids=lambda theme: theme.name)
 def test_ink_on_paper(theme: themes.Theme) -> None:
     least = 7.0 if theme.name == "headrace-contrast" else 4.5
-    inks = {key: value for key, value in theme.colours.items() if not key.startswith("paper.") and key != "ink.border"}
-    for paper in themes.PAPER:
-        for key, ink in inks.items():
-            found = contrast(ink, theme.colours[f"paper.{paper}"])
-            assert found >= least, f"{theme.name}: {key} on {paper} is {found:.2f}"
+    for ink, paper in pairs(theme):
+        found = contrast(theme.colours[ink], theme.colours[paper])
+        assert found >= least, f"{theme.name}: {ink} on {paper} is {found:.2f}"
+
+
+# Machado, Oliveira and Fernandes 2009, full strength: what eyes without one kind of cone see.
+BLINDNESS = {
+    "protanopia": ((0.152286, 1.052583, -0.204868), (0.114503, 0.786281, 0.099216), (-0.003882, -0.048116, 1.051998)),
+    "deuteranopia": ((0.367322, 0.860646, -0.227968), (0.280085, 0.672501, 0.047413), (-0.011820, 0.042940, 0.968881)),
+}
+
+
+@pytest.mark.parametrize("kind", BLINDNESS)
+def test_states_are_told_apart_without_red_or_green(kind: str) -> None:
+    theme = themes.by_name(themes.bundled())["headrace-safe"]
+
+    def seen(state: str) -> list[float]:
+        light = [linear(part) for part in rgb(theme.colours[f"state.{state}"])]
+        made = [sum(share * part for share, part in zip(row, light, strict=True)) for row in BLINDNESS[kind]]
+        return [255 * max(0.0, min(1.0, part)) ** (1 / 2.2) for part in made]
+
+    for one, other in combinations(("failed", "unassigned", "running", "paused"), 2):
+        assert math.dist(seen(one), seen(other)) > 50, f"{one} and {other}"
+
+
+@pytest.mark.parametrize(
+    ("environ", "name"),
+    [
+        ({"TERM": "xterm-256color"}, "headrace-dark"),
+        ({"TERM": "linux"}, "headrace-ansi"),
+        ({"TERM": "screen", "COLORTERM": "truecolor"}, "headrace-dark"),
+        ({"TERM": "xterm", "NO_COLOR": "1"}, "headrace-mono"),
+    ],
+)
+def test_where_nobody_has_chosen(environ: dict[str, str], name: str) -> None:
+    assert themes.default_for(environ) == name
 
 
 @pytest.mark.parametrize("theme", themes.bundled(), ids=lambda theme: theme.name)
@@ -56,6 +114,9 @@ def test_the_users_theme_replaces_and_a_bad_one_is_named(tmp_path: Path) -> None
     assert len(complaints) == 2 and "bad.toml" in complaints[0] and "worse.toml" in complaints[1]
 
 
+MIXED = (files("themes") / "headrace-dark.toml").read_text("utf-8").replace("#6cb6e8", "ansi_red")
+
+
 @pytest.mark.parametrize(
     ("text", "word"),
     [
@@ -63,6 +124,7 @@ def test_the_users_theme_replaces_and_a_bad_one_is_named(tmp_path: Path) -> None
         ('name = "x"\n[ink]\nbrow = "#000000"', "brow"),
         ("dark = true", "name"),
         ('name = "x"', "background"),
+        (MIXED, "either all colours"),
     ],
 )
 def test_what_is_wrong_is_named(text: str, word: str) -> None:

@@ -9,6 +9,7 @@ from typing import ClassVar
 from rich.style import Style
 from rich.text import Text
 from textual.binding import Binding, BindingType
+from textual.color import Color
 from textual.content import Content
 from textual.widgets import TextArea
 from textual.widgets.text_area import TextAreaTheme
@@ -74,7 +75,7 @@ class JsonArea(TextArea):
 
     def dress(self) -> None:
         """The cursor's line keeps the colours of its text, which the toolkit's own style would hide."""
-        line = Style(bgcolor=self.app.theme_variables["surface"])
+        line = Style(bgcolor=Color.parse(self.app.theme_variables["surface"]).rich_color)
         self.register_theme(TextAreaTheme("json", cursor_line_style=line))
         self.theme = "css"
         self.theme = "json"

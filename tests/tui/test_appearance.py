@@ -1,0 +1,77 @@
+"""Themes and keys of the user: read at start, read again when the files change, and what is wrong with them is said."""
+
+from __future__ import annotations
+
+import os
+from importlib.resources import files
+from pathlib import Path
+
+import pytest
+
+from tests.tui.snapshot import recorded
+from tui.screens.dialog import Dialog
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    (tmp_path / "headrace" / "themes").mkdir(parents=True)
+    return tmp_path / "headrace"
+
+
+def write(file: Path, text: str) -> None:
+    """So that its time is another one, however coarse the clock of the file system."""
+    before = file.stat().st_mtime_ns if file.exists() else 0
+    file.write_text(text)
+    os.utime(file, ns=(before + 2_000_000_000, before + 2_000_000_000))
+
+
+def mine(accent: str) -> str:
+    dark = (files("themes") / "headrace-dark.toml").read_text("utf-8")
+    return dark.replace('"headrace-dark"', '"mine"').replace("#6cb6e8", accent)
+
+
+async def test_a_theme_of_the_users_is_read_again_when_it_changes(folder: Path) -> None:
+    write(folder / "themes" / "mine.toml", mine("#ffffff"))
+    write(folder / "config.toml", 'theme = "mine"\n')
+    async with recorded(80, 24) as seen:
+        await seen.sees("orders-log")
+        assert seen.app.theme == "mine" and seen.app.current_theme.accent == "#ffffff"
+        write(folder / "themes" / "mine.toml", mine("#abcdef"))
+        await seen.until(lambda: seen.app.current_theme.accent == "#abcdef", "the changed theme")
+        await seen.until(lambda: seen.app.theme_variables["accent"].lower() == "#abcdef", "its colours on the screen")
+        write(folder / "themes" / "mine.toml", "no = toml = at all")
+        await seen.sees("mine.toml is not TOML")
+        write(folder / "config.toml", 'theme = "light"\n')
+        await seen.until(lambda: seen.app.theme == "headrace-light", "the other theme")
+
+
+async def test_keys_by_id_and_clashes(folder: Path) -> None:
+    write(folder / "config.toml", '[keys]\nhelp = "f1,question_mark"\nfilter = "n"\nnope = "x"\n')
+    async with recorded(80, 24) as seen:
+        await seen.sees("orders-log")
+        await seen.sees("config.toml: ", "and 1 more")
+        complaints = " ".join(seen.app.appearance.complaints)
+        assert "no key has the id 'nope'" in complaints
+        assert "n would be both filter and next-failure: [keys] filter is left out" in complaints
+        await seen.press("f1")
+        await seen.sees("keys that work here")
+        await seen.press("escape")
+        write(folder / "config.toml", '[keys]\nquit = "Q"\n')
+        await seen.until(lambda: not seen.app.appearance.complaints, "the keys to be read again")
+        await seen.press("q")
+        assert seen.app.is_running and not isinstance(seen.app.screen, Dialog)
+
+
+@pytest.mark.parametrize("name", ["headrace-ansi", "headrace-safe", "headrace-mono"])
+async def test_every_screen_can_be_painted(folder: Path, name: str) -> None:
+    write(folder / "config.toml", f'theme = "{name}"\n')
+    async with recorded(120, 40) as seen:
+        await seen.sees("orders-log")
+        assert seen.app.theme == name
+        for key in ("question_mark", "o", "C"):
+            await seen.press(key)
+            await seen.press("escape")
+        await seen.go("orders-log")
+        await seen.press("enter", *"1234567")
+        assert seen.app.is_running
