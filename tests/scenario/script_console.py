@@ -40,6 +40,11 @@ class Console:
         """Pipes a script to it."""
         return self._run([self.url, "--script", "-", *options], code, text)
 
+    def start(self, *commands: str) -> subprocess.Popen[bytes]:
+        """Runs them on, to be killed."""
+        words = [sys.executable, "-m", "tui.main", self.url, "-c", *commands]
+        return subprocess.Popen(words, env=self.environ, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
     def _run(self, words: list[str], code: int, stdin: str) -> Said:
         done = subprocess.run(
             [sys.executable, "-m", "tui.main", *words],

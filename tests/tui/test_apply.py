@@ -1,19 +1,25 @@
-"""Applying offsets when something breaks on the way: what was done, what was not, and in which state it is left."""
+"""A change of offsets is one operation: what breaks on the way leaves things as they were, or is finished later."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.support.waiting import wait_until
 from tests.tui.conftest import Cluster
-from tui import model, session
+from tui import session
 from tui.client import Call, Connect
-from tui.editor.apply import Applied, NotApplied, Plan, apply
 from tui.errors import HeadraceError, TimedOut, Unreachable
-from tui.model import Offset
+from tui.model import Certainty, Offset
 from tui.offsets.changes import changes
+from tui.offsets.intents import Step
+from tui.offsets.notebook import Notebook
+from tui.offsets.operation import carry_out
+from tui.offsets.plan import Applied, NotApplied, Plan
+from tui.offsets.recovery import Recovery
 from tui.profiles import Profile
 from tui.wire.evented import Evented
 
@@ -58,36 +64,120 @@ def running(cluster: Cluster, stopped_source: str) -> str:
     return stopped_source
 
 
-def plan(cluster: Cluster, name: str, position: int) -> Plan:
+@pytest.fixture
+def book(tmp_path: Path, cluster: Cluster) -> Notebook:
+    return Notebook(tmp_path / "state", cluster.url, "somebody")
+
+
+class Killed(BaseException):
+    """The end of the process, as far as the operation can tell: nothing is caught, nothing is tidied."""
+
+
+def plan(cluster: Cluster, name: str, position: int | None) -> Plan:
     base = tuple(Offset(*entry) for entry in cluster.offsets(name))
-    wanted = [Offset(base[0].partition, {"position": position})]
+    wanted = [Offset(base[0].partition, None if position is None else {"position": position})]
     state = cluster.state(name).split()[0]
-    return Plan(name, base, tuple(changes(base, wanted)), state, ran=state != "STOPPED")
+    return Plan(name, base, tuple(changes(base, wanted)), state, ran=state != "STOPPED", why="a test")
 
 
 def on(method: str, path: str, error: HeadraceError) -> Fault:
     return lambda call: error if (call.method, call.path.rpartition("/")[2]) == (method, path) else None
 
 
-async def test_each_step_in_its_order(cluster: Cluster, running: str, wire: Faulty) -> None:
+def killed(method: str, path: str, nth: int = 1) -> Callable[[Call], None]:
+    """Before the nth of these calls is sent."""
+    seen = []
+
+    def kill(call: Call) -> None:
+        if (call.method, call.path.rpartition("/")[2]) == (method, path):
+            seen.append(call)
+            if len(seen) == nth:
+                raise Killed
+
+    return kill
+
+
+def position(cluster: Cluster, name: str) -> Any:
+    return cluster.offsets(name)[0][1]["position"]
+
+
+async def test_each_step_in_its_order(cluster: Cluster, running: str, wire: Faulty, book: Notebook) -> None:
     said: list[str] = []
-    done = await apply(plan(cluster, running, 10), Connect(wire), said.append)
+    done = await carry_out(plan(cluster, running, 10), Connect(wire), book, said.append)
     assert isinstance(done, Applied) and not done.left_stopped and not done.trouble and not done.differing
     asked = [call for call in wire.calls if not call.endswith("status")]
     assert asked == ["PUT stop", "GET offsets", "PATCH offsets", "GET offsets", "PUT resume"]
     assert said[0] == "stopping the connector" and said[-1].startswith("resume")
+    assert book.intents.of(running) is None
+    (past,) = book.histories.read(running)
+    assert (past["number"], past["who"], past["why"]) == (1, "somebody", "a test")
+    assert past["before"][0]["offset"] == {"position": 1000} and past["after"][0]["offset"] == {"position": 10}
 
 
-async def test_no_answer_to_the_change_itself(cluster: Cluster, running: str, wire: Faulty) -> None:
+async def test_a_lost_answer_is_asked_for_again(cluster: Cluster, running: str, wire: Faulty, book: Notebook) -> None:
+    lost: list[Call] = []
+
+    def once(call: Call) -> HeadraceError | None:
+        if call.method == "PATCH" and not lost:
+            lost.append(call)
+            return TimedOut("no answer within 95 s")
+        return None
+
+    wire.fault = once
+    done = await carry_out(plan(cluster, running, 10), Connect(wire), book)
+    assert done.verdict.certainty is Certainty.DEFINITE and not done.left_stopped
+    assert wire.calls.count("PATCH offsets") == 2
+
+
+async def test_what_was_done_without_an_answer_is_found(
+    cluster: Cluster, running: str, wire: Faulty, book: Notebook
+) -> None:
     wire.fault = on("PATCH", "offsets", TimedOut("no answer within 95 s"))
+    done = await carry_out(plan(cluster, running, 10), Connect(wire), book)
+    assert done.verdict.certainty is Certainty.POSSIBLE and "read again" in done.verdict.message
+    assert done.left_stopped and position(cluster, running) == 10
+
+
+async def test_unreachable_before_the_change_took_effect(
+    cluster: Cluster, running: str, wire: Faulty, book: Notebook
+) -> None:
+    def cut(call: Call) -> None:
+        if call.method == "PATCH":
+            raise Unreachable("gone")
+
+    wire.before = cut
+    with pytest.raises(NotApplied, match="gone") as caught:
+        await carry_out(plan(cluster, running, 10), Connect(wire), book)
+    assert not caught.value.stopped and not caught.value.unfinished
+    cluster.wait(running, "RUNNING 1/1")
+    assert book.intents.of(running) is None
+
+
+async def test_gone_for_good_is_noted_and_finished_later(
+    cluster: Cluster, running: str, wire: Faulty, book: Notebook
+) -> None:
+    gone: list[Call] = []
+
+    def cut(call: Call) -> None:
+        if call.method == "PATCH" or gone:
+            gone.append(call)
+            raise Unreachable("gone")
+
+    wire.before = cut
     with pytest.raises(NotApplied) as caught:
-        await apply(plan(cluster, running, 10), Connect(wire))
-    assert "whether it took effect is not known" in caught.value.advice and caught.value.stopped
-    assert caught.value.now is not None and caught.value.now[0].offset == {"position": 10}, "it had taken effect"
-    assert cluster.state(running) == "STOPPED 0/0"
+        await carry_out(plan(cluster, running, 10), Connect(wire), book)
+    assert caught.value.stopped and caught.value.unfinished and f"finish {running}" in caught.value.advice
+    wire.before = lambda call: None
+    with pytest.raises(NotApplied, match="waits for being finished"):
+        await carry_out(plan(cluster, running, 20), Connect(wire), book)
+    assert [intent.plan.name for intent in book.intents.interrupted()] == [running]
+    done = await Recovery(Connect(wire), book).finish(running)
+    assert "successfully" in done.message and not done.left_stopped
+    cluster.wait(running, "RUNNING 1/1")
+    wait_until(lambda: "PUT resume" in wire.calls, 1, "resumed")
 
 
-async def test_lost_after_the_change(cluster: Cluster, running: str, wire: Faulty) -> None:
+async def test_lost_after_the_change(cluster: Cluster, running: str, wire: Faulty, book: Notebook) -> None:
     """The change is made: nothing may say that it was not."""
     seen = []
     wire.fault = lambda call: (
@@ -95,18 +185,28 @@ async def test_lost_after_the_change(cluster: Cluster, running: str, wire: Fault
         if call.path.endswith("/offsets") and call.method == "GET" and seen.append(1) is None and len(seen) == 2
         else None
     )
-    done = await apply(plan(cluster, running, 10), Connect(wire))
+    done = await carry_out(plan(cluster, running, 10), Connect(wire), book)
     assert done.trouble == "the offsets were changed, but then: gone" and done.left_stopped
-    assert cluster.offsets(running)[0][1] == {"position": 10}
+    assert position(cluster, running) == 10
+    done_later = await Recovery(Connect(wire), book).finish(running)
+    assert "resumed" in done_later.message
+    cluster.wait(running, "RUNNING 1/1")
+    assert len(book.histories.read(running)) == 1
 
 
-async def test_resume_fails(cluster: Cluster, running: str, wire: Faulty) -> None:
-    wire.fault = on("PUT", "resume", Unreachable("gone"))
-    done = await apply(plan(cluster, running, 10), Connect(wire))
-    assert "gone" in done.trouble and done.left_stopped
+async def test_a_refusal_leaves_it_running(cluster: Cluster, running: str, wire: Faulty, book: Notebook) -> None:
+    base = tuple(Offset(*entry) for entry in cluster.offsets(running))
+    bad = changes(base, [Offset(base[0].partition, {"position": -5})])
+    with pytest.raises(NotApplied, match="non-negative") as caught:
+        await carry_out(Plan(running, base, tuple(bad), "RUNNING", True), Connect(wire), book)
+    assert not caught.value.stopped
+    cluster.wait(running, "RUNNING 1/1")
+    assert position(cluster, running) == 1000 and not book.histories.read(running)
 
 
-async def test_somebody_resumes_it_in_between(cluster: Cluster, stopped_source: str, wire: Faulty) -> None:
+async def test_somebody_resumes_it_in_between(
+    cluster: Cluster, stopped_source: str, wire: Faulty, book: Notebook
+) -> None:
     one = plan(cluster, stopped_source, 10)
 
     def meddle(call: Call) -> None:
@@ -116,12 +216,74 @@ async def test_somebody_resumes_it_in_between(cluster: Cluster, stopped_source: 
 
     wire.before = meddle
     with pytest.raises(NotApplied, match="must be in the STOPPED state") as caught:
-        await apply(one, Connect(wire))
-    assert not caught.value.stopped
+        await carry_out(one, Connect(wire), book)
+    assert not caught.value.stopped and caught.value.exit_code == 4
 
 
-async def test_a_running_one_that_moved_on_is_no_conflict(cluster: Cluster, running: str, wire: Faulty) -> None:
+async def test_a_running_one_that_moved_on_is_no_conflict(
+    cluster: Cluster, running: str, wire: Faulty, book: Notebook
+) -> None:
     one = plan(cluster, running, 10)
     (cluster.folder / f"{running}.txt").open("a").write("more\n" * 10)
-    done = await apply(one, Connect(wire))
-    assert done.verdict.certainty is model.Certainty.DEFINITE
+    done = await carry_out(one, Connect(wire), book)
+    assert done.verdict.certainty is Certainty.DEFINITE
+
+
+async def test_a_conflict_leaves_it_as_it_was(
+    cluster: Cluster, stopped_source: str, wire: Faulty, book: Notebook
+) -> None:
+    one = plan(cluster, stopped_source, 10)
+    body = {"offsets": [{"partition": one.changes[0].partition, "offset": {"position": 7}}]}
+    assert cluster.request("PATCH", f"/connectors/{stopped_source}/offsets", body)[0] == 200
+    with pytest.raises(NotApplied, match="somebody else changed") as caught:
+        await carry_out(one, Connect(wire), book)
+    assert caught.value.exit_code == 4 and caught.value.conflicts and position(cluster, stopped_source) == 7
+
+
+@pytest.mark.parametrize(
+    ("kill", "step"),
+    [
+        (("PUT", "stop"), Step.STOPPING),
+        (("GET", "offsets"), Step.STOPPING),
+        (("PATCH", "offsets"), Step.ALTERING),
+        (("GET", "offsets", 2), Step.RESUMING),
+        (("PUT", "resume"), Step.RESUMING),
+    ],
+)
+@pytest.mark.parametrize("way", ["finish", "take_back"])
+async def test_killed_before_each_request_and_settled_afterwards(
+    cluster: Cluster, running: str, wire: Faulty, book: Notebook, kill: tuple[Any, ...], step: Step, way: str
+) -> None:
+    wire.before = killed(*kill)
+    with pytest.raises(Killed):
+        await carry_out(plan(cluster, running, 10), Connect(wire), book)
+    (left,) = book.intents.interrupted()
+    assert left.step is step and left.plan.state == "RUNNING"
+    wire.before, wire.calls = (lambda call: None), []
+    await getattr(Recovery(Connect(wire), book), way)(running)
+    cluster.wait(running, "RUNNING 1/1")
+    assert not book.intents.interrupted()
+    altered = [past["after"][0]["offset"]["position"] for past in book.histories.read(running)]
+    undone = [1000, 10] if step is Step.RESUMING else []
+    assert altered == ([10] if way == "finish" else undone)
+
+
+async def test_after_a_kill_others_are_respected(cluster: Cluster, running: str, wire: Faulty, book: Notebook) -> None:
+    wire.before = killed("PATCH", "offsets")
+    with pytest.raises(Killed):
+        await carry_out(plan(cluster, running, 10), Connect(wire), book)
+    wire.before = lambda call: None
+    partition = cluster.offsets(running)[0][0]
+    body = {"offsets": [{"partition": partition, "offset": {"position": 777}}]}
+    assert cluster.request("PATCH", f"/connectors/{running}/offsets", body)[0] == 200
+    recovery = Recovery(Connect(wire), book)
+    with pytest.raises(NotApplied, match="somebody else changed"):
+        await recovery.finish(running)
+    with pytest.raises(NotApplied, match="somebody else changed"):
+        await recovery.take_back(running)
+    cluster.request("PUT", f"/connectors/{running}/resume")
+    cluster.wait(running, "RUNNING 1/1")
+    with pytest.raises(NotApplied, match="somebody has set it going"):
+        await recovery.finish(running)
+    await recovery.forget(running)
+    assert not book.intents.interrupted()

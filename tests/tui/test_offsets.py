@@ -24,7 +24,7 @@ async def write(seen: Console, old: str, new: str) -> None:
 
 
 def review(seen: Console) -> str:
-    return seen.home.view.query_one("#review", Pager).content.plain
+    return seen.home.view.offsets.query_one("#review", Pager).content.plain
 
 
 async def test_syntax_shape_and_difference_while_typing(cluster: Cluster, stopped_source: str) -> None:
@@ -66,6 +66,7 @@ async def test_alter_of_a_stopped_one_and_undo(cluster: Cluster, stopped_source:
         await seen.press("ctrl+s")
         await seen.confirm("y")
         await seen.until(lambda: cluster.offsets(stopped_source)[0][1] == {"position": 1000})
+        await seen.sees("✓ definite success")
 
 
 async def test_in_one_step_from_running(cluster: Cluster, stopped_source: str) -> None:
@@ -154,5 +155,5 @@ async def test_the_editor_side_by_side_when_broad(cluster: Cluster, stopped_sour
     async with console(cluster.url, 260, 50) as seen:
         await edit(seen, stopped_source)
         editor = seen.home.view.offsets.editor.region
-        beside = seen.home.view.query_one("#review").region
+        beside = seen.home.view.offsets.query_one("#review").region
         assert beside.x >= editor.right and beside.y == editor.y

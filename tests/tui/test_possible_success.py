@@ -38,7 +38,7 @@ async def test_possible_success_is_told_apart_and_leaves_it_stopped(ours: Cluste
                 "by hand before it is resumed",
                 "left STOPPED",
             )
-            assert seen.home.view.query_one("#verdict").has_class("-possible")
+            assert seen.home.view.offsets.query_one("#verdict").has_class("-possible")
             assert "definite" not in seen.text
         assert ours.state(name) == "STOPPED 0/0", "resuming is the operator's, after the change by hand"
         assert ours.offsets(name)[0][1] == {"n": 3}

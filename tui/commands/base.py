@@ -15,9 +15,9 @@ from tui.commands.arguments import Argument, flag, one_of, option
 from tui.commands.result import Result
 from tui.errors import HeadraceError, UsageError
 from tui.profiles import Profile, Profiles
-from tui.secrets import resolved
 
 if TYPE_CHECKING:
+    from tui.offsets.brokers import Brokers
     from tui.offsets.notebook import Notebook
     from tui.offsets.travel import Traveller
 
@@ -75,11 +75,17 @@ class Context:
     @property
     def traveller(self) -> Traveller:
         """Resolves moments in the topics of sinks, with the brokers of the profile where the worker does not."""
-        from tui.offsets.brokers import brokers
         from tui.offsets.travel import Traveller
 
+        return Traveller(self.connect, self.brokers)
+
+    def brokers(self) -> Brokers:
+        """Of the profile; HeadraceError where it names none."""
+        from tui.offsets.brokers import brokers
+        from tui.secrets import resolve
+
         profile = self.profile
-        return Traveller(self.connect, lambda: brokers(profile.bootstrap, resolved(profile.client)))
+        return brokers(profile.bootstrap, {key: resolve(text) for key, text in profile.client.items()})
 
     @property
     def emits(self) -> bool:

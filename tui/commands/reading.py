@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from typing import Any
 
 from tui import model
 from tui.commands.arguments import flag, one_of, option, word, words
 from tui.commands.base import Command, Context
-from tui.commands.result import Result, Table
+from tui.commands.result import Cell, Result, Table
 from tui.commands.targets import chosen, compiled, is_glob, matches
 from tui.errors import NotFound, Refused, about
 
@@ -95,13 +96,33 @@ class GetOffsets(Command):
 
     async def run(self, context: Context) -> Result:
         answers = {}
+        wide = self.output == "wide"
+        ask = context.connect.offsets_in_detail if wide else context.connect.offsets
         for name in await chosen(context.connect, self.names, self.regex):
             with about(name):
-                answers[name] = await context.connect.offsets(name)
+                answers[name] = await ask(name)
         single = tuple(answers) == self.names and len(answers) == 1  # a glob of one match is still a glob
         raw = answers[self.names[0]] if single else answers
         entries = [(name, entry) for name, answer in answers.items() for entry in model.offsets(answer)]
-        return Result(raw, offsets_table(entries), names=tuple(answers))
+        table = await self._with_lag(context, answers) if wide else offsets_table(entries)
+        return Result(raw, table, names=tuple(answers))
+
+    async def _with_lag(self, context: Context, answers: dict[str, Json]) -> Table:
+        """From our workers, or from the brokers where the context names some."""
+        from tui.offsets import lag, partitions
+        from tui.offsets.travel import aside
+
+        rows: list[tuple[Cell, ...]] = []
+        for name, answer in answers.items():
+            offsets = model.offsets(answer)
+            lags = lag.of_answer(answer)
+            if not lags and context.profile.bootstrap and any(entry.is_sink for entry in offsets):
+                lags = await aside(partial(lag.of_brokers, offsets, context.brokers()))
+            for entry in offsets:
+                one = lags.get(partitions.key(entry.partition), lag.Lag())
+                where = partitions.shown(entry.partition), partitions.shown_offset(entry.offset)
+                rows.append((name, *where, one.end, one.records, lag.time_of(one)))
+        return Table(("NAME", "PARTITION", "OFFSET", "END", "LAG", "TIME"), tuple(rows))
 
 
 def offsets_table(entries: list[tuple[str, model.Offset]]) -> Table:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from tui.editor.apply import Plan
 from tui.editor.checks import Checked, check
 from tui.model import Connector, Offset
 from tui.offsets import partitions
-from tui.offsets.changes import Change, changes, left_out
+from tui.offsets.changes import Change, changes, left_out, same
+from tui.offsets.plan import Plan
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +20,8 @@ class Draft:
     base: tuple[Offset, ...]
     text: str
     ran: bool
+    why: str = ""  # for the history
+    counted: tuple[Change, ...] = ()  # changes of which somebody knows what they mean in records
 
     @property
     def is_touched(self) -> bool:
@@ -37,12 +39,20 @@ class Draft:
 
     def review(self) -> Review:
         checked = check(self.text, self.connector, self.base)
-        made = () if checked.errors else tuple(changes(self.base, checked.entries))
+        made = () if checked.errors else tuple(map(self._with_effect, changes(self.base, checked.entries)))
         stays = () if checked.errors else tuple(left_out(self.base, checked.entries))
         return Review(checked, made, stays)
 
     def plan(self, made: Sequence[Change]) -> Plan:
-        return Plan(self.connector.name, self.base, tuple(made), self.connector.state, self.ran)
+        return Plan(self.connector.name, self.base, tuple(made), self.connector.state, self.ran, why=self.why)
+
+    def _with_effect(self, change: Change) -> Change:
+        """As long as it still is the same change."""
+        key = partitions.key(change.partition)
+        for one in self.counted:
+            if partitions.key(one.partition) == key and same(one.before, change.before):
+                return replace(change, effect=one.effect) if same(one.after, change.after) else change
+        return change
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,12 +73,13 @@ def fresh(connector: Connector, base: Sequence[Offset]) -> Draft:
     return Draft(connector, tuple(base), text, _runs(connector))
 
 
-def of_changes(connector: Connector, base: Sequence[Offset], made: Sequence[Change]) -> Draft:
-    """A draft that has these changes in it already, for an undo."""
+def of_changes(connector: Connector, base: Sequence[Offset], made: Sequence[Change], why: str = "") -> Draft:
+    """A draft that has these changes in it already: an undo, a journey in time."""
     wanted = {partitions.key(entry.partition): entry for entry in base}
     for change in made:
         wanted[partitions.key(change.partition)] = Offset(change.partition, change.after)
-    return Draft(connector, tuple(base), partitions.document(wanted.values()), _runs(connector))
+    counted = tuple(change for change in made if change.effect is not None)
+    return Draft(connector, tuple(base), partitions.document(wanted.values()), _runs(connector), why, counted)
 
 
 def _runs(connector: Connector) -> bool:

@@ -18,8 +18,7 @@ WITHIN = 20.0  # seconds for an answer
 
 
 class Brokers:
-    """Those of a context. `settings` are librdkafka's (`security.protocol`, `sasl.password`, …); secrets
-    may be references (`tui.secrets`)."""
+    """Those of a context. `settings` are librdkafka's (`security.protocol`, `sasl.password`, …)."""
 
     def __init__(self, servers: str, settings: Mapping[str, str]) -> None:
         self.servers, self._settings = servers, settings
@@ -72,12 +71,9 @@ class Brokers:
             except ImportError as error:
                 advice = "install it with Headrace's extra: pip install 'headrace[runtime]'"
                 raise HeadraceError("speaking to brokers needs confluent-kafka, which is not there", advice) from error
-            from tui.secrets import resolve
-
-            settings: dict[str, Any] = {name: resolve(value) for name, value in self._settings.items()}
-            settings |= {"bootstrap.servers": self.servers, "error_cb": self._heard, "log_level": 0}
+            given: dict[str, Any] = {"bootstrap.servers": self.servers, "error_cb": self._heard, "log_level": 0}
             try:
-                self._client = AdminClient(settings)
+                self._client = AdminClient({**self._settings, **given})
             except KafkaException as error:
                 raise UsageError(f"the context's settings for Kafka: {error.args[0].str()}") from error
         return self._client

@@ -62,7 +62,7 @@ class ConnectorView(Vertical):
             yield Grid(task_table.COLUMNS, id="tasks")
             yield ConfigPane(self.desk)
             yield traces.TracePager(self.desk)
-            yield OffsetsPane(id="offsets")
+            yield OffsetsPane(self.desk)
             yield TopicsPane(self.desk)
             yield LogPane(self.desk)
             yield EventsPane(self.desk)

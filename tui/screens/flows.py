@@ -9,11 +9,10 @@ from textual.content import Content
 
 from tui.commands.base import Command, Danger
 from tui.commands.result import Result
-from tui.editor.apply import Applied, Plan
 from tui.errors import HeadraceError
 from tui.model import Connector
-from tui.offsets.changes import Kind
-from tui.screens import reading, wording
+from tui.offsets.plan import Plan
+from tui.screens import reading, unfinished
 from tui.screens.actions import ACTIONS, Action
 from tui.screens.cluster import Cluster
 from tui.screens.connector import ConnectorView
@@ -38,7 +37,9 @@ class Flows:
         self.work = Work(self.cluster, home.operations, home.say)
 
     def new_view(self) -> ConnectorView:
-        return ConnectorView(self.home.notices, Desk(self.home, self.cluster))
+        desk = Desk(self.home, self.cluster)
+        self.home.do(unfinished.offer(self.home, desk))
+        return ConnectorView(self.home.notices, desk)
 
     async def read_version(self) -> str:
         """Of the worker; it may be another one after each reconnection. The title can do without."""
@@ -143,37 +144,10 @@ class Flows:
     # Offsets
 
     async def load_offsets(self, pane: OffsetsPane, name: str) -> None:
-        try:
-            found = await self.work.offsets(name)
-        except HeadraceError as error:
-            pane.unreadable(name, one_line(error))
-        else:
-            pane.loaded(name, found)
+        await pane.dealings.load(name)
 
     def apply(self, pane: OffsetsPane, plan: Plan) -> None:
-        if self.home.operations.pending(plan.name):
-            self.home.say(f"something is still under way for {plan.name}; o shows it", "warn")
-        elif self.may(change=True) and not self._is_refused("altering offsets"):
-            self.home.do(self._apply(pane, plan))
-
-    async def _apply(self, pane: OffsetsPane, plan: Plan) -> None:
-        resets = any(change.kind is Kind.RESET for change in plan.changes)
-        dialog = Dialog(
-            f"alter the offsets of {plan.name}?",
-            wording.question(plan),
-            f"stop, alter, {plan.way_back}" if plan.must_stop else "alter",
-            name=plan.name if resets else "",
-            danger=self.home.profile.production,
-        )
-        if not await self.ask(dialog, "the text is kept"):
-            return
-        pane.applying(plan.name)
-        done = await self.work.apply(plan)
-        if isinstance(done, Applied):
-            pane.applied(plan, done)
-        else:
-            pane.refused(plan, done)
-        self.home.refresh_bindings()
+        pane.dealings.apply(plan)
 
     # Over the screen
 

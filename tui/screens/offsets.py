@@ -1,9 +1,9 @@
-"""The offsets of a connector: a table of partitions, and the same as JSON to edit in place."""
+"""The offsets page of a connector: a table of partitions, and the same as JSON to edit in place."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -14,55 +14,31 @@ from textual.timer import Timer
 from textual.widgets import Static, TextArea
 
 from tui.editor import draft
-from tui.editor.apply import Applied, NotApplied, Plan
 from tui.editor.draft import Draft
 from tui.model import Connector, Offset
 from tui.offsets import partitions
-from tui.offsets.changes import Change, changes, inverse
+from tui.offsets.lag import Lag
+from tui.offsets.plan import Applied, NotApplied, Plan
 from tui.screens import wording
-from tui.widgets.columns import Column
-from tui.widgets.grid import Cell, Grid
-from tui.widgets.jsontext import JsonArea
+from tui.screens.offset_dealings import Dealings
+from tui.screens.offset_editor import Editor
+from tui.screens.offset_table import OffsetTable
 from tui.widgets.pager import Pager
 
+if TYPE_CHECKING:
+    from tui.screens.desk import Desk
+
 CHECK_AFTER = 0.08  # seconds after the last key
-COLUMNS = (
-    Column("partition", "PARTITION", 24, grows=True),
-    Column("offset", "OFFSET", 20, grows=True),
-)
-
-
-class Editor(JsonArea):
-    """The keys of editing; all others are text."""
-
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("ctrl+s,f2", "apply", "apply", key_display="^s"),
-        Binding("escape,ctrl+c", "leave", "back, text is kept", key_display="esc"),
-        Binding("f5,ctrl+r", "reload", "start over", key_display="F5"),
-    ]
-
-    class Command(Message):
-        """One of them was pressed."""
-
-        def __init__(self, what: str) -> None:
-            super().__init__()
-            self.what = what
-
-    def action_apply(self) -> None:
-        self.post_message(self.Command("apply"))
-
-    def action_leave(self) -> None:
-        self.post_message(self.Command("leave"))
-
-    def action_reload(self) -> None:
-        self.post_message(self.Command("reload"))
 
 
 class OffsetsPane(Vertical):
-    """Knows nothing of the network: it asks by messages, and is told."""
+    """What is shown and typed; its `dealings` speak with the cluster."""
 
     DEFAULT_CSS = """
     OffsetsPane #verdict { display: none; height: auto; max-height: 8; padding: 0 1; border-left: thick $success; }
+    OffsetsPane #progress { display: none; height: 1; padding: 0 1; }
+    OffsetsPane #progress.-shown { display: block; }
+    OffsetsPane.-editing #progress { display: none; }
     OffsetsPane #verdict.-shown { display: block; }
     OffsetsPane #verdict.-possible { border-left: thick $warning; }
     OffsetsPane #verdict.-refused { border-left: thick $error; }
@@ -78,6 +54,10 @@ class OffsetsPane(Vertical):
         width: 2fr; height: 1fr; max-height: 100%; border-top: none; border-left: solid $border;
     }
     """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("w", "travel", "set by time", id="offsets-travel", tooltip="set a sink by time, earliest, latest, ±N"),
+    ]
 
     class Asked(Message):
         """`load`: please read the offsets and call `loaded` or `unreadable`."""
@@ -100,18 +80,20 @@ class OffsetsPane(Vertical):
             super().__init__()
             self.text, self.kind = text, kind
 
-    def __init__(self, id: str | None = None) -> None:
+    def __init__(self, desk: Desk, id: str = "offsets") -> None:
         super().__init__(id=id)
+        self.dealings = Dealings(desk, self)
         self.connector: Connector | None = None
         self.offsets: tuple[Offset, ...] | None = None
         self.drafts: dict[str, Draft] = {}
-        self.undone_by: dict[str, list[Change]] = {}
-        self._want_edit = ""  # "edit" or "undo" as soon as the offsets are there
+        self.lags: Mapping[str, Lag] = {}
+        self._want_edit = False  # as soon as the offsets are there
         self._timer: Timer | None = None
 
     def compose(self) -> ComposeResult:
         yield Static(id="verdict", markup=False)
-        yield Grid(COLUMNS, id="partitions")
+        yield Static(id="progress", markup=False)
+        yield OffsetTable("partitions")
         with Container(id="editing"):
             yield Editor(id="editor")
             yield Pager(id="review")
@@ -141,7 +123,7 @@ class OffsetsPane(Vertical):
             if (kept := self.drafts.get(connector.name)) is not None:
                 self.drafts[connector.name] = kept.with_connector(connector)
             return
-        self.offsets, self._want_edit = None, ""
+        self.offsets, self.lags, self._want_edit = None, {}, False
         self.remove_class("-editing")
         self.tell(None)
         self.table("reading the offsets…" if connector else "")
@@ -157,38 +139,28 @@ class OffsetsPane(Vertical):
         if self.connector is not None:
             self.post_message(self.Asked(self.connector.name))
 
-    def loaded(self, name: str, offsets: tuple[Offset, ...]) -> None:
+    def loaded(self, name: str, offsets: tuple[Offset, ...], lags: Mapping[str, Lag]) -> None:
         if name != self.name_shown:
             return
-        self.offsets = offsets
+        self.offsets, self.lags = offsets, lags
         self.table("no offsets committed yet; e writes a first one" if not offsets else "")
-        wanted, self._want_edit = self._want_edit, ""
-        if wanted == "edit":
+        wanted, self._want_edit = self._want_edit, False
+        if wanted:
             self.edit()
-        elif wanted == "undo":
-            self.undo()
 
     def unreadable(self, name: str, message: str) -> None:
         if name == self.name_shown and self.offsets is None:
             self.table(message)
 
     def table(self, instead: str) -> None:
-        grid = self.query_one("#partitions", Grid)
-        rows = {partitions.key(entry.partition): entry for entry in self.offsets or ()}
+        self.query_one(OffsetTable).put(self.offsets or (), self.lags, instead)
+        self.draw_progress()
 
-        def cells(key: str) -> Mapping[str, Cell]:
-            entry = rows.get(key)
-            if entry is None:
-                return {"partition": Cell(instead, "grid--muted")}
-            return {
-                "partition": Cell(partitions.shown(entry.partition)),
-                "offset": Cell(partitions.shown_offset(entry.offset), "grid--strong"),
-            }
-
-        texts = [partitions.shown(entry.partition) for entry in rows.values()] or [instead]
-        offsets = [partitions.shown_offset(entry.offset) for entry in rows.values()]
-        wanted = {"partition": max(map(len, texts)), "offset": max(map(len, offsets), default=0)}
-        grid.show(list(rows) or ([""] if instead else []), cells, wanted)
+    def draw_progress(self) -> None:
+        text = wording.progress(self.lags) if self.offsets else Content("")
+        line = self.query_one("#progress", Static)
+        line.set_class(bool(text.plain), "-shown")
+        line.update(text)
 
     # Editing
 
@@ -197,7 +169,7 @@ class OffsetsPane(Vertical):
         if self.connector is None:
             return
         if self.offsets is None:
-            self._want_edit = "edit"
+            self._want_edit = True
             return
         kept = self.drafts.get(self.name_shown)
         if kept is None or not kept.is_touched:
@@ -207,36 +179,27 @@ class OffsetsPane(Vertical):
         self.open(kept)
 
     def undo(self) -> None:
-        """The last change of this session, backwards, as a text to look at and apply."""
-        if self.connector is None:
+        """The last change, backwards, as a text to look at and apply."""
+        if self.connector is not None:
+            self.dealings.desk.do(self.dealings.undo(self.connector.name))
+
+    def action_travel(self) -> None:
+        """Where a moment lies, as a text to look at and apply."""
+        if self.connector is None or self.is_editing:
             return
-        back = self.undone_by.get(self.name_shown)
-        if back is None:
-            self.post_message(self.Said("nothing to undo: no offsets of it were changed in this session", "info"))
-        elif self.offsets is None:
-            self._want_edit = "undo"
-        else:
-            self.open(draft.of_changes(self.connector, self.offsets, back))
+        if self.connector.type != "sink":
+            self.post_message(self.Said("only the offsets of sinks are positions in topics", "info"))
+            return
+        key = self.query_one(OffsetTable).current
+        here = next((entry for entry in self.offsets or () if partitions.key(entry.partition) == key), None)
+        self.dealings.desk.do(self.dealings.travel(self.connector.name, here))
 
     def open(self, one: Draft) -> None:
         self.drafts[self.name_shown] = one
         self.tell(None)
-        self.editor.read_only = False
-        self.editor.match_cursor_bracket = len(one.base) < 200  # it searches the whole text with each move
-        self.editor.load_text(one.text)
         self.add_class("-editing")
-        self.editor.focus()
-        self.place_cursor(one)
+        self.editor.begin(one.text, len(one.base), self.query_one(OffsetTable).place)
         self.check()
-
-    def place_cursor(self, one: Draft) -> None:
-        """On the offset of the partition that the table's cursor was on."""
-        row = self.query_one("#partitions", Grid)
-        place = row.keys.index(row.cursor) if row.cursor in row.keys else 0
-        lines = [number for number, line in enumerate(one.text.split("\n")) if line.lstrip().startswith('"offset"')]
-        if lines:
-            line = lines[min(place, len(lines) - 1)]
-            self.editor.move_cursor((line, max(0, len(one.text.split("\n")[line].rstrip("},")))))
 
     def on_text_area_changed(self, event: TextArea.Changed) -> None:
         event.stop()
@@ -263,7 +226,7 @@ class OffsetsPane(Vertical):
             self.leave()
         elif event.what == "reload" and not self.editor.read_only:
             self.drafts.pop(self.name_shown, None)
-            self.offsets, self._want_edit = None, "edit"
+            self.offsets, self._want_edit = None, True
             self.ask()
         elif event.what == "apply" and not self.editor.read_only:
             self.apply()
@@ -273,7 +236,7 @@ class OffsetsPane(Vertical):
         if touched:
             self.post_message(self.Said("the text is kept: e goes on with it", "info"))
         self.remove_class("-editing")
-        self.query_one("#partitions", Grid).focus()
+        self.query_one(OffsetTable).focus()
 
     def apply(self) -> None:
         self.check()
@@ -297,16 +260,14 @@ class OffsetsPane(Vertical):
 
     def applied(self, plan: Plan, done: Applied) -> None:
         self.drafts.pop(plan.name, None)
-        made = [Offset(change.partition, change.after) for change in plan.changes]
-        self.undone_by[plan.name] = inverse(changes(done.before, made))
         if plan.name != self.name_shown:
             return
         self.editor.read_only = False
         self.remove_class("-editing")
-        self.loaded(plan.name, done.after)
+        self.loaded(plan.name, done.after, {})
         self.tell(*wording.verdict(plan.name, done))
         if self.display and self.parent is not None:
-            self.query_one("#partitions", Grid).focus()
+            self.query_one(OffsetTable).focus()
 
     def refused(self, plan: Plan, error: NotApplied) -> None:
         """The text stays; where somebody else was quicker, it is compared with what is there now."""

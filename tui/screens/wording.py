@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from textual.content import Content
 
-from tui.editor.apply import Applied, NotApplied, Plan
 from tui.editor.draft import Review
 from tui.model import Certainty
+from tui.offsets import lag
 from tui.offsets.changes import Change, Kind
+from tui.offsets.lag import Lag
 from tui.offsets.partitions import shown, shown_offset
+from tui.offsets.plan import Applied, NotApplied, Plan
 from tui.widgets.text import counted, visible
 
 Part = str | Content | tuple[str, str]
@@ -26,8 +28,9 @@ def diff(made: Sequence[Change], most: int = 40) -> Content:
         before = "none" if change.before is None else shown_offset(change.before)
         parts: list[Part] = [(f"{sign} ", f"bold {ink}"), visible(shown(change.partition)), "  "]
         parts += [(visible(before), "$text-muted"), " → ", (visible(shown_offset(change.after)), f"bold {ink}")]
-        if change.step:
-            parts.append((f"  ({change.step})", "$text-muted"))
+        means = ", ".join(part for part in (change.step, str(change.effect or "")) if part)
+        if means:
+            parts.append((f"  ({means})", "$text-muted"))
         if change.kind is Kind.NEW:
             parts.append(("  new", "$text-muted"))
         lines.append(Content.assemble(*parts))
@@ -43,7 +46,8 @@ def review(found: Review) -> Content:
         return Content("\n").join(errors)
     lines = []
     if found.changes:
-        lines += [Content.assemble((f"would change {counted(len(found.changes), 'partition')}", "bold"))]
+        total = f"would change {counted(len(found.changes), 'partition')}{_total(found.changes)}"
+        lines += [Content.assemble((total, "bold"))]
         lines.append(diff(found.changes))
     else:
         lines.append(Content.assemble(("no change yet: edit an offset; null resets it", "$text-muted")))
@@ -53,6 +57,26 @@ def review(found: Review) -> Content:
         lines.append(Content.assemble((text, "$text-muted")))
     lines += [_problem("!", str(one), "$warning") for one in found.checked.warnings[:MOST]]
     return Content("\n").join(lines)
+
+
+def _total(made: Sequence[Change]) -> str:
+    """In records, where all of them are counted."""
+    effects = [change.effect for change in made if change.effect is not None]
+    if len(effects) < len(made) or len(made) < 2:
+        return ""
+    return f": {sum(e.reread for e in effects):,} records read again, {sum(e.skipped for e in effects):,} skipped"
+
+
+def progress(lags: Mapping[str, Lag]) -> Content:
+    """One line above the partitions; empty where nobody knows."""
+    all_of_it = lag.total(lags)
+    if all_of_it.records is not None:
+        behind = f", the next was written {lag.span(all_of_it.behind_ms)} ago" if all_of_it.behind_ms else ""
+        text = f"{counted(all_of_it.records, 'record')} to go{behind}" if all_of_it.records else "at the end"
+        return Content.assemble((text, "$text-muted"))
+    if all_of_it.age_ms is not None:
+        return Content.assemble((f"last moved {lag.span(all_of_it.age_ms)} ago", "$text-muted"))
+    return Content("")
 
 
 def _problem(glyph: str, text: str, ink: str) -> Content:
@@ -106,5 +130,5 @@ def refusal(error: NotApplied) -> Content:
     if error.conflicts:
         parts.append("\nThe difference is now against what is there; apply again if you still want it.")
     if error.stopped:
-        parts += ["\n", ("The connector was stopped on the way and is STOPPED now; r resumes it.", "bold")]
+        parts += ["\n", ("The connector was stopped on the way, and could not be set going again.", "bold")]
     return Content.assemble(*parts)

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from shlex import quote
 
-from tui import model, policy
+from tui import policy
 from tui.client import Call
 from tui.commands.base import Command, execute
 from tui.commands.result import Outcome, Result
-from tui.editor.apply import Applied, NotApplied, Plan, apply
 from tui.errors import HeadraceError
-from tui.model import Certainty, Connector, Offset
+from tui.model import Connector
 from tui.screens.actions import ACTIONS, Action
 from tui.screens.cluster import Cluster
 from tui.screens.operations import Operation, Operations
@@ -57,35 +56,6 @@ class Work:
             said = f"{len(answer)} loggers set" if isinstance(answer, list) and len(answer) != 1 else "set"
             self.operations.done(operation, said)
         return operation
-
-    async def offsets(self, name: str) -> tuple[Offset, ...]:
-        """Raises HeadraceError."""
-        return model.offsets(await self.cluster.connect.offsets(name))
-
-    async def apply(self, plan: Plan) -> Applied | NotApplied:
-        """The edited offsets, step by step as the log shows."""
-        operation = self.operations.begin("alter offsets", plan.name, lines=tuple(plan.script_lines), doing="altering")
-        connect = self.cluster.overheard(operation.calls.append, lambda text: self.operations.note(operation, text))
-        try:
-            policy.permit(self.cluster.profile, "alter offsets")
-            done = await apply(plan, connect, lambda step: self.operations.note(operation, step))
-        except NotApplied as error:
-            self.operations.failed(operation, one_line(error))
-            return error
-        except HeadraceError as error:
-            self.operations.failed(operation, one_line(error))
-            return NotApplied(error.message, error.advice)
-        finally:
-            self.cluster.store.refresh()
-        certain = done.verdict.certainty is Certainty.DEFINITE
-        operation.doubtful = not certain
-        self.operations.note(operation, done.verdict.message + ("" if certain else f" ({done.verdict.by_hand})"))
-        if plan.must_stop and not done.left_stopped:
-            operation.goal = plan.state
-            self.operations.accepted(operation)
-        else:
-            self.operations.done(operation, "possible success, see above" if not certain else "done")
-        return done
 
     async def preview(self, command: Command) -> Result | None:
         """What a changing command would do, without doing it; None when even that is refused."""

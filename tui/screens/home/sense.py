@@ -41,7 +41,7 @@ class Sense:
         if action == "failure":
             return any(one.overall == "FAILED" for one in home.snapshot.connectors.values())
         if action == "undo":
-            return home.is_detail and home.view.name_shown in home.view.offsets.undone_by
+            return home.is_detail
         if action in ("turn", "page"):
             return home.is_detail
         if action == "switch":

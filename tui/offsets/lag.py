@@ -1,0 +1,72 @@
+"""How far a connector is, partition by partition: from our workers, or from the brokers for sinks elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tui.model import Offset
+from tui.offsets import partitions
+from tui.offsets.brokers import Brokers
+
+Json = Any
+
+
+@dataclass(frozen=True, slots=True)
+class Lag:
+    """Of one partition: `records` to the end and `behind_ms` in time (sinks), `age_ms` of the position (sources)."""
+
+    end: int | None = None
+    records: int | None = None
+    behind_ms: int | None = None
+    age_ms: int | None = None
+
+
+def of_answer(answer: Json) -> dict[str, Lag]:
+    """From `GET offsets?detail=true`, by partition; empty where the worker leaves it out."""
+    found = {}
+    for entry in (answer or {}).get("offsets") or ():
+        if entry.get("lag") is not None or entry.get("age_ms") is not None:
+            lag = entry.get("lag") or {}
+            one = Lag(entry.get("end"), lag.get("records"), lag.get("ms"), entry.get("age_ms"))
+            found[partitions.key(entry["partition"])] = one
+    return found
+
+
+def of_brokers(offsets: Sequence[Offset], brokers: Brokers) -> dict[str, Lag]:
+    """Of a sink: records to the end of each partition. Blocks; HeadraceError where they cannot be asked."""
+    places = {
+        (e.partition["kafka_topic"], int(e.partition["kafka_partition"])): e for e in offsets if e.is_sink and e.offset
+    }
+    if not places:
+        return {}
+    ends = brokers.ends(places)
+    return {
+        partitions.key(entry.partition): Lag(ends[at], max(ends[at] - int(entry.offset["kafka_offset"]), 0))
+        for at, entry in places.items()
+    }
+
+
+def time_of(one: Lag) -> str:
+    """How long ago the next record was written (`12 min`), or the position itself (`3 s old`)."""
+    if one.age_ms is not None:
+        return f"{span(one.age_ms)} old"
+    return span(one.behind_ms) if one.records and one.behind_ms is not None else ""
+
+
+def span(milliseconds: int) -> str:
+    """`8 s`, `4 min`, `3 h`, `2 d`."""
+    seconds = milliseconds // 1000
+    for size, unit in ((86400, "d"), (3600, "h"), (60, "min")):
+        if seconds >= size:
+            return f"{seconds // size} {unit}"
+    return f"{max(0, seconds)} s"
+
+
+def total(lags: Mapping[str, Lag]) -> Lag:
+    """All together: records add up, times are the longest (behind) and the shortest (age)."""
+    records = [one.records for one in lags.values() if one.records is not None]
+    behind = [one.behind_ms for one in lags.values() if one.behind_ms is not None]
+    ages = [one.age_ms for one in lags.values() if one.age_ms is not None]
+    return Lag(None, sum(records) if records else None, max(behind, default=None), min(ages, default=None))

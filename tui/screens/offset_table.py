@@ -1,0 +1,51 @@
+"""The partitions of a connector with their offsets, and how far each of them is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from tui.model import Offset
+from tui.offsets import partitions
+from tui.offsets.lag import Lag, time_of
+from tui.widgets.columns import Column
+from tui.widgets.grid import Cell, Grid
+
+COLUMNS = (
+    Column("partition", "PARTITION", 24, grows=True),
+    Column("offset", "OFFSET", 20, grows=True),
+    Column("lag", "LAG", 10, rank=1, right=True),
+    Column("time", "BEHIND", 9, rank=2, right=True),
+)
+NOTHING = Lag()
+
+
+class OffsetTable(Grid):
+    """A row for each partition; one row of words while there are none."""
+
+    def __init__(self, id: str) -> None:
+        super().__init__(COLUMNS, id=id)
+
+    def put(self, offsets: Sequence[Offset], lags: Mapping[str, Lag], instead: str) -> None:
+        rows = {partitions.key(entry.partition): entry for entry in offsets}
+
+        def cells(key: str) -> Mapping[str, Cell]:
+            entry = rows.get(key)
+            if entry is None:
+                return {"partition": Cell(instead, "grid--muted")}
+            lag = lags.get(key, NOTHING)
+            return {
+                "partition": Cell(partitions.shown(entry.partition)),
+                "offset": Cell(partitions.shown_offset(entry.offset), "grid--strong"),
+                "lag": Cell("" if lag.records is None else f"{lag.records:,}", "grid--warning" if lag.records else ""),
+                "time": Cell(time_of(lag), "grid--muted"),
+            }
+
+        texts = [partitions.shown(entry.partition) for entry in rows.values()] or [instead]
+        shown = [partitions.shown_offset(entry.offset) for entry in rows.values()]
+        wanted = {"partition": max(map(len, texts)), "offset": max(map(len, shown), default=0)}
+        self.show(list(rows) or ([""] if instead else []), cells, wanted)
+
+    @property
+    def place(self) -> int:
+        """Of the cursor."""
+        return self.keys.index(self.cursor) if self.cursor in self.keys else 0

@@ -1,0 +1,154 @@
+"""Setting a sink by time: where to go, for which partitions, and what that means in records, while it is typed."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.timer import Timer
+from textual.widgets import Input, Label
+
+from tui.errors import HeadraceError, UsageError
+from tui.model import Offset
+from tui.offsets.moments import EXAMPLES, EXPECTED, At, parse
+from tui.offsets.travel import Journey, Target, Traveller
+from tui.screens import wording
+from tui.widgets.bars import KeyBar
+from tui.widgets.pager import Pager
+from tui.widgets.text import counted, visible
+
+LOOK_AFTER = 0.35  # seconds after the last key
+Scope = tuple[str | None, int | None]
+
+
+class SetBy(ModalScreen[Journey | None]):
+    """The journey that was looked at and chosen."""
+
+    DEFAULT_CSS = """
+    SetBy { align: center middle; background: $background 60%; }
+    SetBy > Vertical { width: 76; max-width: 96%; height: 20; max-height: 92%; background: $panel;
+        border: round $border; padding: 0 1; }
+    SetBy #title { text-style: bold; width: 1fr; }
+    SetBy Input { border: none; height: 1; width: 1fr; background: $surface; padding: 0 1; margin: 1 0 0 0; }
+    SetBy #scope, SetBy #examples { color: $text-muted; width: 1fr; height: 1; }
+    SetBy Pager { height: 1fr; background: $panel; padding: 0; margin: 1 0 0 0; }
+    SetBy KeyBar { background: $panel; padding: 0; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "choose", "take it into the editor", priority=True),
+        Binding("tab", "complete(1)", "complete", priority=True),
+        Binding("shift+tab", "complete(-1)", "complete back", show=False, priority=True),
+        Binding("up,down", "scope", "which partitions", key_display="↑↓", priority=True),
+        Binding("pageup", "scroll(-5)", "page up", show=False, priority=True),
+        Binding("pagedown", "scroll(5)", "page down", show=False, priority=True),
+        Binding("escape,ctrl+c", "leave", "back", key_display="esc"),
+    ]
+
+    def __init__(self, name: str, here: Offset | None, traveller: Traveller) -> None:
+        super().__init__()
+        self.connector_name, self.traveller = name, traveller
+        self.scopes: list[Scope] = [(None, None)]
+        if here is not None and here.is_sink:
+            topic, partition = here.partition["kafka_topic"], int(here.partition["kafka_partition"])
+            self.scopes += [(topic, None), (topic, partition)]
+        self.scope = 0
+        self.journey: Journey | None = None
+        self._typed = ""  # what completion began with
+        self._timer: Timer | None = None
+
+    def compose(self) -> ComposeResult:
+        with Vertical():
+            yield Label(Content(visible(f"set {self.connector_name} by…")), id="title")
+            yield Input(compact=True, select_on_focus=False)
+            yield Label(id="examples")
+            yield Label(id="scope")
+            yield Pager()
+            yield KeyBar()
+
+    def on_mount(self) -> None:
+        self.query_one("#examples", Label).update(Content(f"as {'  '.join(EXAMPLES)}  2026-01-31T12:00Z"))
+        self.query_one(Pager).can_focus = False
+        self.query_one(Input).focus()
+        self.draw_scope()
+        self.say(Content.assemble((EXPECTED, "$text-muted")))
+
+    def draw_scope(self) -> None:
+        topic, partition = self.scopes[self.scope]
+        words = "all partitions" if topic is None else f"topic {topic}" if partition is None else f"{topic}-{partition}"
+        self.query_one("#scope", Label).update(Content.assemble("for ", (visible(words), "bold")))
+
+    def say(self, content: Content) -> None:
+        self.query_one(Pager).put(content, top=True)
+
+    # What is typed
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        self.changed()
+
+    def changed(self) -> None:
+        self.journey = None
+        if self._timer is not None:
+            self._timer.stop()
+        self._timer = self.set_timer(LOOK_AFTER, self.look)
+
+    def look(self) -> None:
+        text = self.query_one(Input).value.strip()
+        if not text:
+            self.say(Content.assemble((EXPECTED, "$text-muted")))
+            return
+        try:
+            moment = parse(text)
+        except UsageError as error:
+            self.say(Content.assemble((visible(error.message), "$warning")))
+            return
+        self.say(Content.assemble((f"looking for {moment}…", "$text-muted")))
+        self.run_worker(self.resolve(Target(moment, *self.scopes[self.scope])), exclusive=True, exit_on_error=False)
+
+    async def resolve(self, target: Target) -> None:
+        try:
+            self.journey = await self.traveller.resolve(self.connector_name, target)
+        except HeadraceError as error:
+            self.say(Content.assemble((visible(str(error)), "$error")))
+            return
+        self.say(preview(self.journey, target))
+
+    # Keys
+
+    def action_complete(self, step: int) -> None:
+        field = self.query_one(Input)
+        if field.value not in EXAMPLES:
+            self._typed = field.value
+        fitting = [one for one in EXAMPLES if one.startswith(self._typed)] or list(EXAMPLES)
+        place = fitting.index(field.value) + step if field.value in fitting else 0
+        field.value = fitting[place % len(fitting)]
+        field.cursor_position = len(field.value)
+
+    def action_scope(self) -> None:
+        self.scope = (self.scope + 1) % len(self.scopes)
+        self.draw_scope()
+        self.changed()
+
+    def action_scroll(self, by: int) -> None:
+        self.query_one(Pager).scroll_relative(y=by, animate=False)
+
+    def action_choose(self) -> None:
+        """Only what has been seen."""
+        if self.journey is not None and self.journey.changes:
+            self.dismiss(self.journey)
+
+    def action_leave(self) -> None:
+        self.dismiss(None)
+
+
+def preview(journey: Journey, target: Target) -> Content:
+    """The time that was understood, the sum, and each partition."""
+    head = f"to {target.moment}: " if isinstance(target.moment, At) else ""
+    if not journey.changes:
+        return Content(f"{head}{counted(journey.seen, 'partition')}, none of which would move")
+    effect, moving = journey.effect, counted(len(journey.changes), "partition")
+    total = f"{head}{moving} would move: {effect.reread:,} records read again, {effect.skipped:,} skipped"
+    return Content("\n").join([Content.assemble((total, "bold")), wording.diff(journey.changes, 100)])
