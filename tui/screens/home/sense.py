@@ -39,9 +39,9 @@ class Sense:
         if action == "trace":
             return (one := home.target()) and one.traces
         if action == "failure":
-            return any(one.overall == "FAILED" for one in home.snapshot.connectors.values())
+            return home.board.rows.counts["FAILED"]
         if action == "undo":
-            return home.is_detail
+            return home.is_detail and home.view.name_shown in home.view.offsets.undone_by
         if action in ("turn", "page"):
             return home.is_detail
         if action == "switch":
