@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 
-from rich.cells import cell_len
-
-from tui.model import Connector, by_severity
+from tui.model import Connector
 from tui.progress import Far
 from tui.screens.filtering import matcher
 from tui.screens.operations import Operation
+from tui.screens.rows import Rows
 from tui.snapshot import LinkState, Snapshot
 from tui.widgets import states
 from tui.widgets.columns import Column
@@ -38,14 +37,15 @@ class Board(Grid):
         self.progress: Mapping[str, Far] = {}
         self.pending, self.clock = pending, clock
         self.snapshot = Snapshot()
+        self.rows = Rows()
         self.filter_text = ""
 
     def update_rows(self, snapshot: Snapshot, filter_text: str, *, follow: bool = False) -> None:
         self.snapshot, self.filter_text = snapshot, filter_text
-        passes = matcher(filter_text)
-        chosen = by_severity(one for one in snapshot.connectors.values() if passes(one))
+        self.rows.take(snapshot.connectors)
+        names, wanted = self.rows.chosen(matcher(filter_text) if filter_text else None)
         self.empty = self._nothing(snapshot, filter_text)
-        self.show([one.name for one in chosen], self.cells, widths(chosen), follow=follow)
+        self.show(names, self.cells, wanted, follow=follow)
 
     def _nothing(self, snapshot: Snapshot, filter_text: str) -> str:
         if snapshot.connectors:
@@ -79,7 +79,7 @@ class Board(Grid):
         self.progress = known
         if any(one.is_known for one in known.values()) and self.columns != COLUMNS:
             self.set_columns(COLUMNS)
-        self.refresh()
+        self.refresh_changed()
 
     def _progress(self, one: Connector) -> Cell:
         known = self.progress.get(one.name)
@@ -95,7 +95,7 @@ class Board(Grid):
 
     def next_failure(self, step: int) -> str | None:
         """The next one that failed, round the end; None when there is none."""
-        failed = [name for name in self.keys if self.snapshot.connectors[name].overall == "FAILED"]
+        failed = [name for name in self.keys if self.rows.state(name) == "FAILED"]
         if not failed:
             return None
         if self.cursor in failed:
@@ -107,13 +107,3 @@ def worker_of(one: Connector) -> str:
     """The workers that run its tasks; the connector's own when it has none."""
     workers = sorted({task.worker for task in one.tasks if task.worker}) or ([one.worker] if one.worker else [])
     return workers[0] + (f" +{len(workers) - 1}" if len(workers) > 1 else "") if workers else ""
-
-
-def widths(some: Iterable[Connector]) -> dict[str, int]:
-    """How wide the content of the growing columns is."""
-    name = worker = cls = 0
-    for one in some:
-        name = max(name, len(one.name) if one.name.isascii() else cell_len(one.name))
-        worker = max(worker, len(one.worker) + 3)
-        cls = max(cls, len(one.short_class))
-    return {"name": name, "worker": worker, "class": cls}

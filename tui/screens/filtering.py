@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from tui.model import Connector
 
@@ -19,6 +19,20 @@ def matcher(text: str) -> Callable[[Connector], bool]:
     """Whether a connector passes the filter. A field's value may be given in part; case does not matter."""
     terms = [_term(word) for word in text.lower().split()]
     return lambda one: all(term(one) for term in terms)
+
+
+def complete(text: str, some: Iterable[Connector]) -> list[str]:
+    """Whole filter lines that begin with `text`: fields, then what the connectors have in them."""
+    head, _, last = text.rpartition(" ")
+    sign = "-" if last.startswith("-") else ""
+    field, colon, _ = last.removeprefix("-").partition(":")
+    if colon and field in FIELDS:
+        words = {word for one in some for word in FIELDS[field](one).split()}
+        found = [f"{sign}{field}:{word.lower() if field == 'state' else word}" for word in sorted(words) if word]
+    else:
+        found = [f"{sign}{name}:" for name in FIELDS]
+    lines = [f"{head} {word}".lstrip() for word in found]
+    return [line for line in lines if line.lower().startswith(text.lower()) and line != text]
 
 
 def _term(word: str) -> Callable[[Connector], bool]:

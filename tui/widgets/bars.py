@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import ClassVar, NamedTuple
 
 from textual import events
 from textual.binding import ActiveBinding
+from textual.color import Color
 from textual.content import Content
 from textual.message import Message
 from textual.widget import Widget
 
-from tui.model import SEVERITY, Connector
+from tui.model import SEVERITY
 from tui.profiles import Profile
 from tui.snapshot import Link, LinkState
 from tui.widgets import states
@@ -68,20 +69,31 @@ class TitleBar(Bar):
         self.link, self.now, self.version = link, now, version or self.version
         self.draw()
 
+    def on_mount(self) -> None:
+        """A context's own colour, with ink that can be read on it."""
+        if self.profile.colour:
+            paper = Color.parse(self.profile.colour)
+            self.styles.background, self.styles.color = paper, paper.get_contrast_text(1.0)
+
+    @property
+    def _is_coloured(self) -> bool:
+        """Whether the theme's own inks could be unreadable here."""
+        return self.profile.production or bool(self.profile.colour)
+
     def draw(self) -> None:
-        accent = "bold" if self.profile.production else "bold $accent"
+        accent = "bold" if self._is_coloured else "bold $accent"
         parts: list[str | Content | tuple[str, str]] = [("headrace", accent), "  ", visible(self.profile.label)]
         if self.version:
-            parts.append((f"  Connect {visible(self.version)}", "" if self.profile.production else "$text-muted"))
+            parts.append((f"  Connect {visible(self.version)}", "" if self._is_coloured else "$text-muted"))
         if self.profile.production:
             parts.append("  PRODUCTION")
         if self.profile.read_only:
-            parts.append(("  READ-ONLY", "bold" if self.profile.production else "bold $warning"))
+            parts.append(("  READ-ONLY", "bold" if self._is_coloured else "bold $warning"))
         self.put(Content.assemble(*parts), self.freshness())
 
     def freshness(self) -> Content:
         """Short here; the trouble itself stands in the counters' line."""
-        ink = "" if self.profile.production else self._ink
+        ink = "" if self._is_coloured else self._ink
         glyph = {LinkState.LIVE: "● ", LinkState.POLLING: "● ", LinkState.LOST: "✗ "}.get(self.link.state, "○ ")
         text = self.link.text(self.now)
         if self.link.state is LinkState.LOST:
@@ -107,8 +119,7 @@ class Counters(Bar):
 
     DEFAULT_CSS = "Counters { padding: 0 1; }"
 
-    def tell(self, connectors: Iterable[Connector], link: Link, shown: Shown) -> None:
-        counts = Counter(one.overall for one in connectors)
+    def tell(self, counts: Counter[str], link: Link, shown: Shown) -> None:
         total = sum(counts.values())
         if link.state is LinkState.LOST:
             self.put(Content.assemble(("not reachable: ", "bold $error"), (visible(link.trouble), "$error")))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -10,7 +10,7 @@ from rich.segment import Segment
 from rich.style import Style
 from textual import events
 from textual.binding import Binding, BindingType
-from textual.geometry import Size
+from textual.geometry import Region, Size
 from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
@@ -29,6 +29,7 @@ class Cell:
 
 
 Cells = Callable[[str], Mapping[str, Cell]]
+STRIPS_KEPT = 500  # lines drawn lately, by what stands on them
 MARK = "✚"  # before a marked row
 
 
@@ -115,6 +116,9 @@ class Grid(ScrollView, can_focus=True):
         self._styles: dict[str, Style] = {}
         self._arranged: list[tuple[Column, int]] = []
         self._arranged_for = -1
+        self._arranged_wanted: Mapping[str, int] = {}
+        self._drawn: list[Hashable] = []  # what stands on each line of the screen
+        self._strips: dict[Hashable, Strip] = {}
 
     # What it shows
 
@@ -128,7 +132,8 @@ class Grid(ScrollView, can_focus=True):
         count = len(self.keys)
         self.keys, self._cells, self._wanted = list(keys), cells, wanted or {}
         self._rows = {key: row for row, key in enumerate(self.keys)}
-        self._arranged_for = -1
+        if self._wanted != self._arranged_wanted:
+            self._arranged_for = -1
         if len(self.keys) != count or self.virtual_size.height != len(self.keys) + 1:
             self.virtual_size = Size(0, len(self.keys) + 1)
         if (self.cursor is None or follow) and self.cursor not in self._rows and self.keys:
@@ -136,10 +141,33 @@ class Grid(ScrollView, can_focus=True):
         elif self.cursor in self._rows and self._rows[self.cursor] != self._last_row:
             self._last_row = self._rows[self.cursor]
             self.scroll_to(y=max(0, self._last_row - line), animate=False, force=True)
-        self.refresh()
+        self.refresh_changed()
+
+    def refresh_changed(self) -> None:
+        """Draws the lines anew that say something else now; of a busy cluster's list most do not."""
+        height = self._body_height
+        now = [self._content(y) for y in range(1, height + 1)]
+        if len(now) != len(self._drawn) or self._arranged_for < 0:
+            self.refresh()
+            return
+        differing = [y for y, (one, other) in enumerate(zip(now, self._drawn, strict=True), 1) if one != other]
+        if len(differing) > height // 2:
+            self.refresh()
+        elif differing:
+            self.refresh(*(Region(0, y, self.size.width, 1) for y in differing))
+
+    def _content(self, y: int) -> Hashable:
+        """All that the look of a line depends on, but for what makes the whole grid new."""
+        row = y - 1 + self.scroll_offset.y
+        if row >= len(self.keys):
+            return self.empty if not self.keys and y == 2 else None
+        key = self.keys[row]
+        marked = self.marks is not None and key in self.marks
+        return key == self.cursor, marked, tuple(self._cells(key).items())
 
     def set_columns(self, columns: Sequence[Column]) -> None:
         self.columns, self._arranged_for = tuple(columns), -1
+        self._drawn.clear()
         self.refresh()
 
     @property
@@ -171,7 +199,7 @@ class Grid(ScrollView, can_focus=True):
         changed = self.keys[row] != self.cursor
         self.cursor, self._last_row = self.keys[row], row
         self._into_view(row)
-        self.refresh()
+        self.refresh_changed()
         if changed and tell:
             self.post_message(self.Moved(self, self.cursor))
 
@@ -212,6 +240,7 @@ class Grid(ScrollView, can_focus=True):
 
     def on_resize(self) -> None:
         self._arranged_for = -1
+        self._drawn.clear()
         if self.cursor in self._rows:
             self._into_view(self._rows[self.cursor])
 
@@ -219,12 +248,22 @@ class Grid(ScrollView, can_focus=True):
 
     def notify_style_update(self) -> None:
         self._styles.clear()
+        self._strips.clear()
         super().notify_style_update()
 
     def _style(self, name: str) -> Style:
+        if not name:
+            return Style.null()
         if name not in self._styles:
-            self._styles[name] = self.get_component_rich_style(name, partial=True) if name else Style.null()
+            self._styles[name] = self.get_component_rich_style(name, partial=True)
         return self._styles[name]
+
+    @property
+    def _base(self) -> Style:
+        """Worked out from the style sheet once, not for each line."""
+        if "" not in self._styles:
+            self._styles[""] = self.rich_style
+        return self._styles[""]
 
     @property
     def arranged(self) -> list[tuple[Column, int]]:
@@ -232,6 +271,8 @@ class Grid(ScrollView, can_focus=True):
         width = self.scrollable_content_region.width
         if self._arranged_for != width:
             self._arranged, self._arranged_for = arrange(self.columns, self._wanted, width - 1 - self._gutter), width
+            self._arranged_wanted = self._wanted
+            self._strips.clear()
         return self._arranged
 
     @property
@@ -240,14 +281,23 @@ class Grid(ScrollView, can_focus=True):
         return 1 if self.marks is None else 2
 
     def render_line(self, y: int) -> Strip:
-        width, base = self.scrollable_content_region.width, self.rich_style
+        width, base = self.scrollable_content_region.width, self._base
         if y == 0:
             return self._header(width, base)
+        content = self._content(y)
+        while len(self._drawn) < y:
+            self._drawn.append(None)
+        self._drawn[y - 1] = content
         row = y - 1 + self.scroll_offset.y
         if row >= len(self.keys):
             text = f" {self.empty}" if self.empty and not self.keys and y == 2 else ""
             return Strip([Segment(fit(text, width), base + self._style("grid--muted"))])
-        return self._line(self.keys[row], width, base)
+        look = (content, width, self.stale, self.has_focus)
+        if look not in self._strips:
+            if len(self._strips) > STRIPS_KEPT:
+                self._strips.clear()
+            self._strips[look] = self._line(self.keys[row], width, base)
+        return self._strips[look]
 
     def _header(self, width: int, base: Style) -> Strip:
         style = base + self._style("grid--header")

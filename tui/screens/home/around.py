@@ -82,6 +82,9 @@ class Around:
         labels = {profile.label for profile in known}
         return [*known, *(profile for profile in contexts if profile.label not in labels)]
 
+    def labels(self) -> list[str]:
+        return [profile.name for profile in self._profiles() if profile.name]
+
     def glance(self) -> Glance:
         """This cluster, as the store sees it."""
         from tui.fleet import Glance, counted_states

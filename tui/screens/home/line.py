@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from textual import events
 
-from tui.screens import program
+from tui.screens import filtering, program
 from tui.widgets.prompt import Prompt
 
 if TYPE_CHECKING:
@@ -27,15 +27,27 @@ class TypedLine:
         return self.home.query_one(Prompt)
 
     def filter(self) -> None:
-        self.prompt.open("/", self.home.filter_text, lambda text: [])
+        there = self.home.snapshot.connectors
+        self.prompt.open("/", self.home.filter_text, lambda text: filtering.complete(text, there.values()))
         self.home.refresh_bindings()
 
     def command(self, text: str = "") -> None:
-        from tui.script.completing import complete
+        from tui.screens import past_lines
 
-        self.prompt.open(":", text, lambda line: complete(line, self.home.snapshot.connectors))
+        if not self.prompt.history[":"]:
+            self.prompt.history[":"] = past_lines.load(past_lines.file())
+        self.prompt.open(":", text, self.complete)
         self.hint(text)
         self.home.refresh_bindings()
+
+    def complete(self, line: str) -> list[str]:
+        """The commands' words, or the screen's own."""
+        from tui.script.completing import complete
+
+        names = self.home.around.labels() if "use-context " in line else self.home.snapshot.connectors
+        own = [word for word in (*SCREENS, "theme ", "quit") if word.startswith(line) and word != line]
+        found = complete(line, names)
+        return own if own and found == [f"{line} "] else [*found, *own]
 
     def hint(self, line: str) -> None:
         from tui.script.completing import hint
@@ -59,6 +71,9 @@ class TypedLine:
     def submitted(self, event: Prompt.Submitted) -> None:
         self.back_to_work()
         if event.sign == ":" and event.text:
+            from tui.screens import past_lines
+
+            past_lines.add(past_lines.file(), event.text)
             self.run(event.text)
 
     def left(self, event: Prompt.Left) -> None:

@@ -38,7 +38,7 @@ class Many:
         self._changed()
 
     def _changed(self) -> None:
-        self.home.board.refresh()
+        self.home.board.refresh_changed()
         self.home.count()
         self.home.refresh_bindings()
 

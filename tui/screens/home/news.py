@@ -57,7 +57,7 @@ class News:
         home = self.home
         kind = "warn" if operation.doubtful else KINDS.get(operation.phase, "busy")
         home.say(f"{operation.title}: {operation.last}", kind)
-        home.board.refresh()
+        home.board.refresh_changed()
         home.refresh_bindings()
         self.steps_changed()
 
@@ -96,7 +96,7 @@ class News:
         if home.operations.open and home.snapshot.link.state is LinkState.POLLING:
             store.refresh()
         if home.snapshot.since and not int(now) % 5:
-            home.board.refresh()
+            home.board.refresh_changed()
         if home.progress is not None and store.snapshot.link.state is LinkState.LIVE and home.board.display:
             home.do(home.progress.look(self._moving()))
         if home.shows_offsets and not home.is_stale and now - home.asked_at >= OFFSETS_EVERY:

@@ -157,7 +157,7 @@ class Home(Screen[None]):
     def count(self) -> None:
         """The line above the list."""
         shown = Shown(self.filter_text, len(self.board.keys), len(self.many.marks))
-        self.query_one(Counters).tell(self.snapshot.connectors.values(), self.snapshot.link, shown)
+        self.query_one(Counters).tell(self.board.rows.counts, self.snapshot.link, shown)
 
     def show(self, name: str) -> None:
         self.view.show(name, self.snapshot.connectors.get(name), self.is_stale)

@@ -1,0 +1,64 @@
+"""The typed line: completion of filters, commands and screens; what was typed in an earlier session."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.tui.console import console
+from tests.tui.test_pieces import NOBODY, alone, connector, tell
+from tui.profiles import Profile, Profiles
+from tui.screens import past_lines
+from tui.screens.clusters import ClustersScreen
+from tui.screens.filtering import complete
+
+
+@pytest.fixture(autouse=True)
+def folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    return tmp_path
+
+
+def test_filters_complete_from_what_is_there() -> None:
+    some = [connector("orders"), connector("pay", tasks=("FAILED",))]
+    assert complete("st", some) == ["state:"]
+    assert complete("state:", some) == ["state:failed", "state:running"]
+    assert complete("orders -state:r", some) == ["orders -state:running"]
+    assert complete("class:", some) == ["class:a.b.FileStreamSink"]
+    assert complete("name:or", some) == ["name:orders"] and complete("orders", some) == []
+
+
+def test_secrets_are_not_kept(tmp_path: Path) -> None:
+    path = tmp_path / "state" / "commands"
+    for line in ("info", "config set-context a --password x", "stop a\x1b", "get plugins", "info"):
+        past_lines.add(path, line)
+    assert past_lines.load(path) == ["get plugins", "info"]
+    assert path.stat().st_mode & 0o777 == 0o600
+    path.write_bytes(b"\xff")
+    assert past_lines.load(path) == []
+
+
+async def test_words_of_the_screen_and_contexts_complete(folders: Path) -> None:
+    Profiles(folders / "config" / "headrace" / "contexts.toml").put(Profile(NOBODY, "berlin"))
+    async with console(NOBODY) as seen:
+        await alone(seen)
+        tell(seen, connector("berta"))
+        await seen.press("colon", *"use-context be", "tab")
+        await seen.sees(":use-context berlin")
+        await seen.press("escape", "slash", *"state:r", "tab", "enter")
+        await seen.until(lambda: seen.home.filter_text == "state:running")
+        await seen.press("colon", *"clus", "tab", "enter")
+        await seen.until(lambda: isinstance(seen.app.screen, ClustersScreen))
+        await seen.sees("berlin")
+
+
+async def test_history_outlives_the_session() -> None:
+    async with console(NOBODY) as seen:
+        await alone(seen)
+        await seen.press("colon", *"theme light", "enter")
+    async with console(NOBODY) as seen:
+        await alone(seen)
+        await seen.press("colon", "up")
+        await seen.sees(":theme light")

@@ -1,0 +1,55 @@
+"""What the list needs of each connector, worked out once for each: of 1,000 connectors 50 change in a second."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+from rich.cells import cell_len
+
+from tui.model import Connector
+
+
+class Row(NamedTuple):
+    """A connector with its place in the order, its state, and how wide its texts are."""
+
+    one: Connector
+    severity: tuple[int, str]
+    overall: str
+    widths: tuple[int, int, int]  # of name, worker, class
+
+
+class Rows:
+    """Of one snapshot after the other; connectors that did not change are the same objects."""
+
+    def __init__(self) -> None:
+        self._rows: dict[str, Row] = {}
+        self.counts: Counter[str] = Counter()
+
+    def take(self, connectors: Mapping[str, Connector]) -> None:
+        before = self._rows
+        self._rows = {
+            name: known if (known := before.get(name)) is not None and known.one is one else _row(one)
+            for name, one in connectors.items()
+        }
+        self.counts = Counter([row.overall for row in self._rows.values()])
+
+    def chosen(self, passes: Callable[[Connector], bool] | None) -> tuple[list[str], dict[str, int]]:
+        """Names in the order of the list, and how wide the growing columns want to be."""
+        rows = [row for row in self._rows.values() if passes is None or passes(row.one)]
+        rows.sort(key=_order)
+        wanted = [max(column) for column in zip(*(row.widths for row in rows), strict=True)] if rows else [0, 0, 0]
+        return [row.one.name for row in rows], dict(zip(("name", "worker", "class"), wanted, strict=True))
+
+    def state(self, name: str) -> str:
+        return self._rows[name].overall if name in self._rows else ""
+
+
+def _order(row: Row) -> tuple[int, str]:
+    return row.severity
+
+
+def _row(one: Connector) -> Row:
+    name = len(one.name) if one.name.isascii() else cell_len(one.name)
+    return Row(one, one.severity, one.overall, (name, len(one.worker) + 3, len(one.short_class)))
