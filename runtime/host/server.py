@@ -16,7 +16,7 @@ from runtime.host import frames
 from runtime.host.calls import Calls
 from runtime.host.port import BadRequestError, UnknownPluginError
 from runtime.host.settings import HostSettings
-from runtime.pipeline.trace import trace_of
+from runtime.pipeline.trace import message_of, trace_of
 
 _GRACE = 2.0
 """Seconds that connectors have to stop when the host ends."""
@@ -72,7 +72,8 @@ def serve(calls: Calls, replies: Replies, request: dict[str, Any]) -> None:
 def failure(error: BaseException) -> dict[str, str]:
     """What the worker learns about an error."""
     kind = next(kind for cls, kind in _KINDS if isinstance(error, cls))
-    return {"kind": kind, "message": _clean(str(error) or type(error).__name__), "trace": _clean(trace_of(error))}
+    message = message_of(error) or type(error).__name__
+    return {"kind": kind, "message": _clean(message), "trace": _clean(trace_of(error))}
 
 
 def _clean(text: str) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from runtime.api.errors import ConnectError
 from runtime.pipeline.acks import Acks
-from runtime.pipeline.trace import java_name, trace_of
+from runtime.pipeline.trace import java_name, message_of, trace_of
 
 if TYPE_CHECKING:
     from confluent_kafka import KafkaError, Producer
@@ -155,7 +155,7 @@ def context_headers(spec: TaskSpec, failure: Failure) -> list[tuple[str, bytes |
         "stage": failure.stage.value,
         "class.name": failure.plugin,
         "exception.class.name": java_name(error),
-        "exception.message": str(error) or None,
+        "exception.message": message_of(error) or None,
         "exception.stacktrace": trace_of(error),
     }
     return [

@@ -7,7 +7,7 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from runtime.pipeline.trace import java_name
+from runtime.pipeline.trace import java_name, message_of
 
 if TYPE_CHECKING:
     from runtime.pipeline.tolerance import Failure
@@ -111,10 +111,10 @@ def _described(failure: Failure) -> dict[str, Any]:
         "stage": str(failure.stage),
         "class": failure.plugin,
         "exception": java_name(error),
-        "message": _text(str(error)),
+        "message": _text(message_of(error)),
     }
     if error.__cause__ is not None:
-        told["cause"] = _text(f"{java_name(error.__cause__)}: {error.__cause__}")
+        told["cause"] = _text(f"{java_name(error.__cause__)}: {message_of(error.__cause__)}")
     return {**told, **_place(failure.record)}
 
 
@@ -128,12 +128,12 @@ def _place(record: Any) -> dict[str, Any]:
         return {}
     if hasattr(record, "source_partition"):
         return {
-            "topic": record.topic,
+            "topic": _text(str(record.topic)),
             "source_partition": _plain(record.source_partition),
             "source_offset": _plain(record.source_offset),
         }
     if not callable(record.topic):
-        return {"topic": record.topic}
+        return {"topic": _text(str(record.topic))}
     return {"topic": record.topic(), "partition": record.partition(), "offset": record.offset()}
 
 

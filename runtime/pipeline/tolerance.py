@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from runtime.api.errors import ConnectError, RetriableError
 from runtime.pipeline.error_counts import Counts
+from runtime.pipeline.trace import message_of
 
 if TYPE_CHECKING:
     from runtime.pipeline.control import Control
@@ -127,7 +128,7 @@ class Tolerance:
             where = f", {failure.where}" if self.policy.log_messages and failure.where else ""
             _log.error(
                 "Error encountered in task %s. Executing stage '%s' with class '%s'%s: %s",
-                self._task, failure.stage, failure.plugin, where, failure.error,
+                self._task, failure.stage, failure.plugin, where, message_of(failure.error),
             )  # fmt: skip
         if self._reporter is None:
             return None

@@ -14,9 +14,22 @@ def java_name(error: BaseException) -> str:
     return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
 
 
+LONGEST = 100_000
+"""Characters of an error's message that are kept: what is longer is data, and would not fit where traces go."""
+
+
+def message_of(error: BaseException) -> str:
+    """What an error says; plugins raise what they like, also what cannot say anything."""
+    try:
+        text = str(error)
+    except Exception as silent:
+        return f"(its message cannot be told: {type(silent).__name__})"
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}… ({len(text)} characters)"
+
+
 def _headline(error: BaseException) -> str:
     name = java_name(error)
-    text = str(error)
+    text = message_of(error)
     return f"{name}: {text}" if text else name
 
 

@@ -15,7 +15,7 @@ from runtime.pipeline.load import Converters, load_converters, load_steps
 from runtime.pipeline.preview.render import bytes_json, changes, plain, record_json
 from runtime.pipeline.preview.samples import SampleMessage
 from runtime.pipeline.tolerance import Failure, Policy, Stage, plugin_name
-from runtime.pipeline.trace import java_name
+from runtime.pipeline.trace import java_name, message_of
 from runtime.task_spec import TaskSpec
 
 At = Callable[[str], None]
@@ -189,13 +189,18 @@ class Tracer:
         if end.failure is None:
             return {**trace, "result": "DROPPED", "by": _dropped_by(trace["stages"][-1])}
         stage, plugin, error = end.failure
-        told = {"stage": stage.value, "class": plugin, "exception": java_name(error), "message": plain(str(error))}
+        told = {
+            "stage": stage.value,
+            "class": plugin,
+            "exception": java_name(error),
+            "message": plain(message_of(error)),
+        }
         if stage is Stage.TRANSFORMATION:
             told["alias"] = trace["stages"][-1]["alias"]
         if isinstance(error, RetriableError):
             told["retried_for_ms"] = int(self._policy.retry_timeout * 1000)
         if error.__cause__ is not None:
-            told["cause"] = plain(f"{java_name(error.__cause__)}: {error.__cause__}")
+            told["cause"] = plain(f"{java_name(error.__cause__)}: {message_of(error.__cause__)}")
         by = f"{told.get('alias', stage.value)}: {told['message'] or told['exception']}{told.get('cause', '')}"
         letter = self._letter(stage, plugin, error, record)
         return {**trace, "result": self._fate(error), "by": by, "error": told, **letter}

@@ -18,11 +18,18 @@ from runtime.api.task import SinkTask, SourceTask
 KEYS = ConfigDef(
     ConfigKey("topic", Type.STRING, "", doc="Where records go."),
     ConfigKey("bad.in", Type.STRING, "", doc="A method: validate, start, task_configs, stop, task.start, task.poll …"),
-    ConfigKey("bad.how", Type.STRING, "raise", doc="raise, garbage, block, exit, kill, leak"),
+    ConfigKey("bad.how", Type.STRING, "raise", doc="raise, mute, verbose, garbage, block, exit, kill, leak"),
     ConfigKey("bad.after", Type.INT, 0, doc="How often the method is well-behaved before."),
 )
 _log = logging.getLogger(__name__)
 _leaked: list[Any] = []
+
+
+class MuteError(Exception):
+    """It cannot even say what it is."""
+
+    def __str__(self) -> str:
+        raise ValueError("nothing to say")
 
 
 class Behaviour:
@@ -42,6 +49,10 @@ class Behaviour:
         _log.warning("misbehaving in %s", method)
         if self._how == "raise":
             raise RuntimeError(f"no {method} today")
+        if self._how == "mute":
+            raise MuteError
+        if self._how == "verbose":
+            raise RuntimeError("x" * 80_000_000)
         if self._how == "exit":
             raise SystemExit(f"left in {method}")
         if self._how == "kill":
