@@ -47,7 +47,6 @@ class Board:
         new = self._status(state, version, trace)
         if old != new:
             self._statuses.put_task(task, new)
-            self.meters.task_state(task, state, old.state if old else None)
             self._announce(task.connector, state, task.task, trace)
 
     def remove_task(self, task: TaskId) -> None:

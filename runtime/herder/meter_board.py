@@ -50,21 +50,23 @@ class MeterBoard:
         self.changed: set[str] = set()  # connectors with news since whoever publishes it has emptied this
         self.startups: Counter[tuple[str, bool]] = Counter()  # by kind (connector, task) and success
         self.restarts: Counter[TaskId] = Counter()  # starts of a task after its first one
-        self._started: set[TaskId] = set()
+        self._runs: dict[TaskId, tuple[int, bool]] = {}  # the newest run's epoch, and whether it came up
 
     def report(self, task: TaskId, epoch: int, meter: Mapping[str, Any]) -> None:
         """What a run of a task has done so far."""
         self._tasks.setdefault(task.connector, {}).setdefault(task.task, TaskMeter()).report(epoch, meter)
         self.changed.add(task.connector)
 
-    def task_state(self, task: TaskId, state: State, before: State | None) -> None:
-        """A task's state changed."""
-        if state is State.FAILED:
-            self.startups["task", False] += before is not State.RUNNING
-        elif state is State.RUNNING and before not in (State.RUNNING, State.PAUSED):
-            self.startups["task", True] += 1
-            self.restarts[task] += task in self._started
-            self._started.add(task)
+    def started(self, task: TaskId, epoch: int) -> None:
+        """A run of a task was handed to the engine."""
+        self.restarts[task] += task in self._runs
+        self._runs[task] = (epoch, False)
+
+    def task_state(self, task: TaskId, epoch: int, state: State) -> None:
+        """What a run of a task reports."""
+        if self._runs.get(task) == (epoch, False) and state in (State.RUNNING, State.PAUSED, State.FAILED):
+            self.startups["task", state is not State.FAILED] += 1
+            self._runs[task] = (epoch, True)
 
     def connector_state(self, state: State, before: State | None) -> None:
         if state in (State.RUNNING, State.FAILED) and before is not state:
@@ -73,9 +75,9 @@ class MeterBoard:
     def forget(self, connector: str) -> None:
         """It has been deleted."""
         self._tasks.pop(connector, None)
-        self._started = {task for task in self._started if task.connector != connector}
-        for task in [task for task in self.restarts if task.connector == connector]:
-            del self.restarts[task]
+        for task in [task for task in self._runs if task.connector == connector]:
+            del self._runs[task]
+            self.restarts.pop(task, None)
 
     def of(self, connector: str) -> Mapping[int, TaskMeter]:
         """By task; those that have told nothing yet are not there."""

@@ -98,6 +98,7 @@ class Tasks:
         if running is None or running.epoch != epoch:
             return
         running.failed = state is State.FAILED
+        self._parts.board.meters.task_state(TaskId(self._name, task), epoch, state)
         self._parts.board.task(TaskId(self._name, task), state, self.version, trace)
 
     def lost(self, task: int, epoch: int, member_id: str | None) -> bool:
@@ -141,6 +142,7 @@ class Tasks:
             self._running[order.task] = Running(spec.epoch, order.task_config, order.connector_config, paused)
             if not self._parts.engine.slots:
                 self._parts.board.task(spec.id, State.UNASSIGNED, self.version)
+            self._parts.board.meters.started(spec.id, spec.epoch)
             self._parts.engine.start_task(spec)
 
     async def _spec(self, order: Order, offsets: list[SourceOffset], paused: bool) -> TaskSpec | None:

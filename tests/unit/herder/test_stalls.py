@@ -82,8 +82,11 @@ def test_totals_rise_over_restarts() -> None:
     board.report(TASK, 2, Meter().snapshot())
     board.report(TASK, 1, meter.snapshot())  # a last word that came late
     assert board.of("c")[0].total("read") == 7
-    for before, state in ((None, State.RUNNING), (State.RUNNING, State.FAILED), (State.FAILED, State.RUNNING)):
-        board.task_state(TASK, state, before)
-    assert board.restarts[TASK] == 1
+    for epoch, states in enumerate(([State.RUNNING, State.FAILED], [State.FAILED], [State.PAUSED, State.RUNNING])):
+        board.started(TASK, epoch)
+        for state in states:
+            board.task_state(TASK, epoch, state)
+    assert board.restarts[TASK] == 2
+    assert (board.startups["task", True], board.startups["task", False]) == (2, 1)
     board.forget("c")
     assert board.connectors() == []
