@@ -28,7 +28,12 @@ def test_lag_of_a_sink_and_age_of_a_source(connect: Connect, broker: KafkaBroker
     now = int(time.time() * 1000)
     name, topic = _stopped_sink(connect, broker, tmp_path, [now - 3 * HOUR, now - 2 * HOUR, now - HOUR])
     connect.alter(name, (_at(topic, 0), {"kafka_offset": 1}), (_at(topic, 1), {"kafka_offset": 3}))
-    behind, done = connect.ask("GET", f"/connectors/{name}/offsets?detail=true")["offsets"]
+
+    def detail() -> Any:
+        found = connect.ask("GET", f"/connectors/{name}/offsets?detail=true")["offsets"]
+        return found if found[0]["lag"]["ms"] is not None else None  # the record was not read in time
+
+    behind, done = wait_until(detail)
     assert (behind["partition"], behind["offset"], behind["end"]) == (_at(topic, 0), {"kafka_offset": 1}, 3)
     assert behind["lag"]["records"] == 2
     assert 2 * HOUR <= behind["lag"]["ms"] < 2 * HOUR + 60_000
