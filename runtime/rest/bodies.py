@@ -6,6 +6,7 @@ A client's mistake is a 400 that says what is wrong and where; Apache's workers 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any, NoReturn
@@ -21,6 +22,9 @@ Entry = tuple["dict[str, Any] | None", "dict[str, Any] | None"]
 
 LIMIT = 64 * 1024 * 1024
 """Largest body that is read, in bytes."""
+
+_HALF = re.compile(rb"\\ud[89a-f]", re.IGNORECASE)
+"""An escape that is a character only together with the one beside it."""
 
 _CREATE_FIELDS = ("name", "config", "initial_state", "initial_offsets")
 _INITIAL_STATES = {"STOPPED": TargetState.STOPPED, "PAUSED": TargetState.PAUSED, "RUNNING": TargetState.STARTED}
@@ -56,7 +60,12 @@ def parse(body: bytes, exact_numbers: bool = False) -> Any:
         raise BadRequest("The request has no body; expected JSON")
     decimal, integer = (_Number, _Number) if exact_numbers else (float, int)
     try:
-        return json.loads(body, parse_constant=_refuse_constant, parse_float=decimal, parse_int=integer)
+        found = json.loads(body, parse_constant=_refuse_constant, parse_float=decimal, parse_int=integer)
+        if _HALF.search(body):
+            json.dumps(found, ensure_ascii=False).encode()
+        return found
+    except UnicodeEncodeError:
+        raise BadRequest("The request body has half of a surrogate pair, which is no text") from None
     except UnicodeDecodeError as e:
         raise BadRequest(f"The request body is not UTF-8: {e.reason} at byte {e.start}") from None
     except json.JSONDecodeError as e:

@@ -91,6 +91,11 @@ OPERATIONS: tuple[Operation, ...] = (
     ),
     Operation("GET", f"{_C}/status", "status", "States of the connector and its tasks", {200: "Status"}, _READ),
     Operation("GET", f"{_C}/tasks", "tasks", "Configs of the connector's tasks", {200: "Tasks"}, _READ),
+    Operation(
+        "POST", f"{_C}/tasks", "putTasks", "For Apache's workers among themselves; refused", {}, (400, 503),
+        body="TaskConfigs",
+    ),
+    Operation("PUT", f"{_C}/fence", "fence", "For Apache's workers among themselves; refused", {}, (400, 503)),
     Operation("GET", f"{_T}/status", "taskStatus", "A task's state", {200: "TaskState"}, _READ),
     Operation(
         "GET", f"{_T}/stack", "stack", "Where a task's thread is now, and in which call", {200: "Stack"},

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from urllib.parse import unquote
 
+from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from runtime.kafka.formats import java_ordered
 from runtime.rest.answers import JSON, RouterError
 
 Handler = Callable[[Request], Awaitable[Response]]
@@ -17,13 +19,14 @@ Handler = Callable[[Request], Awaitable[Response]]
 class Resource:
     """What one path answers. HEAD comes with GET, OPTIONS with everything (FACTS 1)."""
 
-    def __init__(self, produces: str = JSON, **handlers: Handler) -> None:
-        self._produces = produces
+    def __init__(self, produces: str = JSON, consumes: str = JSON, **handlers: Handler) -> None:
+        """`consumes` is empty where the type of a body does not matter."""
+        self._produces, self._consumes = produces, consumes
         self._handlers = {method.upper(): handler for method, handler in handlers.items()}
         self.methods = frozenset(self._handlers)  # HEAD and OPTIONS go without saying
         if "GET" in self._handlers:
             self._handlers["HEAD"] = self._handlers["GET"]
-        self._allow = ",".join(sorted({*self._handlers, "OPTIONS"}))
+        self._allow = list(java_ordered(dict.fromkeys(sorted({*self._handlers, "OPTIONS"}))))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope, receive)
@@ -36,16 +39,19 @@ class Resource:
         handler = self._handlers.get(request.method)
         if handler is None:
             raise RouterError(405)  # without Allow, as recorded
+        if self._consumes and not _is_of(request, self._consumes):
+            raise RouterError(415)
         if not _accepts(request, self._produces):
             raise RouterError(406)
-        if _has_body(request) and not _is_json(request):
-            raise RouterError(415)
         return await handler(request)
 
     def _options(self, request: Request) -> Response:
-        """As Jersey: plain text where the client takes it, else JSON."""
-        media = "text/plain" if _accepts(request, "text/plain") else JSON
-        return Response(status_code=200, headers={"Allow": self._allow, "Content-Type": media})
+        """As Jersey: plain text where the client takes that first, else nothing, in the type that it names first."""
+        first = request.headers.get("accept", "").split(",")[0].strip().lower()
+        plain = first.split(";")[0] in ("", "text/plain", "text/*", "*/*", "*")
+        body = ", ".join(self._allow) if plain else None
+        media = "text/plain" if plain else JSON if "/" not in first else first
+        return Response(body, 200, {"Allow": ",".join(self._allow), "Content-Type": media})
 
 
 class RawPaths:
@@ -58,6 +64,7 @@ class RawPaths:
         if scope["type"] == "http":
             path = scope["raw_path"].decode("ascii", "replace")
             scope = {**scope, "path": path.rstrip("/") or "/"}
+            send = _as_accepted(scope, send)
         await self._app(scope, receive, send)
 
 
@@ -71,13 +78,28 @@ def _accepts(request: Request, media: str) -> bool:
     if not accept:
         return True
     kinds = {part.split(";")[0].strip().lower() for part in accept.split(",")}
-    return not kinds.isdisjoint({media, media.split("/")[0] + "/*", "*/*"})
+    return not kinds.isdisjoint({media, media.split("/")[0] + "/*", "*/*", "*"})
 
 
-def _has_body(request: Request) -> bool:
-    return request.headers.get("content-length", "0") != "0" or "transfer-encoding" in request.headers
+def _is_of(request: Request, media: str) -> bool:
+    """Whether a request that names the type of its body names this one; it need not have a body."""
+    kind = request.headers.get("content-type", media).split(";")[0].strip().lower()
+    return kind in (media, media.split("/")[0] + "/*", "*/*")
 
 
-def _is_json(request: Request) -> bool:
-    kind = request.headers.get("content-type", JSON).split(";")[0].strip().lower()
-    return kind == JSON
+def _as_accepted(scope: Scope, send: Send) -> Send:
+    """JSON is answered with the parameters that `Accept` gives it, such as a charset, as Jersey does."""
+    first, _, given = Headers(scope=scope).get("accept", "").split(",")[0].partition(";")
+    parameters = [p.strip() for p in given.split(";") if p.strip() and not p.strip().startswith("q=")]
+    if first.strip().lower() != JSON or not parameters:
+        return send
+    media = ";".join([JSON, *parameters])
+
+    async def answering(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            headers = MutableHeaders(scope=message)
+            if headers.get("content-type") == JSON:
+                headers["content-type"] = media
+        await send(message)
+
+    return answering

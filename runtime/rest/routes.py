@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
@@ -20,7 +21,7 @@ from runtime.herder.offsets import OffsetsDesk
 from runtime.herder.orphans import Orphans
 from runtime.herder.previews import Previews
 from runtime.logs.lines import LINES, ConnectorLines
-from runtime.rest import bodies
+from runtime.rest import bodies, internal
 from runtime.rest.answers import empty, json_answer
 from runtime.rest.events import EventStream
 from runtime.rest.metrics import metrics_routes
@@ -28,6 +29,7 @@ from runtime.rest.offsets import offset_routes, origin
 from runtime.rest.preview import record_routes
 from runtime.rest.resource import Handler, Resource, path_name
 
+_NUMBER = re.compile(r"[+-]?[0-9]{1,20}")
 _IN_PATH = "!$&'()*+,;=:@"
 """What a path segment may hold unescaped (RFC 3986)."""
 
@@ -113,6 +115,7 @@ def routes(s: Services) -> Sequence[Route]:
         return _created(r, path_name(r), info) if new else json_answer(info)
 
     async def patch_config(r: Request) -> Response:
+        h.stored(path_name(r))  # whatever the body is: there must be something to change
         return json_answer(await h.patch_config(path_name(r), bodies.config(await bodies.read(r))))
 
     async def status(r: Request) -> Response:
@@ -180,9 +183,9 @@ def routes(s: Services) -> Sequence[Route]:
         return json_answer(await h.validate(path_name(r), bodies.config(await bodies.read(r))))
 
     return [
-        Route("/", Resource(get=root)),
-        Route("/health", Resource(get=health)),
-        Route("/health/live", Resource(get=alive)),
+        Route("/", Resource(consumes="", get=root)),
+        Route("/health", Resource(consumes="", get=health)),
+        Route("/health/live", Resource(consumes="", get=alive)),
         *metrics_routes(s.metrics),
         Route("/events", Resource("text/event-stream", get=ready(s.events.answer))),
         Route("/connectors", Resource(get=ready(list_connectors), post=ready(create))),
@@ -191,7 +194,8 @@ def routes(s: Services) -> Sequence[Route]:
             "/connectors/{name}/config", Resource(get=ready(config), put=ready(put_config), patch=ready(patch_config))
         ),
         Route("/connectors/{name}/status", Resource(get=ready(status))),
-        Route("/connectors/{name}/tasks", Resource(get=ready(tasks))),
+        Route("/connectors/{name}/tasks", Resource(get=ready(tasks), post=ready(internal.task_configs))),
+        Route("/connectors/{name}/fence", Resource(put=ready(internal.fence))),
         Route("/connectors/{name}/tasks/{task}/status", Resource(get=ready(task_status))),
         Route("/connectors/{name}/logs", Resource(get=ready(logs))),
         Route("/connectors/{name}/tasks/{task}/stack", Resource(get=ready(task_stack))),
@@ -231,10 +235,10 @@ def _created(request: Request, name: str, info: dict[str, object]) -> Response:
 
 def _task(request: Request) -> int:
     """The task's number; what is no number is an unknown path, with a type all the same (FACTS 3)."""
-    try:
-        return int(request.path_params["task"])
-    except ValueError:
-        raise NotFound("HTTP 404 Not Found") from None
+    number = request.path_params["task"]
+    if not _NUMBER.fullmatch(number) or not -(2**31) <= int(number) < 2**31:
+        raise NotFound("HTTP 404 Not Found")
+    return int(number)
 
 
 def _number(request: Request, name: str, default: int) -> int:

@@ -79,6 +79,7 @@ SCHEMAS: dict[str, Schema] = {
         }],
     },
     "Tasks": array(strict(id=ref("TaskId"), config=ref("Config"))),
+    "TaskConfigs": array(ref("GivenConfig")),
     "ConnectorState": strict(("trace",), **_RUN),
     "TaskState": strict(("trace",), id=NUMBER, **_RUN),
     "Status": strict(name=TEXT, connector=ref("ConnectorState"), tasks=array(ref("TaskState")), type=_TYPE),

@@ -73,3 +73,9 @@ def test_offsets_missing_parts_are_none() -> None:
 def test_offsets_refuses(value: Any, message: str) -> None:
     with pytest.raises(BadRequest, match=message):
         bodies.offsets(body(value))
+
+
+def test_half_of_a_surrogate_pair_is_no_text() -> None:
+    assert bodies.parse(b'{"a": "\\ud83d\\ude00"}') == {"a": "\U0001f600"}
+    with pytest.raises(BadRequest, match="half of a surrogate pair"):
+        bodies.parse(b'{"a": ["\\ud83d"]}')

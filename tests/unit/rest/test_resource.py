@@ -51,6 +51,23 @@ async def test_head_and_options(client: httpx.AsyncClient) -> None:
     head = await client.head("/c/x")
     assert (head.status_code, head.headers["content-type"]) == (200, "application/json")
     options = await client.options("/c/x", headers={"Accept": "application/json"})
-    assert (options.status_code, options.headers["allow"]) == (200, "GET,HEAD,OPTIONS,PUT")
-    assert options.headers["content-type"] == "application/json"
+    assert (options.status_code, options.headers["allow"]) == (200, "HEAD,GET,OPTIONS,PUT")
+    assert (options.headers["content-type"], options.text) == ("application/json", "")
+    assert (await client.options("/c/x")).text == "HEAD, GET, OPTIONS, PUT"
     assert (await client.options("/c/x")).headers["content-type"].startswith("text/plain")
+
+
+@pytest.mark.parametrize(
+    ("headers", "status", "media"),
+    [
+        ({"Content-Type": "text/plain"}, 415, None),  # even without a body
+        ({"Content-Type": "application/*"}, 200, "application/json"),
+        ({"Content-Type": "text/plain", "Accept": "text/plain"}, 415, None),
+        ({"Accept": "*"}, 200, "application/json"),
+        ({"Accept": "application/json; charset=utf-8"}, 200, "application/json;charset=utf-8"),
+        ({"Accept": "application/json;q=0.5, text/plain"}, 200, "application/json"),
+    ],
+)
+async def test_media_types(client: httpx.AsyncClient, headers: dict[str, str], status: int, media: str | None) -> None:
+    answer = await client.get("/c/x", headers=headers)
+    assert (answer.status_code, answer.headers.get("content-type")) == (status, media)
