@@ -10,8 +10,9 @@ from typing import Any
 
 from tui.commands.result import Cell, Result, Table
 
-# What a server sends must not steer the terminal; tabs and newlines are kept where text has several lines.
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+# What a server sends must not steer the terminal, nor turn the direction of what follows; tabs and newlines are kept
+# where text has several lines.
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 _COLOURS = {
     "RUNNING": "32",
     "FAILED": "1;31",
@@ -41,7 +42,12 @@ def render(result: Result, form: str, colour: bool = False) -> str:
 def plain(text: str, lines: bool = False) -> str:
     """Text without control characters; on one line unless `lines`."""
     shown = text if lines else text.replace("\n", " ").replace("\t", " ")
-    return _CONTROL.sub(lambda match: f"\\x{ord(match.group()):02x}", shown)
+    return _CONTROL.sub(_escaped, shown)
+
+
+def _escaped(match: re.Match[str]) -> str:
+    code = ord(match.group())
+    return f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}"
 
 
 def _json(value: Any, indent: int | None = None) -> str:

@@ -11,7 +11,7 @@ from tui.commands.reading import listing
 from tui.commands.result import Outcome, Result, Table, confirmation
 from tui.errors import CONFLICT, FAILED, NOT_FOUND
 from tui.model import Connector, Task
-from tui.script.output import draw, render
+from tui.script.output import draw, plain, render
 
 LIST = listing(
     [
@@ -69,3 +69,8 @@ def test_confirmation_of_one_and_of_many() -> None:
 
 def test_nothing_to_say() -> None:
     assert render(Result(), "table") == ""
+
+
+def test_nothing_a_server_sends_turns_what_follows() -> None:
+    assert plain("a\u202eb\u2066c\u200fd\x9be") == "a\\u202eb\\u2066c\\u200fd\\x9be"
+    assert plain("שלום 日本 e\u0301") == "שלום 日本 e\u0301"

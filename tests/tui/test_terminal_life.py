@@ -1,0 +1,66 @@
+"""The program in real terminals of many kinds, over a recording: starts, shows, is left, and leaves nothing behind."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.tui.snapshot import RECORDING
+from tests.tui.terminal import Terminal
+
+REPLAY = ("--replay", str(RECORDING))
+
+
+@pytest.mark.parametrize("term", ["xterm", "xterm-256color", "screen-256color", "tmux-256color", "linux", "vt100"])
+def test_terms_as_ssh_brings_them(term: str) -> None:
+    with Terminal(*REPLAY, TERM=term, COLORTERM="") as terminal:
+        terminal.sees("READ-ONLY", "orders-search", "FAILED", "9 connectors")
+        terminal.press("t")
+        terminal.sees("why task 0 failed", "Unrecognized token 'order'")
+        terminal.escape()
+        terminal.press("q")
+        assert terminal.exit_code() == 0
+
+
+@pytest.mark.parametrize("lang", ["C.UTF-8", "C"])
+def test_no_colour_and_an_old_locale(lang: str) -> None:
+    with Terminal(*REPLAY, NO_COLOR="1", LANG=lang, LC_ALL=lang) as terminal:
+        terminal.sees("orders-search", "FAILED")
+        terminal.press("q")
+        assert terminal.exit_code() == 0
+
+
+def test_interrupt_twice_leaves(tmp_path: Path) -> None:
+    with Terminal(*REPLAY) as terminal:
+        terminal.sees("orders-search")
+        terminal.press("ctrl+c")
+        terminal.sees("q quits; so does ^C pressed again")
+        terminal.press("ctrl+c")
+        assert terminal.exit_code() == 0
+
+
+def test_sizes_from_too_small_to_large() -> None:
+    with Terminal(*REPLAY) as terminal:
+        terminal.sees("orders-search")
+        for columns, lines in ((200, 50), (61, 16), (50, 10), (120, 40), (80, 24)):
+            terminal.resize(columns, lines)
+            terminal.sees("is too small" if columns == 50 else "orders-search")
+        terminal.press("q")
+        assert terminal.exit_code() == 0
+
+
+def test_what_is_replayed_cannot_be_changed() -> None:
+    with Terminal(*REPLAY) as terminal:
+        terminal.sees("orders-search", "9 connectors")
+        terminal.press("s")
+        terminal.sees("is read-only")
+        terminal.press("q")
+        assert terminal.exit_code() == 0
+
+
+def test_a_file_that_is_no_recording(tmp_path: Path) -> None:
+    (tmp_path / "x").write_text("{}\n")
+    with Terminal("--replay", str(tmp_path / "x")) as terminal:
+        assert terminal.exit_code() == 2
+        assert "is no recording" in terminal.text

@@ -1,0 +1,97 @@
+"""Recording what is answered, and answering as it was recorded."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tui.client import Call, Connect
+from tui.errors import Conflict, NotFound, Unreachable, UsageError
+from tui.wire.recording import Recorder, Replay
+
+
+class Worker:
+    """Answers, refuses and streams."""
+
+    url = "http://user:hunter2@h:8083"
+
+    async def send(self, call: Call) -> Any:
+        if call.method == "PUT":
+            raise Conflict("a rebalance", 409)
+        if call.path == "/gone":
+            raise Unreachable("cannot reach it")
+        return {"x": {"config": {"db.password": "hunter2", "ref": "${a:b}"}}}
+
+    async def lines(self, path: str, last_id: str, lasting: float | None = None) -> AsyncGenerator[str, None]:
+        for line in ("", "event: connector", 'data: {"config": {"token": "hunter2"}}', ""):
+            yield line
+
+    async def sleep(self, seconds: float) -> None: ...
+
+    async def close(self) -> None: ...
+
+
+class Clock:
+    now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+async def record(file: Path) -> None:
+    clock = Clock()
+    tape = Recorder(Worker(), str(file), clock)
+    for path in ("/connectors", "/gone"):
+        try:
+            await tape.send(Call("GET", path))
+        except Unreachable:
+            clock.now += 1
+    with pytest.raises(Conflict):
+        await tape.send(Call("PUT", "/connectors/x/config", {"api.key": "hunter2"}))
+    assert len([line async for line in tape.lines("/events", "")]) == 4
+    await tape.close()
+
+
+async def test_what_was_answered_is_answered_again(tmp_path: Path) -> None:
+    file = tmp_path / "tape.jsonl"
+    await record(file)
+    assert "hunter2" not in file.read_text() and file.stat().st_mode & 0o077 == 0
+    replay = Replay(str(file))
+    assert replay.url == "http://h:8083"
+    assert await replay.send(Call("GET", "/connectors")) == {
+        "x": {"config": {"db.password": "[hidden]", "ref": "${a:b}"}}
+    }
+    with pytest.raises(Unreachable):
+        await replay.send(Call("GET", "/gone"))
+    with pytest.raises(Conflict) as caught:
+        await replay.send(Call("PUT", "/connectors/x/config"))
+    assert caught.value.status == 409
+    with pytest.raises(NotFound, match="not in the recording"):
+        await Connect(replay).root()
+    lines = replay.lines("/events", "")
+    assert [await asyncio.wait_for(anext(lines), 10) for _ in range(3)][2] == 'data: {"config": {"token": "[hidden]"}}'
+    await lines.aclose()
+
+
+async def test_the_pace_is_the_recorded_one(tmp_path: Path) -> None:
+    file = tmp_path / "tape.jsonl"
+    head = '{"headrace": 1, "url": "http://h"}'
+    answers = [f'{{"at": {at}, "method": "GET", "path": "/", "answer": {at}}}' for at in (1, 5, 9)]
+    file.write_text("\n".join([head, *answers, '{"at": 12, "met']))
+    clock = Clock()
+    replay = Replay(str(file), clock)
+    seen = []
+    for clock.now in (0.0, 1.0, 6.0, 99.0):
+        seen.append(await replay.send(Call("GET", "/")))
+    assert seen == [1, 1, 5, 9]
+
+
+@pytest.mark.parametrize("text", ["", "{}\n", "plain words\n"])
+def test_another_file_is_named(tmp_path: Path, text: str) -> None:
+    (tmp_path / "x").write_text(text)
+    with pytest.raises(UsageError, match="is no recording"):
+        Replay(str(tmp_path / "x"))
