@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from runtime.host.child import Child, ChildDiedError, Event
@@ -19,6 +19,7 @@ _log = logging.getLogger(__name__)
 AT_ONCE = 2
 """Previews that run at the same time; others wait."""
 
+_START = 30.0  # seconds until it runs plugins' code: a busy machine is not their fault
 _LAST = 2.0  # seconds that the process has to end by itself
 
 
@@ -31,11 +32,13 @@ class _Place:
     """Where the process said it was."""
 
     what: str = "its start"
+    begun: asyncio.Event = field(default_factory=asyncio.Event)
 
     def hear(self, event: Event) -> None:
         match event["event"]:
             case "at":
                 self.what = event["what"]
+                self.begun.set()
             case "log":
                 logging.getLogger(event["logger"]).log(event["level"], "Preview: %s", event["text"])
 
@@ -54,9 +57,12 @@ class PreviewHost:
             place = _Place()
             child = await Child.spawn(self._settings, place.hear)
             life = asyncio.create_task(child.run())
+            call = asyncio.create_task(child.call("preview", request))
+            begun = asyncio.create_task(place.begun.wait())
             try:
+                await asyncio.wait({call, begun}, timeout=_START, return_when=asyncio.FIRST_COMPLETED)
                 async with asyncio.timeout(self._timeout):
-                    answer: dict[str, Any] = await child.call("preview", request)
+                    answer: dict[str, Any] = await call
                     return answer
             except TimeoutError:
                 message = f"The preview did not end within {self._timeout:g} s; it was in {place.what}"
@@ -64,6 +70,7 @@ class PreviewHost:
             except ChildDiedError as error:
                 raise PreviewFailedError(f"The preview's process died ({error}) in {place.what}") from None
             finally:
+                begun.cancel()
                 await _end(child, life)
 
 
