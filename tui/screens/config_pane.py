@@ -320,7 +320,7 @@ class ConfigPane(Pane):
         self.editor.read_only = True
         try:
             line = script_line(edit, self.hidden)
-            async with self.desk.tracked("change config", one.name, (line,)) as (operation, connect):
+            async with self.desk.tracked("change config", one.name, (line,), self.hidden) as (operation, connect):
                 done = await applying.apply(edit, connect, lambda step: self.desk.operations.note(operation, step))
         except HeadraceError as error:
             self._refused(one, error)

@@ -146,7 +146,7 @@ class ConnectorView(Vertical):
             self.query_one(traces.TracePager).tell(one, top=top)
         elif self.page == "tasks":
             task_table.fill(self.query_one("#tasks", Grid), one)
-        elif (pane := self.pane) is not None and pane.is_seen:
+        elif (pane := self.pane) is not None and pane.is_open:
             pane.draw()
 
     def _head(self) -> Content:

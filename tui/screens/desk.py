@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -12,7 +12,7 @@ from tui import embedded, policy, session
 from tui.client import Call, Connect
 from tui.config import definitions
 from tui.config.definitions import Key
-from tui.config.secrets import MASK, is_secret
+from tui.config.secrets import MASK, hides
 from tui.errors import HeadraceError
 from tui.model import Connector
 from tui.profiles import Profile
@@ -111,12 +111,15 @@ class Desk:
         return not (self.profile.read_only or self.is_stale)
 
     @asynccontextmanager
-    async def tracked(self, verb: str, target: str, lines: tuple[str, ...]) -> AsyncIterator[tuple[Operation, Connect]]:
-        """An operation in the log, and a client whose calls it records. An error inside ends it as failed, and is
-        the caller's to deal with."""
+    async def tracked(
+        self, verb: str, target: str, lines: tuple[str, ...] = (), passwords: Collection[str] = ()
+    ) -> AsyncIterator[tuple[Operation, Connect]]:
+        """An operation in the log, and a client whose calls it records, without passwords. An error inside ends it
+        as failed, and is the caller's to deal with."""
         operation = self.operations.begin(verb, target, lines=lines, doing=verb)
         connect = self.cluster.overheard(
-            lambda call: operation.calls.append(masked(call)), lambda text: self.operations.note(operation, text)
+            lambda call: operation.calls.append(masked(call, passwords)),
+            lambda text: self.operations.note(operation, text),
         )
         try:
             policy.permit(self.profile, verb)
@@ -154,7 +157,7 @@ class Desk:
 
     async def replayed(self, name: str, topic: DeadLetterTopic, letters: list[Letter], instead: str) -> list[Sent]:
         """Dead letters sent again, as an operation of the log."""
-        async with self.tracked("replay dead letters", name, ()) as (operation, _):
+        async with self.tracked("replay dead letters", name) as (operation, _):
             outcomes = await asyncio.to_thread(topic.replay, letters, instead)
             failed = sum(bool(one.error) for one in outcomes)
             for one in outcomes[:20]:
@@ -173,12 +176,15 @@ class Desk:
         return self._keys[plugin]
 
 
-def masked(call: Call) -> Call:
+def masked(call: Call, passwords: Collection[str] = ()) -> Call:
     """As it may stand in the log of operations: without the secrets of a config."""
-    return replace(call, body=_masked(call.body)) if call.changes and isinstance(call.body, dict) else call
+    return replace(call, body=_masked(call.body, passwords)) if call.changes and isinstance(call.body, dict) else call
 
 
-def _masked(value: Any) -> Any:
+def _masked(value: Any, passwords: Collection[str]) -> Any:
     if not isinstance(value, dict):
         return value
-    return {key: MASK if isinstance(one, str) and is_secret(key, one) else _masked(one) for key, one in value.items()}
+    return {
+        key: MASK if isinstance(one, str) and hides(key, one, passwords) else _masked(one, passwords)
+        for key, one in value.items()
+    }

@@ -37,10 +37,13 @@ class Pane(Vertical):
         return self.connector.name if self.connector else ""
 
     @property
+    def is_open(self) -> bool:
+        """Nothing on the way up to the screen is hidden; something may lie over it."""
+        return all(node.display for node in self.ancestors_with_self if isinstance(node, Widget))
+
+    @property
     def is_seen(self) -> bool:
-        """Nothing on the way up to the screen is hidden, and nothing lies over it."""
-        widgets = (node for node in self.ancestors_with_self if isinstance(node, Widget))
-        return self.screen.is_current and all(widget.display for widget in widgets)
+        return self.screen.is_current and self.is_open
 
     def _look_again(self) -> None:
         if self.connector is not None and self.is_seen and not self.desk.is_stale:
@@ -52,7 +55,7 @@ class Pane(Vertical):
         self.connector = connector
         if another:
             self.begin()
-        if self.is_seen:
+        if self.is_open:
             self.draw()
             if another and connector is not None:
                 self.look()

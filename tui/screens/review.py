@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Collection
 from typing import ClassVar
 
 from textual.app import ComposeResult
@@ -51,9 +52,9 @@ class ReviewScreen(ModalScreen[str]):
         Binding("escape,ctrl+c", "back", "back to the keys", key_display="esc", priority=True),
     ]
 
-    def __init__(self, desk: Desk, new: NewConnector) -> None:
+    def __init__(self, desk: Desk, new: NewConnector, passwords: Collection[str]) -> None:
         super().__init__(classes="-danger" if desk.profile.production else "")
-        self.desk, self.new = desk, new
+        self.desk, self.new, self.passwords = desk, new, passwords
         self._busy = False
 
     def compose(self) -> ComposeResult:
@@ -82,7 +83,7 @@ class ReviewScreen(ModalScreen[str]):
 
     def _hidden(self) -> dict[str, str]:
         config = {key: value for key, value in sorted(self.new.values.items()) if value != ""}
-        return {key: MASK if hides(key, value) else value for key, value in config.items()}
+        return {key: MASK if hides(key, value, self.passwords) else value for key, value in config.items()}
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if not self.query(JsonArea):
@@ -134,7 +135,7 @@ class ReviewScreen(ModalScreen[str]):
         name = self.new.name
         self.query_one("#trouble", Note).say("… creating", "$accent")
         try:
-            async with self.desk.tracked("create", name, ()) as (operation, connect):
+            async with self.desk.tracked("create", name, (), self.passwords) as (operation, connect):
                 answer = await connect.create(self.new.body())
                 said = (answer or {}).get("initial_offsets_response") or {}
                 self.desk.operations.note(operation, str(said.get("message") or "created"))

@@ -91,7 +91,7 @@ class TopicsPane(Pane):
     async def _forget(self, name: str) -> None:
         body = Content("The worker's list of used topics begins anew. Topics and records stay as they are.")
         if await self.desk.ask(Dialog(f"forget the topics of {name}?", body, "forget"), "forget topics"):
-            async with self.desk.tracked("forget topics", name, ()) as (_, connect):
+            async with self.desk.tracked("forget topics", name) as (_, connect):
                 await connect.reset_topics(name)
             self.look()
 

@@ -10,7 +10,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.content import Content
 
-from tui.config.definitions import Key
+from tui.config.definitions import Key, passwords
 from tui.config.secrets import MASK, hides
 from tui.errors import HeadraceError
 from tui.screens import config_words as words
@@ -107,14 +107,16 @@ class CreateScreen(Page):
 
     def _cells(self, name: str, errors: tuple[str, ...]) -> Mapping[str, Cell]:
         key, value = self.keys.get(name), self.new.values.get(name, "")
-        secret = hides(name, value, {name} if key and key.is_password else ())
         mark = "✗ " if errors else "  "
-        shown = Cell(MASK if secret else value, "grid--strong")
+        shown = Cell(MASK if self._is_secret(name) else value, "grid--strong")
         if not value:
             shown = Cell(f"({key.default})" if key and key.default else "", "grid--muted")
         said = " ".join(errors[0].split()) if errors else ("required" if key and key.required and not value else "")
         ink = "grid--error" if errors else "grid--strong" if key and key.required else ""
         return {"key": Cell(mark + name, ink), "value": shown, "said": Cell(said, "grid--error")}
+
+    def _is_secret(self, name: str) -> bool:
+        return hides(name, self.new.values.get(name, ""), passwords(self.keys))
 
     def _about(self) -> None:
         name = self.query_one("#fields", Grid).current
@@ -151,7 +153,11 @@ class CreateScreen(Page):
     def _open(self, name: str) -> None:
         self._editing, self._before = name, self.new.values.get(name, "")
         choices = self._choices()
-        self.open_prompt("=", self._before, lambda text: [one for one in choices if one.startswith(text)])
+        self.open_prompt(
+            "=",
+            "" if self._is_secret(name) else self._before,
+            lambda text: [one for one in choices if one.startswith(text)],
+        )
         values = f"  values: {', '.join(choices[:12])}" if choices else ""
         self.say(f"{name}{values}")
 
@@ -189,7 +195,8 @@ class CreateScreen(Page):
         if event.sign == "+":
             self._added(event.text)
         else:
-            self._give(self._editing, event.text)
+            kept = self._before if not event.text and hides(self._editing, self._before, passwords(self.keys)) else ""
+            self._give(self._editing, event.text or kept)
             self._done()
 
     def _added(self, text: str) -> None:
@@ -238,7 +245,7 @@ class CreateScreen(Page):
             self.action_wrong()
             self.say("not yet: first what is marked")
             return
-        name = await self.app.push_screen_wait(ReviewScreen(self.desk, self.new))
+        name = await self.app.push_screen_wait(ReviewScreen(self.desk, self.new, passwords(self.keys)))
         if name:
             self.desk.kept_new.pop(self.new.plugin, None)
             self.created = True

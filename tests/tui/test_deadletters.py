@@ -1,0 +1,97 @@
+"""Dead letters of a sink on Apache's worker: why they failed, replayed to where they came from, written to a file."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.broker import KafkaBroker, unique
+from tests.support.waiting import wait_until
+from tests.tui.conftest import Cluster
+from tests.tui.console import console
+from tui.deadletters.brokers import DeadLetterTopic
+from tui.errors import HeadraceError
+
+JSON = "org.apache.kafka.connect.json.JsonConverter"
+
+
+def dead_letters(cluster: Cluster, broker: KafkaBroker, records: list[bytes]) -> tuple[str, str, DeadLetterTopic]:
+    """A topic of records, some of them no JSON, a sink that reads them as JSON, and its dead letter topic."""
+    from confluent_kafka import Producer
+
+    topic = unique("letters")
+    producer = Producer({"bootstrap.servers": broker.bootstrap})
+    for number, record in enumerate(records):
+        producer.produce(topic, record, key=f"k{number}".encode(), headers=[("own", b"\x00\xff")])
+    producer.flush(30)
+    config = {"value.converter": JSON, "value.converter.schemas.enable": "false", "errors.tolerance": "all"}
+    dead = {"topic.name": f"{topic}-dead", "topic.replication.factor": "1", "context.headers.enable": "true"}
+    config |= {f"errors.deadletterqueue.{key}": value for key, value in dead.items()}
+    return (
+        cluster.sink(topic, **config),
+        topic,
+        DeadLetterTopic(f"{topic}-dead", {"bootstrap.servers": broker.bootstrap}),
+    )
+
+
+def count(letters: DeadLetterTopic) -> int:
+    try:
+        return len(letters.newest(100).letters)
+    except HeadraceError:
+        return -1
+
+
+def written(folder: Path) -> list[dict[str, Any]]:
+    """The lines of the one export there."""
+    (file,) = folder.glob("*.jsonl")
+    return [json.loads(line) for line in file.read_text().splitlines()]
+
+
+async def test_browse_explain_replay_export(
+    cluster: Cluster, broker: KafkaBroker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name, topic, letters = dead_letters(cluster, broker, [b'{"a": 1}', b"no json [/x]", b"\x00\xfe"])
+    wait_until(lambda: count(letters) == 2, 90, "two dead letters", every=0.5)
+    monkeypatch.chdir(tmp_path)
+    async with console(cluster.url, 160, 60, bootstrap=broker.bootstrap) as seen:
+        await seen.go(name)
+        await seen.press("d")
+        await seen.sees("newest 2 of 2", f"{topic}-0@2", "VALUE_CONVERTER", "JsonParseException")
+        await seen.sees("value as hex", "00 fe", "own = ", f"came from {topic} partition 0 offset 2")
+        await seen.press("down")
+        await seen.sees("value as text", "no json [/x]")
+        await seen.press("v")
+        await seen.sees("value as hex", "6e 6f 20 6a")
+        await seen.press("asterisk", "x")
+        await seen.sees("2 records written to")
+        assert [line["value"] for line in written(tmp_path)] == [{"base64": "AP4="}, "no json [/x]"]
+        await seen.press("R")
+        await seen.sees("send 2 records to", "type 2 to go on", "type the number")
+        await seen.confirm("2", "enter")
+        await seen.sees("2 records sent", "✓ sent to")
+    wait_until(lambda: count(letters) == 4, 90, "dead once more", every=0.5)
+    again = letters.newest(100).letters[0]
+    assert again.key in (b"k1", b"k2") and again.own_headers == [("own", b"\x00\xff")]
+    assert again.origin is not None and again.origin[2] >= 3
+    older = letters.newest(1, {0: 1})
+    assert [one.offset for one in older.letters] == [0] and not older.has_older
+
+
+async def test_what_is_missing_is_said(cluster: Cluster) -> None:
+    plain = cluster.source()
+    name = cluster.sink("none", **{"errors.deadletterqueue.topic.name": "none-dead", "errors.tolerance": "all",
+                                   "errors.deadletterqueue.topic.replication.factor": "1"})  # fmt: skip
+    async with console(cluster.url) as seen:
+        await seen.go(name)
+        await seen.press("d")
+        await seen.sees("names no brokers")
+        await seen.press("escape")
+        await seen.go(plain)
+        assert not seen.home.check_action("dead_letters", ()), "a source has none"
+    async with console(cluster.url, bootstrap="127.0.0.1:1", read_only=True) as seen:
+        await seen.go(name)
+        await seen.press("d")
+        await seen.sees("127.0.0.1:1", within=60)

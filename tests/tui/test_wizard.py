@@ -1,0 +1,78 @@
+"""Plugins found by typing, and a connector made with the worker's help."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.support.broker import unique
+from tests.tui.conftest import Cluster
+from tests.tui.console import console
+from tui.screens.plugins import PluginsScreen
+from tui.screens.review import ReviewScreen
+from tui.screens.wizard import CreateScreen
+
+
+async def test_plugins_are_found_and_their_keys_explained(cluster: Cluster) -> None:
+    async with console(cluster.url, 100, 60) as seen:
+        await seen.until(lambda: seen.home.flows and not seen.home.is_stale)
+        await seen.press("P")
+        await seen.sees("FileStreamSource", "sink", "4.3.0")
+        await seen.press("slash", *"replacefield", "enter")
+        await seen.sees("ReplaceField$Key", "2 plugins by /replacefield", "exclude")
+        await seen.press("tab")
+        await seen.sees("Fields to exclude")
+        await seen.press("tab", "t", "t")
+        await seen.sees("0 plugins of type", "nothing matches")
+        await seen.press("escape")
+        assert not isinstance(seen.app.screen, PluginsScreen)
+
+
+async def test_a_connector_is_made_key_by_key(cluster: Cluster, tmp_path: Path) -> None:
+    name = unique("made")
+    cluster.made.append(name)
+    async with console(cluster.url, 100, 60) as seen:
+        await seen.until(lambda: seen.home.flows and not seen.home.is_stale)
+        await seen.press("P")
+        await seen.sees("FileStreamSource")
+        await seen.press("slash", *"streamsource", "enter", "c")
+        await seen.sees("a connector needs a name", "2 keys to mend", "Globally unique name")
+        await seen.press("ctrl+s")
+        await seen.sees("not yet: first what is marked")
+        await seen.press("g", "enter", *name, "enter", "down", "enter", *name, "enter")
+        await seen.sees("✓ valid")
+        screen = seen.app.screen
+        assert isinstance(screen, CreateScreen)
+        screen.query_one("#fields").go("tasks.max")  # type: ignore[attr-defined]
+        await seen.press("enter", "x")
+        await seen.sees("Not a number of type INT", "1 key to mend")
+        await seen.press("escape")
+        await seen.sees("✓ valid")
+        await seen.press("a")
+        await seen.until(lambda: "errors.log.enable" in screen.query_one("#fields").keys)  # type: ignore[attr-defined]
+        screen.query_one("#fields").go("errors.log.enable")  # type: ignore[attr-defined]
+        await seen.press("space")
+        await seen.sees("values: true, false")
+        await seen.press("plus", *"errors.tolerance=all", "enter", "ctrl+s")
+        await seen.until(lambda: isinstance(seen.app.screen, ReviewScreen))
+        await seen.sees(f'"name": "{name}"', '"errors.log.enable": "true"', "initial state RUNNING")
+        await seen.press("s", "s")
+        await seen.sees('"initial_state": "STOPPED"')
+        await seen.press("ctrl+s")
+        await seen.until(lambda: seen.app.screen is seen.home)
+        await seen.until(lambda: seen.home.is_detail and seen.home.view.name_shown == name)
+    cluster.wait(name, "STOPPED 0/0")
+    config = cluster.request("GET", f"/connectors/{name}/config")[1]
+    assert config["errors.log.enable"] == "true" and config["errors.tolerance"] == "all"
+    assert config["topic"] == name and "file" not in config
+
+
+async def test_what_was_given_is_kept_and_refusals_are_shown(cluster: Cluster) -> None:
+    there = cluster.source("there")
+    async with console(cluster.url, 100, 60) as seen:
+        await seen.until(lambda: there in seen.home.board.keys)
+        await seen.press("P")
+        await seen.sees("FileStreamSource")
+        await seen.press("slash", *"streamsource", "enter", "c", "enter", *there, "enter")
+        await seen.sees(f"there is a connector {there} already")
+        await seen.press("escape", "c")
+        await seen.sees(f"there is a connector {there} already")
