@@ -16,20 +16,23 @@ from tui.commands.targets import matches
 from tui.errors import HeadraceError, NotFound
 
 Json = Any
+LASTING = 10.0  # seconds
 COLUMNS = ("TIME", "EVENT", "CONNECTOR", "WHAT")
 
 
 class GetEvents(Command):
-    """Follow what happens on a cluster of Headrace's workers: states, tasks, removals, log lines."""
+    """Follow what happens on a cluster of Headrace's workers, until ^C: states, removals, log lines."""
 
     verb = "get events"
 
     names = words("NAME", "only of these connectors; globs are fine", at_least=0)
     limit = option("-n", "--limit", metavar="N", help="end after so many", convert=integer)
-    lasting = option("--for", metavar="TIME", help="end after that time; 10s unless there is a limit", convert=duration)
+    lasting = option("--for", metavar="TIME", help="end after that time", convert=duration)
 
     async def run(self, context: Context) -> Result:
-        lasting = self.lasting if self.lasting is not None or self.limit is not None else 10.0
+        lasting = self.lasting
+        if lasting is None and not context.emits:  # nobody sees anything before the end
+            lasting = LASTING
         seen: list[Json] = []
         try:
             async with aclosing(context.connect.lines("/events", lasting)) as lines:
