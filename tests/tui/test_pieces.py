@@ -148,7 +148,7 @@ async def test_quitting_asks_for_text_that_would_be_lost() -> None:
         await seen.go("one")
         await seen.press("enter", "5")
         pane = seen.home.view.offsets
-        pane.loaded("one", (model.Offset({"kafka_topic": "t", "kafka_partition": 0}, {"kafka_offset": 7}),))
+        pane.loaded("one", (model.Offset({"kafka_topic": "t", "kafka_partition": 0}, {"kafka_offset": 7}),), {})
         await seen.press("e", "backspace", "3")
         await seen.until(lambda: pane.has_unsaved)
         await seen.press("ctrl+q")
@@ -168,7 +168,7 @@ async def test_many_partitions_stay_quick_and_the_question_fits() -> None:
         await seen.press("enter", "5")
         pane = seen.home.view.offsets
         many = [model.Offset({"kafka_topic": "t", "kafka_partition": n}, {"kafka_offset": n}) for n in range(1000)]
-        pane.loaded("one", tuple(many))
+        pane.loaded("one", tuple(many), {})
         await seen.press("e")
         await seen.until(lambda: pane.is_editing)
         pane.editor.text = pane.editor.text.replace('"kafka_offset": ', '"kafka_offset": 1')

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
 
 from tui.model import Connector
-from tui.progress import Far
 from tui.screens.filtering import matcher
 from tui.screens.operations import Operation
 from tui.screens.rows import Rows
@@ -14,6 +14,9 @@ from tui.widgets import states
 from tui.widgets.columns import Column
 from tui.widgets.grid import Cell, Grid
 from tui.widgets.text import short, span, visible
+
+if TYPE_CHECKING:
+    from tui.progress import Far
 
 # The name stays; on narrow screens the class goes first, then the worker, the type, the time, the progress.
 COLUMNS = (

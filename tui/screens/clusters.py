@@ -25,10 +25,10 @@ from tui.widgets.text import counted, span, visible
 
 COLUMNS = (
     Column("here", "", 1),
-    Column("name", "CLUSTER", 16, grows=True),
+    Column("name", "CLUSTER", 20, grows=True),
     Column("traits", "", 7),
     Column("worst", "WORST", 13),
-    Column("counts", "CONNECTORS", 14, grows=True),
+    Column("counts", "CONNECTORS", 18, grows=True),
     Column("heard", "HEARD", 9, right=True),
     Column("kind", "WORKER", 8, rank=1),
     Column("version", "VERSION", 9, rank=2),

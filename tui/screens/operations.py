@@ -7,11 +7,15 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum
 from shlex import quote
+from typing import TYPE_CHECKING
 
-from tui.client import Call
-from tui.errors import HeadraceError
 from tui.model import Connector
+from tui.scrubbing import without_user
 from tui.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    from tui.client import Call
+    from tui.errors import HeadraceError
 
 TIME_LIMIT = 60.0  # seconds from acceptance to the state being seen
 RESTARTING = 1.0  # seconds in which the state seen may be the one from before a restart
@@ -77,7 +81,7 @@ class Operation:
 
 
 def as_curl(url: str, call: Call) -> str:
-    words = ["curl", "-sS", "-X", call.method, quote(url.rstrip("/") + call.path)]
+    words = ["curl", "-sS", "-X", call.method, quote(without_user(url).rstrip("/") + call.path)]
     for name, value in call.headers:
         words += ["-H", quote(f"{name}: {value.encode('latin-1').decode('utf-8', 'replace')}")]
     if call.body is not None:

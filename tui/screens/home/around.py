@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tui import session
 from tui.errors import HeadraceError, UsageError
 from tui.screens import program
 
@@ -73,6 +72,8 @@ class Around:
 
     def _profiles(self) -> list[Profile]:
         """Every context, and clusters given by their URL; a file that cannot be read is said, and no more."""
+        from tui import session
+
         known = [home.profile for home in program.of(self.home).homes.values()]
         try:
             contexts = list(session.profiles().load().profiles.values())
@@ -132,6 +133,7 @@ class Around:
         return True
 
     async def _use(self, command: object, line: str) -> None:
+        from tui import session
         from tui.commands.contexts import UseContext
 
         assert isinstance(command, UseContext) and self.home.flows is not None

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 from textual import events
 
 from tui.screens import filtering, program
-from tui.widgets.prompt import Prompt
+from tui.widgets.bars import KeyBar
 
 if TYPE_CHECKING:
     from tui.screens.home.screen import Home
+    from tui.widgets.prompt import Prompt
 
 
 SCREENS = ("clusters", "plugins", "workers", "loggers", "log")  # typed or by key: the same
@@ -21,10 +22,23 @@ class TypedLine:
 
     def __init__(self, home: Home) -> None:
         self.home = home
+        self._prompt: Prompt | None = None
+
+    async def mount(self) -> None:
+        """After the first paint: what a text field needs takes a while to load."""
+        from tui.widgets.prompt import Prompt
+
+        self._prompt = Prompt()
+        await self.home.mount(self._prompt, before=self.home.query_one(KeyBar))
 
     @property
     def prompt(self) -> Prompt:
-        return self.home.query_one(Prompt)
+        assert self._prompt is not None
+        return self._prompt
+
+    @property
+    def is_open(self) -> bool:
+        return self._prompt is not None and self._prompt.is_open
 
     def filter(self) -> None:
         there = self.home.snapshot.connectors
@@ -57,7 +71,7 @@ class TypedLine:
     def catch(self, event: events.Key) -> bool:
         """Keys typed right behind `/` or `:` belong to the prompt, even those that came before it had the focus:
         over SSH several arrive at once."""
-        if self.prompt.is_open and event.is_printable and event.character:
+        if self.is_open and event.is_printable and event.character:
             self.prompt.insert(event.character)
             return True
         return False

@@ -18,7 +18,6 @@ from textual.worker import Worker
 from tui.errors import HeadraceError
 from tui.model import Connector
 from tui.profiles import Profile
-from tui.progress import Progress
 from tui.screens import program
 from tui.screens.board import Board
 from tui.screens.home.around import Around
@@ -31,12 +30,13 @@ from tui.screens.operations import Operations
 from tui.snapshot import Diff, LinkState, Notice, Snapshot
 from tui.widgets.bars import Counters, KeyBar, Shown, Status, TitleBar
 from tui.widgets.grid import Grid
-from tui.widgets.prompt import Prompt
 
 if TYPE_CHECKING:
+    from tui.progress import Progress
     from tui.screens.connector import ConnectorView
     from tui.screens.flows import Flows
     from tui.screens.offsets import OffsetsPane
+    from tui.widgets.prompt import Prompt
 
 
 class Home(Screen[None]):
@@ -68,7 +68,6 @@ class Home(Screen[None]):
         with Horizontal(id="body"):
             yield Board(self.operations.pending, time.time, "board")
         yield Status()
-        yield Prompt()
         yield KeyBar()
 
     # Starting and ending
@@ -83,8 +82,10 @@ class Home(Screen[None]):
     async def start(self) -> None:
         """After the first paint: the rest of the screen, then the cluster."""
         await to_thread(import_module, "tui.screens.flows")
+        from tui.progress import Progress
         from tui.screens.flows import Flows
 
+        await self.line.mount()
         self.flows = Flows(self)
         self._view = self.flows.new_view()
         await self.query_one("#body").mount(self._view)

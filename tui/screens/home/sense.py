@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tui.widgets.prompt import Prompt
-
 DEAD_LETTERS = "errors.deadletterqueue.topic.name"
 
 if TYPE_CHECKING:
@@ -22,7 +20,7 @@ class Sense:
         """What makes no sense now is not in the footer either."""
         if action in ("quit", "interrupt"):
             return True
-        if self.home.flows is None or self.home.query_one(Prompt).is_open:
+        if self.home.flows is None or self.home.line.is_open:
             return False
         return bool(self._sense(action))
 
@@ -41,7 +39,7 @@ class Sense:
         if action == "failure":
             return home.board.rows.counts["FAILED"]
         if action == "undo":
-            return home.is_detail and home.view.name_shown in home.view.offsets.undone_by
+            return home.is_detail
         if action in ("turn", "page"):
             return home.is_detail
         if action == "switch":
