@@ -193,9 +193,18 @@ class FileStreamSourceConnector(SourceConnector):
         for partition, offset in offsets:
             if offset is None:  # a reset is fine for any partition, also for one that should not be there
                 continue
+            _check_plain({**(partition or {}), **offset})
             _check_partition(partition)
             _check_offset(offset)
         return True
+
+
+def _check_plain(values: Mapping[str, object]) -> None:
+    """Java's workers cannot write nested values: a cluster could not be handed back to them."""
+    for name, value in values.items():
+        if isinstance(value, dict | list):
+            kind = "MAP" if isinstance(value, dict) else "ARRAY"
+            raise ConnectError(f"Offsets may only contain primitive types as values, but field {name} contains {kind}")
 
 
 def _check_partition(partition: Partition | None) -> None:

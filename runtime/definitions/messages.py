@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from runtime.kafka.formats import java_copied
 from runtime.plugin import Kind, Plugin
 from runtime.transforms.bundled import ABSTRACT
 
@@ -32,7 +33,7 @@ def invalid_message(result: Mapping[str, Any]) -> str | None:
 
 def no_connector_type(config: Mapping[str, str | None]) -> str:
     """For a config without `connector.class`."""
-    pairs = ", ".join(f"{key}={'null' if value is None else value}" for key, value in config.items())
+    pairs = ", ".join(f"{key}={'null' if value is None else value}" for key, value in java_copied(config).items())
     return f"Connector config {{{pairs}}} contains no connector type"
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 
@@ -34,11 +34,22 @@ def java_ordered(value: Any) -> Any:
         size = 16
         while len(value) > size * 3 // 4:
             size *= 2
-        keys = sorted(value, key=lambda k: _spread(k) & (size - 1))  # stable: a bucket keeps insertion order
-        return {k: java_ordered(value[k]) for k in keys}
+        return {k: java_ordered(value[k]) for k in _in_buckets(value, size)}
     if isinstance(value, list):
         return [java_ordered(item) for item in value]
     return value
+
+
+def java_copied(value: Mapping[str, Any]) -> dict[str, Any]:
+    """In the order of a HashMap that was made as the copy of another map."""
+    size = 1
+    while size < len(value) / 0.75 + 1:
+        size *= 2
+    return {k: value[k] for k in _in_buckets(value, size)}
+
+
+def _in_buckets(keys: Iterable[str], size: int) -> list[str]:
+    return sorted(keys, key=lambda k: _spread(k) & (size - 1))  # stable: a bucket keeps insertion order
 
 
 def _spread(key: str) -> int:

@@ -142,3 +142,10 @@ def test_offsets_that_cannot_be(partition: Any, offset: Any, message: str) -> No
 
 def test_offsets_that_can_be() -> None:
     assert FileStreamSourceConnector().alter_offsets({}, [(P, {"position": 0, "more": 1}), ({"y": 1}, None)])
+
+
+@pytest.mark.parametrize(("value", "kind"), [([1], "ARRAY"), ({"a": 1}, "MAP")])
+def test_offsets_that_java_workers_cannot_write_are_refused(value: object, kind: str) -> None:
+    for partition, offset in (({"filename": "/a", "z": value}, {"position": 1}), ({"filename": "/a"}, {"z": value})):
+        with pytest.raises(ConnectError, match=f"only contain primitive types as values, but field z contains {kind}"):
+            FileStreamSourceConnector().alter_offsets({}, [(partition, offset)])

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runtime.kafka.formats import canonical, compact, java_ordered, offset_key
+from runtime.kafka.formats import canonical, compact, java_copied, java_ordered, offset_key
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(),
@@ -47,3 +47,10 @@ def test_order_is_all_that_changes(value: object) -> None:
     assert java_ordered(value) == value
     assert canonical(java_ordered(value)) == canonical(value)
     assert compact(java_ordered(java_ordered(value))) == compact(java_ordered(value))
+
+
+def test_a_copied_java_map_has_fewer_buckets() -> None:
+    config = dict.fromkeys(("zeta", "topic", "file", "alpha", "name"))
+    assert list(java_copied(config)) == ["zeta", "name", "topic", "file", "alpha"]
+    longer = dict.fromkeys(("zeta", "topic", "file", "alpha", "connector.class", "name"))
+    assert list(java_copied(longer)) == ["zeta", "connector.class", "file", "alpha", "name", "topic"]
