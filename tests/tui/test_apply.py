@@ -240,32 +240,34 @@ async def test_a_conflict_leaves_it_as_it_was(
     assert caught.value.exit_code == 4 and caught.value.conflicts and position(cluster, stopped_source) == 7
 
 
-@pytest.mark.parametrize(
-    ("kill", "step"),
-    [
-        (("PUT", "stop"), Step.STOPPING),
-        (("GET", "offsets"), Step.STOPPING),
-        (("PATCH", "offsets"), Step.ALTERING),
-        (("GET", "offsets", 2), Step.RESUMING),
-        (("PUT", "resume"), Step.RESUMING),
-    ],
+KILLS = (
+    (("PUT", "stop"), Step.STOPPING),
+    (("GET", "offsets"), Step.STOPPING),
+    (("PATCH", "offsets"), Step.ALTERING),
+    (("GET", "offsets", 2), Step.RESUMING),
+    (("PUT", "resume"), Step.RESUMING),
 )
+
+
 @pytest.mark.parametrize("way", ["finish", "take_back"])
 async def test_killed_before_each_request_and_settled_afterwards(
-    cluster: Cluster, running: str, wire: Faulty, book: Notebook, kill: tuple[Any, ...], step: Step, way: str
+    cluster: Cluster, running: str, wire: Faulty, tmp_path: Path, way: str
 ) -> None:
-    wire.before = killed(*kill)
-    with pytest.raises(Killed):
-        await carry_out(plan(cluster, running, 10), Connect(wire), book)
-    (left,) = book.intents.interrupted()
-    assert left.step is step and left.plan.state == "RUNNING"
-    wire.before, wire.calls = (lambda call: None), []
-    await getattr(Recovery(Connect(wire), book), way)(running)
-    cluster.wait(running, "RUNNING 1/1")
-    assert not book.intents.interrupted()
-    altered = [past["after"][0]["offset"]["position"] for past in book.histories.read(running)]
-    undone = [1000, 10] if step is Step.RESUMING else []
-    assert altered == ([10] if way == "finish" else undone)
+    for number, (kill, step) in enumerate(KILLS):
+        book = Notebook(tmp_path / str(number), cluster.url, "somebody")
+        wire.before = killed(*kill)
+        was = position(cluster, running)
+        with pytest.raises(Killed):
+            await carry_out(plan(cluster, running, 10 + number), Connect(wire), book)
+        (left,) = book.intents.interrupted()
+        assert left.step is step and left.plan.state == "RUNNING"
+        wire.before = lambda call: None
+        await getattr(Recovery(Connect(wire), book), way)(running)
+        cluster.wait(running, "RUNNING 1/1")
+        assert not book.intents.interrupted()
+        altered = [past["after"][0]["offset"]["position"] for past in book.histories.read(running)]
+        undone = [was, 10 + number] if step is Step.RESUMING else []
+        assert altered == ([10 + number] if way == "finish" else undone), kill
 
 
 async def test_after_a_kill_others_are_respected(cluster: Cluster, running: str, wire: Faulty, book: Notebook) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from hashlib import sha256
 from pathlib import Path
 from urllib.parse import quote
 
@@ -25,6 +24,8 @@ def state_folder(environ: Mapping[str, str]) -> Path:
 
 def file_name(text: str) -> str:
     """For any cluster or connector there may be: legible, and never the same for two."""
+    from hashlib import sha256
+
     legible = quote(text, safe=" ", errors="surrogatepass")[:LONGEST]
     return f"{legible.replace(' ', '_')}-{sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()[:8]}"
 

@@ -39,7 +39,7 @@ class SetBy(ModalScreen[Journey | None]):
     SetBy KeyBar { background: $panel; padding: 0; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "choose", "take it into the editor", priority=True),
+        Binding("enter", "choose", "edit so", key_display="⏎", priority=True),
         Binding("tab", "complete(1)", "complete", priority=True),
         Binding("shift+tab", "complete(-1)", "complete back", show=False, priority=True),
         Binding("up,down", "scope", "which partitions", key_display="↑↓", priority=True),
@@ -151,4 +151,5 @@ def preview(journey: Journey, target: Target) -> Content:
         return Content(f"{head}{counted(journey.seen, 'partition')}, none of which would move")
     effect, moving = journey.effect, counted(len(journey.changes), "partition")
     total = f"{head}{moving} would move: {effect.reread:,} records read again, {effect.skipped:,} skipped"
-    return Content("\n").join([Content.assemble((total, "bold")), wording.diff(journey.changes, 100)])
+    what_next = Content.assemble(("\nenter takes it into the editor, where nothing is sent yet", "$text-muted"))
+    return Content("\n").join([Content.assemble((total, "bold")), wording.diff(journey.changes, 100), what_next])

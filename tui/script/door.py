@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 from tui import session
 from tui.client import Connect, drive
 from tui.commands.base import Context
-from tui.errors import UsageError
+from tui.errors import HeadraceError, UsageError
+from tui.offsets import files
 from tui.profiles import Profile
 from tui.script.runner import Printer, run_texts
 
@@ -62,7 +63,21 @@ class _Cluster:
         transport = session.audited(session.blocking(profile), profile, "script", self.printer.say)
         connect = session.connect(profile, transport)
         connect.notice = self.printer.say
+        self._remind(profile)
         return connect
+
+    def _remind(self, profile: Profile) -> None:
+        """Of changes that an earlier console did not bring to their end."""
+        if not files.state_folder(os.environ).joinpath("changes").is_dir():
+            return
+        from tui.offsets.notebook import notebook
+
+        try:
+            for intent in notebook(profile.label).intents.interrupted():
+                name = intent.plan.name
+                self.printer.say(f"{name}: {intent.text}; `finish {name}` goes on, with --back it is taken back")
+        except HeadraceError as error:  # a note that cannot be read keeps nobody from working
+            self.printer.say(f"headrace: {error}")
 
     def leave(self) -> None:
         if self._attached is not None:

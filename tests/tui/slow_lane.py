@@ -1,0 +1,76 @@
+"""An HTTP proxy in front of a worker that can hold back the requests of one method: time to kill whoever sent them."""
+
+from __future__ import annotations
+
+import http.client
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import TracebackType
+from urllib.parse import urlsplit
+
+
+class SlowLane:
+    """Forwards everything, but for what is held."""
+
+    def __init__(self, url: str) -> None:
+        self._there = urlsplit(url)
+        self._method = ""
+        self._held, self._go = threading.Event(), threading.Event()
+        self._send = True
+        lane = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def handle_one_request(self) -> None:
+                self.raw_requestline = self.rfile.readline(65537)
+                if not self.raw_requestline or not self.parse_request():
+                    self.close_connection = True
+                    return
+                body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+                lane.forward(self, body)
+                self.close_connection = True
+
+            def log_message(self, format: str, *args: object) -> None:
+                """Nobody reads it."""
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._server.daemon_threads = True
+        self.url = f"http://127.0.0.1:{self._server.server_port}"
+
+    def __enter__(self) -> SlowLane:
+        threading.Thread(target=self._server.serve_forever, daemon=True).start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._go.set()
+        self._server.shutdown()
+        self._server.server_close()
+
+    def hold(self, method: str) -> None:
+        self._method = method
+
+    def wait_held(self) -> None:
+        assert self._held.wait(90), f"no {self._method} came"
+
+    def let_go(self, send: bool) -> None:
+        """What is held goes on to the worker, or never."""
+        self._send, self._method = send, ""
+        self._go.set()
+
+    def forward(self, request: BaseHTTPRequestHandler, body: bytes) -> None:
+        if request.path == "/events":  # not an answer that ends
+            request.wfile.write(b"HTTP/1.1 404 -\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+            return
+        if request.command == self._method:
+            self._held.set()
+            self._go.wait(120)
+            if not self._send:
+                return
+        connection = http.client.HTTPConnection(self._there.hostname or "", self._there.port, timeout=120)
+        headers = {name: value for name, value in request.headers.items() if name.lower() != "host"}
+        connection.request(request.command, request.path, body or None, {**headers, "Connection": "close"})
+        answer = connection.getresponse()
+        content = answer.read()
+        kind = answer.getheader("Content-Type", "application/json")
+        head = (f"HTTP/1.1 {answer.status} -", f"Content-Type: {kind}", f"Content-Length: {len(content)}")
+        request.wfile.write("\r\n".join((*head, "Connection: close", "", "")).encode() + content)
+        connection.close()

@@ -1,0 +1,158 @@
+"""A sink set back one hour and undone, on Apache's worker (with brokers in the context) and on ours: on the screen in
+a real terminal, and as a script judged by its exit codes."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from confluent_kafka import Producer
+
+from tests.scenario.script_console import Console
+from tests.support.broker import KafkaBroker
+from tests.support.waiting import wait_until
+from tests.tui.conftest import Cluster
+from tests.tui.slow_lane import SlowLane
+from tests.tui.terminal import Terminal
+from tui.profiles import Profile, Profiles
+
+HOURS = 3600_000  # milliseconds
+
+
+@pytest.fixture(params=["connect_url", "our_connect_url"])
+def cluster(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Cluster]:
+    one = Cluster(request.getfixturevalue(request.param), tmp_path)
+    yield one
+    one.close()
+
+
+@pytest.fixture
+def sink(cluster: Cluster, broker: KafkaBroker) -> str:
+    """A stopped file sink at the end of a topic: five records of two hours ago, five of now."""
+    topic = broker.create_topic()
+    producer = Producer({"bootstrap.servers": broker.bootstrap, "log_level": 0})
+    now = int(time.time() * 1000)
+    for number in range(10):
+        producer.produce(topic, str(number).encode(), timestamp=now - 2 * HOURS if number < 5 else now)
+    assert producer.flush(30) == 0
+    name = cluster.sink(topic, "back")
+    cluster.wait(name, "RUNNING 1/1")
+    wait_until(lambda: (cluster.folder / f"{name}.out").read_text().count("\n") == 10, 60, "all ten read")
+    cluster.request("PUT", f"/connectors/{name}/stop")
+    cluster.wait(name, "STOPPED 0/0")
+    wait_until(lambda: at(cluster, name) == 10, 60, "all ten committed")
+    return name
+
+
+def at(cluster: Cluster, name: str) -> Any:
+    """Its only committed offset."""
+    return next((offset["kafka_offset"] for _, offset in cluster.offsets(name)), None)
+
+
+@pytest.fixture
+def home(tmp_path: Path, cluster: Cluster, broker: KafkaBroker) -> dict[str, str]:
+    """A context `prod` that names the brokers, and folders of the test's own."""
+    folders = {f"XDG_{kind}_HOME": str(tmp_path / kind.lower()) for kind in ("CONFIG", "STATE")}
+    known = Profiles(Path(folders["XDG_CONFIG_HOME"]) / "headrace" / "contexts.toml")
+    known.put(Profile(cluster.url, "prod", bootstrap=broker.bootstrap))
+    return folders
+
+
+def test_on_the_screen(cluster: Cluster, sink: str, home: dict[str, str]) -> None:
+    with Terminal("--context", "prod", **home) as terminal:
+        terminal.until(lambda: "● live" in terminal.text or "● polling" in terminal.text, "the cluster")
+        terminal.press("/", *sink)
+        terminal.sees(f"by /{sink}", "1 of ")
+        terminal.press("enter")
+        terminal.press("enter")
+        terminal.sees("1 overview")
+        terminal.press("5")
+        terminal.sees("PARTITION", "offset 10", "at the end")
+        terminal.press("w")
+        terminal.sees(f"set {sink} by…", "for all partitions")
+        terminal.press(*"1h ago")
+        terminal.sees("1 partition would move: 5 records read again, 0 skipped", "offset 10 → offset 5")
+        terminal.press("enter")
+        terminal.sees("would change 1 partition", "offset 10 → offset 5 (−5, 5 read again)")
+        terminal.press("ctrl+s")
+        terminal.sees("alter the offsets of", "stays STOPPED", "y yes")
+        terminal.press("y")
+        terminal.sees("✓ definite success", "The offsets for this connector have been altered successfully")
+        assert at(cluster, sink) == 5
+        terminal.sees("5 records to go")
+        terminal.press("u")
+        terminal.sees("offset 5 → offset 10 (+5)", "takes back change 1")
+        terminal.press("ctrl+s")
+        terminal.sees("alter the offsets of", "y yes")
+        terminal.press("y")
+        terminal.sees("✓ definite success", "at the end")
+        assert at(cluster, sink) == 10
+        terminal.press("q")
+        assert terminal.exit_code() == 0
+
+
+def test_as_a_script(cluster: Cluster, sink: str, home: dict[str, str], tmp_path: Path) -> None:
+    headrace = Console("--context=prod", tmp_path)
+    headrace.environ |= home
+    topic = cluster.offsets(sink)[0][0]["kafka_topic"]
+    shown = headrace(f"patch offsets {sink} --to '1h ago' --dry-run").err
+    assert f"would set {topic}-0: offset 10 → offset 5, 5 read again" in shown and at(cluster, sink) == 10
+    headrace(f"patch offsets {sink} --to '1h ago' --reason 'the target lost them'")
+    assert at(cluster, sink) == 5
+    (past,) = headrace(f"get offset history {sink} -o json").json["history"]
+    assert past["why"] == "the target lost them" and past["before"][0]["offset"] == {"kafka_offset": 10}
+    headrace(f"undo {sink}")
+    assert at(cluster, sink) == 10
+    for to, wanted in (("earliest", 0), ("+3", 3), ("-1h", 5), ("latest", 10), ("-4", 6), (f"9 --topic {topic}", 9)):
+        headrace(f"patch offsets {sink} --to {to}")
+        assert at(cluster, sink) == wanted, to
+    headrace(f"rollback {sink} --to 1")
+    assert at(cluster, sink) == 10
+    wide = headrace(f"get offsets {sink} -o wide").out.splitlines()
+    assert wide[0].split()[-3:] == ["END", "LAG", "TIME"] and wide[1].split()[-2:] == ["10", "0"]
+    headrace(f"patch offsets {sink} --to 'next week'", code=2)
+    headrace("patch offsets nobody --to earliest", code=3)
+    headrace("stop nobody --dry-run", code=3)
+    headrace(f"patch offsets {sink} --to earliest --topic nowhere", code=1)
+    headrace(f"resume {sink}", f"wait {sink} RUNNING")
+    headrace(f"patch offsets {sink} --to earliest", code=4)
+    headrace(f"patch offsets {sink} --to earliest --stop")
+    cluster.wait(sink, "RUNNING 1/1")
+    wait_until(lambda: (cluster.folder / f"{sink}.out").read_text().count("\n") == 20, 60, "all of it once more")
+    headrace(f"delete connector {sink} --with-offsets -y")
+    assert cluster.state(sink) == ""
+
+
+@pytest.mark.parametrize("cluster", ["connect_url"], indirect=True)
+def test_killed_half_way_and_finished_at_the_next_start(cluster: Cluster, sink: str, tmp_path: Path) -> None:
+    with SlowLane(cluster.url) as lane:
+        headrace = Console(lane.url, tmp_path)
+        headrace.environ["XDG_STATE_HOME"] = str(tmp_path / "state")
+        cluster.request("PUT", f"/connectors/{sink}/resume")
+        cluster.wait(sink, "RUNNING 1/1")
+        entry = cluster.offsets(sink)[0][0]
+        command = (
+            f"patch offsets {sink} --kafka-topic {entry['kafka_topic']} --kafka-partition 0 --kafka-offset 2 --stop"
+        )
+        lane.hold("PATCH")
+        console = headrace.start(command)
+        lane.wait_held()
+        console.kill()
+        console.wait(30)
+        lane.let_go(send=False)
+        assert at(cluster, sink) == 10 and cluster.state(sink) == "STOPPED 0/0"
+        assert sink in headrace("get unfinished").out
+        with Terminal(lane.url, XDG_STATE_HOME=headrace.environ["XDG_STATE_HOME"]) as terminal:
+            terminal.sees(
+                f"a change of {sink} was interrupted", "while altering", "offset 10 → offset 2", "f finish it"
+            )
+            terminal.press("f")
+            terminal.sees("have been altered successfully")
+            terminal.press("q")
+        cluster.wait(sink, "RUNNING 1/1")
+        wait_until(lambda: (cluster.folder / f"{sink}.out").read_text().count("\n") == 18, 60, "the eight once more")
+        assert sink not in headrace("get unfinished").out
+        assert list((tmp_path / "state" / "headrace" / "history").iterdir())
