@@ -40,11 +40,13 @@ class Offsets:
     def take(self, key: bytes | None, value: bytes | None, timestamp: int = 0, offset: int = 0) -> None:
         """A record; those of one key in the order they were written in. What no worker would have written is named
         and skipped. A million calls: nothing more than needed."""
-        try:
-            found = NONE if value is None else self._codec.value(value)
-        except Malformed as e:
-            _ignored(key, e)
-            return
+        found = NONE if value is None else value
+        if value is not None and not _is_plain(value):
+            try:
+                found = self._codec.value(value)
+            except Malformed as e:
+                _ignored(key, e)
+                return
         packed = _pack(timestamp + 1, offset) + found  # very old records have none: -1
         if self._keep_history:
             self._history.setdefault(key or b"", []).append(packed)
@@ -103,9 +105,12 @@ class Offsets:
         """Keys by their connector's name as JSON; of plain keys that is what comes first."""
         found: dict[bytes, list[bytes]] = {}
         for key in self._history or self._youngest:
-            end = key.find(b'",{')
-            token = key[1 : end + 1]
-            if end < 2 or not key.startswith(b'["') or b"\\" in token:
+            token = key[1 : key.find(b'",{') + 1]
+            known = found.get(token)
+            if known is not None:
+                known.append(key)
+                continue
+            if len(token) < 2 or not key.startswith(b'["') or b"\\" in token:
                 try:
                     token = compact(self._codec.key(key)[0])
                 except Malformed as e:
@@ -177,6 +182,15 @@ class Partitions:
         if text in self.first:
             return self._records[self.youngest(text)][_SIZE:]
         return self._sink.get(partition, NONE)
+
+
+def _is_plain(value: bytes) -> bool:
+    """Whether a value is the offset itself, as nearly all are."""
+    try:
+        parsed = orjson.loads(value)
+    except ValueError:
+        return False
+    return type(parsed) is dict and "schema" not in parsed
 
 
 def _canonical_key(key: bytes) -> bytes | None:
