@@ -1,0 +1,84 @@
+"""What marks, bulk operations, clusters, workers and loggers look like at 80×24, 120×40 and 200×50."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.tui.snapshot import NOON, SIZES, recorded, same, still
+from tui import fleet
+from tui.profiles import Profile, Profiles
+from tui.screens.actions import ACTIONS
+from tui.screens.bulk import Bulk, chosen
+from tui.screens.bulk_screen import BulkScreen, question
+from tui.screens.clusters import ClustersScreen
+from tui.screens.loggers import LevelMenu, LoggersScreen, Wish
+from tui.snapshot import Link, LinkState
+
+__all__ = ["still"]
+pytestmark = pytest.mark.usefixtures("still")
+sizes = pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+
+
+@sizes
+async def test_many(size: tuple[int, int]) -> None:
+    async with recorded(*size) as seen:
+        await seen.sees("orders-log")
+        await seen.press("slash", *"orders", "enter", "asterisk")
+        await same(seen, "marks")
+        await seen.press("b")
+        await same(seen, "bulk-menu")
+        await seen.press("escape")
+        home = seen.home
+        targets = chosen(ACTIONS["stop"], home.many.meant(), home.operations.pending)
+        seen.app.push_screen(question(ACTIONS["stop"], targets, home.snapshot.connectors, ""))
+        await same(seen, "bulk-question")
+        await seen.press("escape")
+        assert home.flows is not None
+        bulk = Bulk(ACTIONS["stop"], targets, home.flows.work.act, home.snapshot_of, lambda: None)
+        await bulk.run()  # a recording refuses each of them
+        seen.app.push_screen(BulkScreen(bulk, lambda again: None))
+        await same(seen, "bulk-results")
+
+
+@sizes
+async def test_beside_the_cluster(size: tuple[int, int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    contexts = Profiles(tmp_path / "headrace" / "contexts.toml")
+    contexts.put(Profile("https://connect.example.org", "payments", production=True))
+    contexts.put(Profile("http://10.0.0.7:8083", "[/oops] 日本語", read_only=True))
+
+    async def nothing(self: fleet.Fleet) -> None: ...
+
+    monkeypatch.setattr(fleet.Fleet, "run", nothing)
+    async with recorded(*size) as seen:
+        await seen.sees("orders-log")
+        await seen.press("C")
+        await seen.until(lambda: isinstance(seen.app.screen, ClustersScreen))
+        screen = seen.app.screen
+        assert isinstance(screen, ClustersScreen)
+        screen.fleet._put("payments", **fleet.about({"version": "3.9.1", "commit": "x", "kafka_cluster_id": "q1"}))
+        screen.fleet._put("payments", counts={"FAILED": 2, "RUNNING": 1031}, link=Link(LinkState.POLLING, NOON - 3))
+        lost = Link(LinkState.LOST, NOON - 75, NOON + 8, "cannot reach http://10.0.0.7:8083: refused")
+        screen.fleet._put("[/oops] 日本語", counts={"RUNNING": 7}, link=lost)
+        await same(seen, "clusters")
+        screen.query_one("Grid").go("[/oops] 日本語")  # type: ignore[attr-defined]
+        await same(seen, "clusters-lost")
+        await seen.press("escape", "W")
+        await same(seen, "workers")
+        await seen.press("escape")
+
+        async def refuse(wish: Wish) -> bool:
+            return False
+
+        loggers = LoggersScreen("here", seen.home.flows.cluster.connect, refuse)  # type: ignore[union-attr]
+        loggers.loggers = {
+            "root": {"level": "INFO", "last_modified": None},
+            "org.apache.kafka.connect.runtime.WorkerSinkTask": {"level": "DEBUG", "last_modified": (NOON - 90) * 1000},
+        }
+        loggers.action_ask = lambda: None  # type: ignore[method-assign]
+        seen.app.push_screen(loggers)
+        await same(seen, "loggers")
+        seen.app.push_screen(LevelMenu("org.apache.kafka", "INFO"))
+        await same(seen, "logger-level")
