@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -55,6 +56,22 @@ def test_what_is_replayed_cannot_be_changed() -> None:
         terminal.sees("orders-search", "9 connectors")
         terminal.press("s")
         terminal.sees("is read-only")
+        terminal.press("q")
+        assert terminal.exit_code() == 0
+
+
+def test_a_cluster_that_goes_away_and_comes_back(tmp_path: Path) -> None:
+    """The answers of a real worker, then none for a while, then those again."""
+    entries = [json.loads(line) for line in RECORDING.read_text("utf-8").splitlines()]
+    listing = next(entry for entry in entries if "expand=info" in entry.get("path", ""))
+    gone = {"method": "GET", "path": listing["path"], "error": "Unreachable", "message": "cannot reach it: refused"}
+    tape = [*entries, {**gone, "at": 6.0}, {**listing, "at": 14.0}]
+    file = tmp_path / "tape.jsonl"
+    file.write_text("\n".join(map(json.dumps, tape)))
+    with Terminal("--replay", str(file)) as terminal:
+        terminal.sees("orders-search", "● polling")
+        terminal.sees("next try in", "not reachable: cannot reach it: refused", "orders-search")
+        terminal.sees("● polling", "9 connectors")
         terminal.press("q")
         assert terminal.exit_code() == 0
 
