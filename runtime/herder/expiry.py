@@ -18,6 +18,7 @@ SOON = 24 * 3600
 """Seconds before the end at which one is warned, at least a seventh of the retention."""
 
 _ASK_AGAIN = 3600.0  # seconds for which the brokers' setting is taken as known
+_ASK_SOON = 60.0  # where they did not tell it
 
 Retention = Callable[[], Awaitable[int | None]]
 """The brokers' retention in milliseconds; None when they do not tell."""
@@ -62,7 +63,7 @@ class Expiry:
 
     async def _known_retention(self) -> int | None:
         now = self._clock()
-        if now - self._asked >= _ASK_AGAIN:
+        if now - self._asked >= (_ASK_SOON if self._retention is None else _ASK_AGAIN):
             self._retention, self._asked = await self._ask(), now
         return self._retention
 

@@ -80,13 +80,20 @@ class ProgressWatch:
     async def _run(self) -> None:
         while True:
             await asyncio.sleep(self._every)
-            self.look()
-            if time.monotonic() >= self._next_expiry:
-                self._next_expiry = time.monotonic() + EXPIRY_EVERY
-                try:
-                    await self.warn()
-                except KafkaProblem as e:
-                    log.info("Whether offsets expire cannot be told now: %s", e)
+            try:
+                self.look()
+                await self._warn_when_due()
+            except Exception:  # the next round may do better; without one nobody would hear of anything any more
+                log.exception("Progress could not be told")
+
+    async def _warn_when_due(self) -> None:
+        if time.monotonic() < self._next_expiry:
+            return
+        self._next_expiry = time.monotonic() + EXPIRY_EVERY
+        try:
+            await self.warn()
+        except (KafkaProblem, TimeoutError) as e:
+            log.info("Whether offsets expire cannot be told now: %s", e)
 
     async def _stopped_sinks(self) -> list[str]:
         stored = [self._herder.stored(name) for name in self._herder.connectors()]
