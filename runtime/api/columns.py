@@ -149,6 +149,8 @@ def kinds(column: Column) -> set[type]:
 class Origins(Protocol):
     """Where the records of a batch are from, or go to: what a transformation of values may ask for."""
 
+    topic: str
+
     def topics(self) -> Column: ...
 
     def partitions(self) -> Column: ...

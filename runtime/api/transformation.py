@@ -37,6 +37,11 @@ class Transformation(ABC):
         of it with record.copy(). Its key, value and headers belong to others too: put new ones in their place. Change
         the record last: a call that raises must leave it as it was."""
 
+    def topic_together(self, topic: str) -> str | None:
+        """Of a transformation that only changes topics, and looks at nothing else: where all records of `topic` go.
+        None, or any exception: the records are asked one by one instead."""
+        return None
+
     def close(self) -> None:  # noqa: B027 - optional hook
         """Release what configure() took."""
 

@@ -77,7 +77,7 @@ class Chain:
 
     def run_together(self, values: Values, origins: Origins) -> tuple[Values, int]:
         """The values of many records through as many steps as can take them all at once, and how many these are: the
-        records go through the others one by one, with run()."""
+        records go through the others one by one, with run(). Changes the topic of `origins`."""
         for number, update in enumerate(self._together):
             try:
                 updated = update(values, origins) if update is not None else None
@@ -177,12 +177,27 @@ def _merged(outcome: Outcome, records: list[Record], subset: list[Record], resul
 def _together(step: Step) -> Callable[[Values, Origins], Values | None] | None:
     """How the step takes many values at once, if it can."""
     found = step.transformation
-    if step.predicate is not None or not isinstance(found, PartTransformation) or found.part is not Part.VALUE:
+    if step.predicate is not None:
+        return None
+    if not isinstance(found, PartTransformation):
+        return _rerouted(together(found, "apply", "topic_together"))
+    if found.part is not Part.VALUE:
         return None
     if type(found).apply is not PartTransformation.apply:
         return None
     update: Callable[[Values, Origins], Values | None] | None = together(found, "update", "update_together")
     return update
+
+
+def _rerouted(topic_of: Callable[[str], str | None] | None) -> Callable[[Values, Origins], Values | None] | None:
+    def run(values: Values, origins: Origins) -> Values | None:
+        topic = topic_of(origins.topic) if topic_of is not None else None
+        if topic is None:
+            return None
+        origins.topic = topic
+        return values
+
+    return None if topic_of is None else run
 
 
 _Each = Callable[[list[Any], Results, Fix], bool]

@@ -67,8 +67,9 @@ class SourceConversion:
 
     def _changed_together(self, batch: SourceBatch) -> tuple[SourceBatch, int]:
         """The records after as many steps as can take them all at once, and how many these are."""
-        values, done = self._chain.run_together(batch.values, batch)
-        return SourceBatch(batch.source_partition, batch.offset_of, batch.topic, values, batch.timestamp), done
+        changed = SourceBatch(batch.source_partition, batch.offset_of, batch.topic, batch.values, batch.timestamp)
+        changed.values, done = self._chain.run_together(changed.values, changed)
+        return changed, done
 
     def _sent_together(self, batch: SourceBatch) -> Batch | None:
         """Messages of all records; None where they are to be converted one by one."""

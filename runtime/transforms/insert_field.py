@@ -121,7 +121,11 @@ class InsertFieldValue(PartTransformation):
             column = origins.timestamps()
         if type(None) in kinds(column):
             raise Mixed
-        return [datetime_of(time) for time in column] if typed and what == "timestamp" else column
+        if what != "timestamp" or not typed:
+            return column
+        if type(column) is Constant:
+            return Constant(datetime_of(column.value), count)
+        return [datetime_of(time) for time in column]
 
     def _inserted(self, new: dict[str, Any], record: Record, typed: bool) -> dict[str, Any]:
         if self._always is not None:

@@ -32,15 +32,17 @@ class RegexRouter(Transformation):
         self._known: dict[str, str] = {}
 
     def apply(self, record: R) -> R | None:
-        topic = record.topic
+        record.topic = self.topic_together(record.topic)
+        return record
+
+    def topic_together(self, topic: str) -> str:
         renamed = self._known.get(topic)
         if renamed is None:
             match = self._matches(topic)
             renamed = topic if match is None else self._replacement.expand(match)
             if len(self._known) < _MOST:
                 self._known[topic] = renamed
-        record.topic = renamed
-        return record
+        return renamed
 
 
 class TimestampRouter(Transformation):

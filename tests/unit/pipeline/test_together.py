@@ -194,7 +194,8 @@ def test_source_batches(steps: list[Step], lines: list[str], schemas: bool) -> N
 
 
 def test_a_usual_chain_makes_no_records() -> None:
-    steps = [Step(STEPS[1]), Step(STEPS[4]), Step(STEPS[6])]
+    router = made("RegexRouter", {"regex": "t", "replacement": "u"})
+    steps = [Step(STEPS[1]), Step(STEPS[4]), Step(router), Step(STEPS[6])]
     errors = tolerance()
     converters = Converters(StringConverter(), _json(True), SimpleHeaderConverter())
     conversion = SinkConversion(converters, Chain(steps, errors, sink_place), errors)
@@ -205,6 +206,7 @@ def test_a_usual_chain_makes_no_records() -> None:
     assert list(batch.values.rows) == [1] * 9
     assert positions == {TopicPartition("t", 0): 9}
     assert isinstance(batch[0], SinkRecord) and batch[0].key == "k" and batch[3].original_kafka_offset == 3
+    assert (batch[0].topic, batch[0].original_topic) == ("u", "t")
 
 
 def test_maps_with_the_same_keys_make_no_records_either() -> None:
