@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from runtime import levels
+from runtime.api.values import java_trim
 from runtime.engine.port import Engine
 from runtime.herder.errors import NotFound
 from runtime.levels import ROOT
@@ -49,7 +50,7 @@ class Loggers:
         wanted = _checked(level)
         known = self._levels()
         below = [n for n in sorted({*known, name}) if _covers(name, n)]
-        changed = [n for n in below if n not in known or known[n].level != wanted]
+        changed = [n for n in below if _effective(n, known) != wanted]
         now = int(self._clock() * 1000)
         self._set.update({n: Level(wanted, now) for n in changed})
         self._apply()
@@ -75,7 +76,15 @@ class Loggers:
         self._engine.set_levels(now)
 
 
+def _effective(name: str, known: Mapping[str, Level]) -> str:
+    """The level that a logger has by itself or from the nearest one above it."""
+    while name and name not in known:
+        name = name.rpartition(".")[0]
+    return known[name or ROOT].level
+
+
 def _checked(level: str) -> str:
+    level = java_trim(level)
     if level.upper() not in levels.NUMBERS:
         raise NotFound(f"invalid log level '{level}'.")  # 404, as Apache's (FACTS 9)
     return level.upper()

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from typing import Any
 
 from runtime.herder.errors import BadRequest
 
 _TOPIC, _PARTITION, _OFFSET = "kafka_topic", "kafka_partition", "kafka_offset"
+_NUMBER = re.compile(r"[+-]?[0-9]{1,30}")
 
 
 def parse_sink_offsets(entries: Sequence[tuple[Any, Any]]) -> dict[tuple[str, int], int | None]:
@@ -27,7 +29,7 @@ def _partition(value: dict[str, Any] | None) -> tuple[str, int]:
         raise BadRequest("Kafka topic names must be valid strings and may not be null")
     if value[_PARTITION] is None:
         raise BadRequest("Kafka partitions must be valid numbers and may not be null")
-    number = _integer(value[_PARTITION], "partition", "Partition")
+    number = _integer(value[_PARTITION], "partition", "Partition", 32)
     if number < 0:
         raise BadRequest(f"Kafka partitions must not be negative, but {number} was given for '{value[_TOPIC]}'")
     return value[_TOPIC], number
@@ -38,21 +40,21 @@ def _offset(value: dict[str, Any] | None) -> int | None:
         return None
     if _OFFSET not in value:
         raise BadRequest(f"The offset for a sink connector should either be null or contain the key '{_OFFSET}'")
-    number = _integer(value[_OFFSET], "offset", "Offset")
+    number = _integer(value[_OFFSET], "offset", "Offset", 64)
     if number < 0:
         raise BadRequest(f"Kafka offsets must not be negative, but {number} was given")
     return number
 
 
-def _integer(value: Any, what: str, title: str) -> int:
-    """A JSON integer, or a string of one."""
-    try:
-        return value if type(value) is int else int(str(value))
-    except ValueError:
-        raise BadRequest(
-            f"Failed to parse the following Kafka {what} value in the provided offsets: '{_java_text(value)}'. "
-            f"{title} values for sink connectors need to be integers."
-        ) from None
+def _integer(value: Any, what: str, title: str, bits: int) -> int:
+    """A JSON integer, or a string of one as Java reads it: without blanks, and of so many bits."""
+    text, limit = _java_text(value), 1 << (bits - 1)
+    if _NUMBER.fullmatch(text) and -limit <= int(text) < limit:
+        return int(text)
+    raise BadRequest(
+        f"Failed to parse the following Kafka {what} value in the provided offsets: '{text}'. "
+        f"{title} values for sink connectors need to be integers."
+    )
 
 
 def _java_text(value: Any) -> str:

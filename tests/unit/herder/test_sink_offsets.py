@@ -36,6 +36,9 @@ GOOD = {"kafka_topic": "t", "kafka_partition": 0}
         (GOOD, {"kafka_offset": 1.5}, "offset value in the provided offsets: '1.5'"),
         (GOOD, {"kafka_offset": [1]}, "offset value in the provided offsets"),
         (GOOD, {"kafka_offset": -1}, "must not be negative"),
+        (GOOD, {"kafka_offset": 2**63}, "offset value in the provided offsets: '9223372036854775808'"),
+        (GOOD, {"kafka_offset": " 1"}, "offset value in the provided offsets: ' 1'"),
+        ({"kafka_topic": "t", "kafka_partition": 2**31}, None, "partition value in the provided offsets: '2147483648'"),
     ],
 )
 def test_refused(partition: Any, offset: Any, message: str) -> None:
