@@ -17,6 +17,7 @@ from tui.profiles import Profile, Profiles
 from tui.screens.clusters import ClustersScreen
 from tui.screens.home import Home
 from tui.snapshot import LinkState
+from tui.widgets.bars import TitleBar
 
 
 @pytest.fixture
@@ -130,3 +131,11 @@ def test_kinds() -> None:
         "kind": "Apache",
         "cluster_id": "",
     }
+
+
+async def test_a_context_has_its_colour_with_ink_that_can_be_read() -> None:
+    async with console("http://127.0.0.1:1", name="berlin", colour="#ffe9a0", read_only=True) as seen:
+        title = seen.home.query_one(TitleBar)
+        assert title.styles.background.hex == "#FFE9A0" and title.styles.color.brightness < 0.5
+        await seen.sees("berlin", "READ-ONLY")
+        assert all("$" not in str(span.style) for span in title.content.spans), "no ink of the theme on it"
