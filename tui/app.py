@@ -13,6 +13,7 @@ from textual.command import Provider
 from textual.screen import Screen
 
 from tui.appearance import Appearance
+from tui.errors import HeadraceError
 from tui.profiles import Profile, config_folder
 from tui.screens.home import Home
 from tui.screens.small import TooSmall, is_too_small
@@ -33,6 +34,7 @@ class HeadraceApp(App[int]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+q", "leave", "quit", show=False, priority=True),
         Binding("question_mark", "help", "help", show=False),
+        Binding("f12", "picture", "screenshot into a file", id="screenshot", show=False),
         Binding("ctrl+z", "suspend_process", "to the shell; fg comes back", show=False),
     ]
     CSS = """
@@ -145,6 +147,17 @@ class HeadraceApp(App[int]):
 
         active = list(self.screen.active_bindings.values())
         self.push_screen(Reading("help", help_text(active, self.get_key_display)))
+
+    def action_picture(self) -> None:
+        from datetime import datetime
+
+        from tui.offsets.files import state_folder
+        from tui.screenshot import save
+
+        try:
+            self.home.say(f"written to {save(self, state_folder(os.environ), datetime.now())}")
+        except HeadraceError as error:
+            self.home.say(str(error), "bad")
 
     def action_leave(self) -> None:
         """Asks where the main screen would."""

@@ -75,3 +75,16 @@ async def test_every_screen_can_be_painted(folder: Path, name: str) -> None:
         await seen.go("orders-log")
         await seen.press("enter", *"1234567")
         assert seen.app.is_running
+
+
+async def test_a_screenshot_is_a_file_that_asks_nobody(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(folder))
+    async with recorded(80, 24) as seen:
+        await seen.sees("orders-log")
+        await seen.press("f12")
+        await seen.sees("written to")
+    pictures = list(folder.rglob("*.svg"))  # noqa: ASYNC240 - nothing else runs any more
+    svg = pictures[0].read_text("utf-8")
+    assert len(pictures) == 1 and "orders-log" in svg
+    assert "url(http" not in svg and "@font-face" not in svg
+    assert "✗ FAILED" in pictures[0].with_suffix(".txt").read_text("utf-8")

@@ -1,0 +1,33 @@
+"""The screen as a picture: an SVG file that asks nobody for fonts, and the same as text beside it."""
+
+from __future__ import annotations
+
+import os
+import re
+from datetime import datetime
+from pathlib import Path
+
+from textual.app import App
+
+from tui.errors import HeadraceError
+
+_FONT_FACE = re.compile(r"@font-face \{.*?\}\s*", re.DOTALL)
+_FONTS = "ui-monospace, Menlo, Consolas, 'DejaVu Sans Mono'"
+
+
+def save(app: App[int], folder: Path, now: datetime) -> Path:
+    """The picture's file, in the folder `screenshots`; raises HeadraceError where it cannot be written."""
+    svg = _FONT_FACE.sub("", app.export_screenshot(title="headrace")).replace("Fira Code", _FONTS)
+    file = folder / "screenshots" / f"headrace-{now:%Y%m%d-%H%M%S-%f}.svg"
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        file.write_text(svg, "utf-8")
+        file.with_suffix(".txt").write_text(text(app), "utf-8")
+    except OSError as error:
+        raise HeadraceError(f"cannot write {file}: {os.strerror(error.errno or 0)}") from error
+    return file
+
+
+def text(app: App[int]) -> str:
+    lines = app.screen._compositor.render_strips(app.size)
+    return "\n".join("".join(segment.text for segment in line).rstrip() for line in lines) + "\n"
