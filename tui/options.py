@@ -50,6 +50,10 @@ def read_options(words: Sequence[str]) -> dict[str, Any]:
             raise _misunderstood(word, words)
     if "script" in options and "commands" in options:
         raise UsageError("give --script or -c, not both")
+    if options.keys() & {"record", "replay"} and options.keys() & {"script", "commands"}:
+        raise UsageError("--record and --replay are for the screen, not for scripts")
+    if {"record", "replay"} <= options.keys():
+        raise UsageError("give --record or --replay, not both")
     return options
 
 

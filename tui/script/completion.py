@@ -63,6 +63,7 @@ _VERBS: Mapping[str, Sequence[str]] = {
     "embedded": ("up", "down", "status", "run"),
     "offsets": ("--config", "--export", "--import"),
     "completion": tuple(SCRIPTS),
+    "preview": (),
     "doctor": (),
 }
 

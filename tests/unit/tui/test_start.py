@@ -64,6 +64,9 @@ def test_without_a_terminal(run: Run) -> None:
         (["--script", "-", "-c", "info"], "not both"),
         (["http://x:1", "--context", "a", "-c", "info"], "not both"),
         (["--context", "nope", "-c", "info"], "no context 'nope'"),
+        (["--record", "x", "-c", "info"], "are for the screen"),
+        (["--record", "x", "--replay", "y"], "not both"),
+        (["completion"], "one of bash, zsh, fish"),
         (["http://x:port", "-c", "info"], "not the URL"),
     ],
 )
