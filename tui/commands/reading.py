@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from functools import partial
 from typing import Any
 
@@ -118,6 +119,8 @@ class GetOffsets(Command):
             lags = lag.of_answer(answer)
             if not lags and context.profile.bootstrap and any(entry.is_sink for entry in offsets):
                 lags = await aside(partial(lag.of_brokers, offsets, context.brokers()))
+            for line in lag.remarks(answer).lines(int(time.time() * 1000)):
+                context.narrate(f"{name}: {line}")
             for entry in offsets:
                 one = lags.get(partitions.key(entry.partition), lag.Lag())
                 where = partitions.shown(entry.partition), partitions.shown_offset(entry.offset)

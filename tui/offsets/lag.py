@@ -23,6 +23,34 @@ class Lag:
     age_ms: int | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Remarks:
+    """What our workers add: tasks that are RUNNING and get nowhere; when the offsets of a stopped sink expire."""
+
+    stalled: tuple[int, ...] = ()
+    expires_at: int | None = None  # milliseconds since 1970
+
+    def lines(self, now_ms: int) -> list[str]:
+        found = []
+        if self.stalled:
+            word = "task" if len(self.stalled) == 1 else "tasks"
+            found.append(f"STALLED: {word} {', '.join(map(str, self.stalled))} RUNNING, with records waiting")
+        if self.expires_at is not None:
+            left = self.expires_at - now_ms
+            when = f"in {span(left)}" if left > 0 else "at any moment now"
+            found.append(f"the brokers forget these offsets {when}: it is stopped, and its group is empty")
+        return found
+
+
+NONE = Remarks()
+
+
+def remarks(answer: Json) -> Remarks:
+    """From `GET offsets?detail=true`."""
+    answer = answer or {}
+    return Remarks(tuple(answer.get("stalled") or ()), answer.get("expires_at"))
+
+
 def of_answer(answer: Json) -> dict[str, Lag]:
     """From `GET offsets?detail=true`, by partition; empty where the worker leaves it out."""
     found = {}

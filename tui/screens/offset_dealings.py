@@ -47,7 +47,7 @@ class Dealings:
             self.pane.unreadable(name, one_line(error))
             return
         offsets = model.offsets(answer)
-        self.pane.loaded(name, offsets, lag.of_answer(answer) or await self._lags(offsets))
+        self.pane.loaded(name, offsets, lag.of_answer(answer) or await self._lags(offsets), lag.remarks(answer))
 
     async def _lags(self, offsets: tuple[Offset, ...]) -> dict[str, Lag]:
         """From the brokers of the context, where the worker does not tell."""

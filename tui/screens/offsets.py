@@ -17,7 +17,7 @@ from tui.editor import draft
 from tui.editor.draft import Draft
 from tui.model import Connector, Offset
 from tui.offsets import partitions
-from tui.offsets.lag import Lag
+from tui.offsets.lag import NONE, Lag, Remarks
 from tui.offsets.plan import Applied, NotApplied, Plan
 from tui.screens import wording
 from tui.screens.offset_dealings import Dealings
@@ -36,7 +36,7 @@ class OffsetsPane(Vertical):
 
     DEFAULT_CSS = """
     OffsetsPane #verdict { display: none; height: auto; max-height: 8; padding: 0 1; border-left: thick $success; }
-    OffsetsPane #progress { display: none; height: 1; padding: 0 1; }
+    OffsetsPane #progress { display: none; height: auto; max-height: 3; padding: 0 1; }
     OffsetsPane #progress.-shown { display: block; }
     OffsetsPane.-editing #progress { display: none; }
     OffsetsPane #verdict.-shown { display: block; }
@@ -87,6 +87,7 @@ class OffsetsPane(Vertical):
         self.offsets: tuple[Offset, ...] | None = None
         self.drafts: dict[str, Draft] = {}
         self.lags: Mapping[str, Lag] = {}
+        self.remarks = NONE
         self._want_edit = False  # as soon as the offsets are there
         self._timer: Timer | None = None
 
@@ -139,10 +140,10 @@ class OffsetsPane(Vertical):
         if self.connector is not None:
             self.post_message(self.Asked(self.connector.name))
 
-    def loaded(self, name: str, offsets: tuple[Offset, ...], lags: Mapping[str, Lag]) -> None:
+    def loaded(self, name: str, offsets: tuple[Offset, ...], lags: Mapping[str, Lag], remarks: Remarks = NONE) -> None:
         if name != self.name_shown:
             return
-        self.offsets, self.lags = offsets, lags
+        self.offsets, self.lags, self.remarks = offsets, lags, remarks
         self.table("no offsets committed yet; e writes a first one" if not offsets else "")
         wanted, self._want_edit = self._want_edit, False
         if wanted:
@@ -157,7 +158,7 @@ class OffsetsPane(Vertical):
         self.draw_progress()
 
     def draw_progress(self) -> None:
-        text = wording.progress(self.lags) if self.offsets else Content("")
+        text = wording.progress(self.lags, self.remarks) if self.offsets else Content("")
         line = self.query_one("#progress", Static)
         line.set_class(bool(text.plain), "-shown")
         line.update(text)

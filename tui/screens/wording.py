@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 
 from textual.content import Content
@@ -10,7 +11,7 @@ from tui.editor.draft import Review
 from tui.model import Certainty
 from tui.offsets import lag
 from tui.offsets.changes import Change, Kind
-from tui.offsets.lag import Lag
+from tui.offsets.lag import Lag, Remarks
 from tui.offsets.partitions import shown, shown_offset
 from tui.offsets.plan import Applied, NotApplied, Plan
 from tui.widgets.text import counted, visible
@@ -67,16 +68,21 @@ def _total(made: Sequence[Change]) -> str:
     return f": {sum(e.reread for e in effects):,} records read again, {sum(e.skipped for e in effects):,} skipped"
 
 
-def progress(lags: Mapping[str, Lag]) -> Content:
-    """One line above the partitions; empty where nobody knows."""
-    all_of_it = lag.total(lags)
-    if all_of_it.records is not None:
-        behind = f", the next was written {lag.span(all_of_it.behind_ms)} ago" if all_of_it.behind_ms else ""
-        text = f"{counted(all_of_it.records, 'record')} to go{behind}" if all_of_it.records else "at the end"
-        return Content.assemble((text, "$text-muted"))
-    if all_of_it.age_ms is not None:
-        return Content.assemble((f"last moved {lag.span(all_of_it.age_ms)} ago", "$text-muted"))
-    return Content("")
+def progress(lags: Mapping[str, Lag], remarks: Remarks) -> Content:
+    """Above the partitions: how far it is, and what to look at; empty where nobody knows."""
+    now = int(time.time() * 1000)
+    inks = ["$error" if text.startswith("STALLED") else "$warning" for text in remarks.lines(now)]
+    lines = [Content.assemble((text, ink)) for text, ink in zip(remarks.lines(now), inks, strict=True)]
+    if text := _how_far(lag.total(lags)):
+        lines.insert(0, Content.assemble((text, "$text-muted")))
+    return Content("\n").join(lines)
+
+
+def _how_far(total: Lag) -> str:
+    if total.records is not None:
+        behind = f", the next was written {lag.span(total.behind_ms)} ago" if total.behind_ms else ""
+        return f"{counted(total.records, 'record')} to go{behind}" if total.records else "at the end"
+    return "" if total.age_ms is None else f"last moved {lag.span(total.age_ms)} ago"
 
 
 def _problem(glyph: str, text: str, ink: str) -> Content:
