@@ -9,6 +9,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Container
 from textual.content import Content
+from textual.timer import Timer
 from textual.widgets import TextArea
 
 from tui.config import applying, draft
@@ -32,7 +33,8 @@ from tui.widgets.grid import Cell, Grid
 from tui.widgets.pager import Pager
 from tui.widgets.text import visible
 
-CHECK_AFTER = 0.25  # seconds after the last key
+LOOK_AFTER = 0.08  # seconds after the last key until it is looked at
+CHECK_AFTER = 0.25  # … and until the worker is asked
 BROAD = 110  # columns from which documentation stands beside the keys
 COLUMNS = (Column("key", "KEY", 26, grows=True), Column("value", "VALUE", 24, grows=True))
 
@@ -70,6 +72,7 @@ class ConfigPane(Pane):
         self.keys: Mapping[str, Key] = {}
         self.shows_all = False
         self._asked_for_keys: set[str] = set()
+        self._checking: Timer | None = None
         self.validator = Validator(lambda: self.desk.connect, self.review)
 
     def compose(self) -> ComposeResult:
@@ -227,16 +230,24 @@ class ConfigPane(Pane):
         event.stop()
         if self.is_editing and self.name_shown in self.drafts:
             self.drafts[self.name_shown] = self.drafts[self.name_shown].typed(self.editor.text)
-            self.check()
+            self._check_soon()
 
     def on_text_area_selection_changed(self, event: TextArea.SelectionChanged) -> None:
         event.stop()
-        self.review()
+        self._check_soon()
+
+    def _check_soon(self) -> None:
+        """Not with each key: that would keep the keys behind it waiting."""
+        if self._checking is not None:
+            self._checking.stop()
+        self._checking = self.set_timer(LOOK_AFTER, self.check)
 
     def check(self) -> None:
         """What is seen without the worker at once; the worker is asked when nothing was typed for a moment."""
         self.review()
-        one = self.drafts[self.name_shown]
+        one = self.drafts.get(self.name_shown)
+        if one is None or not self.is_editing:
+            return
         if not one.review().read.problems and self.validator.want(one.to_validate()):
             self.set_timer(CHECK_AFTER, lambda: self._validate(one))
 
