@@ -6,11 +6,9 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import ClassVar, NamedTuple
 
-from textual import events
 from textual.binding import ActiveBinding
 from textual.color import Color
 from textual.content import Content
-from textual.message import Message
 from textual.widget import Widget
 
 from tui.model import SEVERITY
@@ -209,37 +207,3 @@ class KeyBar(Bar):
     def _part(self, active: ActiveBinding) -> Content:
         key = self.app.get_key_display(active.binding)
         return Content.assemble((key, "bold $accent"), (f" {active.binding.description}", "$text-muted"))
-
-
-class Tabs(Bar, can_focus=False):
-    """Names of pages, numbered by the keys that open them."""
-
-    DEFAULT_CSS = "Tabs { padding: 0 1; }"
-
-    class Picked(Message):
-        def __init__(self, index: int) -> None:
-            super().__init__()
-            self.index = index
-
-    def __init__(self, names: Sequence[str], id: str | None = None) -> None:
-        super().__init__(id)
-        self.names, self.index = list(names), 0
-        self.marks: dict[str, str] = {}
-
-    def pick(self, index: int, marks: dict[str, str] | None = None) -> None:
-        self.index = index
-        if marks is not None:
-            self.marks = marks
-        parts: list[str | Content | tuple[str, str]] = []
-        for place, name in enumerate(self.names):
-            ink = "bold $accent underline" if place == index else "$text-muted"
-            parts += [(f"{place + 1} ", "$text-muted"), (name, ink), (self.marks.get(name, ""), "$error"), "  "]
-        self.put(Content.assemble(*parts))
-
-    def on_click(self, event: events.Click) -> None:
-        at = 0
-        for place, name in enumerate(self.names):
-            at += len(f"{place + 1} {name}{self.marks.get(name, '')}  ")
-            if event.x - 1 < at:
-                self.post_message(self.Picked(place))
-                return
