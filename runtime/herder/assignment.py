@@ -69,6 +69,7 @@ def spec(worker: WorkerConfig, order: Order, offsets: Sequence[SourceOffset], pa
         consumer=_consumer(worker, order) if order.info.type == "sink" else {},
         topics=[t.strip() for t in config.get("topics", "").split(",") if t.strip()],
         topics_regex=config.get("topics.regex", ""),
+        offsets_producer=_offsets_producer(worker, order) if source else {},
         offsets_topic=own_topic or worker.offsets.topic,
         offsets_copy_topic=worker.offsets.topic if own_topic else "",
         offsets=list(offsets),
@@ -81,6 +82,14 @@ def spec(worker: WorkerConfig, order: Order, offsets: Sequence[SourceOffset], pa
         connector_config=dict(config),
         dedicated=config.get(ISOLATION) == DEDICATED,
     )
+
+
+def _offsets_producer(worker: WorkerConfig, order: Order) -> dict[str, object]:
+    """Offsets belong to the worker's cluster, wherever the connector's own producer sends its records."""
+    if not any(k.startswith("producer.override.") for k in order.connector_config):
+        return {}
+    name = f"{client_id('producer', order.connector, order.task)}-offsets"
+    return client_config(worker.originals, "producer", client_id=name).settings
 
 
 def client_warnings(worker: WorkerConfig, order: Order) -> list[str]:

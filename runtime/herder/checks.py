@@ -20,6 +20,7 @@ from runtime.vocabulary import ConnectorType
 
 _DEAD_LETTERS = "errors.deadletterqueue.topic.name"
 _GROUP = "consumer.override.group.id"
+_OFFSETS, _ELSEWHERE = "offsets.storage.topic", "producer.override.bootstrap.servers"
 _CONVERTERS = ("key.converter.", "value.converter.", "header.converter.")
 _FILE_CONNECTORS = ("FileStreamSource", "FileStreamSink")
 
@@ -58,6 +59,8 @@ class WorkerChecks:
     def _find(self, kind: str, config: Mapping[str, str]) -> Iterator[Finding]:
         if kind == ConnectorType.SINK:
             yield from self._group(config)
+        elif config.get(_OFFSETS) and config.get(_ELSEWHERE):
+            yield Finding(_OFFSETS, f"{_OFFSETS} cannot be on another cluster: leave out {_OFFSETS} or {_ELSEWHERE}")
         yield from self._file(config)
         if config.get(ISOLATION, SHARED) not in (SHARED, DEDICATED):
             values = f"must be one of: {SHARED}, {DEDICATED}"

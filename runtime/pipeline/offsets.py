@@ -64,6 +64,7 @@ class OffsetWriter:
 
     def finished(self) -> bool:
         """True once when the commit has been acknowledged."""
+        self._producer.poll(0)  # it may be another one than that of the records
         self._acks.take()
         if not self._writing or self._acks.pending:
             return False

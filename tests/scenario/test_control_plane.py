@@ -119,6 +119,17 @@ def test_offsets_in_a_topic_of_the_connectors_own(connect: Connect, broker: Kafk
     assert connect.ask("GET", "/connectors/c/offsets") == {"offsets": []}
 
 
+def test_a_source_with_a_producer_of_its_own_commits_to_the_workers_topic(connect: Connect, tmp_path: Path) -> None:
+    """Its records may go to another cluster; its offsets stay here. Settings without an equal are in its log."""
+    overrides = {"producer.override.linger.ms": "1", "producer.override.interceptor.classes": "a.B"}
+    connect.create("c", source(tmp_path / "in", unique("t"), **overrides))
+    committed(connect, "c")
+    assert "interceptor.classes" in str(connect.ask("GET", "/connectors/c/logs"))
+    connect.create("d", source(tmp_path / "in", unique("t"), **{"producer.override.compression.type": "zip"}))
+    wait_until(lambda: connect.states("d") == ("RUNNING", ["FAILED"]), 30, "a client that cannot be made")
+    assert "Invalid value zip for configuration compression.type" in str(connect.status("d"))
+
+
 def test_values_of_config_providers_are_used_but_never_kept(
     worker: StartWorker, broker: KafkaBroker, tmp_path: Path
 ) -> None:

@@ -20,15 +20,14 @@ REFUSED = "The 'Principal' policy does not allow '{}' to be overridden in the co
 def checked(kind: str, overrides: dict[str, str], policy: str = "All") -> list[dict[str, Any]]:
     """The entries of the answer that are there because of these overrides."""
     worker = worker_config.distributed({**WORKER, "connector.client.config.override.policy": policy})
-    own = [
-        {"definition": {}, "value": {"name": n, "errors": []}} for n in ("name", "file", "key.converter.plugin.version")
-    ]
+    names = ("name", "file", "offsets.storage.topic", "key.converter.plugin.version")
+    own = [{"definition": {}, "value": {"name": n, "errors": []}} for n in names]
     last = {"definition": {}, "value": {"name": "key.converter.converter.type", "errors": []}}
     answer: dict[str, Any] = {"error_count": 0, "configs": [*own, last]}
     WorkerChecks(worker).apply(kind, {"name": "n", **overrides}, answer)
     assert answer["configs"][-1] is last
     assert answer["error_count"] == sum(len(e["value"]["errors"]) for e in answer["configs"])
-    return [e for e in answer["configs"] if e not in own and e is not last]
+    return [e for e in answer["configs"] if e["value"]["errors"] or (e not in own and e is not last)]
 
 
 def test_values_have_the_clients_types() -> None:
@@ -70,3 +69,12 @@ def test_a_consumer_group_is_listed_first() -> None:
     assert first["definition"] is None
     assert first["value"]["errors"] == ["Consumer group workers conflicts with Connect worker group workers"]
     assert (second["definition"]["type"], second["value"]["errors"]) == ("STRING", [])
+
+
+def test_offsets_of_a_connectors_own_stay_on_the_workers_cluster() -> None:
+    elsewhere = {f"{P}bootstrap.servers": "other:9092"}
+    assert not [e for e in checked("source", elsewhere) if e["value"]["errors"]]
+    found = checked("source", {**elsewhere, "offsets.storage.topic": "mine"})
+    (wrong,) = [e["value"] for e in found if e["value"]["errors"]]
+    assert wrong["name"] == "offsets.storage.topic"
+    assert "another cluster" in wrong["errors"][0]

@@ -1,0 +1,31 @@
+"""What a slot is told of a task: which clients write what."""
+
+from __future__ import annotations
+
+from runtime import config as worker_config
+from runtime.herder.assignment import Order, client_warnings, spec
+from runtime.host.port import ConnectorInfo
+
+WORKER = worker_config.distributed({
+    "bootstrap.servers": "home:9092", "group.id": "workers", "key.converter": "x", "value.converter": "x",
+    "config.storage.topic": "c", "offset.storage.topic": "o", "status.storage.topic": "s",
+})  # fmt: skip
+INFO = ConnectorInfo("FileStreamSource", "source", "1", "T", "runtime.connectors.file_source:FileStreamSourceTask")
+P = "producer.override."
+
+
+def order(**overrides: str) -> Order:
+    config = {"connector.class": "FileStreamSource", **{P + k.replace("_", "."): v for k, v in overrides.items()}}
+    return Order("c", 0, INFO, config, config)
+
+
+def test_offsets_go_to_the_workers_cluster_wherever_the_records_go() -> None:
+    elsewhere = spec(WORKER, order(bootstrap_servers="other:9092"), [], paused=False)
+    assert elsewhere.producer["bootstrap.servers"] == "other:9092"
+    assert elsewhere.offsets_producer["bootstrap.servers"] == "home:9092"
+    assert spec(WORKER, order(), [], paused=False).offsets_producer == {}
+
+
+def test_settings_without_an_equal_are_told() -> None:
+    (warning,) = client_warnings(WORKER, order(linger_ms="5", interceptor_classes="a.B"))
+    assert "interceptor.classes" in warning
