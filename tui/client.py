@@ -209,6 +209,11 @@ class Connect:
         """`{"sources": …, "sinks": …}`, of our workers only."""
         return await self._send("GET", "/orphaned-offsets")
 
+    async def remove_orphans(self, name: str, group: str | None, origin: Origin = NOBODY) -> Json:
+        """The source offsets left over by a connector, or, where one is named, a sink's group; of our workers only."""
+        query = f"?group={quote(group, safe='')}" if group else ""
+        return await self._send("DELETE", f"/orphaned-offsets/{quote(name, safe='')}{query}", origin=origin)
+
     async def resolve_offsets(self, name: str, target: Json) -> Json:
         """Where a moment lies in a sink's topics; of our workers only. Changes nothing."""
         return await self._send("POST", _of(name, "offsets/resolve"), target)

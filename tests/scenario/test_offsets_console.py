@@ -61,6 +61,10 @@ def test_history_undo_and_rollback(connect: Connect, tmp_path: Path) -> None:
     assert _offsets(connect) == {"a": 1}
     console("delete offsets c -y", "undo c")
     assert _offsets(connect) == {"a": 1}
+    console("delete c -y")
+    assert console("get orphans -o name").out.split().count("c") == 1
+    console("delete orphans c", "delete orphans c --dry-run", options=("--keep-going",), code=3)
+    assert "c" not in console("get orphans -o name").out.split()
     console("rollback c", code=2)
     console("rollback c --to 99", code=1)
 

@@ -39,6 +39,7 @@ VERBS = {
     "get unfinished": "history:GetUnfinished",
     "finish": "history:Finish",
     "get orphans": "orphans:GetOrphans",
+    "delete orphans": "orphans:DeleteOrphans",
     "wait connector": "waiting:Wait",
     "config": "settings:Config",
     "config set-context": "contexts:SetContext",
