@@ -62,6 +62,7 @@ class Tasks:
         self._name, self._parts = name, parts
         self._running: dict[int, Running] = {}
         self._stale_members: set[str] = set()
+        self._unreported: set[int] = set()  # lost before they could tell their member ids
         self._group_checked = False
         self.version: str | None = None
 
@@ -108,6 +109,8 @@ class Tasks:
             return False
         if member_id:
             self._stale_members.add(member_id)
+        else:
+            self._unreported.add(task)
         if running.failed:
             return False
         del self._running[task]
@@ -168,9 +171,14 @@ class Tasks:
         """Members that died without leaving would hold their partitions for a session: send them away first."""
         group = assignment.group_id(self._name, order.connector_config)
         members, self._stale_members = self._stale_members, set()
-        if not self._group_checked:
+        unreported, self._unreported = self._unreported, set()
+        if not self._group_checked or unreported:
             prefix = f"connector-consumer-{self._name}-"
-            members |= {m.member_id for m in await self._parts.groups.members(group) if m.client_id.startswith(prefix)}
+            lost = {assignment.client_id("consumer", self._name, task) for task in unreported}
+            for member in await self._parts.groups.members(group):
+                earlier = not self._group_checked and member.client_id.startswith(prefix)
+                if earlier or member.client_id in lost:
+                    members.add(member.member_id)
             self._group_checked = True
         if members:
             log.info("%s: evicting %d dead member(s) from group %s", self._name, len(members), group)
