@@ -41,6 +41,8 @@ def render(result: Result, form: str, colour: bool = False) -> str:
 
 def plain(text: str, lines: bool = False) -> str:
     """Text without control characters; on one line unless `lines`."""
+    if text.isascii() and text.isprintable():  # nearly all there is, and there may be thousands
+        return text
     shown = text if lines else text.replace("\n", " ").replace("\t", " ")
     return _CONTROL.sub(_escaped, shown)
 
