@@ -167,7 +167,7 @@ def _parts(connect: Connect, name: str) -> list[dict[str, Any]]:
 
 
 def test_nothing_was_lost_in_all_of_that(neighbours: Neighbours) -> None:
-    neighbours.flow(30)
+    neighbours.flow(60)
 
 
 def test_what_kills_its_slot_again_and_again_gets_one_of_its_own(
@@ -186,7 +186,7 @@ def test_what_kills_its_slot_again_and_again_gets_one_of_its_own(
         return bool(calm) and calm[-1] - calm[0] > QUICK
 
     wait_until(apart, 60, "the neighbours run on")
-    neighbours.flow(30)
+    neighbours.flow(60)
     connect.ask("DELETE", f"/connectors/{name}")
     wait_until(neighbours.running, QUICK)
 
@@ -203,7 +203,7 @@ def test_connectors_that_take_the_plugin_host_down(
         created.result(60)
         connect.wait(name, "FAILED", timeout=90)
         wait_until(neighbours.running, QUICK)
-        neighbours.flow(30)
+        neighbours.flow(60)
     connect.ask("DELETE", f"/connectors/{name}")
     connect.ask("POST", f"/connectors/{neighbours.names[0]}/restart")
     wait_until(neighbours.running, 20)
