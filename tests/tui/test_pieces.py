@@ -14,15 +14,15 @@ from tests.tui.console import Console, console
 from tui import model
 from tui.client import Call
 from tui.commands.offsets import PatchOffsets
+from tui.config.secrets import is_secret
 from tui.model import Connector
 from tui.screens import traces
 from tui.screens.actions import ACTIONS
-from tui.script.completing import complete, hint
-from tui.config.secrets import is_secret
 from tui.screens.dialog import Dialog
 from tui.screens.filtering import matcher
 from tui.screens.home import Home
 from tui.screens.operations import Operations, Phase, as_curl
+from tui.script.completing import complete, hint
 from tui.snapshot import Diff, Link, LinkState, Notice, Snapshot
 from tui.widgets.columns import Column, arrange
 from tui.widgets.text import fit, span, visible
