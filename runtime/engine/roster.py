@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -104,7 +105,7 @@ class Roster:
         share, crowded_out = self._fair_share(len(room.links)), 0
         for task in [task for task in self.tasks.values() if task.waiting]:
             cell = self._cell(task)
-            link = room.least_loaded(needed(task.spec), share) if cell is None else self.links.get(cell)
+            link = room.least_loaded(task, share) if cell is None else self.links.get(cell)
             if link is not None and link.leased:
                 task.link = link
                 link.tasks[task.key] = task
@@ -165,16 +166,24 @@ class _Room:
     def __init__(self, links: list[Link], more_to_come: bool) -> None:
         self.links = links
         self._taken = {link.slot: link.taken for link in links}
+        self._siblings = Counter((link.slot, id_.connector) for link in links for id_, _ in link.tasks)
         self._more_to_come = more_to_come
 
-    def least_loaded(self, needs: int, share: float) -> Link | None:
-        """The slot for a task that takes so many descriptors; None when it had better wait for another one."""
+    def least_loaded(self, task: Task, share: float) -> Link | None:
+        """The slot for a task, away from others of its connector; None when it had better wait for another slot."""
         if not self.links:
             return None
-        best = min(self.links, key=lambda link: (link.leaks, self._full(link, needs), len(link.tasks), link.slot))
+        needs, connector = needed(task.spec), task.spec.connector
+
+        def load(link: Link) -> tuple[int, ...]:
+            siblings = self._siblings[link.slot, connector]
+            return link.leaks, self._full(link, needs), siblings, len(link.tasks), link.slot
+
+        best = min(self.links, key=load)
         if len(best.tasks) >= share or (self._more_to_come and self._full(best, needs)):
             return None
         self._taken[best.slot] += needs
+        self._siblings[best.slot, connector] += 1
         return best
 
     def _full(self, link: Link, needs: int) -> bool:

@@ -57,6 +57,18 @@ def test_tasks_go_to_the_least_loaded_slot_once(roster: Roster) -> None:
     assert not placed(roster)
 
 
+def test_tasks_of_one_connector_go_to_different_slots(roster: Roster) -> None:
+    """Also where other connectors have loaded one slot more."""
+    add_slot(roster, 0)
+    add_tasks(roster, 3)
+    assert placed(roster) == {0: 3}
+    add_slot(roster, 1)
+    for number in (0, 1):
+        task = Task(replace(task_spec("pair"), task=number))
+        roster.tasks[task.spec.id] = task
+    assert placed(roster) == {0: 1, 1: 1}
+
+
 def test_the_first_slot_takes_its_share_and_leaves_the_rest_to_those_about_to_come(roster: Roster) -> None:
     roster.missing_slot()
     add_slot(roster, 0)
