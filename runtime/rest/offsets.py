@@ -21,10 +21,19 @@ _LONGEST = 200
 
 def origin(request: Request) -> Origin:
     """Who asks, and why they say they do; for the history."""
-    user = request.scope.get(PRINCIPAL) or request.headers.get("headrace-user") or ""
+    user = request.scope.get(PRINCIPAL) or _said(request, "headrace-user")
     host = request.client.host if request.client else ""
     who = "@".join(part for part in (str(user), host) if part)
-    return Origin(who[:_LONGEST], request.headers.get("headrace-reason", "")[:_LONGEST])
+    return Origin(who[:_LONGEST], _said(request, "headrace-reason")[:_LONGEST])
+
+
+def _said(request: Request, header: str) -> str:
+    """A header's text: UTF-8, as our console sends it; what is none is taken byte for byte."""
+    value = request.headers.get(header, "")
+    try:
+        return value.encode("latin-1").decode()
+    except UnicodeError:
+        return value
 
 
 def offset_routes(views: OffsetViews, orphans: Orphans, ready: Callable[[Handler], Handler]) -> Sequence[Route]:
