@@ -36,7 +36,7 @@ class Pace:
     jitter: float = 0.2  # share of a pause, so that many consoles do not ask in step
     patience: float = 15.0  # for one refresh
     reconnect: float = 0.25  # before an event stream that ended is taken up again
-    gather: float = 0.05  # events within it reach subscribers as one difference
+    gather: float = 0.15  # events within it reach subscribers as one difference
 
 
 class Store:
