@@ -10,7 +10,7 @@ from typing import Any
 
 from runtime.task_spec import ConverterSpec, TaskSpec
 from runtime.vocabulary import State, TaskId
-from tests.support.processes import alive, children, command_line
+from tests.support.processes import alive, children, command_line, direct_children
 
 
 @dataclass
@@ -80,11 +80,11 @@ def task_spec(name: str, epoch: int = 1, paused: bool = False, **config: str) ->
 
 
 def descendants(pid: int) -> dict[int, str]:
-    """Command lines of all living processes of engines below this one: drivers and what they started.
+    """Command lines of all living processes of this one's engines: drivers and what they started.
 
-    Others may live there too, such as the broker of the test run."""
+    Others may live there too, such as the broker of the test run, and workers with engines of their own."""
     below = children(pid)
-    drivers = [child for child in below if "runtime.engine.driver" in command_line(child)]
+    drivers = [child for child in direct_children(pid) if "runtime.engine.driver" in command_line(child)]
     engines = {*drivers, *(child for driver in drivers for child in children(driver))}
     return {child: command_line(child) for child in below if child in engines and alive(child)}
 

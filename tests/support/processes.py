@@ -10,7 +10,7 @@ def children(pid: int) -> list[int]:
     found, queue = [], [pid]
     while queue:
         parent = queue.pop(0)
-        for child in _direct_children(parent):
+        for child in direct_children(parent):
             found.append(child)
             queue.append(child)
     return found
@@ -32,7 +32,8 @@ def alive(pid: int) -> bool:
         return False
 
 
-def _direct_children(pid: int) -> list[int]:
+def direct_children(pid: int) -> list[int]:
+    """Those it has started itself."""
     try:
         tasks = list(Path(f"/proc/{pid}/task").iterdir())
         return [int(c) for task in tasks for c in (task / "children").read_text().split()]

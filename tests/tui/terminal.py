@@ -86,7 +86,9 @@ class Terminal:
     def escape(self) -> None:
         """Alone: what follows at once would make another key of it."""
         self.press("escape")
-        self.pump(0.3)
+        alone_until = time.monotonic() + 0.3
+        while time.monotonic() < alone_until:  # pump() returns as soon as there is something
+            self.pump()
 
     def resize(self, columns: int, lines: int) -> None:
         self._screen.resize(lines, columns)
