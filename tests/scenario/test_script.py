@@ -10,7 +10,7 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -89,7 +89,7 @@ def test_an_odd_name_works_everywhere(console: Console, stopped: str) -> None:
     assert console("get connectors 'grün*' -o name").out == f"{stopped}\n"
     assert console(f"patch offsets '{stopped}' -", stdin=json.dumps(entries[0])).code == 0
     preview = console(f"patch offsets '{stopped}' --dry-run {json.dumps(entries)}").err
-    assert 'would set filename /ü: position 3 → position 3' in preview
+    assert "would set filename /ü: position 3 → position 3" in preview
 
 
 def test_a_script_stops_at_its_first_failure_and_names_the_line(console: Console, stopped: str) -> None:
@@ -179,17 +179,23 @@ def on_terminal(console: Console, command: str, answer: bytes = b"", **environ: 
     return b"".join(chunks).decode()
 
 
-def test_a_script_line_is_quick(console: Console) -> None:
-    """0.15 s for the whole process is the goal. Its processor time is judged: neighbours do not count, imports do."""
+LEAST = 0.048  # seconds of processor that Python and its HTTP client take to start where the goal was set
 
-    def seconds() -> float:
+
+def test_a_script_line_is_quick(console: Console) -> None:
+    """0.15 s for the whole process is the goal. Its processor time is judged: neighbours do not count, imports do.
+    A slower machine has as much more as it needs to start Python with an HTTP client."""
+
+    def seconds(run: Callable[[], object]) -> float:
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        console("get connectors")
+        run()
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         return after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
 
-    best = min(seconds() for _ in range(5))
-    assert best < 0.15, f"{best:.3f} s"
+    bare = [sys.executable, "-c", "import dataclasses, http.client"]
+    least = min(seconds(lambda: subprocess.run(bare, check=True)) for _ in range(5))
+    best = min(seconds(lambda: console("get connectors")) for _ in range(5))
+    assert best < 0.15 * max(1.0, least / LEAST), f"{best:.3f} s, where Python alone takes {least:.3f} s"
 
 
 def test_possible_success_is_told_apart(our_connect: WorkerProcess, broker: KafkaBroker, tmp_path: Path) -> None:

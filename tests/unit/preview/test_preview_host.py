@@ -16,7 +16,7 @@ from runtime.host.previews import PreviewFailedError, PreviewHost
 from runtime.host.settings import HostSettings
 from runtime.task_spec import ConverterSpec, TaskSpec
 from tests.support import plugins
-from tests.support.processes import alive, children, command_line
+from tests.support.processes import alive, command_line, direct_children
 
 K = "org.apache.kafka.connect."
 JSON = ConverterSpec(f"{K}json.JsonConverter", {"schemas.enable": "false"})
@@ -129,4 +129,4 @@ async def test_plugins_that_take_the_preview_down() -> None:
     assert refused.message == "no configuration pleases me"
     assert isinstance(closed, dict)
     assert closed["warnings"] == [f"close() of {where.partition(',')[0]} raised RuntimeError('never')"]
-    assert not [pid for pid in children(os.getpid()) if alive(pid) and "runtime.host.server" in command_line(pid)]
+    assert not [pid for pid in direct_children(os.getpid()) if alive(pid) and "runtime.host.server" in command_line(pid)]
