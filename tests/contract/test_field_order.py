@@ -1,0 +1,71 @@
+"""The fields of each answer stand in the order in which Apache Connect writes them: asked of both, side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.broker import KafkaBroker, unique
+from tests.support.connect import SOURCE, STRINGS, Connect
+from tests.support.waiting import wait_until
+from tests.support.workers import WorkerProcess
+
+DATA = ("config", "offset", "partition")  # maps of the user's: Java shows them in the order of a hash
+
+Shape = Any
+"""Names of fields in their order, nested; a list has the shape of its first entry."""
+
+
+def shape(answer: Any) -> Shape:
+    if isinstance(answer, dict):
+        return [(key, None if key in DATA else shape(value)) for key, value in answer.items()]
+    return [shape(answer[0])] if isinstance(answer, list) and answer else None
+
+
+def answers(connect: Connect, source: str, sink: str, file: Path, topic: str) -> dict[str, Shape]:
+    """Each request's answer as a shape; names of connectors as keys of answers are left out."""
+    config = {"connector.class": SOURCE, "file": str(file), "topic": topic, "tasks.max": "1", **STRINGS}
+    found: dict[str, Shape] = {}
+
+    def ask(method: str, path: str, body: Any = None) -> Any:
+        _, answer = connect.worker.request(method, path, body)
+        found[f"{method} {path}"] = shape(answer)
+        return answer
+
+    ask("POST", "/connectors", {"name": source, "config": config})
+    connect.wait(source, "RUNNING", ["RUNNING"])
+    connect.sink(sink, str(file.with_suffix(f".{sink}")), topic)
+    ask("GET", "/")
+    ask("GET", "/health")
+    for name in (source, sink):
+        for path in ("", "/status", "/tasks", "/tasks/0/status", "/offsets"):
+            wait_until(lambda: connect.offsets(source), 40, "an offset")
+            ask("GET", f"/connectors/{name}{path}")
+    ask("PUT", f"/connectors/{source}/config", config)
+    ask("POST", f"/connectors/{source}/restart?includeTasks=true")
+    ask("PUT", f"/connector-plugins/{SOURCE}/config/validate", config)
+    ask("GET", "/connector-plugins")
+    ask("GET", f"/connector-plugins/{SOURCE}/config")
+    ask("GET", "/connectors/nobody")
+    ask("PATCH", f"/connectors/{source}/offsets", {"offsets": []})
+    expanded = connect.ask("GET", "/connectors?expand=status&expand=info")[source]
+    found["expanded"] = shape(expanded)
+    found["topics"] = shape(connect.ask("GET", f"/connectors/{source}/topics")[source])
+    return found
+
+
+@pytest.mark.slow
+def test_fields_stand_where_connect_puts_them(
+    worker: Callable[..., WorkerProcess], java_connect: WorkerProcess, broker: KafkaBroker, tmp_path: Path
+) -> None:
+    source, sink, topic = unique("source"), unique("sink"), broker.create_topic()
+    file = tmp_path / "in.txt"
+    file.write_text("one\n")
+    ours, javas = (
+        answers(Connect(side), source, sink, file, topic)
+        for side in (worker({"offset.flush.interval.ms": "500"}), java_connect)
+    )
+    assert ours == javas
