@@ -109,6 +109,8 @@ def _screen(options: dict[str, Any]) -> int:
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise UsageError("no terminal for the screen: use --script FILE, -c 'COMMAND', or `headrace embedded run`")
     _check_terminal()
+    for fixed_size in ("COLUMNS", "LINES"):  # exported by some shells: they would outrank what the terminal says later
+        os.environ.pop(fixed_size, None)
     from tui import session
 
     if "replay" in options:

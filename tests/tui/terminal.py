@@ -34,8 +34,6 @@ class Terminal:
     def __init__(self, *arguments: str, columns: int = 80, lines: int = 24, **environment: str) -> None:
         program = str(Path(sys.executable).parent / "headrace")
         env = {**os.environ, "TERM": "xterm-256color", "LANG": "C.UTF-8", **environment}
-        for fixed_size in ("COLUMNS", "LINES"):  # pytest's processes may have them; they would outrank the terminal's
-            env.pop(fixed_size, None)
         self._screen = pyte.Screen(columns, lines)
         self._stream = pyte.ByteStream(self._screen)
         self._rest = b""

@@ -42,7 +42,8 @@ def test_interrupt_twice_leaves(tmp_path: Path) -> None:
 
 
 def test_sizes_from_too_small_to_large() -> None:
-    with Terminal(*REPLAY) as terminal:
+    """Also where the shell has exported the size that it began with."""
+    with Terminal(*REPLAY, COLUMNS="80", LINES="24") as terminal:
         terminal.sees("orders-search")
         for columns, lines in ((200, 50), (61, 16), (50, 10), (120, 40), (80, 24)):
             terminal.resize(columns, lines)
