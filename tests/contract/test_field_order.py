@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -41,8 +42,8 @@ def answers(connect: Connect, source: str, sink: str, file: Path, topic: str) ->
     ask("GET", "/")
     ask("GET", "/health")
     for name in (source, sink):
+        wait_until(partial(connect.offsets, name), 90, f"offsets of {name}")
         for path in ("", "/status", "/tasks", "/tasks/0/status", "/offsets"):
-            wait_until(lambda: connect.offsets(source), 40, "an offset")
             ask("GET", f"/connectors/{name}{path}")
     ask("PUT", f"/connectors/{source}/config", config)
     ask("POST", f"/connectors/{source}/restart?includeTasks=true")
