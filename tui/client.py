@@ -7,18 +7,18 @@ steps them to their end without an event loop; with `tui.wire.evented` they run 
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 from urllib.parse import quote
 
 from tui.errors import Conflict, ServerTrouble
+from tui.record import record
 
 T = TypeVar("T")
 Json = Any
 REBALANCE_WAITS = (0.25, 0.5, 1.0, 2.0, 4.0)  # seconds before each further try of a 409 that passes by itself
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Call:
     """One request: plain data, so that it can be logged, shown as curl, and refused by a policy."""
 
@@ -37,7 +37,7 @@ class Call:
         return self.method != "GET" and not self.path.endswith(("/config/validate", "/offsets/resolve", "/preview"))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Origin:
     """Who asks for a change of offsets, and why: our workers keep it in their history, others ignore it."""
 

@@ -138,9 +138,8 @@ def _check_terminal() -> None:
 
 
 def _app(profile: Any, options: dict[str, Any]) -> int:
-    from dataclasses import replace
-
     from tui.app import run as run_app
+    from tui.record import replace
 
     read_only = profile.read_only or options.get("read_only", False)
     return int(run_app(replace(profile, read_only=read_only, record=options.get("record", ""))))

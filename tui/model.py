@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
+
+from tui.record import field, record
 
 Json = Any
 
@@ -13,7 +14,7 @@ Json = Any
 SEVERITY = ("FAILED", "UNASSIGNED", "RESTARTING", "UNKNOWN", "RUNNING", "PAUSED", "STOPPED", "DESTROYED")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Task:
     """One task's status; `trace` is empty unless it failed."""
 
@@ -24,7 +25,7 @@ class Task:
     trace: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Connector:
     """A connector with all its status. `state` is the connector's own; `overall` counts its tasks in."""
 
@@ -132,7 +133,7 @@ def by_severity(all_of_them: Iterable[Connector]) -> list[Connector]:
     return sorted(all_of_them, key=lambda one: one.severity)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Offset:
     """One entry of an offsets answer; `offset` None means reset when it is sent."""
 
@@ -166,7 +167,7 @@ class Certainty(Enum):
     POSSIBLE = "possible"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Verdict:
     """The server's answer to an offset change, word for word, and what it means (KIP-875)."""
 

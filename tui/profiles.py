@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
 from tui.errors import HeadraceError, UsageError
+from tui.record import field, record, replace
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Profile:
     """One cluster and how it is treated. A profile without a name was given by its URL. Secrets (password, token,
     key_password, headers, client) may be references, and are resolved where a connection is made: see `tui.secrets`."""
@@ -44,7 +44,7 @@ class Profile:
         return self.name or self.url
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Contexts:
     """The file's content."""
 
@@ -132,9 +132,9 @@ class Profiles:
 
 _KINDS: dict[str, type] = {"bool": bool, "float": float, "Mapping[str, str]": dict, "tuple[str, ...]": tuple}
 _KEYS: dict[str, type] = {
-    entry.name: _KINDS.get(str(entry.type), str)
-    for entry in fields(Profile)
-    if entry.name not in ("name", "record", "replay")
+    name: _KINDS.get(str(kind), str)
+    for name, kind in Profile.__annotations__.items()
+    if name not in ("name", "record", "replay")
 }
 SECRET_KEYS = frozenset({"password", "token", "key_password", "headers", "client", "proxy"})
 _SPELLINGS = {"brokers": "bootstrap", "bootstrap_servers": "bootstrap", "color": "colour"}

@@ -5,14 +5,16 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from tui import policy
-from tui.client import Connect, Transport
-from tui.commands.base import Context
 from tui.errors import UsageError
 from tui.profiles import Profile, Profiles, config_folder
 from tui.secrets import resolve, resolved
 from tui.wire.endpoint import ANSWERS_WITHIN, CONNECTS_WITHIN, Endpoint
+
+if TYPE_CHECKING:
+    from tui.client import Connect, Transport
+    from tui.commands.base import Context
 
 
 def profiles(environ: Mapping[str, str] = os.environ) -> Profiles:
@@ -112,6 +114,9 @@ def evented(profile: Profile) -> Transport:
 
 def connect(profile: Profile, transport: Transport) -> Connect:
     """A client that keeps to what the profile allows."""
+    from tui import policy
+    from tui.client import Connect
+
     return Connect(transport, policy.guard(profile))
 
 
@@ -122,6 +127,8 @@ def screen_context(cluster: Connect, profile: Profile, known: Profiles, narrate:
         if path == "-":
             raise UsageError("standard input is the keyboard here: use @FILE")
         return read_text(path)
+
+    from tui.commands.base import Context
 
     return Context(lambda: cluster, profile=lambda: profile, profiles=known, narrate=narrate, read=read)
 

@@ -115,6 +115,16 @@ class Roster:
         if crowded_out and room.links:
             self._make_room(crowded_out, min(link.room for link in room.links))
 
+    def lose_tasks(self, link: Link) -> Sequence[Task]:
+        """All tasks of a slot have ended with it; those that had not been stopped are forgotten, and told."""
+        for task in link.tasks.values():
+            task.lost = True
+            task.ended.set()
+        lost = [task for task in link.tasks.values() if self.tasks.get(task.spec.id) is task]
+        for task in lost:
+            del self.tasks[task.spec.id]
+        return lost
+
     def slot_died(self, link: Link) -> Sequence[TaskId]:
         """By itself, with its tasks: those that have to live apart from now on, each in another cell than before."""
         suspects = self.suspects.slot_died([task.spec.id for task in link.tasks.values()], self._clock())

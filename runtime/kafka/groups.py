@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping
+import contextlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from runtime.kafka import kafka_python
-from runtime.kafka.errors import BrokerUnavailable, OffsetsRefused
-from runtime.kafka.kafka_python import Member, TopicPartition
+from runtime.kafka.errors import BrokerUnavailable, GroupError, OffsetsRefused
+from runtime.kafka.kafka_python import Group, Member, TopicPartition
+from runtime.kafka.together import Together
 
 _TIMEOUT = 15.0  # seconds for a request with all its attempts
 _T = TypeVar("_T")
@@ -22,6 +24,7 @@ class Groups:
 
     def __init__(self, settings: Mapping[str, Any]) -> None:
         self._settings = dict(settings)
+        self._members: Together[str, list[Member]] = Together(self._members_of)
 
     async def committed(self, group: str) -> dict[TopicPartition, int]:
         """Committed offsets; none for a group that does not exist."""
@@ -62,9 +65,20 @@ class Groups:
         await self._ask(group, kafka_python.delete(group))
 
     async def members(self, group: str) -> list[Member]:
-        """Live members, and dead ones that are not missed yet; none for a group that does not exist."""
-        found = await self._ask(group, kafka_python.describe(group))
-        return list(found.members) if found else []
+        """Live members, and dead ones that are not missed yet; none for a group that does not exist.
+
+        A worker that starts a thousand sinks asks for a thousand groups: see Together."""
+        return await self._members.of(group)
+
+    async def _members_of(self, groups: Sequence[str]) -> Mapping[str, list[Member] | Exception]:
+        if len(groups) > 1:
+            with contextlib.suppress(GroupError):  # one of them was refused: then each for itself
+                found = await self._ask(f"{groups[0]} and others", kafka_python.describe_all(groups)) or {}
+                return {group: list(found[group].members) if group in found else [] for group in groups}
+        answers = await asyncio.gather(
+            *(self._ask(group, kafka_python.describe(group)) for group in groups), return_exceptions=True
+        )
+        return dict(zip(groups, map(_members_or_error, answers), strict=True))
 
     async def evict(self, group: str, members: Iterable[str]) -> None:
         """Make the coordinator forget members, so that their partitions are free at once; unknown ones are no error."""
@@ -75,6 +89,12 @@ class Groups:
     async def _ask(self, group: str, request: Callable[[Any], _T]) -> _T | None:
         """None when there is no such group."""
         return await asyncio.to_thread(kafka_python.ask, self._settings, group, request, _TIMEOUT)
+
+
+def _members_or_error(answer: Group | BaseException | None) -> list[Member] | Exception:
+    if isinstance(answer, BaseException):
+        return answer if isinstance(answer, Exception) else GroupError(repr(answer))
+    return list(answer.members) if answer else []
 
 
 def _metadata(settings: Mapping[str, Any]) -> Any:

@@ -156,28 +156,44 @@ def _raise_refused(answers: Mapping[Any, Any]) -> None:
         raise OffsetsRefused({(at.topic, at.partition): e.description or e.__name__ for at, e in refused.items()})
 
 
-def describe(group: str) -> Callable[[Any], Group]:
-    """Request: the group with its members' metadata as it is. (The public call takes every group for a consumer's
-    and fails on Connect's.)"""
+def describe(group: str) -> Callable[[Any], Group | None]:
+    """Request: the group with its members' metadata as it is; None when there is none."""
+    return lambda admin: describe_all([group])(admin).get(group)
 
-    def request(admin: Any) -> Group:
+
+def describe_all(groups: Sequence[str]) -> Callable[[Any], dict[str, Group]]:
+    """Request: those of the groups that there are. (The public call takes every group for a consumer's and fails on
+    Connect's.)"""
+
+    def request(admin: Any) -> dict[str, Group]:
         from kafka import errors
         from kafka.protocol.admin.groups import DescribeGroupsRequest
 
-        async def send() -> Any:
-            node = await admin._find_coordinator_id(group)
-            return await admin._manager.send(DescribeGroupsRequest(groups=[group]), node_id=node)
+        async def send() -> list[Any]:
+            by_node: dict[int, list[str]] = {}
+            for group, node in (await admin._find_coordinator_ids(list(groups))).items():
+                by_node.setdefault(node, []).append(group)
+            answers = [
+                await admin._manager.send(DescribeGroupsRequest(groups=asked), node_id=node)
+                for node, asked in by_node.items()
+            ]
+            return [found for answer in answers for found in answer.groups]
 
-        found = admin._manager.run(send).groups[0]
-        error = errors.for_code(found.error_code)
-        if error is not errors.NoError:
-            raise error(group)
-        members = (
-            Member(m.member_id, m.client_id, m.client_host, bytes(m.member_metadata or b"")) for m in found.members
-        )
-        return Group(found.protocol_type, found.protocol_data, found.group_state, tuple(members))
+        described = {}
+        for found in admin._manager.run(send):
+            error = errors.for_code(found.error_code)
+            if error is errors.NoError:
+                described[found.group_id] = _group(found)
+            elif error is not errors.GroupIdNotFoundError:
+                raise error(found.group_id)
+        return described
 
     return request
+
+
+def _group(found: Any) -> Group:
+    members = (Member(m.member_id, m.client_id, m.client_host, bytes(m.member_metadata or b"")) for m in found.members)
+    return Group(found.protocol_type, found.protocol_data, found.group_state, tuple(members))
 
 
 def evict(group: str, members: list[str]) -> Callable[[Any], None]:

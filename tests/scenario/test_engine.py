@@ -362,7 +362,7 @@ async def test_slots_of_a_worker_that_is_stopped_end_although_their_connection_s
 
 
 async def test_secrets_are_in_no_command_line_and_no_environment(rig: Rig) -> None:
-    token = rig.engine._server.token
+    token = rig.engine._slots.server.token
     for pid, command in descendants(os.getpid()).items():
         assert token not in command
         assert token not in _environment(pid)
@@ -380,7 +380,7 @@ async def test_a_long_frame_is_refused_before_it_is_read(rig: Rig) -> None:
 
 async def _answer(rig: Rig, body: bytes) -> bytes:
     """All that the channel answers to a first frame, until it closes."""
-    reader, writer = await asyncio.open_connection("127.0.0.1", rig.engine._server.port)
+    reader, writer = await asyncio.open_connection("127.0.0.1", rig.engine._slots.server.port)
     writer.write(len(body).to_bytes(4, "big") + body)
     try:
         return await asyncio.wait_for(reader.read(), 2.0)

@@ -31,7 +31,7 @@ async def test_a_start_that_takes_too_long_is_given_up(tmp_path: Path, monkeypat
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
     engine = SparkEngine(EngineSettings(slots=1, archive=False, driver_start_timeout=2.0), Recorder())
     await engine.start()
-    await until(lambda: engine._keeper and engine._keeper.generation == 2)
+    await until(lambda: engine._slots.driver and engine._slots.driver.generation == 2)
     await engine.close(1.0)
     assert not descendants(os.getpid())
 

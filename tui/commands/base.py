@@ -9,17 +9,16 @@ from enum import IntEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from tui import policy
-from tui.client import Connect
 from tui.commands.arguments import Argument, flag, one_of, option
 from tui.commands.result import Result
 from tui.errors import HeadraceError, UsageError
-from tui.profiles import Profile, Profiles
 
 if TYPE_CHECKING:
+    from tui.client import Connect
     from tui.offsets.brokers import Brokers
     from tui.offsets.notebook import Notebook
     from tui.offsets.travel import Traveller
+    from tui.profiles import Profile, Profiles
 
 Emit = Callable[[Any, str, Sequence[str]], None]  # an item, the form asked for, its row of a table
 FORMATS = ("table", "wide", "json", "jsonl", "yaml", "name")
@@ -164,6 +163,8 @@ class Change(Command):
 async def execute(command: Command, context: Context) -> Result:
     """Runs a command, unless the context is read-only and the command is not: the one door of screen and script."""
     if command.changes and not command.values.get("dry_run"):
+        from tui import policy
+
         policy.permit(context.profile, command.verb)
     return await command.run(context)
 

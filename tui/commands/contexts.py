@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,7 @@ from tui.commands.base import Command, Context, refuse
 from tui.commands.result import Outcome, Result, Table, confirmation
 from tui.errors import NotFound
 from tui.profiles import Profile
+from tui.record import replace
 from tui.scrubbing import without_user
 from tui.wire.endpoint import Endpoint
 

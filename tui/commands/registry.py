@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from importlib import import_module
+from typing import TYPE_CHECKING
 
-from tui.commands.base import Command
 from tui.errors import UsageError
+
+if TYPE_CHECKING:
+    from tui.commands.base import Command
 
 # The verb, and where its class is. Order is that of the help and the palette.
 VERBS = {

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from tui.errors import DONE, FAILED, PENDING
 from tui.model import Verdict
+from tui.record import record
 
 Json = Any
 Cell = str | int | float | bool | None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Table:
     """Rows with named columns; those in `wide` are shown by `-o wide` and on broad screens only."""
 
@@ -22,7 +22,7 @@ class Table:
     wide: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Outcome:
     """What became of one target of a changing command."""
 
@@ -40,7 +40,7 @@ class Outcome:
         return {"name": self.name, "error" if self.failed else "result": self.message}
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Result:
     """`raw` for machines, `table` or `text` for people, `names` for `-o name`; `outcomes` of changes."""
 

@@ -4,24 +4,26 @@ from __future__ import annotations
 
 import re
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING
 
-from tui.client import Connect
 from tui.commands.base import Context
 from tui.commands.result import Outcome, Result, confirmation
 from tui.errors import HeadraceError, NotFound, Unreachable, UsageError
 
-_GLOB = re.compile(r"[*?\[]")
+if TYPE_CHECKING:
+    from tui.client import Connect
 
 
 def is_glob(pattern: str) -> bool:
-    return _GLOB.search(pattern) is not None
+    return not {"*", "?", "["}.isdisjoint(pattern)
 
 
 def matches(name: str, patterns: Sequence[str], regex: bool = False) -> bool:
     """Whether a name is meant: as it stands, as a glob, or as a regular expression over the whole name."""
     if regex:
         return any(compiled(pattern).fullmatch(name) for pattern in patterns)
+    from fnmatch import fnmatchcase
+
     return any(name == pattern or fnmatchcase(name, pattern) for pattern in patterns)
 
 

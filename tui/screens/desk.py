@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from tui import embedded, policy, session
@@ -16,6 +15,7 @@ from tui.config.secrets import MASK, hides
 from tui.errors import HeadraceError
 from tui.model import Connector
 from tui.profiles import Profile
+from tui.record import replace
 from tui.screens import program
 from tui.screens.cluster import Cluster
 from tui.screens.journal import Journal

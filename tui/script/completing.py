@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from glob import escape
-from shlex import quote
+from typing import TYPE_CHECKING
 
-from tui.commands.base import Command
 from tui.commands.registry import VERBS, find
 from tui.commands.targets import is_glob
 from tui.errors import UsageError
 from tui.script.grammar import split
+
+if TYPE_CHECKING:
+    from tui.commands.base import Command
 
 # What stands behind these words of a command's declaration.
 _CHOICES = {"STATE": ("RUNNING", "PAUSED", "STOPPED", "FAILED", "UNASSIGNED"), "TYPE": ("source", "sink")}
@@ -36,6 +37,9 @@ def _words(head: str, last: str, names: Iterable[str]) -> Sequence[str]:
     option = _open_option(command, before)
     metavar = option if option is not None else _place(command, len(before) - count)
     if metavar.startswith("NAME"):  # where globs are fine, a name with a bracket must not be one
+        from glob import escape
+        from shlex import quote
+
         globs = any(argument.many and not argument.flags for argument in command.arguments().values())
         return [quote(escape(name) if globs and is_glob(name) else name) for name in sorted(names)]
     if "|" in metavar:

@@ -12,7 +12,6 @@ import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -167,10 +166,9 @@ def _names(before: Sequence[str]) -> list[str]:
 
 
 def _ask(profile: Profile) -> list[str]:
-    from dataclasses import replace
-
     from tui import session
     from tui.client import drive
+    from tui.record import replace
 
     hasty = replace(profile, connect_timeout=PATIENCE, timeout=PATIENCE)
     connect = session.connect(hasty, session.blocking(hasty))
@@ -181,5 +179,7 @@ def _ask(profile: Profile) -> list[str]:
 
 
 def _kept(label: str) -> Path:
+    from zlib import crc32  # a name for a file: a URL may hold a password
+
     base = os.environ.get("XDG_CACHE_HOME") or str(Path(os.environ.get("HOME", "~")).expanduser() / ".cache")
-    return Path(base) / "headrace" / "names" / f"{sha256(label.encode()).hexdigest()[:16]}.json"
+    return Path(base) / "headrace" / "names" / f"{crc32(label.encode()):08x}.json"

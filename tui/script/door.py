@@ -6,7 +6,6 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from tui import session
@@ -15,13 +14,14 @@ from tui.commands.base import Context
 from tui.errors import HeadraceError, UsageError
 from tui.offsets import files
 from tui.profiles import Profile
+from tui.record import record, replace
 from tui.script.runner import Printer, run_texts
 
 if TYPE_CHECKING:
     from tui.embedded import Embedded
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Order:
     """What is to be run, and where."""
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from tui.client import drive
@@ -16,6 +15,7 @@ from tui.commands.base import Command, Context, execute
 from tui.commands.result import Result, common_code
 from tui.errors import DONE, USAGE, HeadraceError, UsageError
 from tui.model import Verdict
+from tui.record import record
 from tui.script.grammar import parse
 from tui.script.output import plain, render
 
@@ -23,7 +23,7 @@ _WIDTHS = (8, 10, 32, 0)
 _EACH = {"json": "jsonl"}  # one by one, each on a line
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Line:
     """A command and where it stood: `line 3` of a script, nothing for the only -c."""
 
@@ -31,12 +31,12 @@ class Line:
     command: Command
 
 
-@dataclass(slots=True)
 class Printer:
     """The only place that writes to the standard streams."""
 
-    colour: bool = False
-    codes: list[int] = field(default_factory=list)
+    def __init__(self, colour: bool = False) -> None:
+        self.colour = colour
+        self.codes: list[int] = []
 
     def say(self, text: str) -> None:
         print(plain(text), file=sys.stderr, flush=True)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import SplitResult, unquote, urlsplit
 
-from tui.client import Call
 from tui.errors import ServerTrouble, TimedOut, Unreachable, UsageError, refusal
-from tui.scrubbing import without_user
+from tui.record import field, record
+
+if TYPE_CHECKING:
+    from tui.client import Call
 
 # Servers close connections that have been idle (Jetty after 30 s, uvicorn after 5): ours are not kept that long.
 IDLE_SECONDS = 3.0
@@ -19,7 +20,7 @@ CONNECTS_WITHIN = 5.0
 ANSWERS_WITHIN = 95.0  # Connect itself gives up after 90 s, with a message worth reading
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Endpoint:
     """A worker's URL and how it wants to be spoken to; times in seconds."""
 
@@ -57,6 +58,8 @@ class Endpoint:
     @property
     def shown(self) -> str:
         """The URL without user and password."""
+        from tui.scrubbing import without_user
+
         return without_user(self.url)
 
     def identification(self) -> dict[str, str]:
