@@ -1,0 +1,128 @@
+"""The main screen's parts and what is known of them: who is on the screen, whom a key means, what is said."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Coroutine
+from typing import TYPE_CHECKING, Any
+
+from textual.screen import Screen
+
+from tui.errors import HeadraceError
+from tui.model import Connector
+from tui.profiles import Profile
+from tui.screens.board import Board
+from tui.screens.home.keys import BROAD
+from tui.snapshot import LinkState, Snapshot
+from tui.widgets.bars import Counters, Shown, Status, TitleBar
+
+if TYPE_CHECKING:
+    from tui.screens.connector import ConnectorView
+    from tui.screens.flows import Flows
+    from tui.screens.home.many import Many
+
+
+class Pieces(Screen[None]):
+    """What every part of the main screen may ask for."""
+
+    many: Many
+
+    def __init__(self, profile: Profile) -> None:
+        super().__init__()
+        self.profile = profile
+        self.snapshot = Snapshot()
+        self.filter_text = ""
+        self.flows: Flows | None = None
+        self._view: ConnectorView | None = None
+        self.said_at, self.said_kind = 0.0, ""
+
+    @property
+    def board(self) -> Board:
+        return self.query_one(Board)
+
+    @property
+    def view(self) -> ConnectorView:
+        """There from the moment the cluster is."""
+        assert self._view is not None
+        return self._view
+
+    @property
+    def is_stale(self) -> bool:
+        return self.snapshot.link.state is LinkState.LOST
+
+    @property
+    def is_detail(self) -> bool:
+        return self.has_class("-detail")
+
+    @property
+    def is_broad(self) -> bool:
+        return self.has_class("-broad")
+
+    @property
+    def shows_offsets(self) -> bool:
+        return self.is_detail and self.view.page == "offsets" and not self.view.offsets.is_editing
+
+    @property
+    def is_on_page(self) -> bool:
+        """Whether keys mean the connector of the page, not the list."""
+        return self.is_detail and not self.board.has_focus
+
+    def target(self) -> Connector | None:
+        """What a key acts on: the connector of the page, or the one under the cursor."""
+        name = self.view.name_shown if self.is_on_page else self.board.current
+        return self.snapshot_of(name) if name is not None else None
+
+    def snapshot_of(self, name: str) -> Connector | None:
+        return self.snapshot.connectors.get(name)
+
+    def is_refused(self, what: str) -> bool:
+        """Says so where the context forbids changes; nothing is asked first."""
+        if self.profile.read_only:
+            self.say(f"{what} refused: the context {self.profile.label} is read-only", "bad")
+        return self.profile.read_only
+
+    def say(self, text: str, kind: str = "info") -> None:
+        self.said_at, self.said_kind = time.time(), kind if text else ""
+        self.query_one(Status).say(text, kind)
+
+    def on_resize(self) -> None:
+        self.set_class(self.size.width >= BROAD, "-broad")
+        self.refresh_bindings()
+
+    # What is shown
+
+    def draw(self, *, follow: bool = False) -> None:
+        """Everything that depends on the snapshot."""
+        if not self.is_mounted:
+            return
+        link = self.snapshot.link
+        self.board.set_stale(self.is_stale)
+        self.board.update_rows(self.snapshot, self.filter_text, follow=follow)
+        self.query_one(TitleBar).tell(link, time.time())
+        self.count()
+        if self._view is not None and self._view.name_shown is not None:
+            self.show(self._view.name_shown)
+        self.refresh_bindings()
+
+    def count(self) -> None:
+        """The line above the list."""
+        shown = Shown(self.filter_text, len(self.board.keys), len(self.many.marks))
+        self.query_one(Counters).tell(self.board.rows.counts, self.snapshot.link, shown)
+
+    def show(self, name: str) -> None:
+        self.view.show(name, self.snapshot.connectors.get(name), self.is_stale)
+
+    # In the background
+
+    def do(self, coroutine: Coroutine[Any, Any, None]) -> None:
+        """Runs it as a worker that cannot end the program."""
+        self.run_worker(self._harmless(coroutine), exit_on_error=False)
+
+    async def _harmless(self, coroutine: Coroutine[Any, Any, None]) -> None:
+        try:
+            await coroutine
+        except HeadraceError as error:
+            self.say(" ".join(str(error).split()), "bad")
+        except Exception as error:
+            self.log.error(error)
+            self.say(f"this should not happen: {error!r}", "bad")
