@@ -14,8 +14,8 @@ from runtime.kafka.errors import BrokerUnavailable, KafkaProblem
 from runtime.kafka.kafka_python import TopicPartition
 from runtime.offsets_tool.errors import BadInput, ToolError
 
-Take = Callable[[bytes | None, bytes | None, int, int], None]
-"""Key, value, timestamp and offset of a record."""
+Record = tuple[bytes | None, bytes | None, int, int]
+"""Key, value, timestamp and offset."""
 
 _TIMEOUT = 30.0
 _BATCH = 2_000
@@ -42,8 +42,8 @@ class Cluster:
         members = group.members if group else ()
         return ", ".join(f"{m.client_id} on {m.host.lstrip('/')}" for m in members) or f"group {self.group_id}"
 
-    def read(self, topic: str, take: Take) -> None:
-        """Every committed record of a topic, partition by partition in order."""
+    def read(self, topic: str, take: Callable[[Sequence[Record]], None]) -> None:
+        """Every committed record of a topic, some at a time; those of a partition in order."""
         from confluent_kafka import Consumer, KafkaException
 
         consumer = Consumer({**self.settings, **_READING, "group.id": "headrace-offsets"})
@@ -52,14 +52,12 @@ class Cluster:
             deadline = time.monotonic() + _TIMEOUT
             while left:
                 messages = consumer.consume(_BATCH, _WAIT)
-                for message in messages:
-                    error = message.error()
-                    if error is None:
-                        take(message.key(), message.value(), message.timestamp()[1], message.offset() or 0)
-                    elif error.name() == "_PARTITION_EOF":
-                        left.discard(message.partition())
-                    elif not error.retriable():
-                        raise ToolError(f"topic {topic} cannot be read: {error.str()}")
+                records = [
+                    (m.key(), m.value(), m.timestamp()[1], m.offset() or 0) for m in messages if m.error() is None
+                ]
+                take(records)
+                if len(records) < len(messages):
+                    left -= _ended(messages, topic)
                 deadline = time.monotonic() + _TIMEOUT if messages else deadline
                 if time.monotonic() > deadline:
                     raise ToolError(f"topic {topic}: Kafka does not answer any more")
@@ -72,9 +70,10 @@ class Cluster:
         """Sinks of the config topic with their consumer groups. (What names topics to read from is a sink.)"""
         found: dict[str, dict[str, Any] | None] = {}
 
-        def take(key: bytes | None, value: bytes | None, timestamp: int, offset: int) -> None:
-            if key is not None and key.startswith(b"connector-"):
-                found[key.decode(errors="replace").removeprefix("connector-")] = _properties(value)
+        def take(records: Sequence[Record]) -> None:
+            for key, value, _, _ in records:
+                if key is not None and key.startswith(b"connector-"):
+                    found[key.decode(errors="replace").removeprefix("connector-")] = _properties(value)
 
         self.read(self.configs, take)
         return {
@@ -194,6 +193,18 @@ def _assign(consumer: Any, topic: str) -> set[int]:
         raise ToolError(f"topic {topic} cannot be read: {found.error.str()}")
     consumer.assign([At(topic, p, 0) for p in found.partitions])
     return set(found.partitions)
+
+
+def _ended(messages: Sequence[Any], topic: str) -> set[int]:
+    """Partitions that have been read to their end."""
+    ended = set()
+    for message in messages:
+        error = message.error()
+        if error is not None and error.name() == "_PARTITION_EOF":
+            ended.add(message.partition())
+        elif error is not None and not error.retriable():
+            raise ToolError(f"topic {topic} cannot be read: {error.str()}")
+    return ended
 
 
 def _properties(value: bytes | None) -> dict[str, Any] | None:

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+import secrets
+import sys
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,8 +19,13 @@ import orjson
 from runtime.kafka.formats import compact
 from runtime.offsets_tool.errors import BadInput
 
+NONE = b"null"
+
 _JSON_CONVERTER = "org.apache.kafka.connect.json.JsonConverter"
 _LONG_NUMBER = re.compile(rb"\d{18}")  # orjson rounds integers beyond 64 bits
+
+
+_BETWEEN = b',"%b",' % secrets.token_hex(16).encode()
 
 
 class Malformed(Exception):
@@ -54,6 +61,11 @@ class Codec:
             raise Malformed("the offset is not a JSON object")
         return data if offset is parsed else compact(_payload(_parse(data)))
 
+    def are_plain(self, values: Sequence[bytes]) -> bool:
+        """Whether each of these is the offset itself, as nearly all are: one question for many."""
+        parsed = _together(values)
+        return parsed is not None and all(type(one) is dict and "schema" not in one for one in parsed)
+
     def make_key(self, connector: str, partition: bytes) -> bytes:
         """The partition's JSON stays as it is: Java's workers look offsets up by these very bytes, and only the
         connector knows in which order its maps are written."""
@@ -67,6 +79,15 @@ class Codec:
 def codec(properties: Mapping[str, str]) -> Codec:
     """The codec of a worker's file; BadInput for converters this tool does not have."""
     return Codec(_schemas(properties, "key"), _schemas(properties, "value"))
+
+
+def are_canonical(keys: Sequence[bytes]) -> bool:
+    """Whether each of these is a key without a schema, its maps in order: one question for many. A key that comes back
+    from a fast parser as something else (numbers that are too long are rounded) needs a closer look too."""
+    parsed = _together(keys)
+    if parsed is None or not all(type(one) is list and len(one) == 2 and type(one[1]) is dict for one in parsed):
+        return False
+    return orjson.dumps(parsed, option=orjson.OPT_SORT_KEYS) == b"[%b]" % b",".join(keys)
 
 
 def canonical(value: Any) -> bytes:
@@ -100,9 +121,28 @@ def _parse(data: bytes) -> Any:
         raise Malformed("not JSON") from None
 
 
+def _together(texts: Sequence[bytes]) -> list[Any] | None:
+    """What JSON texts stand for, in one go; None when one of them is no JSON. What stands between them nobody can
+    know, so that halves in two of them do not make a whole."""
+    try:
+        parsed = orjson.loads(b"[%b]" % _BETWEEN.join(texts))
+    except ValueError:
+        return None
+    between = _BETWEEN[2:-2].decode()
+    if len(parsed) != max(2 * len(texts) - 1, 0) or any(one != between for one in parsed[1::2]):
+        return None
+    found: list[Any] = parsed[::2]
+    return found
+
+
 def _payload(parsed: Any) -> Any:
     return parsed["payload"] if isinstance(parsed, dict) and parsed.keys() == {"schema", "payload"} else parsed
 
 
 def _wrapped(payload: bytes) -> bytes:
     return b'{"schema":null,"payload":' + payload + b"}"
+
+
+def ignored(key: bytes | None, why: Malformed) -> None:
+    """Say that a record was left out."""
+    print(f"headrace offsets: ignoring the record with key {key!r}: {why}", file=sys.stderr)

@@ -14,7 +14,7 @@ from typing import Any
 import orjson
 
 from runtime.offsets_tool.codec import NONE, Codec, Malformed, canonical, ignored
-from runtime.offsets_tool.partitions import AGE, Line, Partitions
+from runtime.offsets_tool.partitions import Line, Partitions
 
 Record = tuple[bytes | None, bytes | None, int, int]
 """Key, value, timestamp and offset."""
@@ -39,7 +39,7 @@ class Offsets:
         """Records; those of one key in the order they were written in. What no worker would have written is named and
         skipped. A million of them: nothing more for each than needed."""
         plain = self._codec.are_plain([record[1] for record in records if record[1] is not None])
-        youngest, history = self._youngest, self._history if self._keep_history else None
+        youngest = self._youngest
         for key, value, timestamp, offset in records:
             found = NONE if value is None else value
             if not plain and value is not None:
@@ -49,10 +49,9 @@ class Offsets:
                     ignored(key, e)
                     continue
             packed = _pack(timestamp + 1, offset) + found  # very old records have no timestamp: -1
-            if history is None:
-                youngest[key or b""] = packed
-            else:
-                history.setdefault(key or b"", []).append(packed)
+            youngest[key or b""] = packed
+            if self._keep_history:
+                self._history.setdefault(key or b"", []).append(packed)
 
     def put(self, connector: str, partition: Mapping[str, Any] | None, offset: Mapping[str, Any] | None) -> None:
         """An offset that is no record: of a sink."""
@@ -78,7 +77,7 @@ class Offsets:
         """Found out once, after the last record. In order, so that the keys of a connector lie side by side."""
         if self._names is None:
             self._names, at = {}, 0
-            keys = sorted(self._history or self._youngest)
+            keys = sorted(self._youngest)
             while at < len(keys):
                 name, end = self._stretch(keys, at)
                 if name is not None and self.wants(name):

@@ -15,8 +15,9 @@ from runtime.herder.errors import BadRequest
 from runtime.herder.offset_values import DEEPEST, check_values
 from runtime.kafka.formats import compact
 from runtime.offsets_tool.codec import canonical, kept
-from runtime.offsets_tool.collection import Line, Offsets
+from runtime.offsets_tool.collection import Offsets
 from runtime.offsets_tool.errors import BadInput
+from runtime.offsets_tool.partitions import Line
 
 _BLOCK = 2_000  # lines written at once
 _LINE = 65_536  # characters; an entry on a longer line is read the slow way

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import orjson
 
-from runtime.offsets_tool.codec import Codec, canonical
-from runtime.offsets_tool.collection import NONE, Offsets
+from runtime.offsets_tool.codec import NONE, Codec, canonical
+from runtime.offsets_tool.collection import Offsets
 from runtime.offsets_tool.document import Document
 
 Record = tuple[bytes, "bytes | None"]

@@ -116,8 +116,7 @@ class FileStore:
         return None
 
     def load(self, into: Offsets) -> None:
-        for key, value in self._load().items():
-            into.take(key, value)
+        into.take([(key, value, 0, 0) for key, value in self._load().items()])
 
     def check(self, document: Document) -> Document:
         for name, wanted in document.items():

@@ -1,0 +1,110 @@
+"""The partitions of one connector, in which spellings (JSON's key order differs between writers) they are stored."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from runtime.kafka.formats import compact
+from runtime.offsets_tool.codec import NONE, Codec, Malformed, are_canonical, canonical, ignored
+
+AGE = 16
+"""Bytes before a stored value: its timestamp and offset. Spellings of a partition lie in different Kafka partitions."""
+
+Line = tuple[bytes, bytes]
+"""Partition and offset, as JSON."""
+
+_TOGETHER = 2_000  # keys looked at in one go
+
+
+class Partitions:
+    """Nearly all keys have their maps in order already, `plain`; `odd` has the others, by the text that they would
+    have then."""
+
+    def __init__(
+        self,
+        connector: str,
+        codec: Codec,
+        records: Mapping[bytes, bytes],
+        keys: Sequence[bytes],
+        sink: Mapping[bytes, bytes],
+    ) -> None:
+        """`records`: the youngest of each key, its age before its value. `keys` are in order."""
+        self._codec, self._records, self._sink = codec, records, sink
+        self._head = b"[%b," % compact(connector)
+        self._plain: list[bytes] = []
+        self._odd: dict[bytes, list[bytes]] = {}
+        for start in range(0, len(keys), _TOGETHER):
+            block = keys[start : start + _TOGETHER]
+            if are_canonical(block):
+                self._plain += block
+            else:
+                self._sort_in(block)
+
+    def latest(self) -> Iterator[Line]:
+        """Partitions with their offsets, in order; those that were removed are left out."""
+        if self._odd:
+            yield from self._latest_of_spellings()
+            return
+        start, records = len(self._head), self._records
+        for key in self._plain:
+            offset = records[key][AGE:]
+            if offset != NONE:
+                yield key[start:-1], offset
+
+    def all(self, history: Mapping[bytes, Sequence[bytes]]) -> Iterator[Line]:
+        """Partition by partition every record, the oldest first."""
+        for text in self._texts():
+            found = [(packed, key) for key in self._spellings(text) for packed in history[key]]
+            for packed, key in sorted(found, key=lambda one: one[0][:AGE]):
+                yield self._partition(key), packed[AGE:]
+
+    def keys(self, partition: bytes) -> tuple[bytes, ...]:
+        """Every key of a canonical partition, the youngest first."""
+        return tuple(sorted(self._spellings(self._whole(partition)), key=self._age, reverse=True))
+
+    def offset(self, partition: bytes) -> bytes:
+        """The offset of a canonical partition, `null` for none."""
+        spellings = self._spellings(self._whole(partition))
+        if spellings:
+            return self._records[max(spellings, key=self._age)][AGE:]
+        return self._sink.get(partition, NONE)
+
+    def _latest_of_spellings(self) -> Iterator[Line]:
+        for text in self._texts():
+            key = max(self._spellings(text), key=self._age)
+            offset = self._records[key][AGE:]
+            if offset != NONE:
+                yield self._partition(key), offset
+
+    def _sort_in(self, keys: Sequence[bytes]) -> None:
+        for key in keys:
+            try:
+                text = self._whole(canonical(self._codec.key(key)[1]))
+            except Malformed as e:
+                ignored(key, e)
+                continue
+            if text == key:
+                self._plain.append(key)
+            else:
+                self._odd.setdefault(text, []).append(key)
+
+    def _texts(self) -> list[bytes]:
+        return sorted({*self._plain, *self._odd})
+
+    def _spellings(self, text: bytes) -> list[bytes]:
+        """Every key of a partition, in no order."""
+        odd = self._odd.get(text, [])
+        return [text, *odd] if text in self._records else odd
+
+    def _partition(self, key: bytes) -> bytes:
+        """A key's partition, in the order that it has there."""
+        if key.startswith(self._head) and key.endswith(b"}]") and b"\n" not in key:
+            return key[len(self._head) : -1]
+        return compact(self._codec.key(key)[1])
+
+    def _whole(self, partition: bytes) -> bytes:
+        """The canonical key of a canonical partition."""
+        return b"%b%b]" % (self._head, partition)
+
+    def _age(self, key: bytes) -> bytes:
+        return self._records[key][:AGE]
