@@ -39,7 +39,8 @@ def record(kind: type[T]) -> type[T]:
     fields = {name: one if isinstance(one, _Field) else _Field(one, None, True, True) for name, one in given.items()}
     body = {key: value for key, value in vars(kind).items() if key not in (*names, "__dict__", "__weakref__")}
     body |= {"__slots__": names, "__match_args__": names, "__setattr__": _refuse, "__delattr__": _refuse}
-    made: Any = type(kind)(kind.__name__, kind.__bases__, body)
+    meta: Any = type(kind)
+    made: Any = meta(kind.__name__, kind.__bases__, body)
     made.__init__ = _init(made, names, fields)
     values = attrgetter(*names)
     hashed = attrgetter(*(name for name in names if name not in fields or fields[name].hashed))
