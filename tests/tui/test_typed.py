@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from textual import events
 
-from tests.tui.console import console
+from tests.tui.console import Console, console
 from tests.tui.test_pieces import NOBODY, alone, connector, tell
 from tui.profiles import Profile, Profiles
 from tui.screens import past_lines
@@ -62,3 +63,23 @@ async def test_history_outlives_the_session() -> None:
         await alone(seen)
         await seen.press("colon", "up")
         await seen.sees(":theme light")
+
+
+def burst(seen: Console, *keys: str) -> None:
+    """All at once, as from a terminal on a slow line."""
+    driver = seen.app._driver
+    assert driver is not None
+    for key in keys:
+        driver.send_message(events.Key(key, key if len(key) == 1 else "/" if key == "slash" else None))
+
+
+@pytest.mark.parametrize("first", [(), ("slash",)], ids=["all of it", "behind the open line"])
+async def test_a_key_behind_enter_means_what_the_filter_left(first: tuple[str, ...]) -> None:
+    async with console(NOBODY) as seen:
+        await alone(seen)
+        tell(seen, connector("aaa", tasks=("FAILED",)), connector("payments", tasks=("FAILED",)))
+        await seen.go("aaa")
+        await seen.press(*first)
+        burst(seen, *(key for key in ("slash", *"payx", "backspace", *"ments", "enter", "t") if key not in first))
+        await seen.until(lambda: seen.home.is_detail and seen.home.view.page == "trace")
+        assert (seen.home.view.name_shown, seen.home.filter_text) == ("payments", "payments")

@@ -119,7 +119,7 @@ class LoggersScreen(Screen[None]):
         yield Bar(id="title")
         yield Grid(COLUMNS)
         yield Status()
-        yield Prompt()
+        yield Prompt(self.submitted)
         yield KeyBar()
 
     def on_mount(self) -> None:
@@ -189,12 +189,14 @@ class LoggersScreen(Screen[None]):
             self.filter_text = event.text.strip()
             self.draw()
 
-    def on_prompt_submitted(self, event: Prompt.Submitted) -> None:
-        event.stop()
-        self.query_one(Grid).focus()
+    def submitted(self, sign: str, text: str) -> None:
+        if sign == "/":
+            self.filter_text = text
+            self.draw()
+        self.set_focus(self.query_one(Grid))
         self.say("")
-        if event.sign == ":" and event.text:
-            self.run_worker(self._set(event.text), exit_on_error=False)
+        if sign == ":" and text:
+            self.run_worker(self._set(text), exit_on_error=False)
 
     def on_prompt_left(self, event: Prompt.Left) -> None:
         event.stop()
@@ -202,7 +204,7 @@ class LoggersScreen(Screen[None]):
             self.filter_text = ""
             self.draw()
         self.say("")
-        self.query_one(Grid).focus()
+        self.set_focus(self.query_one(Grid))
 
     def on_grid_moved(self, event: Grid.Moved) -> None:
         event.stop()

@@ -47,7 +47,7 @@ class Page(Screen[None]):
         with Vertical(id="page-body"):
             yield from self.body()
         yield Status()
-        yield Prompt()
+        yield Prompt(self.submitted)
         yield KeyBar()
 
     def body(self) -> ComposeResult:
@@ -59,6 +59,9 @@ class Page(Screen[None]):
 
     def say(self, text: str, kind: str = "info") -> None:
         self.query_one(Status).say(text, kind)
+
+    def submitted(self, sign: str, text: str) -> None:
+        """Enter ended what was typed in the prompt."""
 
     @property
     def prompt(self) -> Prompt:

@@ -196,8 +196,9 @@ class PluginsScreen(Page):
         self.text = event.text.strip()
         self.draw()
 
-    def on_prompt_submitted(self, event: Prompt.Submitted) -> None:
-        event.stop()
+    def submitted(self, sign: str, text: str) -> None:
+        self.text = text
+        self.draw()
         self._back_to_list()
 
     def on_prompt_left(self, event: Prompt.Left) -> None:
@@ -207,7 +208,7 @@ class PluginsScreen(Page):
             self._back_to_list()
 
     def _back_to_list(self) -> None:
-        self.query_one("#plugins").focus()
+        self.set_focus(self.query_one("#plugins"))
         self.refresh_bindings()
 
     def action_create(self) -> None:

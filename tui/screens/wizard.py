@@ -190,13 +190,12 @@ class CreateScreen(Page):
         if event.sign == "=" and self._editing:
             self._give(self._editing, event.text)
 
-    def on_prompt_submitted(self, event: Prompt.Submitted) -> None:
-        event.stop()
-        if event.sign == "+":
-            self._added(event.text)
+    def submitted(self, sign: str, text: str) -> None:
+        if sign == "+":
+            self._added(text)
         else:
-            kept = self._before if not event.text and hides(self._editing, self._before, passwords(self.keys)) else ""
-            self._give(self._editing, event.text or kept)
+            kept = self._before if not text and hides(self._editing, self._before, passwords(self.keys)) else ""
+            self._give(self._editing, text or kept)
             self._done()
 
     def _added(self, text: str) -> None:
@@ -215,7 +214,7 @@ class CreateScreen(Page):
     def _done(self) -> None:
         self._editing = ""
         self.say("")
-        self.query_one("#fields").focus()
+        self.set_focus(self.query_one("#fields"))
         self.refresh_bindings()
 
     def action_all(self) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import ClassVar
 
 from textual import events
@@ -14,6 +14,7 @@ from textual.suggester import Suggester
 from textual.widgets import Input, Label
 
 Completer = Callable[[str], list[str]]
+Taken = Callable[[str, str], None]  # the sign and the text
 
 
 class _Ghost(Suggester):
@@ -43,6 +44,22 @@ class PromptInput(Input):
         super().__init__(compact=True, suggester=_Ghost(prompt), select_on_focus=False)
         self.prompt = prompt
 
+    async def on_key(self, event: events.Key) -> None:
+        """At once: as bindings these keys would bubble up to the program first, and letters typed behind them would
+        overtake them. What was typed behind Enter goes on to whoever has the focus now."""
+        action = AT_ONCE.get(event.key)
+        if self.prompt.is_open and action is None:
+            return
+        event.stop()
+        event.prevent_default()
+        if not self.prompt.is_open:
+            (self.screen.focused or self.screen)._forward_event(events.Key(event.key, event.character))
+        elif action is not None:
+            await self.run_action(action)
+
+    async def action_submit(self) -> None:
+        self.prompt.submit()
+
     def action_complete(self) -> None:
         self.prompt.complete()
 
@@ -57,8 +74,16 @@ class PromptInput(Input):
             self.prompt.leave(blurred=True)
 
 
+def _actions(bindings: Iterable[BindingType]) -> dict[str, str]:
+    found = (one for one in bindings if isinstance(one, Binding))
+    return {key.strip(): one.action for one in found for key in one.key.split(",")}
+
+
+AT_ONCE = {**_actions(Input.BINDINGS), **_actions(PromptInput.BINDINGS)}
+
+
 class Prompt(Horizontal):
-    """Hidden until `open`."""
+    """Hidden until `open`. `submitted` is called with what Enter ends."""
 
     DEFAULT_CSS = """
     Prompt { height: 1; background: $panel; padding: 0 1; }
@@ -73,9 +98,6 @@ class Prompt(Horizontal):
             super().__init__()
             self.sign, self.text = sign, text
 
-    class Submitted(Typed):
-        """Enter."""
-
     class Left(Message):
         """Escape, or the focus went elsewhere."""
 
@@ -83,8 +105,9 @@ class Prompt(Horizontal):
             super().__init__()
             self.sign = sign
 
-    def __init__(self, id: str | None = None) -> None:
+    def __init__(self, submitted: Taken, id: str | None = None) -> None:
         super().__init__(id=id)
+        self.submitted = submitted
         self.display = False
         self.sign = ":"
         self.completer: Completer = lambda text: []
@@ -150,16 +173,17 @@ class Prompt(Horizontal):
 
     def on_input_changed(self, event: Input.Changed) -> None:
         event.stop()
-        self.post_message(self.Typed(self.sign, event.value))
+        if self.is_open and event.value == self.input.value:  # else there is a newer one
+            self.post_message(self.Typed(self.sign, event.value))
 
-    def on_input_submitted(self, event: Input.Submitted) -> None:
-        event.stop()
-        text = event.value.strip()
+    def submit(self) -> None:
+        """No message: the keys behind Enter may be here already, and they mean what it leads to."""
+        text = self.input.value.strip()
         history = self.history[self.sign]
         if text and (not history or history[-1] != text):
             history.append(text)
         self.close()
-        self.post_message(self.Submitted(self.sign, text))
+        self.submitted(self.sign, text)
 
 
 def _common(lines: list[str]) -> str:

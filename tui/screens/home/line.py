@@ -28,7 +28,7 @@ class TypedLine:
         """After the first paint: what a text field needs takes a while to load."""
         from tui.widgets.prompt import Prompt
 
-        self._prompt = Prompt()
+        self._prompt = Prompt(self.submitted)
         await self.home.mount(self._prompt, before=self.home.query_one(KeyBar))
 
     @property
@@ -77,18 +77,22 @@ class TypedLine:
         return False
 
     def typed(self, event: Prompt.Typed) -> None:
+        if not self.is_open:
+            return  # Enter was quicker
         if event.sign == "/":
             self.home.set_filter(event.text.strip())
         else:
             self.hint(event.text)
 
-    def submitted(self, event: Prompt.Submitted) -> None:
+    def submitted(self, sign: str, text: str) -> None:
+        if sign == "/" and text != self.home.filter_text:
+            self.home.set_filter(text)
         self.back_to_work()
-        if event.sign == ":" and event.text:
+        if sign == ":" and text:
             from tui.screens import past_lines
 
-            past_lines.add(past_lines.file(), event.text)
-            self.run(event.text)
+            past_lines.add(past_lines.file(), text)
+            self.run(text)
 
     def left(self, event: Prompt.Left) -> None:
         if event.sign == "/":
@@ -103,7 +107,7 @@ class TypedLine:
         if home.is_detail and not home.is_broad:
             home.view.take_focus()
         else:
-            home.board.focus()
+            home.set_focus(home.board)  # at once: the next key may be here already
         home.refresh_bindings()
 
     def run(self, line: str) -> None:

@@ -112,9 +112,5 @@ class Moves(Pieces):
     def on_prompt_typed(self, event: Prompt.Typed) -> None:
         self.line.typed(event)
 
-    def on_prompt_submitted(self, event: Prompt.Submitted) -> None:
-        event.stop()
-        self.line.submitted(event)
-
     def on_prompt_left(self, event: Prompt.Left) -> None:
         self.line.left(event)
