@@ -31,6 +31,10 @@ PAGE = Path(__file__).parents[2] / "docs" / "benchmarks-console.md"
 HEADRACE = str(Path(sys.executable).parent / "headrace")
 RIVAL = "kafka-connect-py"
 BAR = "▌".encode()
+# An installed program has its bytecode beside it, whatever the environment of a developer says.
+BYTECODE = tempfile.TemporaryDirectory(prefix="headrace-bytecode-")
+ENVIRON = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+ENVIRON["PYTHONPYCACHEPREFIX"] = BYTECODE.name
 TICKS = os.sysconf("SC_CLK_TCK")
 
 
@@ -86,7 +90,7 @@ class Screen:
     seen: bytes = b""
 
     def __post_init__(self) -> None:
-        environ = {**os.environ, "TERM": "xterm-256color", "COLORTERM": "truecolor", "LANG": "C.UTF-8"}
+        environ = {**ENVIRON, "TERM": "xterm-256color", "COLORTERM": "truecolor", "LANG": "C.UTF-8"}
         self.began = time.perf_counter()
         self.process = pexpect.spawn(HEADRACE, [self.url], env=environ, dimensions=(40, 120), timeout=60)  # type: ignore[arg-type]
 
@@ -191,7 +195,7 @@ def refreshing(connectors: int) -> Row:
     code = "from tests.bench.console_loop import main; main()"
     with stub(connectors) as url:
         done = subprocess.run(
-            [sys.executable, "-c", code, url], capture_output=True, text=True, check=True, timeout=300
+            [sys.executable, "-c", code, url], capture_output=True, text=True, check=True, timeout=300, env=ENVIRON
         )
     median, worst = map(float, done.stdout.split())
     goal = 50 if connectors <= 1000 else None
@@ -231,9 +235,10 @@ def rival(folder: Path) -> Path | str:
 
 def _timed(command: Sequence[str], runs: int) -> float:
     took = []
+    subprocess.run(command, check=True, capture_output=True, timeout=60, env=ENVIRON)  # compiles
     for _ in range(runs):
         began = time.perf_counter()
-        subprocess.run(command, check=True, capture_output=True, timeout=60)
+        subprocess.run(command, check=True, capture_output=True, timeout=60, env=ENVIRON)
         took.append(time.perf_counter() - began)
     return statistics.median(took)
 

@@ -117,16 +117,18 @@ def test_it_imports_little(home: Path) -> None:
     assert not {*FAT, "textual", "rich", "runtime"} & {*done.stderr.split()}
 
 
-def test_it_is_quick(home: Path) -> None:
+def test_it_is_quick(home: Path, tmp_path: Path) -> None:
     """Processor time, since neighbours do not count and imports do; held against Python's own modules that it needs,
-    since a slow machine takes longer for both."""
+    since a slow machine takes longer for both. With bytecode, as an installed program has it."""
+    environ = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    environ["PYTHONPYCACHEPREFIX"] = str(tmp_path / "bytecode")
 
     def seconds(code: str) -> float:
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, timeout=30)
+        subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, timeout=30, env=environ)
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         return after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
 
     pairs = [(seconds(LIKE), seconds(STANDARD)) for _ in range(7)]
     ours, theirs = (min(column) for column in zip(*pairs, strict=True))
-    assert ours < 2.5 * theirs, f"{ours:.3f} s, of which Python's own imports {theirs:.3f} s"
+    assert ours < 2 * theirs, f"{ours:.3f} s, of which Python's own imports {theirs:.3f} s"
