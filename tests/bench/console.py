@@ -93,6 +93,7 @@ class Screen:
         environ = {**ENVIRON, "TERM": "xterm-256color", "COLORTERM": "truecolor", "LANG": "C.UTF-8"}
         self.began = time.perf_counter()
         self.process = pexpect.spawn(HEADRACE, [self.url], env=environ, dimensions=(40, 120), timeout=60)  # type: ignore[arg-type]
+        self.process.delaybeforesend = None  # by itself it waits for 50 ms before each key
 
     def read(self, within: float) -> bytes:
         ready, _, _ = select.select([self.process.child_fd], [], [], within)
