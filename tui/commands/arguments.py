@@ -83,6 +83,10 @@ def flag(*flags: str, help: str = "") -> Argument[bool]:
     return Argument(False, flags=flags, help=help)
 
 
+def by_regex() -> Argument[bool]:
+    return flag("-e", "--regex", help="NAMEs are regular expressions over the whole name")
+
+
 def one_of(*choices: str) -> Callable[[str], str]:
     """A converter that takes any case and only these words."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tui import model
-from tui.commands.arguments import flag, one_of, option, word, words
+from tui.commands.arguments import by_regex, flag, one_of, option, word, words
 from tui.commands.base import Change, Context, Danger, refuse
 from tui.commands.result import Outcome, Result, confirmation
 from tui.commands.targets import chosen, compiled, each, must_confirm, there
@@ -16,7 +16,7 @@ class _EachConnector(Change):
     done = ""
 
     names = words("NAME", "connectors; globs are fine")
-    regex = flag("-e", "--regex", help="NAMEs are regular expressions over the whole name")
+    regex = by_regex()
 
     def check(self) -> None:
         if self.regex:

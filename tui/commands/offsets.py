@@ -6,11 +6,11 @@ import json
 from typing import Any
 
 from tui import model
-from tui.commands.arguments import Argument, flag, integer, maybe_word, option, options, word, words
+from tui.commands.arguments import Argument, by_regex, flag, integer, maybe_word, option, options, word, words
 from tui.commands.base import Change, Context, Danger, refuse
 from tui.commands.changing import change, decided, line, made, planned, would
 from tui.commands.result import Outcome, Result, confirmation
-from tui.commands.targets import chosen, each, must_confirm, there
+from tui.commands.targets import chosen, compiled, each, must_confirm, there
 from tui.errors import UsageError
 from tui.offsets.moments import EXPECTED, Moment, parse
 from tui.offsets.plan import Action
@@ -132,11 +132,16 @@ class DeleteOffsets(Change):
     danger = Danger.NAME
 
     names = words("NAME", "connectors; globs are fine")
+    regex = by_regex()
     stop = flag("--stop", help=STOP_HELP)
     reason = option("--reason", metavar="TEXT", help=REASON_HELP, convert=str)
 
+    def check(self) -> None:
+        for pattern in self.names if self.regex else ():
+            compiled(pattern)
+
     async def run(self, context: Context) -> Result:
-        names = await chosen(context.connect, self.names)
+        names = await chosen(context.connect, self.names, self.regex)
         if self.dry_run:
             return await there(context.connect, names, "offsets would be reset")
         must_confirm(context, self.yes, "reset all offsets of", names)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tui.commands.arguments import flag, options, words
+from tui.commands.arguments import by_regex, options, words
 from tui.commands.base import Change, Context, Danger, refuse
 from tui.commands.result import Outcome, Result
 from tui.commands.targets import chosen, compiled, each, must_confirm
@@ -21,7 +21,7 @@ class PatchConnector(Change):
     danger = Danger.ASK
 
     names = words("NAME", "connectors; globs are fine")
-    regex = flag("-e", "--regex", help="NAMEs are regular expressions over the whole name")
+    regex = by_regex()
     sets = options("-s", "--set", metavar="KEY=VALUE", help="may be given several times")
     removes = options("-r", "--remove", metavar="KEY", help="may be given several times")
 

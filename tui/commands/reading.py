@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from tui import model
-from tui.commands.arguments import flag, one_of, option, word, words
+from tui.commands.arguments import by_regex, flag, one_of, option, word, words
 from tui.commands.base import Command, Context
 from tui.commands.result import Cell, Result, Table
 from tui.commands.targets import chosen, compiled, is_glob, matches
@@ -93,7 +93,7 @@ class GetOffsets(Command):
     verb = "get offsets"
 
     names = words("NAME", "connectors; globs are fine")
-    regex = flag("-e", "--regex", help="NAMEs are regular expressions over the whole name")
+    regex = by_regex()
 
     async def run(self, context: Context) -> Result:
         answers = {}

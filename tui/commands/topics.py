@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tui.commands.arguments import flag, words
+from tui.commands.arguments import by_regex, words
 from tui.commands.base import Command, Context
 from tui.commands.result import Result, Table
 from tui.commands.targets import chosen
@@ -15,7 +15,7 @@ class GetTopics(Command):
     verb = "get topics"
 
     names = words("NAME", "connectors; globs are fine")
-    regex = flag("-e", "--regex", help="NAMEs are regular expressions over the whole name")
+    regex = by_regex()
 
     async def run(self, context: Context) -> Result:
         found: dict[str, list[str]] = {}

@@ -9,7 +9,7 @@ import json
 from typing import Any
 
 from tui import model
-from tui.commands.arguments import flag, option, words
+from tui.commands.arguments import by_regex, flag, option, words
 from tui.commands.base import Change, Command, Context, Danger, refuse
 from tui.commands.changing import change, planned, would
 from tui.commands.offsets import REASON_HELP, STOP_HELP, parse_entries, parse_json
@@ -28,7 +28,7 @@ class ExportOffsets(Command):
     verb = "export offsets"
 
     names = words("NAME", "connectors; globs are fine", at_least=0)
-    regex = flag("-e", "--regex", help="NAMEs are regular expressions over the whole name")
+    regex = by_regex()
     file = option("-f", "--file", metavar="FILE", help="standard output unless given", convert=str)
 
     async def run(self, context: Context) -> Result:

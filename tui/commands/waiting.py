@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tui import model
-from tui.commands.arguments import duration, flag, one_of, option, word, words
+from tui.commands.arguments import by_regex, duration, one_of, option, word, words
 from tui.commands.base import Command, Context
 from tui.commands.result import Outcome, Result
 from tui.commands.targets import chosen, each
@@ -20,7 +20,7 @@ class Wait(Command):
 
     names = words("NAME", "connectors; globs are fine")
     state = word("STATE", "|".join(STATES), convert=one_of(*STATES))
-    regex = flag("-e", "--regex", help="NAMEs are regular expressions over the whole name")
+    regex = by_regex()
     timeout = option("--timeout", metavar="TIME", help="30s unless given; for all of them", convert=duration)
 
     async def run(self, context: Context) -> Result:

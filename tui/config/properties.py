@@ -33,15 +33,18 @@ def written(config: Mapping[str, str]) -> str:
     return "".join(f"{_escape_key(key)}={_escape_value(value)}\n" for key, value in config.items())
 
 
+_LINE_END = re.compile(r"\r\n|\r|\n")
+
+
 def _logical_lines(text: str) -> Iterator[tuple[int, str, int]]:
     """Where it begins, the line, how far it is indented; without comments and blanks."""
     kept, began, depth = "", 0, 0
-    for number, raw in enumerate(text.split("\n"), 1):
-        line = raw.rstrip("\r").lstrip(" \t\f")
+    for number, raw in enumerate(_LINE_END.split(text), 1):
+        line = raw.lstrip(" \t\f")
         if not kept:
             if not line or line[0] in "#!":
                 continue
-            began, depth = number, len(raw.rstrip("\r")) - len(line)
+            began, depth = number, len(raw) - len(line)
         if (len(line) - len(line.rstrip("\\"))) % 2:
             kept += line[:-1]
             continue

@@ -20,7 +20,8 @@ UNSEEN = 0.25  # seconds in which nobody can have read the question
 
 
 class Dialog(ModalScreen[bool]):
-    """True when it was confirmed. With `name`, only typing exactly that confirms."""
+    """True when it was confirmed. With `name`, only typing exactly that confirms. With `why`, a reason may be given or
+    mended, and is there afterwards."""
 
     DEFAULT_CSS = """
     Dialog { align: center middle; background: $background 60%; }
@@ -31,9 +32,9 @@ class Dialog(ModalScreen[bool]):
     Dialog.-danger > Vertical { border: round $error; }
     Dialog #title { text-style: bold; width: 1fr; }
     Dialog Pager { height: auto; max-height: 60vh; background: $panel; padding: 0; margin: 1 0 0 0; }
-    Dialog #typed { display: none; height: 1; margin: 1 0 0 0; }
-    Dialog.-typed #typed { display: block; }
-    Dialog #typed Input { border: none; height: 1; width: 1fr; background: $surface; padding: 0 1; }
+    Dialog .field { display: none; height: 1; margin: 1 0 0 0; }
+    Dialog.-typed #typed, Dialog.-asks-why #reason { display: block; }
+    Dialog .field Input { border: none; height: 1; width: 1fr; background: $surface; padding: 0 1; }
     Dialog #buttons { height: 1; margin: 1 0 0 0; align-horizontal: right; }
     Dialog Button {
         background: $surface; color: $text-muted; border: none; height: 1; min-width: 10; margin: 0 0 0 2; padding: 0 2;
@@ -44,6 +45,7 @@ class Dialog(ModalScreen[bool]):
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("y", "yes", "yes"),
+        Binding("w", "why", "say why", tooltip="a reason: it is kept in the history"),
         Binding("n,escape,ctrl+c", "no", "no", key_display="n/esc"),
         Binding("up,k", "scroll(-1)", "up", show=False),
         Binding("down,j", "scroll(1)", "down", show=False),
@@ -52,18 +54,28 @@ class Dialog(ModalScreen[bool]):
         Binding("left,right,tab,shift+tab", "other", "choose", show=False),
     ]
 
-    def __init__(self, title: str, body: Content, yes: str, *, name: str = "", danger: bool = False) -> None:
-        super().__init__(classes=("-danger " if danger or name else "") + ("-typed" if name else ""))
+    def __init__(
+        self, title: str, body: Content, yes: str, *, name: str = "", danger: bool = False, why: str | None = None
+    ) -> None:
+        super().__init__()
+        self.set_class(danger or bool(name), "-danger")
+        self.set_class(bool(name), "-typed")
+        self.set_class(why is not None, "-asks-why")
         self.title_text, self.body, self.yes, self.wanted = title, body, yes, name
+        self.asks_why, self.why = why is not None, why or ""
         self.armed = False
 
     def compose(self) -> ComposeResult:
         with Vertical():
             yield Label(Content(visible(self.title_text)), id="title")
             yield Pager(self.body)
-            with Horizontal(id="typed"):
+            with Horizontal(id="reason", classes="field"):
+                yield Label(Content(f"why ({'tab' if self.wanted else 'w'}): "))
+                hint = "may be left out; it is kept in the history"
+                yield Input(self.why, hint, compact=True, select_on_focus=False, id="why")
+            with Horizontal(id="typed", classes="field"):
                 yield Label(Content(f"type {'the number' if self.wanted.isdecimal() else 'the name'}: "))
-                yield Input(compact=True, select_on_focus=False)
+                yield Input(compact=True, select_on_focus=False, id="name")
             with Horizontal(id="buttons"):
                 yield Button(Content("cancel"), id="no", compact=True)
                 yield Button(Content(visible(self.yes)), id="yes", compact=True)
@@ -82,13 +94,19 @@ class Dialog(ModalScreen[bool]):
         self.refresh_bindings()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        if action in ("yes", "other"):
-            return self.armed and (action == "other" or not self.wanted)
-        return True
+        if action == "yes":
+            return self.armed and not self.wanted
+        if action == "why":
+            return self.armed and self.asks_why and not self.wanted
+        return action != "other" or self.armed
+
+    @property
+    def name_field(self) -> Input:
+        return self.query_one("#name", Input)
 
     def on_key(self, event: events.Key) -> None:
         """A name may be typed straight away, without going to its field first."""
-        field = self.query_one(Input)
+        field = self.name_field
         if self.wanted and self.armed and event.is_printable and not field.has_focus and event.character:
             event.stop()
             event.prevent_default()
@@ -96,11 +114,16 @@ class Dialog(ModalScreen[bool]):
             field.insert_text_at_cursor(event.character)
 
     def on_input_changed(self, event: Input.Changed) -> None:
-        self.query_one("#yes", Button).disabled = event.value != self.wanted
+        if event.input.id == "why":
+            self.why = event.value.strip()
+        else:
+            self.query_one("#yes", Button).disabled = event.value != self.wanted
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         event.stop()
-        if self.armed and event.value == self.wanted:
+        if event.input.id == "why":
+            (self.name_field if self.wanted else self.query_one("#no")).focus()
+        elif self.armed and event.value == self.wanted:
             self.dismiss(True)
 
     def on_button_pressed(self, event: Button.Pressed) -> None:
@@ -114,14 +137,19 @@ class Dialog(ModalScreen[bool]):
     def action_yes(self) -> None:
         self.dismiss(True)
 
+    def action_why(self) -> None:
+        self.query_one("#why").focus()
+
     def action_no(self) -> None:
         self.dismiss(False)
 
     def action_other(self) -> None:
         focused = self.focused
         order: list[Static | Button | Input] = [self.query_one("#no", Button)]
+        if self.asks_why:
+            order.append(self.query_one("#why", Input))
         if self.wanted:
-            order.append(self.query_one(Input))
+            order.append(self.name_field)
         if not self.query_one("#yes", Button).disabled:
             order.append(self.query_one("#yes", Button))
         place = order.index(focused) if focused in order else -1

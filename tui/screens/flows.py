@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from textual.content import Content
@@ -41,13 +40,6 @@ class Flows:
         self.home.do(unfinished.offer(self.home, desk))
         return ConnectorView(self.home.notices, desk)
 
-    async def read_version(self) -> str:
-        """Of the worker; it may be another one after each reconnection. The title can do without."""
-        with suppress(HeadraceError):
-            root = await self.cluster.connect.root()
-            return str((root or {}).get("version", ""))
-        return ""
-
     def may(self, change: bool) -> bool:
         """Says why not, when nothing can be sent."""
         if change and self.home.is_stale:
@@ -76,7 +68,7 @@ class Flows:
             self.home.do(self._act(action, one))
 
     async def _act(self, action: Action, one: Connector) -> None:
-        if self._is_refused(action.name):
+        if self.home.is_refused(action.name):
             return
         if action.danger and not await self.ask(self._question(action, one), f"{action.name} {one.name}"):
             return
@@ -85,11 +77,6 @@ class Flows:
             self.home.say(f"{one.name} is gone meanwhile", "warn")
         elif self.may(change=True):
             await self.work.act(action, now)
-
-    def _is_refused(self, what: str) -> bool:
-        if self.home.profile.read_only:
-            self.home.say(f"{what} refused: the context {self.home.profile.label} is read-only", "bad")
-        return self.home.profile.read_only
 
     def _question(self, action: Action, one: Connector) -> Dialog:
         profile = self.home.profile
@@ -108,7 +95,10 @@ class Flows:
         except HeadraceError as error:
             self.home.say(one_line(error), "bad")
             return
-        if command is not None and self.may(command.changes):
+        if command is None:
+            return
+        sends = command.changes and not command.values.get("dry_run")
+        if not (sends and self.home.is_refused(command.verb)) and self.may(command.changes):
             self.home.do(self._run(command, line))
 
     async def _run(self, command: Command, line: str) -> None:

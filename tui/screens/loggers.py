@@ -109,9 +109,10 @@ class LoggersScreen(Screen[None]):
         Binding("escape,q,L,ctrl+c", "close", "close", key_display="esc"),
     ]
 
-    def __init__(self, label: str, connect: Connect, set_level: SetLevel) -> None:
+    def __init__(self, label: str, connect: Connect, set_level: SetLevel, refusal: str = "") -> None:
         super().__init__()
         self.label, self.connect, self.set_level = label, connect, set_level
+        self.refusal = refusal  # why no level can be set; empty when it can
         self.loggers: dict[str, Any] = {}
         self.filter_text = ""
 
@@ -214,6 +215,9 @@ class LoggersScreen(Screen[None]):
         self.run_worker(self._set(event.key), exit_on_error=False)
 
     async def _set(self, logger: str) -> None:
+        if self.refusal:
+            self.say(self.refusal, "bad")
+            return
         wish = await self.app.push_screen_wait(LevelMenu(logger, self._level(logger)))
         if wish is not None and await self.set_level(wish):
             await self._ask()

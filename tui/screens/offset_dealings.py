@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tui import model, policy
@@ -78,9 +79,11 @@ class Dealings:
             f"stop, alter, {plan.way_back}" if plan.must_stop else "alter",
             name=plan.name if resets else "",
             danger=self.desk.profile.production,
+            why=plan.why,
         )
         if not await self.desk.ask(dialog, "the text is kept"):
             return
+        plan = replace(plan, why=dialog.why)
         self.pane.applying(plan.name)
         try:
             done = await self._carried_out(plan)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tui.commands.documents import documents, files_of, properties
+from tui.commands.documents import documents, files_of
 from tui.config.changes import changes
 from tui.errors import UsageError
 
@@ -61,9 +61,11 @@ def test_folder(tmp_path: Path) -> None:
 
 
 def test_properties_as_java_reads_them() -> None:
-    text = "# no\n ! no\n\n a = 1 \nb:2\nc 3\nd\\ e=f=g\nlong = x, \\\n    y\n"
+    text = "name=x\r# no\n ! no\n\n a = 1 \nb:2\nc 3\nd\\ e=f=g\nlong = x, \\\n    y\n"
     text += "uni=\\u00e9\\ud83d\\ude00\npath=c:\\\\dir\\tx\nempty\n"
-    assert properties(text) == {
+    (one,) = documents(text, "f.properties")
+    assert one.config == {
+        "name": "x",
         "a": "1",
         "b": "2",
         "c": "3",

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tui.commands.lifecycle import Restart, Stop
-from tui.commands.offsets import PatchOffsets
+from tui.commands.offsets import DeleteOffsets, PatchOffsets
 from tui.commands.reading import GetConnectors, GetOffsets
 from tui.commands.waiting import Wait
 from tui.errors import UsageError
@@ -124,3 +124,10 @@ def test_what_cannot_be_understood(line: str, message: str) -> None:
         parse(line)
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_regular_expressions_for_offsets_too() -> None:
+    found = parse("delete offsets -e 'orders-.*' --dry-run")
+    assert isinstance(found, DeleteOffsets) and found.regex and found.names == ("orders-.*",)
+    with pytest.raises(UsageError, match="not a regular expression"):
+        parse("delete offsets -e '*'")

@@ -53,7 +53,9 @@ class Around:
 
         if self.home.flows is not None:
             connect = self.home.flows.cluster.connect
-            await self.home.app.push_screen_wait(LoggersScreen(self.home.profile.label, connect, self.set_level))
+            refusal = self.home.refusal("setting a level")
+            screen = LoggersScreen(self.home.profile.label, connect, self.set_level, refusal)
+            await self.home.app.push_screen_wait(screen)
 
     async def set_level(self, wish: Wish) -> bool:
         """As a tracked operation; True when the worker took it."""

@@ -77,9 +77,13 @@ class Pieces(Screen[None]):
 
     def is_refused(self, what: str) -> bool:
         """Says so where the context forbids changes; nothing is asked first."""
-        if self.profile.read_only:
-            self.say(f"{what} refused: the context {self.profile.label} is read-only", "bad")
-        return self.profile.read_only
+        if refusal := self.refusal(what):
+            self.say(refusal, "bad")
+        return bool(refusal)
+
+    def refusal(self, what: str) -> str:
+        """Empty where the context allows changes."""
+        return f"{what} refused: the context {self.profile.label} is read-only" if self.profile.read_only else ""
 
     def say(self, text: str, kind: str = "info") -> None:
         self.said_at, self.said_kind = time.time(), kind if text else ""

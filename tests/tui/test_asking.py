@@ -1,0 +1,66 @@
+"""Questions before a change: the reason that may be given, and none at all where nothing may be changed."""
+
+from __future__ import annotations
+
+import pytest
+from textual.content import Content
+
+from tests.tui.console import Console, console
+from tests.tui.test_pieces import NOBODY, alone, connector, tell
+from tui.screens.dialog import Dialog
+from tui.screens.loggers import LoggersScreen
+
+
+async def asked(seen: Console, dialog: Dialog) -> list[bool | None]:
+    """The dialog on the screen, listening; its answer goes into the list."""
+    answers: list[bool | None] = []
+    seen.app.push_screen(dialog, answers.append)
+    await seen.until(lambda: seen.app.screen is dialog and dialog.armed)
+    return answers
+
+
+@pytest.mark.parametrize(
+    ("name", "keys"),
+    [
+        ("", ("w", *"target yw restored", "enter", "y")),
+        ("abc", ("tab", *"target yw restored", "enter", *"abc", "enter")),
+    ],
+)
+async def test_a_reason_is_typed_beside_the_answer(name: str, keys: tuple[str, ...]) -> None:
+    async with console(NOBODY) as seen:
+        dialog = Dialog("alter?", Content("this"), "alter", name=name, why="")
+        answers = await asked(seen, dialog)
+        await seen.press(*keys)
+        await seen.until(lambda: answers)
+        assert (answers, dialog.why) == ([True], "target yw restored")
+
+
+async def test_without_a_reason_nothing_is_in_the_way() -> None:
+    async with console(NOBODY) as seen:
+        dialog = Dialog("alter?", Content("this"), "alter", why="undo: change 3")
+        answers = await asked(seen, dialog)
+        await seen.sees("undo: change 3", "w say why")
+        await seen.press("y")
+        await seen.until(lambda: answers)
+        assert (answers, dialog.why) == ([True], "undo: change 3")
+        other = Dialog("stop?", Content("this"), "stop")
+        await asked(seen, other)
+        assert "why" not in seen.text
+
+
+async def test_read_only_is_refused_before_anything_is_asked() -> None:
+    async with console(NOBODY, read_only=True) as seen:
+        await alone(seen)
+        tell(seen, connector("orders"), connector("payments"))
+        for line in ("stop orders", "delete orders", "stop *", "delete offsets orders", "restart task orders/0"):
+            await seen.press("colon", *line, "enter")
+            await seen.sees("refused: the context http://127.0.0.1:1 is read-only")
+            assert seen.app.screen is seen.home and not seen.home.operations.log
+            await seen.press("question_mark", "escape")
+            seen.home.say("")
+        await seen.press("s")
+        await seen.sees("stop refused: the context")
+        await seen.press("L")
+        await seen.until(lambda: isinstance(seen.app.screen, LoggersScreen))
+        await seen.press("a", *"org.apache", "enter")
+        await seen.sees("setting a level refused: the context")
