@@ -33,6 +33,11 @@ class Call:
         return self.method != "POST"
 
     @property
+    def is_text(self) -> bool:
+        """Answered with plain text; all others are JSON."""
+        return self.path == "/metrics"
+
+    @property
     def changes(self) -> bool:
         return self.method != "GET" and not self.path.endswith(("/config/validate", "/offsets/resolve", "/preview"))
 
@@ -246,6 +251,12 @@ class Connect:
     async def set_level(self, logger: str, level: str, scope: str = "worker") -> Json:
         """The loggers changed, with scope `worker`; nothing with `cluster`, where each worker follows for itself."""
         return await self._send("PUT", f"/admin/loggers/{quote(logger, safe='')}?scope={scope}", {"level": level})
+
+    async def metrics(self) -> str:
+        """Of the worker that answers, in Prometheus' text format; of our workers only."""
+        call = Call("GET", "/metrics", headers=(("Accept", "text/plain"),))
+        self.guard(call)
+        return str(await self.transport.send(call) or "")
 
     async def health(self) -> Json:
         """`{"status", "message"}` of the worker that answers (KIP-1017); refused with 500 or 503 when it is unwell."""

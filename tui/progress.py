@@ -1,14 +1,18 @@
-"""How far connectors are: lag of sinks, age of the positions of sources; asked for the few that are looked at."""
+"""How far connectors are: lag of sinks, age of the positions of sources, tasks that get nowhere.
+
+Our workers tell of all of them; anywhere else it is asked for the few that are looked at.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from tui.client import Connect
+from tui.courses import Course
 from tui.errors import HeadraceError
 
 EVERY = 8.0  # seconds between two looks at one connector
@@ -19,14 +23,21 @@ Json = Any
 
 @dataclass(frozen=True, slots=True)
 class Far:
-    """Of one connector: records behind the end for sinks, milliseconds since the position was written for sources."""
+    """Of one connector, at a time: records behind the end for sinks, milliseconds since a record was written for
+    sources; tasks that are RUNNING and get nowhere."""
 
     lag: int | None = None
     age_ms: int | None = None
+    stalled: tuple[int, ...] = ()
+    at: float = 0.0
 
     @property
     def is_known(self) -> bool:
-        return self.lag is not None or self.age_ms is not None
+        return self.lag is not None or self.age_ms is not None or bool(self.stalled)
+
+    def age(self, now: float) -> float:
+        """Seconds, as of now."""
+        return (self.age_ms or 0) / 1000 + (max(0.0, now - self.at) if self.at else 0.0)
 
 
 def far(answer: Json) -> Far:
@@ -34,21 +45,40 @@ def far(answer: Json) -> Far:
     entries = (answer or {}).get("offsets") or ()
     lags = [lag for entry in entries if (lag := (entry.get("lag") or {}).get("records")) is not None]
     ages = [entry["age_ms"] for entry in entries if entry.get("age_ms") is not None]
-    return Far(sum(lags) if lags and len(lags) == len(entries) else None, min(ages, default=None))
+    stalled = tuple((answer or {}).get("stalled") or ())
+    return Far(sum(lags) if lags and len(lags) == len(entries) else None, min(ages, default=None), stalled)
+
+
+def told(one: Json, at: float) -> Far:
+    """From a `progress` event."""
+    lag = one.get("lag") or {}
+    age = None if one.get("lag") is not None else one.get("age_ms")
+    return Far(lag.get("records"), age, tuple(one.get("stalled") or ()), 0.0 if age is None else at)
 
 
 class Progress:
-    """What is known by connector. `look` is called each second with the names on the screen."""
+    """What is known by connector. `hear` is told by the worker's events; where there are none, `look` is called each
+    second with the names on the screen."""
 
     def __init__(self, connect: Connect, changed: Callable[[], None], clock: Callable[[], float] = time.time) -> None:
         self.known: dict[str, Far] = {}
+        self.courses: dict[str, Course] = {}
         self._connect, self._changed, self._clock = connect, changed, clock
         self._asked: dict[str, float] = {}
-        self._busy = False
+        self._busy = self._hears = False
+
+    def hear(self, connectors: Mapping[str, Json]) -> None:
+        """All that got on, and how far."""
+        self._hears, now = True, self._clock()
+        for name, one in connectors.items():
+            self.known[name] = told(one, now)
+            lag = (one.get("lag") or {}).get("records")
+            self.courses.setdefault(name, Course()).add(now, float(one.get("written") or 0), lag)
+        self._changed()
 
     async def look(self, names: Iterable[str]) -> None:
         """Asks for those not asked for lately, a few at a time and never twice at once."""
-        if self._busy:
+        if self._busy or self._hears:
             return
         due = [name for name in names if self._clock() - self._asked.get(name, 0.0) >= EVERY]
         due.sort(key=lambda name: self._asked.get(name, 0.0))
@@ -71,4 +101,5 @@ class Progress:
         """Keeps only those that are still there."""
         for name in self.known.keys() - set(there):
             self.known.pop(name, None)
+            self.courses.pop(name, None)
             self._asked.pop(name, None)

@@ -11,7 +11,7 @@ import asyncio
 import json
 import random
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, replace
 from typing import Any
@@ -57,6 +57,7 @@ class Store:
         self._ledger = Ledger(clock)
         self._subscribers: list[Subscriber] = []
         self._listeners: list[Callable[[Notice], None]] = []
+        self._followers: list[Callable[[Mapping[str, Any]], None]] = []
         self._wake = asyncio.Event()
         self._last_id = ""
         self._flush_handle: asyncio.TimerHandle | None = None
@@ -70,6 +71,10 @@ class Store:
     def on_notice(self, listener: Callable[[Notice], None]) -> Callable[[], None]:
         self._listeners.append(listener)
         return lambda: self._listeners.remove(listener)
+
+    def on_progress(self, follower: Callable[[Mapping[str, Any]], None]) -> None:
+        """Hears, by name, of connectors that got on: all at first, then every few seconds those that did."""
+        self._followers.append(follower)
 
     def refresh(self) -> None:
         """Looks as soon as possible, without waiting for the interval or the back-off."""
@@ -147,12 +152,15 @@ class Store:
 
     def _apply(self, event: sse.ServerEvent) -> None:
         """Events of a kind we do not know are a newer worker's, and left alone."""
-        if event.name not in ("snapshot", "connector", "removed", "log", "notice"):
+        if event.name not in ("snapshot", "connector", "removed", "log", "notice", "progress"):
             return
         data = json.loads(event.data)
         if event.name == "snapshot":
             self._ledger.replace(data["connectors"])
             self._publish(Link(LinkState.LIVE, self._clock()))
+            self._got_on(data.get("progress") or {})
+        elif event.name == "progress":
+            self._got_on(data["connectors"])
         elif event.name == "connector":
             self._ledger.put(data["name"], {"status": data.get("status"), "info": data.get("info")})
             self._flush_soon()
@@ -161,6 +169,10 @@ class Store:
             self._flush_soon()
         else:
             self._notify(data)
+
+    def _got_on(self, connectors: Mapping[str, Any]) -> None:
+        for follower in list(self._followers):
+            follower(connectors)
 
     def _notify(self, data: dict[str, Any]) -> None:
         notice = Notice(

@@ -88,9 +88,11 @@ class Board(Grid):
         known = self.progress.get(one.name)
         if known is None or not known.is_known:
             return Cell("")
+        if known.stalled and one.running:
+            return Cell("STALLED", "grid--error")
         if known.lag is not None:
             return Cell(f"{short(known.lag)} behind" if known.lag else "at the end", "" if known.lag else "grid--muted")
-        return Cell(f"{span((known.age_ms or 0) / 1000)} ago", "grid--muted")
+        return Cell(f"{span(known.age(self.clock()))} ago", "grid--muted")
 
     def _since(self, name: str) -> str:
         began = self.snapshot.since.get(name)

@@ -14,7 +14,7 @@ from urllib.parse import SplitResult, unquote, urlsplit
 
 from tui.client import Call
 from tui.errors import NotFound
-from tui.wire.endpoint import IDLE_SECONDS, QUIET, Endpoint, basic, decode, encode, trust
+from tui.wire.endpoint import IDLE_SECONDS, QUIET, Endpoint, basic, decode, encode, reader, trust
 
 _CLOSED = (OSError, http.client.HTTPException)  # a reset, a TLS alert, no route any more: the connection is of no use
 
@@ -36,13 +36,13 @@ class Blocking:
         if call.body is not None:
             headers["Content-Type"] = "application/json"
         try:
-            return decode(*self._exchange(call, headers))
+            return decode(*self._exchange(call, headers), reader(call))
         except _CLOSED as error:
             if not (self._reused and call.repeatable):
                 raise self.endpoint.unreachable(_words(error), sent=True) from error
         # The server closed a kept connection at the moment we used it.
         try:
-            return decode(*self._exchange(call, headers))
+            return decode(*self._exchange(call, headers), reader(call))
         except _CLOSED as error:
             raise self.endpoint.unreachable(_words(error), sent=True) from error
 

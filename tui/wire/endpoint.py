@@ -115,6 +115,15 @@ def encode(call: Call) -> bytes | None:
     return None if call.body is None else json.dumps(call.body).encode()
 
 
+def reader(call: Call, loads: Callable[[bytes], Any] = json.loads) -> Callable[[bytes], Any]:
+    """What makes the answer of its bytes."""
+    return _text if call.is_text else loads
+
+
+def _text(body: bytes) -> str:
+    return body.decode("utf-8", "replace")
+
+
 def decode(status: int, body: bytes, loads: Callable[[bytes], Any] = json.loads) -> Any:
     """The JSON of an answer, or the error it stands for. `loads` raises ValueError for what is no JSON."""
     if not 200 <= status < 300:

@@ -13,7 +13,7 @@ import orjson
 
 from tui.client import Call
 from tui.errors import NotFound, refusal
-from tui.wire.endpoint import IDLE_SECONDS, QUIET, Endpoint, decode, encode, trust
+from tui.wire.endpoint import IDLE_SECONDS, QUIET, Endpoint, decode, encode, reader, trust
 
 # httpx loads its own command line (click, pygments) where that is installed; the first paint has no time for it.
 sys.modules.setdefault("httpx._main", None)  # type: ignore[arg-type]
@@ -51,7 +51,7 @@ class Evented:
                 if not call.repeatable:
                     raise
                 response = await self._client.send(request)
-        return decode(response.status_code, response.content, _loads)
+        return decode(response.status_code, response.content, reader(call, _loads))
 
     async def lines(self, path: str, last_id: str, lasting: float | None = None) -> AsyncGenerator[str, None]:
         """The lines of a server-sent event stream, for so many seconds or as long as it is open; an empty one says

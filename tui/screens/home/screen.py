@@ -79,6 +79,7 @@ class Home(Moves):
         self.progress = Progress(self.flows.cluster.connect, self._progressed)
         self.flows.cluster.store.subscribe(self.heard)
         self.flows.cluster.store.on_notice(self.noticed)
+        self.flows.cluster.store.on_progress(self.progress.hear)
         self.wake()
         self.set_interval(1.0, self.news.tick)
 
