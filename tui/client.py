@@ -15,6 +15,7 @@ from tui.record import record
 
 T = TypeVar("T")
 Json = Any
+EXPANDED = "/connectors?expand=status&expand=info"
 REBALANCE_WAITS = (0.25, 0.5, 1.0, 2.0, 4.0)  # seconds before each further try of a 409 that passes by itself
 
 
@@ -118,7 +119,7 @@ class Connect:
 
     async def expanded(self) -> dict[str, Json]:
         """`{name: {"status": …, "info": …}}` at once; workers before 2.3 list names, and are asked for each."""
-        answer = await self._send("GET", "/connectors?expand=status&expand=info")
+        answer = await self._send("GET", EXPANDED)
         if isinstance(answer, dict) and all(isinstance(part, dict) for part in answer.values()):
             return answer
         if not isinstance(answer, list):

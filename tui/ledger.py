@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Mapping
+from itertools import islice
 from types import MappingProxyType
 from typing import Any
 
 from tui import model
 from tui.snapshot import Diff, Link, LinkState, Snapshot
+
+SLICE = 500  # connectors that are taken in before the event loop has its turn
 
 
 class Ledger:
@@ -26,8 +30,19 @@ class Ledger:
         for name, part in raw.items():
             self.put(name, part)
 
+    async def replace_gently(self, raw: Mapping[str, Any]) -> None:
+        """The same, a slice at a time: keys are answered in between."""
+        for name in self._raw.keys() - raw.keys():
+            self.remove(name)
+        parts = iter(raw.items())
+        while some := list(islice(parts, SLICE)):
+            for name, part in some:
+                self.put(name, part)
+            await asyncio.sleep(0)
+
     def put(self, name: str, part: Any) -> None:
-        if name in self._raw and self._raw[name] == part:
+        known = self._raw.get(name)
+        if known is not None and (known is part or known == part):
             return
         before = self._connectors.get(name)
         now = model.connector(name, part.get("status"), part.get("info"))

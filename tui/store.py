@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
 import random
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
@@ -36,7 +37,8 @@ class Pace:
     jitter: float = 0.2  # share of a pause, so that many consoles do not ask in step
     patience: float = 15.0  # for one refresh
     reconnect: float = 0.25  # before an event stream that ended is taken up again
-    gather: float = 0.15  # events within it reach subscribers as one difference
+    gather: float = 0.05  # events within it reach subscribers as one difference
+    spacing: float = 0.25  # between two differences made of events: a busy cluster is not drawn more often
 
 
 class Store:
@@ -61,6 +63,7 @@ class Store:
         self._wake = asyncio.Event()
         self._last_id = ""
         self._flush_handle: asyncio.TimerHandle | None = None
+        self._flushed_at = -math.inf  # on the loop's clock
         self.snapshot = Snapshot()
 
     def subscribe(self, subscriber: Subscriber) -> Callable[[], None]:
@@ -114,7 +117,7 @@ class Store:
                 answer = await self.connect.expanded()
         except TimeoutError:
             raise TimedOut(f"{self.connect.url} gave no answer within {self.pace.patience:g} s") from None
-        self._ledger.replace(answer)
+        await self._ledger.replace_gently(answer)
         self._publish(Link(LinkState.POLLING, self._clock()))
 
     # Listening
@@ -189,10 +192,13 @@ class Store:
 
     def _flush_soon(self) -> None:
         if self._flush_handle is None:
-            self._flush_handle = asyncio.get_running_loop().call_later(self.pace.gather, self._flush)
+            loop = asyncio.get_running_loop()
+            at = max(loop.time() + self.pace.gather, self._flushed_at + self.pace.spacing)
+            self._flush_handle = loop.call_at(at, self._flush)
 
     def _flush(self) -> None:
         self._flush_handle = None
+        self._flushed_at = asyncio.get_running_loop().time()
         self._publish(self.snapshot.link)
 
     def _publish(self, link: Link) -> None:

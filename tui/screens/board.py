@@ -29,6 +29,7 @@ COLUMNS = (
     Column("worker", "WORKER", 16, rank=4, grows=True),
     Column("class", "CLASS", 18, rank=5, grows=True),
 )
+KEPT = 500  # rows whose cells are kept: those that were seen lately
 WITHOUT_PROGRESS = tuple(column for column in COLUMNS if column.key != "progress")
 
 
@@ -42,6 +43,7 @@ class Board(Grid):
         self.snapshot = Snapshot()
         self.rows = Rows()
         self.filter_text = ""
+        self._made: dict[str, tuple[tuple[Connector, str, str, Cell], Mapping[str, Cell]]] = {}
 
     def update_rows(self, snapshot: Snapshot, filter_text: str, *, follow: bool = False) -> None:
         self.snapshot, self.filter_text = snapshot, filter_text
@@ -61,18 +63,28 @@ class Board(Grid):
         if one is None:
             return {"name": Cell(name, "grid--muted")}
         operation = self.pending(name)
+        progress = _progress(self.progress.get(name), one, self.clock())
+        known = (one, operation.doing if operation else "", self._since(name), progress)
+        made = self._made.get(name)
+        if made is None or made[0] != known:
+            if len(self._made) >= KEPT:
+                self._made.clear()
+            self._made[name] = made = (known, self._cells_of(*known))
+        return made[1]
+
+    def _cells_of(self, one: Connector, doing: str, since: str, progress: Cell) -> Mapping[str, Cell]:
         state = one.overall
         return {
             "name": Cell(one.name, "grid--strong"),
             "type": Cell(one.type, "grid--muted"),
-            "state": Cell(f"↻ {operation.doing}…", "state--restarting")
-            if operation
+            "state": Cell(f"↻ {doing}…", "state--restarting")
+            if doing
             else Cell(states.word(state), states.style_class(state)),
             "tasks": Cell(one.tasks_text, "grid--error" if one.failed else "")
             if one.tasks
             else Cell("–", "grid--muted"),
-            "progress": self._progress(one),
-            "since": Cell(self._since(name), "grid--muted"),
+            "progress": progress,
+            "since": Cell(since, "grid--muted"),
             "worker": Cell(worker_of(one), "grid--muted"),
             "class": Cell(one.short_class, "grid--muted"),
         }
@@ -83,16 +95,6 @@ class Board(Grid):
         if any(one.is_known for one in known.values()) and self.columns != COLUMNS:
             self.set_columns(COLUMNS)
         self.refresh_changed()
-
-    def _progress(self, one: Connector) -> Cell:
-        known = self.progress.get(one.name)
-        if known is None or not known.is_known:
-            return Cell("")
-        if known.stalled and one.running:
-            return Cell("STALLED", "grid--error")
-        if known.lag is not None:
-            return Cell(f"{short(known.lag)} behind" if known.lag else "at the end", "" if known.lag else "grid--muted")
-        return Cell(f"{span(known.age(self.clock()))} ago", "grid--muted")
 
     def _since(self, name: str) -> str:
         began = self.snapshot.since.get(name)
@@ -106,6 +108,16 @@ class Board(Grid):
         if self.cursor in failed:
             return failed[(failed.index(self.cursor) + step) % len(failed)]
         return failed[0 if step > 0 else -1]
+
+
+def _progress(known: Far | None, one: Connector, now: float) -> Cell:
+    if known is None or not known.is_known:
+        return Cell("")
+    if known.stalled and one.running:
+        return Cell("STALLED", "grid--error")
+    if known.lag is not None:
+        return Cell(f"{short(known.lag)} behind" if known.lag else "at the end", "" if known.lag else "grid--muted")
+    return Cell(f"{span(known.age(now))} ago" if known.age_ms is not None else "", "grid--muted")
 
 
 def worker_of(one: Connector) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping
+from operator import attrgetter
 from typing import NamedTuple
 
 from rich.cells import cell_len
@@ -25,6 +26,7 @@ class Rows:
 
     def __init__(self) -> None:
         self._rows: dict[str, Row] = {}
+        self._ranked: list[Row] = []
         self.counts: Counter[str] = Counter()
 
     def take(self, connectors: Mapping[str, Connector]) -> None:
@@ -33,21 +35,22 @@ class Rows:
             name: known if (known := before.get(name)) is not None and known.one is one else _row(one)
             for name, one in connectors.items()
         }
-        self.counts = Counter([row.overall for row in self._rows.values()])
+        # In the order of before it is nearly sorted, which costs next to nothing.
+        ranked = [self._rows[row.one.name] for row in self._ranked if row.one.name in self._rows]
+        if len(ranked) < len(self._rows):
+            ranked += [row for name, row in self._rows.items() if name not in before]
+        ranked.sort(key=attrgetter("severity"))
+        self._ranked = ranked
+        self.counts = Counter([row.overall for row in ranked])
 
     def chosen(self, passes: Callable[[Connector], bool] | None) -> tuple[list[str], dict[str, int]]:
         """Names in the order of the list, and how wide the growing columns want to be."""
-        rows = [row for row in self._rows.values() if passes is None or passes(row.one)]
-        rows.sort(key=_order)
+        rows = self._ranked if passes is None else [row for row in self._ranked if passes(row.one)]
         wanted = [max(column) for column in zip(*(row.widths for row in rows), strict=True)] if rows else [0, 0, 0]
         return [row.one.name for row in rows], dict(zip(("name", "worker", "class"), wanted, strict=True))
 
     def state(self, name: str) -> str:
         return self._rows[name].overall if name in self._rows else ""
-
-
-def _order(row: Row) -> tuple[int, str]:
-    return row.severity
 
 
 def _row(one: Connector) -> Row:

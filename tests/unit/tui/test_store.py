@@ -14,7 +14,7 @@ from tui.errors import NotFound, Unreachable
 from tui.snapshot import Diff, Link, LinkState, Notice, Snapshot
 from tui.store import Pace, Store
 
-PACE = Pace(interval=2.0, jitter=0.0, gather=0.0)
+PACE = Pace(interval=2.0, jitter=0.0, gather=0.0, spacing=0.0)
 
 
 class Watcher:

@@ -35,6 +35,7 @@ class Pieces(Screen[None]):
         self.flows: Flows | None = None
         self._view: ConnectorView | None = None
         self.said_at, self.said_kind = 0.0, ""
+        self._sensed: tuple[object, ...] = ()
 
     @property
     def board(self) -> Board:
@@ -106,7 +107,15 @@ class Pieces(Screen[None]):
         self.count()
         if self._view is not None and self._view.name_shown is not None:
             self.show(self._view.name_shown)
-        self.refresh_bindings()
+        self._sense_keys()
+
+    def _sense_keys(self) -> None:
+        """The footer, where what its keys depend on is another: a busy cluster's next look is mostly not."""
+        board, failed = self.board, self.board.rows.counts["FAILED"] > 0
+        sensed = (self.target(), failed, board.current, bool(board.keys), bool(self.filter_text), bool(self.many.marks))
+        if sensed != self._sensed:
+            self._sensed = sensed
+            self.refresh_bindings()
 
     def count(self) -> None:
         """The line above the list."""
