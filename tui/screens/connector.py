@@ -18,14 +18,14 @@ from tui.screens.desk import Desk
 from tui.screens.events import EventsPane, LogPane
 from tui.screens.metrics import MetricsPane
 from tui.screens.offsets import OffsetsPane
-from tui.screens.overview import ink, overview
+from tui.screens.overview import ink
+from tui.screens.overview_pane import OverviewPane
 from tui.screens.pages import PAGES, SHORT
 from tui.screens.pane import Pane
 from tui.screens.topics import TopicsPane
 from tui.widgets import states
 from tui.widgets.bars import Bar
 from tui.widgets.grid import Grid
-from tui.widgets.pager import Pager
 from tui.widgets.tabs import Tabs
 from tui.widgets.text import visible
 
@@ -58,7 +58,7 @@ class ConnectorView(Vertical):
         yield Bar(id="head")
         yield Tabs(PAGES, SHORT)
         with ContentSwitcher(initial="overview"):
-            yield Pager(id="overview")
+            yield OverviewPane(self.desk, self.notices)
             yield Grid(task_table.COLUMNS, id="tasks")
             yield ConfigPane(self.desk)
             yield traces.TracePager(self.desk)
@@ -140,9 +140,7 @@ class ConnectorView(Vertical):
         self.query_one(Tabs).pick(PAGES.index(self.page), marks)
         if one is None:
             return
-        if self.page == "overview":
-            self.query_one("#overview", Pager).put(overview(one, self.notices.get(one.name, ())), top=top)
-        elif self.page == "trace":
+        if self.page == "trace":
             self.query_one(traces.TracePager).tell(one, top=top)
         elif self.page == "tasks":
             task_table.fill(self.query_one("#tasks", Grid), one)

@@ -24,6 +24,7 @@ from tui.screens.operations import Operation, Operations
 from tui.snapshot import LinkState
 
 if TYPE_CHECKING:
+    from tui.courses import Course
     from tui.deadletters.brokers import DeadLetterTopic, Sent
     from tui.deadletters.letters import Letter
     from tui.screens.dialog import Dialog
@@ -65,6 +66,10 @@ class Desk:
     @property
     def names(self) -> list[str]:
         return list(self._home.snapshot.connectors)
+
+    def course(self, name: str) -> Course | None:
+        """How it got on since this console is open, where the worker tells."""
+        return self._home.progress.courses.get(name) if self._home.progress is not None else None
 
     def open_when_there(self, name: str) -> None:
         """A connector that was just created, as soon as the cluster tells of it."""

@@ -23,6 +23,8 @@ NAMED = (
     "errors.deadletterqueue.topic.name",
     "transforms",
 )
+Pairs = Sequence[tuple[str, Content]]
+NOTHING = Content("")
 TASKS = 12  # at the most: the tasks page has all of them
 
 
@@ -30,7 +32,8 @@ def ink(state: str) -> str:
     return f"$state-{states.style_class(state).removeprefix('state--')}"
 
 
-def overview(one: Connector, notices: Sequence[str] = ()) -> Content:
+def overview(one: Connector, notices: Sequence[str] = (), pace: Pairs = (), below: Content = NOTHING) -> Content:
+    """`pace`: lines of how it gets on; `below`: what comes after why it failed."""
     parts: list[Part] = []
 
     def line(key: str, *value: Part) -> None:
@@ -42,6 +45,8 @@ def overview(one: Connector, notices: Sequence[str] = ()) -> Content:
     line("type", visible(one.type))
     line("class", visible(one.cls), (f"  {visible(one.version)}" if one.version else "", "$text-muted"))
     line("worker", visible(one.worker))
+    for key, value in pace:
+        line(key, value)
     config = shown(one.config)
     for key in NAMED:
         if key in config:
@@ -55,6 +60,7 @@ def overview(one: Connector, notices: Sequence[str] = ()) -> Content:
     for heading, why in traces.causes(one):
         parts.append((f"\nwhy {heading} failed (t: all of it)\n", "bold $accent"))
         parts += [(f"{text}\n", "$error") for text in why]
+    parts.append(below)
     if notices:
         parts.append(("\nthe worker says\n", "bold $accent"))
         parts += [f"{visible(text)}\n" for text in notices[::-1]]

@@ -17,6 +17,7 @@ from tui.client import Connect
 from tui.errors import HeadraceError, NotFound, Refused
 from tui.fleet import severity
 from tui.model import Connector
+from tui.screens.worker_inside import WorkerInside
 from tui.widgets import states
 from tui.widgets.bars import Bar, KeyBar
 from tui.widgets.columns import Column
@@ -84,6 +85,7 @@ class WorkersScreen(Screen[str | None]):
         yield Bar(id="title")
         yield Static(id="health", markup=False)
         yield Grid(COLUMNS)
+        yield WorkerInside(self.connect)
         yield KeyBar()
 
     def on_mount(self) -> None:
@@ -121,6 +123,7 @@ class WorkersScreen(Screen[str | None]):
         }
 
     def action_ask(self) -> None:
+        self.query_one(WorkerInside).ask()
         self.run_worker(self._ask(), group="health", exclusive=True, exit_on_error=False)
 
     async def _ask(self) -> None:

@@ -1,0 +1,56 @@
+"""Rates and lags in even steps, from points that come only while something moves."""
+
+from __future__ import annotations
+
+from tui.courses import KEPT, STEP, Course
+from tui.progress import Progress, far, told
+
+
+def course(*points: tuple[float, float, int | None]) -> Course:
+    found = Course()
+    for at, written, lag in points:
+        found.add(at, written, lag)
+    return found
+
+
+def test_steps_without_points_are_quiet_ones() -> None:
+    one = course((100, 0, None), (105, 50, None), (110, 50, None), (125, 150, None))
+    assert one.rates(8, 125) == [None, None, 0.0, 10.0, 0.0, 0.0, 0.0, 20.0]
+    assert not one.has_lag
+
+
+def test_a_worker_that_began_anew_has_no_rate_there() -> None:
+    assert course((100, 500, None), (105, 20, None), (110, 70, None)).rates(3, 110) == [0.0, None, 10.0]
+
+
+def test_a_lag_holds_until_the_next() -> None:
+    one = course((100, 0, 7), (115, 0, 3))
+    assert one.has_lag and one.lags(6, 115) == [None, None, 7, 7, 7, 3]
+
+
+def test_what_is_older_than_the_window_counts_at_its_beginning() -> None:
+    assert course((0, 0, 9)).lags(3, 1000) == [9, 9, 9]
+    assert Course().rates(3, 1000) == [None, None, None]
+
+
+def test_points_are_kept_for_a_quarter_of_an_hour() -> None:
+    one = course(*((STEP * number, number, None) for number in range(KEPT + 20)))
+    assert len(one) == KEPT and one.began == STEP * 20
+
+
+def test_progress_is_heard_and_not_asked_for() -> None:
+    times = iter([100.0, 105.0])
+    changes: list[int] = []
+    progress = Progress(None, lambda: changes.append(1), lambda: next(times))  # type: ignore[arg-type]
+    progress.hear({"a": {"read": 9, "written": 9, "lag": {"records": 4, "ms": 3}, "age_ms": 5, "stalled": []}})
+    progress.hear({"b": {"read": 1, "written": 1, "lag": None, "age_ms": 2000, "stalled": [1]}})
+    assert (progress.known["a"].lag, progress.known["a"].age_ms) == (4, None)
+    assert progress.known["b"].stalled == (1,) and progress.known["b"].age(115.0) == 12.0
+    assert len(changes) == 2 and progress.known["b"].is_known
+    progress.forget(["b"])
+    assert set(progress.courses) == {"b"}
+
+
+def test_stalls_in_both_spellings() -> None:
+    assert far({"offsets": [], "stalled": [0]}).stalled == (0,) and far(None).stalled == ()
+    assert told({}, 1.0).lag is None

@@ -1,0 +1,50 @@
+"""What is read of the worker's own metrics."""
+
+from __future__ import annotations
+
+from tui.worker_metrics import Inside, inside, samples
+
+TEXT = r"""# HELP headrace_slots Slots that are up.
+# TYPE headrace_slots gauge
+headrace_slots 2
+# HELP headrace_slot_task_count Tasks that a slot runs.
+# TYPE headrace_slot_task_count gauge
+headrace_slot_task_count{slot="0"} 3
+headrace_slot_task_count{slot="11"} 2
+# HELP headrace_task_stalled Whether a task with work to do does none.
+# TYPE headrace_task_stalled gauge
+headrace_task_stalled{connector="a} 9",task="0"} 1
+headrace_task_stalled{connector="b",task="0"} 0
+# HELP headrace_task_restarts_total Starts of a task after its first.
+# TYPE headrace_task_restarts_total counter
+headrace_task_restarts_total{connector="b",task="0"} 4
+# HELP kafka_connect_sink_task_metrics_sink_record_send_total Records that were taken.
+# TYPE kafka_connect_sink_task_metrics_sink_record_send_total counter
+kafka_connect_sink_task_metrics_sink_record_send_total{connector="a\\\"\n",task="0"} 40
+# HELP kafka_connect_source_task_metrics_source_record_write_total Records that were taken.
+# TYPE kafka_connect_source_task_metrics_source_record_write_total counter
+kafka_connect_source_task_metrics_source_record_write_total{connector="b",task="0"} 2.5
+kafka_connect_source_task_metrics_source_record_write_total{connector="c",task="0"} what
+# HELP kafka_connect_task_error_metrics_total_record_errors Failed records: failed.
+# TYPE kafka_connect_task_error_metrics_total_record_errors counter
+kafka_connect_task_error_metrics_total_record_errors{connector="a",task="0"} 7
+# HELP headrace_sink_record_lag Records behind the ends of its partitions.
+# TYPE headrace_sink_record_lag gauge
+headrace_sink_record_lag{connector="a",task="0"} 12
+"""
+
+
+def test_the_inside_of_a_worker() -> None:
+    assert inside(TEXT) == Inside({0: 3, 11: 2}, 42.5, 12, 7, 1, 4)
+    assert inside(TEXT).tasks == 5
+
+
+def test_nothing_where_nothing_is() -> None:
+    assert inside("") == inside("<html>no</html>") == Inside()
+
+
+def test_labels_and_families_do_not_run_into_each_other() -> None:
+    assert list(samples(TEXT, "headrace_slots")) == [({}, 2.0)]
+    (one, *_) = samples(TEXT, "headrace_task_stalled")
+    assert one == ({"connector": "a} 9", "task": "0"}, 1.0)
+    assert list(samples(TEXT, "headrace_slot")) == []

@@ -1,0 +1,59 @@
+"""Records that failed and did not end the task: how many, at which stage, and the newest of them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from textual.content import Content
+
+from tui.widgets.text import counted, visible
+
+SHOWN = 8  # the newest
+Json = Any
+Part = str | Content | tuple[str, str]
+WORDS = {
+    "skipped": "skipped",
+    "dead_letters": "put aside as dead letters",
+    "dead_letter_failures": "not even put aside",
+    "retries": "tries again",
+}
+
+
+def content(answer: Json) -> Content:
+    """From `GET /connectors/NAME/errors`; empty where nothing failed."""
+    total = (answer or {}).get("total") or {}
+    if not any(total.values()):
+        return Content("")
+    failed = counted(int(total.get("failed") or 0), "record")
+    rest = [f"{int(total[key]):,} {word}" for key, word in WORDS.items() if total.get(key)]
+    since = time.strftime("%m-%d %H:%M", time.localtime(int(answer.get("since") or 0) / 1000))
+    parts: list[Part] = [
+        (f"\nrecords that failed since {since}\n", "bold $accent"),
+        (f"{failed} failed", "bold $error" if total.get("failed") else ""),
+        "".join(f", {text}" for text in rest),
+        "\n",
+    ]
+    stages = answer.get("stages") or {}
+    parts += [_stage(name, counts) for name, counts in stages.items()]
+    parts += [_record(one) for one in (answer.get("last") or ())[:SHOWN]]
+    return Content.assemble(*parts)
+
+
+def _stage(name: str, counts: Mapping[str, Json]) -> Content:
+    said = [f"{int(number):,} {what.replace('_', ' ')}" for what, number in counts.items() if number]
+    return Content.assemble((f"  {visible(name)}: ", "$text-muted"), ", ".join(said), "\n")
+
+
+def _record(one: Mapping[str, Json]) -> Content:
+    at = time.strftime("%H:%M:%S", time.localtime(int(one.get("time") or 0) / 1000))
+    where = f" {one['topic']}-{one.get('partition')}@{one.get('offset')}" if one.get("topic") else ""
+    said = f"{one.get('message', '')}" + (f" ({one['cause']})" if one.get("cause") else "")
+    message = " ".join(said.split())
+    return Content.assemble(
+        (f"{at} ", "$text-muted"),
+        (visible(f"task {one.get('task')}{where} {one.get('stage', '')}: "), "$text-muted"),
+        (visible(message), "$error"),
+        "\n",
+    )

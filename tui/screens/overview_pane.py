@@ -1,0 +1,80 @@
+"""The overview of a connector: what the list knows, and what our workers add: its pace, stalls, failed records."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from textual.app import ComposeResult
+from textual.content import Content
+
+from tui.errors import HeadraceError, Refused
+from tui.model import Connector
+from tui.offsets import lag
+from tui.offsets.lag import Remarks
+from tui.screens import curves, failed_records
+from tui.screens.desk import Desk
+from tui.screens.overview import overview
+from tui.screens.pane import Pane
+from tui.widgets.pager import Pager
+
+WIDEST = 60  # cells of a curve in one line
+
+
+class OverviewPane(Pane):
+    """Asks nothing of workers that are not ours."""
+
+    HOME = "#facts"
+    every = 5.0
+
+    def __init__(self, desk: Desk, notices: Mapping[str, Sequence[str]], id: str = "overview") -> None:
+        super().__init__(desk, id)
+        self.notices = notices
+        self.remarks, self.errors = Remarks(), Content("")
+        self._anew = True
+
+    def compose(self) -> ComposeResult:
+        yield Pager(id="facts")
+
+    def begin(self) -> None:
+        self.remarks, self.errors, self._anew = Remarks(), Content(""), True
+
+    def look(self) -> None:
+        if self.connector is not None and self.desk.is_ours:
+            self.desk.do(self._read(self.connector))
+
+    async def _read(self, one: Connector) -> None:
+        """What cannot be had is left out: the offsets' own page says why."""
+        remarks, errors = Remarks(), Content("")
+        try:
+            remarks = lag.remarks(await self.desk.connect.offsets_in_detail(one.name))
+            errors = failed_records.content(await self._errors(one.name))
+        except HeadraceError:
+            pass
+        if one.name == self.name_shown:
+            self.remarks, self.errors = remarks, errors
+            if self.is_open:
+                self.draw()
+
+    async def _errors(self, name: str) -> Any:
+        try:
+            return await self.desk.connect.errors(name)
+        except Refused:
+            return None
+
+    def draw(self) -> None:
+        one = self.connector
+        if one is not None:
+            text = overview(one, self.notices.get(one.name, ()), self._pace(), self.errors)
+            self.query_one(Pager).put(text, top=self._anew)
+            self._anew = False
+
+    def _pace(self) -> list[tuple[str, Content]]:
+        now = time.time()
+        course = self.desk.course(self.name_shown)
+        width = max(8, min(WIDEST, self.size.width - 32))
+        found = curves.in_lines(course, width, now) if course is not None else []
+        told = self.remarks.lines(int(now * 1000))
+        inks = ["$error" if text.startswith("STALLED") else "$warning" for text in told]
+        return [*found, *(("!", Content.assemble((text, ink))) for text, ink in zip(told, inks, strict=True))]

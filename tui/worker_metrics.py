@@ -1,0 +1,67 @@
+"""What `GET /metrics` of our worker tells of the worker itself: its slots, and sums over all tasks."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+WRITTEN = ("sink_task_metrics_sink_record_send_total", "source_task_metrics_source_record_write_total")
+FAILED = "task_error_metrics_total_record_errors"
+_SAMPLE = re.compile(r"\{(?P<labels>.*)\} (?P<value>\S+)$")
+_LABEL = re.compile(r'(?P<name>\w+)="(?P<text>(?:\\.|[^"\\])*)"')
+
+
+@dataclass(frozen=True, slots=True)
+class Inside:
+    """`slots` has the tasks of each; records are counted since the worker started, `lag` is None without sinks."""
+
+    slots: Mapping[int, int] = field(default_factory=dict)
+    written: float = 0.0
+    lag: int | None = None
+    failed: int = 0
+    stalled: int = 0
+    restarts: int = 0
+
+    @property
+    def tasks(self) -> int:
+        return sum(self.slots.values())
+
+
+def inside(text: str) -> Inside:
+    """Only the families that are wanted are looked at: the whole is megabytes where there are many tasks."""
+    lags = [value for _, value in samples(text, "headrace_sink_record_lag")]
+    per_slot = samples(text, "headrace_slot_task_count")
+    return Inside(
+        slots={int(labels["slot"]): int(value) for labels, value in per_slot if labels.get("slot", "").isdecimal()},
+        written=sum(value for name in WRITTEN for _, value in samples(text, f"kafka_connect_{name}")),
+        lag=int(sum(lags)) if lags else None,
+        failed=_total(text, f"kafka_connect_{FAILED}"),
+        stalled=_total(text, "headrace_task_stalled"),
+        restarts=_total(text, "headrace_task_restarts_total"),
+    )
+
+
+def _total(text: str, family: str) -> int:
+    return int(sum(value for _, value in samples(text, family)))
+
+
+def samples(text: str, family: str) -> Iterator[tuple[Mapping[str, str], float]]:
+    """Labels and value of each sample of one family; what cannot be read is left out."""
+    at = text.find(f"# TYPE {family} ")
+    place = text.find("\n", at) + 1 if at >= 0 else 0
+    while text.startswith(family, place):
+        end = text.find("\n", place)
+        end = end if end >= 0 else len(text)
+        if (one := _sample(text[place + len(family) : end])) is not None:
+            yield one
+        place = end + 1
+
+
+def _sample(line: str) -> tuple[Mapping[str, str], float] | None:
+    match = _SAMPLE.match(line)
+    labels = {one["name"]: one["text"] for one in _LABEL.finditer(match["labels"])} if match else {}
+    try:
+        return labels, float(match["value"] if match else line)
+    except ValueError:
+        return None
