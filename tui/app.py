@@ -12,6 +12,7 @@ from textual.binding import Binding, BindingType
 from textual.command import Provider
 from textual.screen import Screen
 
+from tui import collector
 from tui.appearance import Appearance
 from tui.errors import HeadraceError
 from tui.profiles import Profile, config_folder
@@ -88,6 +89,7 @@ class HeadraceApp(App[int]):
     def on_ready(self) -> None:
         self.app_resume_signal.subscribe(self, lambda _: self.call_later(self._paint_anew))
         self.appearance.watch()
+        self.set_timer(collector.SETTLED, collector.settle)
 
     def _warn(self, text: str) -> None:
         self.home.say(text, "warn")

@@ -99,6 +99,9 @@ def _version() -> int:
 
 
 def _script(options: dict[str, Any], commands: tuple[str, ...]) -> int:
+    from tui import collector
+
+    collector.for_a_script()
     from tui.script.door import Order, run
 
     return run(Order(commands=commands, **options))
@@ -111,8 +114,9 @@ def _screen(options: dict[str, Any]) -> int:
     _check_terminal()
     for fixed_size in ("COLUMNS", "LINES"):  # exported by some shells: they would outrank what the terminal says later
         os.environ.pop(fixed_size, None)
-    from tui import session
+    from tui import collector, session
 
+    collector.hold()
     if "replay" in options:
         return _app(session.replayed(options["replay"]), options)
     known = session.profiles()
