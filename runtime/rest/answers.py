@@ -21,6 +21,7 @@ class RouterError(Exception):
         404: "Not Found",
         405: "Method Not Allowed",
         406: "Not Acceptable",
+        408: "Request Timeout",
         413: "Request Entity Too Large",
         415: "Unsupported Media Type",
     }

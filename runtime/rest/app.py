@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
@@ -32,6 +32,7 @@ def application(served: Sequence[Route]) -> ASGIApp:
             BrokerUnavailable: _on_unavailable,
             TimeoutError: _on_unavailable,
             HostError: _on_plugin,
+            ClientDisconnect: _on_disconnect,
             Exception: _on_surprise,
         },
     )
@@ -58,6 +59,11 @@ async def _on_unavailable(_: Request, e: Exception) -> Response:
 async def _on_plugin(_: Request, e: Exception) -> Response:
     assert isinstance(e, HostError)
     return error(400 if isinstance(e, BadRequestError) else 500, e.message)
+
+
+async def _on_disconnect(_: Request, e: Exception) -> Response:
+    """The client has left in the middle of its body: nobody reads the answer."""
+    return error(400, "The request has ended before its body")
 
 
 async def _on_surprise(request: Request, e: Exception) -> Response:

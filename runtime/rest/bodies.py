@@ -5,6 +5,7 @@ A client's mistake is a 400 that says what is wrong and where; Apache's workers 
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 from collections.abc import Collection
@@ -20,8 +21,11 @@ from runtime.vocabulary import TargetState
 Entry = tuple["dict[str, Any] | None", "dict[str, Any] | None"]
 """Partition and offset, as KIP-875 has them."""
 
-LIMIT = 64 * 1024 * 1024
-"""Largest body that is read, in bytes."""
+LIMIT = 8 * 1024 * 1024
+"""Largest body that is read, in bytes. Kafka takes records of 1 MB, and parsing more than this would take seconds."""
+
+PATIENCE = 60.0
+"""Seconds that a body may take to come."""
 
 _HALF = re.compile(rb"\\ud[89a-f]", re.IGNORECASE)
 """An escape that is a character only together with the one beside it."""
@@ -45,12 +49,16 @@ class _Number(str):
 
 
 async def read(request: Request) -> bytes:
-    """The whole body, within LIMIT."""
+    """The whole body, within LIMIT and PATIENCE."""
     body = bytearray()
-    async for chunk in request.stream():
-        body += chunk
-        if len(body) > LIMIT:
-            raise RouterError(413)
+    try:
+        async with asyncio.timeout(PATIENCE):
+            async for chunk in request.stream():
+                body += chunk
+                if len(body) > LIMIT:
+                    raise RouterError(413)
+    except TimeoutError:
+        raise RouterError(408, {"Connection": "close"}) from None
     return bytes(body)
 
 

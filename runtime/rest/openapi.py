@@ -21,7 +21,8 @@ PATH = "/openapi.json"
 _ROUTER = {
     405: "The path does not know this method.",
     406: "The answer is of none of the media types that `Accept` names.",
-    413: "The body is larger than 64 MB.",
+    408: "The body did not come within a minute.",
+    413: "The body is larger than 8 MB.",
     415: "The body is not `application/json`.",
 }
 _ERRORS = {

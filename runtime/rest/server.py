@@ -13,6 +13,7 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from runtime.listeners import Listener
+from runtime.rest.connections import bounded
 
 DRAIN = 2
 """Seconds that requests under way may still take when the worker ends."""
@@ -71,6 +72,7 @@ class RestServer:
 def _uvicorn(app: ASGIApp, tls: ssl.SSLContext | None) -> uvicorn.Config:
     config = uvicorn.Config(
         app,
+        http=bounded(),
         log_config=None,
         access_log=False,
         lifespan="off",
