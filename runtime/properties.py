@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
 _ESCAPES = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
 _BLANK = " \t\f"
+_LINE_END = re.compile(r"\r\n|\r|\n")
 
 
 class PropertiesError(Exception):
@@ -16,12 +18,20 @@ class PropertiesError(Exception):
 def load(path: Path) -> dict[str, str]:
     """Keys and values of a file, in order; a later key wins. PropertiesError names what is wrong."""
     try:
-        text = path.read_text(encoding="utf-8")
+        content = path.read_bytes()
     except FileNotFoundError:
         raise PropertiesError(f"{path}: no such file") from None
-    except (OSError, UnicodeDecodeError) as e:
-        raise PropertiesError(f"{path}: cannot be read: {e}") from None
-    return parse(text, str(path))
+    except OSError as e:
+        raise PropertiesError(f"{path}: cannot be read: {e.strerror}") from None
+    return parse(_text(content), str(path))
+
+
+def _text(content: bytes) -> str:
+    """Java reads ISO 8859-1 always, which makes two letters of each ü of a file in UTF-8."""
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError:
+        return content.decode("latin-1")
 
 
 def parse(text: str, origin: str = "properties") -> dict[str, str]:
@@ -39,7 +49,7 @@ def parse(text: str, origin: str = "properties") -> dict[str, str]:
 def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
     """Lines with continuations joined, without comments and blank ones; numbered from 1."""
     start, parts = 0, ""
-    for number, raw in enumerate(text.splitlines(), 1):
+    for number, raw in enumerate(_LINE_END.split(text), 1):
         line = raw.lstrip(_BLANK)
         if not parts and (not line or line[0] in "#!"):
             continue

@@ -37,3 +37,18 @@ def test_a_malformed_escape_names_file_and_line() -> None:
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(properties.PropertiesError, match=r"nope\.properties: no such file"):
         properties.load(tmp_path / "nope.properties")
+
+
+def test_lines_end_where_java_ends_them(tmp_path: Path) -> None:
+    file = tmp_path / "worker.properties"
+    file.write_bytes("a=1\rb=2\r\nc=3\fd\x85e\u2028f\n".encode())
+    assert properties.load(file) == {"a": "1", "b": "2", "c": "3\fd\x85e\u2028f"}
+
+
+def test_a_file_of_java_s_own_encoding(tmp_path: Path) -> None:
+    """UTF-8 is what people write; what is not is what Java takes it for."""
+    file = tmp_path / "worker.properties"
+    file.write_bytes("topic=grün".encode())
+    assert properties.load(file) == {"topic": "grün"}
+    file.write_bytes("topic=grün".encode("latin-1"))
+    assert properties.load(file) == {"topic": "grün"}
