@@ -4,6 +4,8 @@ ConnectError
 ├── ConfigError        a configuration value is wrong
 ├── DataError          a record cannot be converted or transformed
 │   ├── IllegalArgumentError
+│   ├── MissingError
+│   ├── NoSuchGroupError
 │   └── SchemaBuilderError
 ├── RetriableError     the same call may succeed later
 └── AlreadyExistsError / NotFoundError
@@ -34,6 +36,18 @@ class IllegalArgumentError(DataError):
     """A record asks for something that the configuration does not allow for (Java: IllegalArgumentException)."""
 
     java_name = "java.lang.IllegalArgumentException"
+
+
+class MissingError(DataError):
+    """Something that is not there is needed, and Apache's worker falls over that (Java: NullPointerException)."""
+
+    java_name = "java.lang.NullPointerException"
+
+
+class NoSuchGroupError(DataError):
+    """A replacement names a group that the expression does not have (Java: IndexOutOfBoundsException)."""
+
+    java_name = "java.lang.IndexOutOfBoundsException"
 
 
 class SchemaBuilderError(DataError):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from runtime.api.errors import ConfigError, IllegalArgumentError
+from runtime.api.errors import ConfigError, IllegalArgumentError, NoSuchGroupError
 
 _POSIX = {
     "Lower": "a-z",
@@ -102,7 +102,7 @@ class Replacement:
         self._text = text
 
     def expand(self, match: re.Match[str]) -> str:
-        """The replacement of this match; IllegalArgumentError for a group that the expression does not have."""
+        """The replacement of this match; IllegalArgumentError or NoSuchGroupError when it cannot be made."""
         text, parts, position = self._text, [], 0
         while position < len(text):
             char = text[position]
@@ -130,7 +130,7 @@ class Replacement:
             raise IllegalArgumentError("Illegal group reference: group index is missing")
         number, end = int(text[start]), start + 1
         if number > match.re.groups:
-            raise IllegalArgumentError(f"No group {number}")
+            raise NoSuchGroupError(f"No group {number}")
         while text[end : end + 1].isdigit() and number * 10 + int(text[end]) <= match.re.groups:
             number, end = number * 10 + int(text[end]), end + 1
         return match[number], end

@@ -111,6 +111,9 @@ def _hash_code(key: Any) -> int:
         return 1231 if key else 1237
     if isinstance(key, int):
         return (key ^ (key >> 32)) & 0xFFFFFFFF
+    if isinstance(key, float):
+        (bits,) = struct.unpack(">q", struct.pack(">d", key))
+        return int(bits ^ (bits >> 32)) & 0xFFFFFFFF
     code = 0
     units = java_text(key).encode("utf-16-be", "surrogatepass")
     for high, low in zip(units[::2], units[1::2], strict=True):
@@ -130,7 +133,7 @@ def float_text(value: float, single: bool = False) -> str:
             return float_text(value)
     if value == 0:
         return "-0.0" if str(value)[0] == "-" else "0.0"
-    sign, digits, exponent = Decimal(repr(value)).as_tuple()
+    sign, digits, exponent = Decimal(_shortest(value, single)).as_tuple()
     text = "".join(map(str, digits)).rstrip("0") or "0"
     point = len(digits) + int(exponent)  # digits before the decimal point
     minus = "-" if sign else ""
@@ -140,6 +143,15 @@ def float_text(value: float, single: bool = False) -> str:
         text = text.ljust(point, "0")
         return f"{minus}{text[:point]}.{text[point:] or '0'}"
     return f"{minus}{text[0]}.{text[1:] or '0'}E{point - 1}"
+
+
+def _shortest(value: float, single: bool) -> str:
+    """The fewest digits that mean the value, but two of them where it is as small as can be: `4.9E-324`."""
+    text = repr(value)
+    if abs(value) > (1e-43 if single else 1e-321) or "." in text:
+        return text
+    exact = struct.unpack(">f", struct.pack(">f", value))[0] if single else value
+    return f"{exact:.1e}"
 
 
 def shortest_single(value: float) -> str:
@@ -166,11 +178,16 @@ def single_value(value: float) -> float:
         return math.copysign(math.inf, value)
 
 
+def widened(value: float) -> float:
+    """A float of 32 bits with all the digits that it has as a double."""
+    return float(struct.unpack(">f", struct.pack(">f", value))[0]) if math.isfinite(value) else value
+
+
 def date_text(value: dt.date | dt.time | dt.datetime) -> str:
     """`Thu Jan 01 00:00:00 UTC 1970`, also for days and times of day: Java has one class for all."""
     time = instant(value)
     day, month = _DAYS[time.weekday()], _MONTHS[time.month - 1]
-    return f"{day} {month} {time.day:02} {time:%H:%M:%S} UTC {time.year:04}"
+    return f"{day} {month} {time.day:02} {time:%H:%M:%S} UTC {time.year}"
 
 
 def iso_text(value: dt.date | dt.time | dt.datetime) -> str:

@@ -6,15 +6,16 @@ import base64
 import datetime as dt
 import re
 import struct
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from runtime.api.errors import DataError
 from runtime.api.java_date import DatePattern
-from runtime.api.java_text import float_text, iso_text, shortest_single
+from runtime.api.java_text import float_text, iso_text, shortest_single, single_value, widened
 from runtime.api.logical import DATE_SCHEMA, TIME_SCHEMA, TIMESTAMP_SCHEMA, decimal_schema
 from runtime.api.schema import BOOLEAN_SCHEMA, FLOAT32_SCHEMA, FLOAT64_SCHEMA, STRING_SCHEMA, Schema, Type
+from runtime.api.values import java_trim
 
 Literal = tuple[Schema | None, Any]
 
@@ -29,12 +30,18 @@ _INTEGERS = ((1 << 7, Type.INT8), (1 << 15, Type.INT16), (1 << 31, Type.INT32), 
 _NUMBERS = [Type.INT8, Type.INT16, Type.INT32, Type.INT64, Type.FLOAT32, Type.FLOAT64]
 _QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"', re.DOTALL)
 _BARE = re.compile(r"[^\s,:\[\]{}\"]+")
+_DELIMITERS = tuple(',:[]{}"')
+_UP_TO_DELIMITER = re.compile(r"[,:\[\]{}\"]")
 _DEEPEST = 50  # arrays and maps within each other
 
 
 def header_text(value: Any, schema: Schema | None = None) -> str:
     """The text of a header's value: a string as it is, anything else so that parse_literal() reads it back."""
-    return value if isinstance(value, str) else _embedded(value, schema)
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bytes | bytearray | memoryview):
+        return base64.b64encode(value).decode()
+    return _embedded(value, schema)
 
 
 def _embedded(value: Any, schema: Schema | None) -> str:
@@ -50,7 +57,7 @@ def _embedded(value: Any, schema: Schema | None) -> str:
     if isinstance(value, int | Decimal):
         return str(value)
     if isinstance(value, bytes | bytearray | memoryview):
-        return base64.b64encode(value).decode()
+        return f'"{base64.b64encode(value).decode()}"'
     if isinstance(value, dt.date | dt.time):
         return iso_text(value)
     return _container(value, schema)
@@ -62,12 +69,15 @@ def _container(value: Any, schema: Schema | None) -> str:
         return f"[{','.join(_embedded(item, values) for item in value)}]"
     if isinstance(value, Mapping) and (schema is None or schema.type is Type.MAP):
         return f"{{{','.join(f'{_embedded(k, keys)}:{_embedded(v, values)}' for k, v in value.items())}}}"
+    if isinstance(value, Mapping) and schema is not None and schema.type is Type.STRUCT:
+        fields = (f"{_embedded(f.name, None)}:{_embedded(value.get(f.name), f.schema)}" for f in schema.fields)
+        return f"{{{','.join(fields)}}}"
     raise DataError(f"Failed to serialize unexpected value type {type(value).__name__}")
 
 
 def parse_literal(text: str) -> Literal:
     """The schema and value that a text stands for; what cannot be read as anything else is a string."""
-    trimmed = text.strip()
+    trimmed = java_trim(text)
     if trimmed == "null":
         return None, None
     if trimmed and trimmed[0] in "[{":
@@ -77,13 +87,17 @@ def parse_literal(text: str) -> Literal:
             return STRING_SCHEMA, text
     if trimmed.startswith('"'):
         return STRING_SCHEMA, text
-    return _scalar(trimmed) or _number_before_colon(trimmed) or (STRING_SCHEMA, text)
+    return _scalar(trimmed) or _beginning(trimmed) or (STRING_SCHEMA, text)
 
 
-def _number_before_colon(text: str) -> Literal | None:
-    """`14:34` is 14: what is read ends at the first colon."""
-    head, colon, _ = text.partition(":")
-    return _number(head) if colon and _NUMBER.match(head) else None
+def _beginning(text: str) -> Literal | None:
+    """The time or number that a text begins with, as `14:34` with 14: what is read ends at the first delimiter."""
+    for shape, _, _ in _TIMES:
+        match = shape.match(text)
+        if match is not None and text[match.end() : match.end() + 1] in _DELIMITERS:
+            return _time(match.group()) or (STRING_SCHEMA, text)
+    head = java_trim(_UP_TO_DELIMITER.split(text, 1)[0])
+    return _number(head) if _NUMBER.match(head) else None
 
 
 def _scalar(text: str) -> Literal | None:
@@ -98,6 +112,8 @@ def _time(text: str) -> Literal | None:
     for (shape, _, schema), pattern in zip(_TIMES, _PATTERNS, strict=True):
         if shape.fullmatch(text):
             time = pattern.parse(text)
+            if schema is TIME_SCHEMA and time.year + time.month + time.day != 1972:  # 24:00
+                return None
             if schema is TIMESTAMP_SCHEMA:
                 return schema, time
             return schema, time.date() if schema is DATE_SCHEMA else time.time()
@@ -163,6 +179,8 @@ class _Reader:
                 raise _NotALiteral
             values.append(self._element())
             self._take(",")
+        if any(value is None or isinstance(value, list | dict) for _, value in keys):
+            raise _NotALiteral
         key_schema, key_values = _common(keys)
         value_schema, found = _common(values)
         return Schema(Type.MAP, keys=key_schema, values=value_schema), dict(zip(key_values, found, strict=True))
@@ -206,19 +224,39 @@ class _Reader:
         return True
 
 
+def _float_of(kind: Type) -> Callable[[Type, Any], float]:
+    """What makes a number of any type one of this floating type."""
+    if kind is Type.FLOAT32:
+        return lambda was, value: float(value) if was is kind else single_value(float(value))
+    return lambda was, value: widened(value) if was is Type.FLOAT32 else float(value)
+
+
 def _common(items: list[Literal]) -> Literal:
     """One schema for all, None when there is none such, with the values as it wants them."""
-    schemas, values = [schema for schema, _ in items], [value for _, value in items]
-    if not items or all(schema is None for schema in schemas):
+    values = [value for _, value in items]
+    schemas = [schema for schema, _ in items if schema is not None]
+    common: Schema | None = schemas[0] if schemas else None
+    for position, (schema, _) in enumerate(items):
+        if common is None:
+            return None, values
+        if schema is None:
+            raise _NotALiteral
+        if position:
+            common = _of_both(common, schema)
+    if common is None:
         return None, values
-    if any(schema is None for schema in schemas):
+    if common.type in (Type.FLOAT32, Type.FLOAT64):
+        values = [_float_of(common.type)(schema.type, item) for schema, item in zip(schemas, values, strict=True)]
+    return common, values
+
+
+def _of_both(one: Schema, other: Schema) -> Schema | None:
+    """The wider of two numbers' schemas, the other one of two of the same type; None when they have nothing in
+    common."""
+    if one.name != other.name and Type.STRING not in (one.type, other.type):
         raise _NotALiteral
-    kinds = [schema.type for schema in schemas if schema is not None]
-    if all(kind in _NUMBERS for kind in kinds) and all(schema is None or schema.name is None for schema in schemas):
-        widest = max(kinds, key=_NUMBERS.index)
-        floating = widest in (Type.FLOAT32, Type.FLOAT64)
-        return Schema(widest), [float(value) for value in values] if floating else values
-    first = schemas[0]
-    assert first is not None
-    same = all(schema is not None and (schema.type, schema.name) == (first.type, first.name) for schema in schemas)
-    return (first if same else None), values
+    if one.type is other.type:
+        return other
+    if one.type not in _NUMBERS or other.type not in _NUMBERS:
+        return None
+    return max(one, other, key=lambda schema: _NUMBERS.index(schema.type))

@@ -16,8 +16,8 @@ from runtime.api.columns import Column, Constant, Mixed, Values, columns_of, kin
 from runtime.api.logical import DATE, DECIMAL, TIME, TIMESTAMP
 from runtime.api.schema import Schema, Type
 from runtime.api.validate import BOUNDS
-from runtime.converters.json_read import reader
-from runtime.converters.json_text import clean, dumps, plain
+from runtime.converters.json_read import gap_check, reader
+from runtime.converters.json_text import beyond_bmp_escaped, clean, dumps, plain
 from runtime.converters.json_write import WriteOptions, writer
 
 ColumnReader = Callable[[Column], Column]
@@ -35,22 +35,22 @@ def values_reader(schema: Schema, fill: bool) -> Callable[[list[Any]], Values]:
         read = _column_reader(schema, fill)
         return lambda payloads: Values(schema, read(payloads))
     names = tuple(field.name for field in schema.fields)
-    plan = [(field.name, _column_reader(field.schema, fill), _required(field.schema)) for field in schema.fields]
+    plan = [
+        (field.name, _column_reader(field.schema, fill), gap_check(field.schema, "field", field.name))
+        for field in schema.fields
+    ]
 
     def read_structs(payloads: list[Any]) -> Values:
         found = _fields(names, payloads)
         columns = {}
-        for name, read_column, required in plan:
+        for name, read_column, check in plan:
             columns[name] = column = read_column(found[name])
-            if required and column is not found[name] and None in column:
-                raise Mixed
+            if check is not None and column is not found[name]:
+                for value in column:
+                    check(value)
         return Values.struct(schema, columns, len(payloads))
 
     return read_structs
-
-
-def _required(schema: Schema) -> bool:
-    return not schema.optional and schema.default is None
 
 
 def _fields(names: tuple[str, ...], payloads: list[Any]) -> Mapping[str, Column]:
@@ -176,4 +176,6 @@ def _texts(column: Column) -> list[bytes]:
         return []
     if b"\\" in whole and b"\\u00" in whole:
         return []
+    if not whole.isascii():
+        whole = beyond_bmp_escaped(whole)
     return whole[1:-1].split(_BETWEEN.encode())

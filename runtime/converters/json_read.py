@@ -16,6 +16,7 @@ from runtime.api.validate import BOUNDS
 
 _EXACT = 2.0**64  # whole numbers beyond come as floats
 Reader = Callable[[Any], Any]
+Check = Callable[[Any], None]
 
 
 class InexactError(Exception):
@@ -128,7 +129,9 @@ def _pairs(found: Any) -> list[list[Any]]:
 
 def _struct(schema: Schema, fill: bool) -> Reader:
     plan = [(field.name, reader(field.schema, fill)) for field in schema.fields]
-    required = [f for f in schema.fields if not f.schema.optional and f.schema.default is None]
+    checks = [(f, check) for f in schema.fields if (check := gap_check(f.schema, "field", f.name))]
+    own = [(f.name, check) for f, check in checks if f.schema.type.primitive]
+    inner = [(f.name, check) for f, check in checks if not f.schema.type.primitive]
     names = tuple(field.name for field in schema.fields)
     texts = (str,) * len(names)
     all_text = all(f.schema.type is Type.STRING and f.schema.name not in _LOGICAL for f in schema.fields)
@@ -141,15 +144,58 @@ def _struct(schema: Schema, fill: bool) -> Reader:
         get = found.get
         made = {name: field(get(name)) for name, field in plan}
         if None in made.values():
-            for field in required:
-                if made[field.name] is None:
-                    raise DataError(
-                        f'Invalid value: null used for required field: "{field.name}", '
-                        f"schema type: {field.schema.type.name}"
-                    )
+            for name, check in own:
+                check(made[name])
+        for name, check in inner:
+            check(made[name])
         return made
 
     return read
+
+
+def gap_check(schema: Schema, what: str, field: str) -> Check | None:
+    """Texts and bytes that are something else in the JSON have become null, which a struct does not take where a value
+    is required, however deep within arrays and maps. What raises DataError then; None where that cannot be."""
+    kind = schema.type
+    if kind is Type.ARRAY:
+        return _each_checked(gap_check(schema.element(), f"element of array {what}", field))
+    if kind is Type.MAP:
+        keys = _each_checked(gap_check(schema.key(), f"key of map {what}", field))
+        values = _each_checked(gap_check(schema.element(), f"value of map {what}", field))
+        return _map_checked(None if schema.key().type is Type.STRING else keys, values)
+    if schema.optional or kind not in (Type.STRING, Type.BYTES) or schema.name in _LOGICAL:
+        return None
+    message = f'Invalid value: null used for required {what}: "{field}", schema type: {kind.name}'
+
+    def check(found: Any) -> None:
+        if found is None:
+            raise DataError(message)
+
+    return check
+
+
+def _map_checked(keys: Check | None, values: Check | None) -> Check | None:
+    if keys is None and values is None:
+        return None
+
+    def check(found: Any) -> None:
+        if found is not None and keys is not None:
+            keys(found)
+        if found is not None and values is not None:
+            values(found.values())
+
+    return check
+
+
+def _each_checked(check: Check | None) -> Check | None:
+    if check is None:
+        return None
+
+    def each(found: Any) -> None:
+        for element in found or ():
+            check(element)
+
+    return each
 
 
 def _decimal(schema: Schema) -> Reader:

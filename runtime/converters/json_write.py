@@ -11,6 +11,7 @@ from typing import Any
 import orjson
 
 from runtime.api.errors import DataError
+from runtime.api.java_text import map_order
 from runtime.api.logical import DATE, DECIMAL, TIME, TIMESTAMP, decimal_to_bytes, to_plain
 from runtime.api.schema import Schema, Type
 from runtime.api.validate import BOUNDS
@@ -143,7 +144,7 @@ def _map(schema: Schema, options: WriteOptions) -> Writer:
             raise _invalid(schema, value)
         if as_object:
             return {keys(key): item(element) for key, element in value.items()}
-        return [[keys(key), item(element)] for key, element in value.items()]
+        return [[keys(key), item(value[key])] for key in map_order(value)]
 
     return write
 

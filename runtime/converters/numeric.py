@@ -20,6 +20,7 @@ class _FixedWidth(Converter, HeaderConverter):
     _type: ClassVar[Type]
     _format: ClassVar[struct.Struct]
     _python: ClassVar[type]
+    _nulls_of_any_schema: ClassVar[bool] = True  # as Apache's, apart from booleans
 
     def __init__(self) -> None:
         self._schema = Schema(self._type, optional=True)
@@ -28,6 +29,8 @@ class _FixedWidth(Converter, HeaderConverter):
         """Nothing to configure."""
 
     def from_connect(self, topic: str, schema: Schema | None, value: Any) -> bytes | None:
+        if value is None and self._nulls_of_any_schema:
+            return None
         if schema is not None and schema.type is not self._type:
             raise DataError(f"Invalid schema type for {type(self).__name__}: {schema.type.name}")
         if value is None:
@@ -96,6 +99,7 @@ class BooleanConverter(_FixedWidth):
 
     java_name = "org.apache.kafka.connect.converters.BooleanConverter"
     _type, _format, _python = Type.BOOLEAN, struct.Struct(">?"), bool
+    _nulls_of_any_schema = False
 
     def to_connect(self, topic: str, data: bytes | None) -> tuple[Schema | None, Any]:
         if data is not None and data not in (b"\x00", b"\x01"):

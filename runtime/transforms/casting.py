@@ -6,13 +6,12 @@ import base64
 import datetime as dt
 import math
 import re
-import struct
 from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
 from runtime.api.errors import DataError
-from runtime.api.java_text import float_text, iso_text, single_value
+from runtime.api.java_text import float_text, iso_text, single_value, widened
 from runtime.api.logical import DATE, millis, time_millis
 from runtime.api.schema import Schema, Type
 
@@ -91,11 +90,6 @@ def to_single(value: Any) -> float:
     return single_value(to_double(value))
 
 
-def widened(value: float) -> float:
-    """A float of 32 bits with all the digits that it has as a double."""
-    return float(struct.unpack(">f", struct.pack(">f", value))[0]) if math.isfinite(value) else value
-
-
 def to_boolean(value: Any) -> bool:
     if isinstance(value, bool):
         return value
@@ -138,9 +132,9 @@ _CASTERS: dict[Type, Callable[[Any], Any]] = {
 
 
 def caster(schema: Schema | None, target: Type) -> Callable[[Any], Any]:
-    """A function that casts values of this schema; a null stays null."""
+    """A function that casts values of this schema; a null stays null, also where nothing else can be cast."""
     if schema is not None and not schema.type.primitive:
-        raise _cannot(schema.type)
+        return _refusing(schema.type)
     cast = _CASTERS.get(target)
 
     def from_any(value: Any) -> Any:
@@ -157,6 +151,14 @@ def caster(schema: Schema | None, target: Type) -> Callable[[Any], Any]:
         return cast(value)
 
     return from_any
+
+
+def _refusing(kind: Type) -> Callable[[Any], Any]:
+    def refuse(value: Any) -> Any:
+        if value is not None:
+            raise _cannot(kind)
+
+    return refuse
 
 
 def _check_plain(value: Any) -> None:

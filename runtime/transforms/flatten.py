@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Iterator, Mapping
+from decimal import Decimal
 from typing import Any
 
 from runtime.api.columns import Column, Origins, Values
 from runtime.api.config import ConfigDef
-from runtime.api.errors import SchemaBuilderError
+from runtime.api.errors import DataError, SchemaBuilderError
 from runtime.api.java_text import JavaMap, map_order
 from runtime.api.schema import Schema, Type, struct
 from runtime.api.schema_cache import SchemaCache
 from runtime.api.transformation import Part, PartTransformation, Record
 from runtime.transforms.definitions import MEDIUM, key
-from runtime.transforms.requirements import require_map, require_struct
+from runtime.transforms.requirements import java_class, require_map, require_struct
 
 _PURPOSE = "flattening"
+_NOT_DATA = frozenset({dt.date, dt.datetime, dt.time, Decimal})  # where no schema says what they are
 _Plan = list[tuple[tuple[str, ...], str, Any]]  # the way to a field, its new name, its default
 
 
 class FlattenValue(PartTransformation):
-    """Arrays stay as they are, and so do maps where there is a schema. A null is left alone."""
+    """Arrays stay as they are; maps cannot be flattened where there is a schema. A null is left alone."""
 
     java_name = "org.apache.kafka.connect.transforms.Flatten$Value"
     config_def = ConfigDef(
@@ -65,6 +68,11 @@ class FlattenValue(PartTransformation):
             full = self._name(prefix, name)
             if isinstance(item, dict):
                 self._flatten_map(item, full, into)
+            elif type(item) in _NOT_DATA:
+                raise DataError(
+                    f"Flatten transformation was passed a value of type class {java_class(item)} which is not "
+                    "supported by Connect's data API"
+                )
             else:
                 into[full] = item
 
@@ -95,6 +103,10 @@ class FlattenValue(PartTransformation):
             if inner.type is Type.STRUCT:
                 self._collect(inner, name, (*way, field.name), optional or inner.optional, own, fields, plan)
                 continue
+            if inner.type is Type.MAP:
+                raise DataError(
+                    f"Flatten transformation does not support MAP for record with schemas (for field {name})."
+                )
             if name in fields:
                 raise SchemaBuilderError(f"Cannot create field because of field name duplication {name}")
             fields[name] = inner.but(optional=optional or inner.optional, default=own)

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from runtime.api.config import ConfigDef, Type
-from runtime.api.errors import ConfigError, DataError
+from runtime.api.errors import ConfigError, MissingError
+from runtime.api.java_text import JavaMap
 from runtime.api.record import Headers
 from runtime.api.schema import Schema, struct
 from runtime.api.schema_cache import SchemaCache
@@ -51,7 +52,8 @@ class HeaderFromValue(Transformation):
             headers += self._typed(schema, fields)
         if self._move:
             moved = {name for name, _ in self._pairs}
-            rest = {name: item for name, item in fields.items() if name not in moved}
+            rest = JavaMap({name: item for name, item in fields.items() if name not in moved})
+            rest.taken, rest.room = len(rest), len(fields) * 4 // 3 + 1
             value = rest
             schema = None if schema is None else self._schemas.get(schema)
             if of_value:
@@ -67,7 +69,7 @@ class HeaderFromValue(Transformation):
     def _field(self, schema: Schema, fields: Mapping[str, object], name: str) -> tuple[Schema, object]:
         found = schema.field(name)
         if found is None:
-            raise DataError(f"Field does not exist: {name}")
+            raise MissingError(f"Field does not exist: {name}")
         value = fields.get(name)
         return found, found.default if value is None and self._fill else value
 

@@ -11,7 +11,7 @@ from runtime.api.errors import ConfigError, DataError, SchemaBuilderError
 from runtime.api.java_text import JavaMap
 from runtime.api.logical import TIMESTAMP_SCHEMA, datetime_of
 from runtime.api.record import SinkRecord
-from runtime.api.schema import INT32_SCHEMA, INT64_SCHEMA, STRING_SCHEMA, Schema, Type, struct
+from runtime.api.schema import INT32_SCHEMA, INT64_SCHEMA, STRING_SCHEMA, Schema, struct
 from runtime.api.schema_cache import SchemaCache
 from runtime.api.transformation import Part, PartTransformation, Record
 from runtime.transforms.definitions import MEDIUM, REPLACE_NULL, key
@@ -81,10 +81,11 @@ class InsertFieldValue(PartTransformation):
                 made.update(always)
                 return None, made
             return None, self._inserted(JavaMap.copy_of(require_map(value, _PURPOSE)), record, typed=False)
+        old = require_struct(schema, value, _PURPOSE)
         extended, defaults = self._schemas.get(schema)
-        if always is not None and not defaults and type(value) is dict and schema.type is Type.STRUCT:
-            return extended, {**value, **always}
-        new = {**require_struct(schema, value, _PURPOSE)}
+        if always is not None and not defaults:
+            return extended, {**old, **always}
+        new = {**old}
         for name, default in defaults:
             if new.get(name) is None:
                 new[name] = default

@@ -7,8 +7,8 @@ from typing import Any
 
 from runtime.api.columns import Made, Mixed, Origins, Values
 from runtime.api.config import ConfigDef, Type
-from runtime.api.errors import SchemaBuilderError
-from runtime.api.java_text import JavaMap
+from runtime.api.errors import DataError, SchemaBuilderError
+from runtime.api.java_text import JavaMap, map_order
 from runtime.api.schema import Schema, struct
 from runtime.api.schema_cache import SchemaCache
 from runtime.api.transformation import Part, PartTransformation, Record, each_map
@@ -58,6 +58,7 @@ class ReplaceFieldValue(PartTransformation):
         self._include = frozenset(parsed["include"])
         self._all = not self._exclude and not self._include
         self._names = _mapping("renames", parsed["renames"])
+        self._origins = {self._names[old]: old for old in map_order(self._names)}
         self._fill: bool = parsed["replace.null.with.default"]
         self._schemas = SchemaCache(self._replaced)
 
@@ -103,6 +104,17 @@ class ReplaceFieldValue(PartTransformation):
     def _kept(self, name: str) -> bool:
         return name not in self._exclude and (not self._include or name in self._include)
 
+    def _before(self, schema: Schema, name: str, wanted: Schema) -> tuple[str, Any]:
+        """The field that a field of the new name takes its value from, and its default. As in Apache's that is what is
+        renamed so, even where another field has the name already."""
+        before = self._origins.get(name, name)
+        found = schema.field(before)
+        if found is None:
+            raise DataError(f"{before} is not a valid field name")
+        if found.type is not wanted.type:
+            raise DataError(f'Invalid object for schema with type {wanted.type.name}: a {found.type.name} for "{name}"')
+        return before, found.default
+
     def _replaced(self, schema: Schema) -> tuple[Schema, list[tuple[str, str, Any]], list[str], list[str], bool]:
         """The new schema; for each of its fields the old name, the new one, and what a null becomes; the old and the
         new names alone; whether a null becomes anything else than null."""
@@ -115,7 +127,9 @@ class ReplaceFieldValue(PartTransformation):
             if name in fields:
                 raise SchemaBuilderError(f"Cannot create field because of field name duplication {name}")
             fields[name] = field.schema
-            plan.append((field.name, name, field.schema.default if self._fill else None))
+        for name, wanted in fields.items():
+            before, default = self._before(schema, name, wanted)
+            plan.append((before, name, default if self._fill else None))
         befores, names = [before for before, _, _ in plan], list(fields)
         return struct(fields, schema), plan, befores, names, any(default is not None for _, _, default in plan)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from runtime.api.config import ConfigDef
-from runtime.api.errors import DataError
+from runtime.api.errors import ConfigError, DataError, IllegalArgumentError
 from runtime.api.java_date import DatePattern
 from runtime.api.java_regex import Replacement, java_regex
 from runtime.api.logical import datetime_of
@@ -17,7 +17,8 @@ _MOST = 10_000  # topics remembered
 
 
 class RegexRouter(Transformation):
-    """The topic is renamed where the whole of its name matches."""
+    """Where the whole name of the topic matches, what the expression finds in it first is replaced: as a rule that is
+    the whole again, but a reluctant expression finds less."""
 
     java_name = "org.apache.kafka.connect.transforms.RegexRouter"
     config_def = ConfigDef(
@@ -27,7 +28,7 @@ class RegexRouter(Transformation):
 
     def configure(self, config: Mapping[str, str]) -> None:
         parsed = self.config_def.parse(config)
-        self._matches = java_regex(parsed["regex"]).fullmatch
+        self._regex = java_regex(parsed["regex"])
         self._replacement = Replacement(parsed["replacement"])
         self._known: dict[str, str] = {}
 
@@ -38,15 +39,19 @@ class RegexRouter(Transformation):
     def topic_together(self, topic: str) -> str:
         renamed = self._known.get(topic)
         if renamed is None:
-            match = self._matches(topic)
-            renamed = topic if match is None else self._replacement.expand(match)
+            renamed = self._renamed(topic)
             if len(self._known) < _MOST:
                 self._known[topic] = renamed
         return renamed
 
+    def _renamed(self, topic: str) -> str:
+        if self._regex.fullmatch(topic) is None or (found := self._regex.search(topic)) is None:
+            return topic
+        return topic[: found.start()] + self._replacement.expand(found) + topic[found.end() :]
+
 
 class TimestampRouter(Transformation):
-    """The topic's name gets the record's time in it."""
+    """The topic's name gets the record's time in it. A pattern that is none fails each record, not the task's start."""
 
     java_name = "org.apache.kafka.connect.transforms.TimestampRouter"
     config_def = ConfigDef(
@@ -59,11 +64,18 @@ class TimestampRouter(Transformation):
     def configure(self, config: Mapping[str, str]) -> None:
         parsed = self.config_def.parse(config)
         self._format: str = parsed["topic.format"]
-        self._pattern = DatePattern(parsed["timestamp.format"])
+        self._pattern: DatePattern | None = None
+        self._fault = ""
+        try:
+            self._pattern = DatePattern(parsed["timestamp.format"])
+        except ConfigError as error:
+            self._fault = str(error)
 
     def apply(self, record: R) -> R | None:
         if record.timestamp is None:
             raise DataError(f"Timestamp missing on record: topic {record.topic}")
+        if self._pattern is None:
+            raise IllegalArgumentError(self._fault)
         time = self._pattern.format(datetime_of(record.timestamp))
         record.topic = self._format.replace("${topic}", record.topic).replace("${timestamp}", time)
         return record

@@ -8,7 +8,7 @@ from typing import Any
 
 from runtime.api.columns import Constant, Made, Mixed, Origins, Values
 from runtime.api.config import ConfigDef
-from runtime.api.errors import ConfigError, ConnectError, DataError
+from runtime.api.errors import ConfigError, ConnectError, DataError, MissingError
 from runtime.api.java_date import DatePattern
 from runtime.api.java_text import JavaMap
 from runtime.api.logical import (
@@ -82,10 +82,12 @@ class TimestampConverterValue(PartTransformation):
             new: dict[str, Any] = JavaMap.copy_of(require_map(value, _PURPOSE))
             new[self._field] = self._converted(new.get(self._field))
             return None, new
-        changed = self._schemas.get(schema)
-        if value is None or not self._field:
+        changed, refused = self._schemas.get(schema)
+        if not self._field or value is None:
             return changed, self._converted(value)
         new = {**require_struct(schema, value, _PURPOSE)}
+        if refused is not None:
+            _check_type(refused)
         if self._fill:
             for field in schema.fields:
                 if field.schema.default is not None and new.get(field.name) is None:
@@ -98,9 +100,11 @@ class TimestampConverterValue(PartTransformation):
         schema, field = values.schema, self._field
         if schema is None:
             return self._maps(values)
-        changed = self._schemas.get(schema)
+        changed, refused = self._schemas.get(schema)
         if not field:
             return Values(changed, list(map(self._converted, values.rows)))
+        if refused is not None:
+            return None
         columns = {**values.columns}
         if self._fill and any(f.schema.default is not None and None in columns[f.name] for f in schema.fields):
             raise Mixed
@@ -116,15 +120,20 @@ class TimestampConverterValue(PartTransformation):
         times = list(map(self._converted, old[field])) if field in old else Constant(None, values.count)
         return Values.maps({**old, field: times}, values.count, Made(len(old)))
 
-    def _changed(self, schema: Schema) -> Schema:
+    def _changed(self, schema: Schema) -> tuple[Schema, Schema | None]:
         _check_type(schema)
+        return self._target_of(schema), None
+
+    def _target_of(self, schema: Schema) -> Schema:
         return _TARGETS[self._target].but(optional=schema.optional)
 
-    def _field_changed(self, schema: Schema) -> Schema:
+    def _field_changed(self, schema: Schema) -> tuple[Schema, Schema | None]:
+        """The struct's new schema, and that of the field where it can hold no time: structs that are null pass."""
         if schema.type is not Type.STRUCT:
             raise DataError("Cannot list fields on non-struct type")
-        fields = [Field(f.name, self._changed(f.schema)) if f.name == self._field else f for f in schema.fields]
-        return schema.but(fields=tuple(fields))
+        fields = [Field(f.name, self._target_of(f.schema)) if f.name == self._field else f for f in schema.fields]
+        found = schema.field(self._field)
+        return schema.but(fields=tuple(fields)), None if found is None or _holds_times(found) else found
 
     def _converted(self, value: Any) -> Any:
         if value is None:
@@ -146,7 +155,7 @@ class TimestampConverterValue(PartTransformation):
             return datetime_of(_divided(value * 1000, self._per_second))
         if kind is str:
             if self._pattern is None:
-                raise DataError(f"Could not parse timestamp: value ({value}), as there is no format")
+                raise MissingError(f"Could not parse timestamp: value ({value}), as there is no format")
             try:
                 return self._pattern.parse(value)
             except ValueError as error:
@@ -163,8 +172,12 @@ def _divided(number: int, by: int) -> int:
     return number // by if number >= 0 else -(-number // by)
 
 
+def _holds_times(schema: Schema) -> bool:
+    return schema.name in (DATE, TIME, TIMESTAMP) or schema.type in (Type.STRING, Type.INT64)
+
+
 def _check_type(schema: Schema) -> None:
-    if schema.name not in (DATE, TIME, TIMESTAMP) and schema.type not in (Type.STRING, Type.INT64):
+    if not _holds_times(schema):
         named = schema.type.name if schema.name is None else f"{schema.name}:{schema.type.name}"
         raise ConnectError(f"Schema Schema{{{named}}} does not correspond to a known timestamp type format")
 
