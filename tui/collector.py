@@ -9,7 +9,7 @@ from __future__ import annotations
 import gc
 
 SETTLED = 3.0  # seconds after the first paint: modules, styles and the first list are there
-THRESHOLDS = (10_000, 20, 20)  # an answer with 1,000 connectors makes 15,000 objects, and drops most of them by itself
+THRESHOLDS = (2_000, 10, 10)  # an answer with 1,000 connectors makes 15,000 objects, and drops most by itself
 SHORT_LIVED = 100_000  # what a script line may make before anybody looks
 
 

@@ -12,6 +12,7 @@ Json = Any
 
 # Failures first, then what is on its way, then what runs, then what somebody put to rest.
 SEVERITY = ("FAILED", "UNASSIGNED", "RESTARTING", "UNKNOWN", "RUNNING", "PAUSED", "STOPPED", "DESTROYED")
+_RANK = {state: rank for rank, state in enumerate(SEVERITY)}
 
 
 @record
@@ -48,34 +49,34 @@ class Connector:
 
     @property
     def running(self) -> int:
-        return sum(task.state == "RUNNING" for task in self.tasks)
+        return [task.state for task in self.tasks].count("RUNNING")
 
     @property
     def failed(self) -> int:
-        return sum(task.state == "FAILED" for task in self.tasks)
+        return [task.state for task in self.tasks].count("FAILED")
 
     @property
     def overall(self) -> str:
         """FAILED as soon as a task is; UNASSIGNED or RESTARTING as soon as a task of a running connector is."""
-        if self.failed:
+        states = {task.state for task in self.tasks}
+        if "FAILED" in states:
             return "FAILED"
         if self.state == "RUNNING":
             for state in ("UNASSIGNED", "RESTARTING"):
-                if any(task.state == state for task in self.tasks):
+                if state in states:
                     return state
         return self.state
 
     @property
     def tasks_text(self) -> str:
         """`running/total`, failures in words: `1/3, 2 failed`."""
-        text = f"{self.running}/{len(self.tasks)}"
-        return f"{text}, {self.failed} failed" if self.failed else text
+        text, failed = f"{self.running}/{len(self.tasks)}", self.failed
+        return f"{text}, {failed} failed" if failed else text
 
     @property
     def severity(self) -> tuple[int, str]:
         """A sort key: failures first, names within a state."""
-        state = self.overall
-        return (SEVERITY.index(state) if state in SEVERITY else SEVERITY.index("UNKNOWN"), self.name)
+        return _RANK.get(self.overall, _RANK["UNKNOWN"]), self.name
 
     @property
     def traces(self) -> str:

@@ -71,12 +71,13 @@ class GetConnectors(Command):
 def listing(some: list[model.Connector]) -> Result:
     """The connector list; its JSON has the columns of the table."""
     ranked = model.by_severity(some)
-    rows = tuple((c.name, c.type, c.overall, c.tasks_text, c.worker, c.short_class, c.cls) for c in ranked)
+    states = {c.name: c.overall for c in ranked}
+    rows = tuple((c.name, c.type, states[c.name], c.tasks_text, c.worker, c.short_class, c.cls) for c in ranked)
     raw = [
         {
             "name": c.name,
             "type": c.type,
-            "state": c.overall,
+            "state": states[c.name],
             "tasks": {"running": c.running, "failed": c.failed, "total": len(c.tasks)},
             "class": c.cls,
             "worker": c.worker,

@@ -68,7 +68,7 @@ def draw(table: Table, wide: bool, colour: bool = False) -> str:
     shown = [index for index, name in enumerate(table.columns) if wide or name not in table.wide]
     grid = [[table.columns[index] for index in shown]]
     grid += [[_cell(row[index]) for index in shown] for row in table.rows]
-    widths = [max(map(_width, column)) for column in zip(*grid, strict=True)]
+    widths = [_widest(column) for column in zip(*grid, strict=True)]
     lines = [_line(cells, widths) for cells in grid]
     if colour:
         lines = [_painted(line) for line in lines]
@@ -88,7 +88,13 @@ def _width(text: str) -> int:
     return sum(0 if combining(char) else 2 if east_asian_width(char) in "WF" else 1 for char in text)
 
 
+def _widest(column: Sequence[str]) -> int:
+    return max(map(len if "".join(column).isascii() else _width, column))
+
+
 def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
+    if "".join(cells).isascii():
+        return "  ".join(map(str.ljust, cells, widths)).rstrip()
     return "  ".join(cell + " " * (width - _width(cell)) for cell, width in zip(cells, widths, strict=True)).rstrip()
 
 
