@@ -1,0 +1,42 @@
+"""The store's books: only what changed is made anew, and keys have their turn while many are taken in."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from tests.unit.tui.scripted import expanded, status
+from tui.ledger import SLICE, Ledger
+from tui.snapshot import Link
+
+
+def books(*statuses: dict[str, Any]) -> dict[str, Any]:
+    return dict(expanded(*statuses))
+
+
+async def test_what_did_not_change_is_the_same_object() -> None:
+    ledger = Ledger(lambda: 1.0)
+    await ledger.replace_gently(books(status("a"), status("b"), status("c")))
+    before = ledger.snapshot(Link()).connectors
+    await ledger.replace_gently(books(status("a"), status("b", tasks=["FAILED"])))
+    now = ledger.snapshot(Link())
+    assert list(now.connectors) == ["a", "b"]
+    assert now.connectors["a"] is before["a"]
+    assert now.connectors["b"].overall == "FAILED"
+    assert now.since == {"b": 1.0}
+
+
+async def test_others_have_their_turn_between_slices() -> None:
+    ledger, turns = Ledger(lambda: 1.0), 0
+
+    async def count() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    task = asyncio.create_task(count())
+    await ledger.replace_gently(books(*(status(f"c{number}") for number in range(3 * SLICE))))
+    task.cancel()
+    assert turns >= 3
+    assert len(ledger.snapshot(Link()).connectors) == 3 * SLICE
