@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tui.client import Call, Transport
+from tui.client import EXPANDED, Call, Transport
 from tui.errors import BadRequest, NotFound, ServerTrouble, TimedOut, Unreachable, UsageError, WrongState
 from tui.wire.blocking import Blocking
 from tui.wire.endpoint import Endpoint
@@ -98,6 +98,22 @@ async def test_answers(make: Make, url: str) -> None:
     echo = await transport.send(Call("PATCH", "/echo", {"x": "é\udcff"}))
     assert (echo["method"], json.loads(echo["body"])) == ("PATCH", {"x": "é\udcff"})
     assert echo["auth"] == "Basic dXNlcjpzZWNyZXQ="
+
+
+async def test_the_same_list_again_is_not_read_again(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    transport = Evented(Endpoint(url))
+    monkeypatch.setitem(ANSWERS, f"/base{EXPANDED}", (200, b'{"a":{"status":{}}}'))
+    first = await get(transport, EXPANDED)
+    assert await get(transport, EXPANDED) is first
+    monkeypatch.setitem(ANSWERS, f"/base{EXPANDED}", (200, b'{"b":{"status":{}}}'))
+    assert await get(transport, EXPANDED) == {"b": {"status": {}}}
+    monkeypatch.setitem(ANSWERS, f"/base{EXPANDED}", (200, b"<html>some page</html>"))
+    with pytest.raises(ServerTrouble):
+        await get(transport, EXPANDED)
+    monkeypatch.setitem(ANSWERS, f"/base{EXPANDED}", (404, b"{}"))
+    with pytest.raises(NotFound):
+        await get(transport, EXPANDED)
+    await transport.close()
 
 
 @pytest.mark.parametrize(
