@@ -34,7 +34,7 @@ def field(*, default: Any = _UNSET, default_factory: Any = None, repr: bool = Tr
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
 def record(kind: type[T]) -> type[T]:
     """The class with slots for its annotations and the usual methods; a `__post_init__` is called."""
-    names = tuple(vars(kind).get("__annotations__", ()))
+    names = tuple(kind.__annotations__)
     given = {name: vars(kind)[name] for name in names if name in vars(kind)}
     fields = {name: one if isinstance(one, _Field) else _Field(one, None, True, True) for name, one in given.items()}
     body = {key: value for key, value in vars(kind).items() if key not in (*names, "__dict__", "__weakref__")}
