@@ -133,7 +133,7 @@ def float_text(value: float, single: bool = False) -> str:
             return float_text(value)
     if value == 0:
         return "-0.0" if str(value)[0] == "-" else "0.0"
-    sign, digits, exponent = Decimal(_shortest(value, single)).as_tuple()
+    sign, digits, exponent = _decimal_of(value, single).as_tuple()
     text = "".join(map(str, digits)).rstrip("0") or "0"
     point = len(digits) + int(exponent)  # digits before the decimal point
     minus = "-" if sign else ""
@@ -143,6 +143,28 @@ def float_text(value: float, single: bool = False) -> str:
         text = text.ljust(point, "0")
         return f"{minus}{text[:point]}.{text[point:] or '0'}"
     return f"{minus}{text[0]}.{text[1:] or '0'}E{point - 1}"
+
+
+_ALL_DIGITS = 1e7  # from here on whole numbers may have more digits than are needed
+
+
+def _decimal_of(value: float, single: bool) -> Decimal:
+    """The digits that Java 17 prints: as few as mean the value. Of large whole numbers all but those of half a unit in
+    the last place, though they would not be needed."""
+    if _ALL_DIGITS <= abs(value) < 2.0**63:
+        exact = widened(value) if single else value
+        if exact.is_integer():
+            whole = int(exact)
+            spare = abs(whole).bit_length() - 2 - (24 if single else 53)
+            return Decimal(whole) if spare < 4 else _rounded(whole, len(str(1 << spare)) - 1)
+    return Decimal(_shortest(value, single))
+
+
+def _rounded(whole: int, digits: int) -> Decimal:
+    """Without its last digits, halves up."""
+    kept, rest = divmod(abs(whole), 10**digits)
+    kept += rest >= 10**digits // 2
+    return Decimal((int(whole < 0), tuple(map(int, str(kept))), digits))
 
 
 def _shortest(value: float, single: bool) -> str:
@@ -169,13 +191,14 @@ def shortest_single(value: float) -> str:
 
 
 def single_value(value: float) -> float:
-    """The value as a float of 32 bits, held as the double that its shortest text means."""
+    """The value as a float of 32 bits, held as the double that its text means."""
     if value != value or math.isinf(value):
         return value
     try:
-        return float(shortest_single(value))
+        single = float(shortest_single(value))
     except OverflowError:
         return math.copysign(math.inf, value)
+    return single if abs(single) < _ALL_DIGITS else float(_decimal_of(single, True))
 
 
 def widened(value: float) -> float:
