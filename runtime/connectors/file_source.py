@@ -191,9 +191,9 @@ class FileStreamSourceConnector(SourceConnector):
         self, config: Mapping[str, str], offsets: Sequence[tuple[Partition | None, Offset | None]]
     ) -> bool:
         for partition, offset in offsets:
+            _check_plain({**(partition or {}), **(offset or {})})
             if offset is None:  # a reset is fine for any partition, also for one that should not be there
                 continue
-            _check_plain({**(partition or {}), **offset})
             _check_partition(partition)
             _check_offset(offset)
         return True

@@ -16,6 +16,7 @@ from runtime.herder.offset_values import check_values
 from runtime.herder.sink_offsets import parse_sink_offsets
 from runtime.host.port import HostError, PluginHost
 from runtime.kafka.errors import GroupError
+from runtime.kafka.formats import canonical
 from runtime.storage.configs import ConfigStore, StoredConnector
 from runtime.storage.journal import Action, Entry, Intent, Journal, Origin
 from runtime.vocabulary import TargetState
@@ -139,10 +140,12 @@ class OffsetsDesk:
             await self._configs.put_target_state(stored.name, stored.target)
 
     async def _checked(self, name: str, group: str | None, offsets: Sequence[Entry]) -> list[Entry]:
-        """The offsets as they will be written; BadRequest when they cannot be."""
+        """The offsets as they will be written; BadRequest when they cannot be. Of a partition named twice only
+        the last entry counts."""
+        offsets = list({canonical(partition): (partition, offset) for partition, offset in offsets}.values())
         if group is None:
             check_values(offsets)
-            return list(offsets)
+            return offsets
         entries = [sink_entry(t, p, o) for (t, p), o in parse_sink_offsets(offsets).items()]
         try:
             await self._places.check_partitions(entries)

@@ -10,7 +10,7 @@ from typing import Any
 from runtime.herder.errors import BadRequest
 
 _TOPIC, _PARTITION, _OFFSET = "kafka_topic", "kafka_partition", "kafka_offset"
-_NUMBER = re.compile(r"[+-]?[0-9]{1,30}")
+_NUMBER = re.compile(r"[+-]?\d{1,4000}")  # as Java, with the digits of any script
 
 
 def parse_sink_offsets(entries: Sequence[tuple[Any, Any]]) -> dict[tuple[str, int], int | None]:
@@ -25,14 +25,14 @@ def _partition(value: dict[str, Any] | None) -> tuple[str, int]:
         raise BadRequest(
             f"The partition for a sink connector offset must contain the keys '{_TOPIC}' and '{_PARTITION}'"
         )
-    if not isinstance(value[_TOPIC], str):
+    if not isinstance(value[_TOPIC], str | int | float):  # Java's workers take a number's text for the name
         raise BadRequest("Kafka topic names must be valid strings and may not be null")
     if value[_PARTITION] is None:
         raise BadRequest("Kafka partitions must be valid numbers and may not be null")
-    number = _integer(value[_PARTITION], "partition", "Partition", 32)
+    topic, number = _java_text(value[_TOPIC]), _integer(value[_PARTITION], "partition", "Partition", 32)
     if number < 0:
-        raise BadRequest(f"Kafka partitions must not be negative, but {number} was given for '{value[_TOPIC]}'")
-    return value[_TOPIC], number
+        raise BadRequest(f"Kafka partitions must not be negative, but {number} was given for '{topic}'")
+    return topic, number
 
 
 def _offset(value: dict[str, Any] | None) -> int | None:

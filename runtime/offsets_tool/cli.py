@@ -1,4 +1,5 @@
-"""`headrace offsets`: its parameters, and what they do. Exit codes: 0 done, 1 failed, 2 wrong parameters or input."""
+"""`headrace offsets`: its parameters, and what they do. Exit codes: 0 done, 1 failed, 2 wrong parameters or
+input, 130 interrupted."""
 
 from __future__ import annotations
 
@@ -17,7 +18,7 @@ from runtime.offsets_tool.collection import Offsets
 from runtime.offsets_tool.errors import BadInput, ToolError
 from runtime.offsets_tool.stores import Store, store
 
-DONE, FAILED, WRONG = 0, 1, 2
+DONE, FAILED, WRONG, INTERRUPTED = 0, 1, 2, 130
 _STANDARD = "-"
 
 
@@ -36,6 +37,8 @@ def main(argv: Sequence[str]) -> int:
         return _say(str(e), WRONG)
     except ToolError as e:
         return _say(str(e), FAILED)
+    except KeyboardInterrupt:
+        return _say("interrupted", INTERRUPTED)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FAILED
@@ -76,17 +79,28 @@ def _run(options: argparse.Namespace) -> None:
     where = store(props)
     connectors = None if options.connectors is None else _names(options.connectors)
     wanted = None if options.source is None else document.read(_read(options.source), options.source)
-    if not options.force and (holder := where.holder()) is not None:
-        raise ToolError(
-            f"a worker is running ({holder}): it would write over these offsets, or has newer ones; stop it, "
-            "alter offsets over its REST API, or say --force"
-        )
+    if not options.force:
+        _check_rest(where)
     if wanted is None:
         offsets = Offsets(codec(props), connectors, history=options.from_beginning)
         where.load(offsets)
         _export(offsets, options.export)
     else:
         _import(where, props, {n: e for n, e in wanted.items() if connectors is None or n in connectors}, options)
+
+
+def _check_rest(where: Store) -> None:
+    """The cluster is at rest, and everything that was begun is done."""
+    if (holder := where.holder()) is not None:
+        raise ToolError(
+            f"a worker is running ({holder}): it would write over these offsets, or has newer ones; stop it, "
+            "alter offsets over its REST API, or say --force"
+        )
+    if unfinished := where.unfinished():
+        raise ToolError(
+            f"a change of the offsets of {', '.join(unfinished)} was interrupted: the next worker finishes it at its "
+            "start; start one and stop it again, or say --force"
+        )
 
 
 def _export(offsets: Offsets, target: str) -> None:

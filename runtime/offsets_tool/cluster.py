@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,9 +13,13 @@ from runtime.kafka.clients import client_config
 from runtime.kafka.errors import BrokerUnavailable, KafkaProblem
 from runtime.kafka.kafka_python import TopicPartition
 from runtime.offsets_tool.errors import BadInput, ToolError
+from runtime.offsets_tool.members import about
 
 Record = tuple[bytes | None, bytes | None, int, int]
 """Key, value, timestamp and offset."""
+
+Written = tuple[bytes, "bytes | None"]
+"""Key and value."""
 
 _TIMEOUT = 30.0
 _BATCH = 2_000
@@ -30,6 +34,7 @@ class Cluster:
     group_id: str
     configs: str  # topics
     offsets: str
+    journal: str  # of our workers; Java's have none
     settings: Mapping[str, Any]  # librdkafka's
 
     def holder(self) -> str | None:
@@ -39,8 +44,21 @@ class Cluster:
         if not found or found[0].state in _ENDED:
             return None
         group = self._ask(kafka_python.describe(self.group_id))
-        members = group.members if group else ()
-        return ", ".join(f"{m.client_id} on {m.host.lstrip('/')}" for m in members) or f"group {self.group_id}"
+        members = [(m, about(m.metadata)) for m in (group.members if group else ())]
+        alive = [f"{a.url or m.client_id} on {m.host.lstrip('/')}" for m, a in members if not a.gone]
+        if members and not alive:
+            return None  # killed, and the group does not know it yet
+        return ", ".join(alive) or f"group {self.group_id}"
+
+    def exists(self, topic: str) -> bool:
+        """Whether there is such a topic."""
+        from confluent_kafka import KafkaException
+        from confluent_kafka.admin import AdminClient
+
+        try:
+            return topic in AdminClient(dict(self.settings)).list_topics(timeout=_TIMEOUT).topics
+        except KafkaException as e:
+            raise ToolError(f"topics cannot be listed: {e.args[0].str()}") from None
 
     def read(self, topic: str, take: Callable[[Sequence[Record]], None]) -> None:
         """Every committed record of a topic, some at a time; those of a partition in order."""
@@ -86,23 +104,31 @@ class Cluster:
         return self._ask(kafka_python.committed(group), group) or {}
 
     def write(
-        self, records: Iterator[tuple[bytes, bytes | None]], groups: Mapping[str, Mapping[TopicPartition, int]]
-    ) -> int:
-        """All records and all groups' offsets in one transaction; how many records that were."""
+        self,
+        records: Iterable[Written],
+        groups: Mapping[str, Mapping[TopicPartition, int]],
+        journal: Iterable[Written] = (),
+    ) -> None:
+        """Records of offsets, offsets of groups and records of the journal in one transaction."""
         from confluent_kafka import KafkaException
 
         producer = self._producer()
         try:
             producer.init_transactions(_TIMEOUT)
             producer.begin_transaction()
-            count = sum(self._produce(producer, record) for record in records)
+            for record in records:
+                self._produce(producer, self.offsets, record)
+            for record in journal:
+                self._produce(producer, self.journal, record)
             for group, offsets in groups.items():
                 self._commit_in(producer, group, offsets)
             producer.commit_transaction(_TIMEOUT)
         except KafkaException as e:
             self._abort(producer)
             raise ToolError(f"nothing was imported: {e.args[0].str()}") from None
-        return count
+        except BaseException:  # Ctrl-C: without this the offsets would be locked until the transaction's time is up
+            self._abort(producer)
+            raise
 
     def remove(self, group: str, partitions: Sequence[TopicPartition]) -> None:
         """Remove committed offsets; may be repeated."""
@@ -123,12 +149,12 @@ class Cluster:
             }
         )
 
-    def _produce(self, producer: Any, record: tuple[bytes, bytes | None]) -> int:
+    def _produce(self, producer: Any, topic: str, record: Written) -> None:
         key, value = record
         while True:
             try:
-                producer.produce(self.offsets, value, key)
-                return 1
+                producer.produce(topic, value, key)
+                return
             except BufferError:
                 producer.poll(0.1)
 
@@ -167,9 +193,9 @@ def cluster(properties: Mapping[str, str]) -> Cluster:
     if missing:
         raise BadInput(f"the worker's file lacks {', '.join(missing)}")
     settings = client_config(properties, "admin", client_id="headrace-offsets").settings
-    return Cluster(
-        properties["group.id"], properties["config.storage.topic"], properties["offset.storage.topic"], settings
-    )
+    configs, offsets = properties["config.storage.topic"], properties["offset.storage.topic"]
+    journal = properties.get("headrace.journal.topic") or f"{offsets}-headrace"
+    return Cluster(properties["group.id"], configs, offsets, journal, settings)
 
 
 _READING = {

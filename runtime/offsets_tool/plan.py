@@ -7,9 +7,12 @@ from dataclasses import dataclass
 
 import orjson
 
+from runtime.herder.offset_places import PARTITION, TOPIC
 from runtime.offsets_tool.codec import NONE, Codec, canonical
 from runtime.offsets_tool.collection import Offsets
 from runtime.offsets_tool.document import Document
+
+_TOPIC = f'"{TOPIC}"'.encode()
 
 Record = tuple[bytes, "bytes | None"]
 
@@ -49,6 +52,11 @@ def records(planned: Sequence[Change], codec: Codec) -> Iterator[Record]:
         yield key, None if change.offset == NONE else codec.make_value(change.offset)
         for other in others:
             yield other, None
+
+
+def names_topic(partition: bytes) -> bool:
+    """Whether a partition, as JSON, is one of a topic, as those of sinks are."""
+    return _TOPIC in partition and orjson.loads(partition).keys() == {TOPIC, PARTITION}
 
 
 def _same(before: bytes, after: bytes) -> bool:

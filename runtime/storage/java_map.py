@@ -26,6 +26,7 @@ _BYTES_CLASS: Final = _CLASS + b"\x00\x02[B\xac\xf3\x17\xf8\x06\x08\x54\xe0\x02\
 
 _FIRST_HANDLE: Final = 0x7E0000
 _BYTES_HANDLE: Final = _FIRST_HANDLE + 2  # after the map's class and the map itself
+_ANOTHER: Final = _ARRAY + _REFERENCE + struct.pack(">i", _BYTES_HANDLE)
 _FACTOR: Final = 0.75
 _SMALLEST: Final = 16
 
@@ -47,7 +48,7 @@ def encode(entries: Mapping[Bytes, Bytes]) -> bytes:
             parts.append(_NULL)
             continue
         parts += [array, struct.pack(">i", len(item)), item]
-        array = _ARRAY + _REFERENCE + struct.pack(">i", _BYTES_HANDLE)
+        array = _ANOTHER
     parts.append(_END)
     return b"".join(parts)
 
@@ -82,6 +83,9 @@ class _Reader:
 
     def _bytes(self) -> Bytes:
         """A byte array, one that was there before, or null."""
+        another = self._another()
+        if another is not None:
+            return another
         kind = self._take(1)
         if kind == _NULL:
             return None
@@ -97,13 +101,26 @@ class _Reader:
         self._handles.append(found)
         return found
 
+    def _another(self) -> Bytes:
+        """A byte array after the first one, as nearly all are; None when it is something else, or wrong."""
+        if not self._knows_bytes or not self._data.startswith(_ANOTHER, self._at):
+            return None
+        begin = self._at + len(_ANOTHER) + 4
+        end = begin + int.from_bytes(self._data[begin - 4 : begin])
+        if end > len(self._data):
+            return None
+        self._at = end
+        found = self._data[begin:end]
+        self._handles.append(found)
+        return found
+
     def _bytes_class(self) -> None:
         if not self._knows_bytes:
             self._expect(_BYTES_CLASS, "the class of byte arrays")
             self._handles.append(None)
             self._knows_bytes = True
         else:
-            self._expect(_REFERENCE + struct.pack(">i", _BYTES_HANDLE), "the class of byte arrays")
+            self._expect(_ANOTHER[1:], "the class of byte arrays")
 
     def _earlier(self) -> Bytes:
         index = int.from_bytes(self._take(4)) - _FIRST_HANDLE

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -54,6 +55,14 @@ def _again(mortal: Mortal) -> Connect:
     return Connect(mortal.whole)
 
 
+def _tool_keeps_away(mortal: Mortal, name: str) -> None:
+    """`headrace offsets` takes no half of a change, and puts nothing where the next worker finishes one."""
+    command = [sys.executable, "-m", "runtime", "offsets", f"--config={mortal.whole._command[-1]}", "--export"]
+    refused = subprocess.run(command, capture_output=True, text=True, timeout=180)
+    assert (refused.returncode, refused.stdout) == (1, "")
+    assert f"a change of the offsets of {name} was interrupted" in refused.stderr
+
+
 @pytest.mark.parametrize("step", [1, 2, 3])
 def test_altering_a_source(mortal: Mortal, broker: KafkaBroker, step: int) -> None:
     connect, topic = Connect(mortal.whole), broker.create_topic()
@@ -61,6 +70,7 @@ def test_altering_a_source(mortal: Mortal, broker: KafkaBroker, step: int) -> No
     connect.alter("c", *(({"counter": str(i)}, {"n": 0}) for i in range(20)))
     new = [{"partition": {"counter": str(i)}, "offset": {"n": 5}} for i in range(20)]
     mortal.ask_dying(step, "PATCH", "/connectors/c/offsets", {"offsets": new})
+    _tool_keeps_away(mortal, "c")
     assert _sorted(_again(mortal).offsets("c")) == _sorted(new)
 
 
@@ -90,6 +100,20 @@ def test_creating_with_initial_offsets(mortal: Mortal, broker: KafkaBroker, step
     connect = _again(mortal)
     connect.wait("c", "STOPPED", [])
     assert connect.offsets("c") == new
+
+
+@pytest.mark.parametrize("step", [3, 4])  # set, and its config is written
+def test_creating_a_sink_with_initial_offsets(mortal: Mortal, broker: KafkaBroker, tmp_path: Path, step: int) -> None:
+    connect, topic, name = Connect(mortal.whole), broker.create_topic(partitions=2), unique("snk")
+    connect.create(name, _sink(topic, tmp_path), initial_state="STOPPED")
+    connect.alter(name, (_at(topic, 1), {"kafka_offset": 1}))
+    connect.ask("DELETE", f"/connectors/{name}")
+    new = [{"partition": _at(topic, 0), "offset": {"kafka_offset": 5}}]
+    body = {"name": name, "config": _sink(topic, tmp_path), "initial_offsets": new, "initial_state": "STOPPED"}
+    mortal.ask_dying(step, "POST", "/connectors", body)
+    connect = _again(mortal)
+    connect.wait(name, "STOPPED", [])
+    assert connect.offsets(name) == new
 
 
 @pytest.mark.parametrize("step", [1, 2, 3, 4])

@@ -167,6 +167,23 @@ def test_of_two_creations_of_one_name_one_wins(connect: Connect, broker: KafkaBr
         assert connect.offsets(name) == [_entry({"counter": winner}, {"n": 1})]
 
 
+def test_of_two_creations_with_and_without_offsets_one_wins(connect: Connect, broker: KafkaBroker) -> None:
+    """The race that the KIP names."""
+    for round_ in range(6):
+        name, topic = f"c{round_}", broker.create_topic()
+        given = [{"initial_offsets": [_entry({"counter": "x"}, {"n": 1})]}, {}]
+        bodies = [
+            {"name": name, "config": {**_counting(topic), "who": str(i)}, "initial_state": "STOPPED", **more}
+            for i, more in enumerate(given)
+        ]
+        with ThreadPoolExecutor(2) as pool:
+            ordered = bodies if round_ % 2 else bodies[::-1]
+            answers = list(pool.map(lambda body: connect.worker.request("POST", "/connectors", body), ordered))
+        winner = int(connect.ask("GET", f"/connectors/{name}/config")["who"])
+        assert sorted(status for status, _ in answers) == [(200, 201)[winner], 409]
+        assert connect.offsets(name) == given[winner].get("initial_offsets", [])
+
+
 def test_put_config_refuses_initial_offsets(connect: Connect) -> None:
     body = {**_counting("t"), "initial_offsets": [_entry({"counter": "t"}, {"n": 1})]}
     status, answer = connect.worker.request("PUT", "/connectors/c/config", body)

@@ -1,11 +1,12 @@
 """Offsets go round: from Java's standalone file to our topic, to Java's topic, to Java's standalone file again. Each
-time the connector goes on with exactly the next line."""
+time the connector goes on with exactly the next line, and while a worker runs the tool keeps away."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from io import StringIO
 from pathlib import Path
 
 import pytest
@@ -41,12 +42,26 @@ class Line:
 
 
 @contextmanager
-def running(process: WorkerProcess) -> Iterator[Connect]:
+def running(process: WorkerProcess, folder: Path) -> Iterator[Connect]:
+    """A worker; meanwhile the tool leaves its offsets alone."""
     process.start(120)
     try:
+        refused(process, folder)
         yield Connect(process)
     finally:
         process.stop()
+
+
+def refused(process: WorkerProcess, folder: Path) -> None:
+    """Neither an export nor an import, not even one for show; whose worker it found is said."""
+    document = folder / "refused.json"
+    document.write_text('{"nobody":[{"partition":{"a":1},"offset":{"b":2}}]}')
+    for words in (["--export"], ["--import", str(document)], ["--import", str(document), "--dry-run"]):
+        with redirect_stdout(StringIO()) as out, redirect_stderr(StringIO()) as told:
+            code = cli.main([properties(process, folder), *words])
+        assert (code, out.getvalue()) == (1, "")
+        assert "a worker is running (" in told.getvalue()
+        assert process.url in told.getvalue()
 
 
 def properties(process: WorkerProcess, folder: Path) -> str:
@@ -79,19 +94,19 @@ def test_offsets_between_javas_file_our_topic_and_javas_topic(broker: KafkaBroke
         for kind in ("config", "offset"):
             broker.create_topic(process.properties[f"{kind}.storage.topic"], cleanup_policy="compact")
     line.write(2)
-    with running(javas_file) as connect:
+    with running(javas_file, tmp_path) as connect:
         line.arrived(connect)
     move(line, javas_file, ours, tmp_path)
     line.write(1)
-    with running(ours) as connect:
+    with running(ours, tmp_path) as connect:
         connect.create(line.name, line.config)
         line.arrived(connect)
     move(line, ours, javas_topic, tmp_path)
     line.write(3)
-    with running(javas_topic) as connect:
+    with running(javas_topic, tmp_path) as connect:
         connect.create(line.name, line.config)
         line.arrived(connect)
     move(line, javas_topic, last, tmp_path)
     line.write(1)
-    with running(last) as connect:
+    with running(last, tmp_path) as connect:
         line.arrived(connect)

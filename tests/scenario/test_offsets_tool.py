@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,7 +32,7 @@ class Tool:
     def run(self, *words: str, given: Any = None) -> tuple[int, str, str]:
         text = None if given is None else json.dumps(given).encode()
         command = [sys.executable, "-m", "runtime", "offsets", f"--config={self.config}", *words]
-        done = subprocess.run(command, input=text, capture_output=True, timeout=60)
+        done = subprocess.run(command, input=text, capture_output=True, timeout=180)
         return done.returncode, done.stdout.decode(), done.stderr.decode()
 
     def export(self, *words: str) -> Any:
@@ -196,7 +197,8 @@ def test_keys_keep_the_order_they_were_exported_in(cluster: Tool, tmp_path: Path
 )
 def test_an_import_is_validated_whole(file: Tool, tmp_path: Path, text: bytes) -> None:
     before = file.export()
-    (tmp_path / "bad.json").write_bytes(text)
+    good = b'"old":[{"partition":{"filename":"/f0"},"offset":{"position":9}}],'
+    (tmp_path / "bad.json").write_bytes(text.replace(b'{"c"', b"{" + good + b'"c"', 1))
     code, _, err = file.run("--import", str(tmp_path / "bad.json"))
     assert (code, err.count("\n")) == (2, 1)
     assert file.export() == before
@@ -223,9 +225,9 @@ def test_it_refuses_while_our_worker_is_alive_unless_forced(worker: Callable[...
     tool = Tool(Path(process._command[-1]))
     code, _, err = tool.run("--export")
     assert code == 1
-    assert "a worker is running" in err
+    assert f"a worker is running ({process.url}" in err
     assert tool.export("--force") == {"c": [{"partition": {"counter": "t"}, "offset": {"n": 3}}]}
-    process.stop()
+    process.kill()  # the group does not know it yet, but this machine does
     tool.load({"c": [{"partition": {"counter": "t"}, "offset": {"n": 5}}]})
     process.start()
     assert connect.offsets("c") == [{"partition": {"counter": "t"}, "offset": {"n": 5}}]
@@ -256,31 +258,77 @@ def test_a_java_worker_goes_on_from_what_was_imported(cluster: Tool, broker: Kaf
         config = {"connector.class": "FileStreamSource", "file": "/f0", "topic": "t", **STRINGS}
         Connect(process).create("old", config, initial_state="STOPPED")
         assert _sorted(Connect(process).offsets("old")) == OLD
-        assert tool.run("--export")[0] == 1
+        code, _, err = tool.run("--export")
+        assert (code, f"a worker is running ({process.url}" in err) == (1, True), err
     finally:
         process.stop()
     assert _sorted(tool.export()["old"]) == OLD
 
 
-def test_killed_in_the_middle_of_an_import_nothing_is_changed(cluster: Tool, tmp_path: Path) -> None:
-    before = _sorted(cluster.export()["old"])
+def test_killed_in_the_middle_of_an_import_nothing_is_changed(
+    worker: Callable[..., WorkerProcess], tmp_path: Path
+) -> None:
+    process = worker({"plugin.path": PLUGINS})
+    connect, tool = Connect(process), Tool(Path(process._command[-1]))
+    connect.create("old", _counting("t"), initial_state="STOPPED")
+    process.stop()
+    tool.load({"old": OLD})
     many = [{"partition": {"filename": f"/n{i}"}, "offset": {"position": i}} for i in range(50_000)]
     (tmp_path / "many.json").write_text(json.dumps({"old": many}))
+    _killed_import(tool, tmp_path / "many.json", "_produce", after=30_000)
+    assert _sorted(tool.export()["old"]) == OLD
+    started = time.monotonic()
+    process.start()
+    assert _sorted(connect.offsets("old")) == OLD
+    assert time.monotonic() - started < 10
+    process.stop()
+    assert tool.run("--import", str(tmp_path / "many.json"))[2] == "50000 offsets changed\n"
+    assert len(tool.export()["old"]) == 50_003
+
+
+@pytest.mark.parametrize("by", ["worker", "tool"])
+def test_killed_after_the_transaction_the_rest_of_an_import_is_done_next(
+    worker: Callable[..., WorkerProcess], broker: KafkaBroker, tmp_path: Path, by: str
+) -> None:
+    """Offsets of a group cannot be removed in a transaction: the journal knows that they have to go."""
+    process, name, topic = worker({"plugin.path": PLUGINS}), unique("snk"), broker.create_topic(partitions=2)
+    connect, tool = Connect(process), Tool(Path(process._command[-1]))
+    at = [{"kafka_partition": p, "kafka_topic": topic} for p in (0, 1)]
+    connect.create("src", _counting("t"), initial_state="STOPPED")
+    connect.create(name, {"connector.class": SINK, "file": "x", "topics": topic, **STRINGS}, initial_state="STOPPED")
+    connect.alter(name, (at[0], {"kafka_offset": 3}), (at[1], {"kafka_offset": 4}))
+    process.stop()
+    new = {
+        "src": [{"partition": {"counter": "t"}, "offset": {"n": 5}}],
+        name: [{"partition": at[0], "offset": {"kafka_offset": 9}}, {"partition": at[1], "offset": None}],
+    }
+    (tmp_path / "new.json").write_text(json.dumps(new))
+    _killed_import(tool, tmp_path / "new.json", "remove", after=0)
+    wanted = {"src": new["src"], name: new[name][:1]}
+    if by == "tool":
+        assert tool.export() == wanted
+    process.start()
+    assert {n: connect.offsets(n) for n in wanted} == wanted
+    process.stop()
+    assert tool.run("--import", str(tmp_path / "new.json"))[2] == "0 offsets changed\n"
+
+
+def _killed_import(tool: Tool, document: Path, method: str, after: int) -> None:
+    """An import that is killed when it calls a method of Cluster, after it has called it so many times."""
     script = (
         "import os, signal, sys\nfrom runtime.offsets_tool import cli\n"
         "from runtime.offsets_tool.cluster import Cluster\n"
-        "make, sent = Cluster._produce, iter(range(30_000))\n"
-        "def produce(self, producer, record):\n"
-        "    if next(sent, None) is None: producer.flush(10); os.kill(os.getpid(), signal.SIGKILL)\n"
-        "    return make(self, producer, record)\n"
-        "Cluster._produce = produce; cli.main(sys.argv[1:])"
+        f"call, left = Cluster.{method}, iter(range({after}))\n"
+        "def dying(self, *given):\n"
+        "    if next(left, None) is None:\n"
+        "        if hasattr(given[0], 'flush'): given[0].flush(10)\n"
+        "        os.kill(os.getpid(), signal.SIGKILL)\n"
+        "    return call(self, *given)\n"
+        f"Cluster.{method} = dying; cli.main(sys.argv[1:])"
     )
-    words = [f"--config={cluster.config}", "--import", str(tmp_path / "many.json")]
-    killed = subprocess.run([sys.executable, "-c", script, *words], timeout=60, capture_output=True)
+    words = [f"--config={tool.config}", "--import", str(document)]
+    killed = subprocess.run([sys.executable, "-c", script, *words], timeout=180, capture_output=True)
     assert killed.returncode == -9, killed.stderr
-    assert _sorted(cluster.export()["old"]) == before
-    assert cluster.run("--import", str(tmp_path / "many.json"))[2] == "50000 offsets changed\n"
-    assert len(cluster.export()["old"]) == 50_003
 
 
 def _counting(topic: str) -> dict[str, str]:

@@ -1,0 +1,82 @@
+"""Offsets of a standalone worker: those of sources, in its file. (Where its sinks' are, the file does not say.)"""
+
+from __future__ import annotations
+
+import json
+import ssl
+import urllib.error
+import urllib.request
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from runtime.offsets_tool.codec import Codec
+from runtime.offsets_tool.collection import Offsets
+from runtime.offsets_tool.document import Document
+from runtime.offsets_tool.errors import BadInput, ToolError
+from runtime.offsets_tool.plan import Change, names_topic, records
+from runtime.offsets_tool.unfinished import Unfinished
+from runtime.storage.file_offsets import OffsetsFile, OffsetsFileError
+
+
+class FileStore:
+    """A Store (see stores.py)."""
+
+    def __init__(self, path: Path, properties: Mapping[str, str]) -> None:
+        self._path, self._properties = path, properties
+        self._file = OffsetsFile(path)
+
+    def holder(self) -> str | None:
+        """A standalone worker leaves no trace but its REST API."""
+        for listener in _listeners(self._properties):
+            if _is_connect(listener):
+                return f"the worker at {listener}"
+        return None
+
+    def unfinished(self) -> list[str]:
+        journal = self._path.with_name(f"{self._path.name}.journal")
+        return Unfinished(_entries(OffsetsFile(journal)).items()).of_workers() if journal.exists() else []
+
+    def load(self, into: Offsets) -> None:
+        into.take([(key, value, 0, 0) for key, value in self._load().items()])
+
+    def check(self, document: Document) -> Document:
+        for name, wanted in document.items():
+            if wanted.offsets and all(names_topic(partition) for partition in wanted.offsets):
+                raise BadInput(f"{name}: these are offsets of a sink; a standalone worker's file has those of sources")
+        return document
+
+    def write(self, planned: Sequence[Change], codec: Codec) -> None:
+        entries = self._load() | dict(records(planned, codec))
+        try:
+            self._file.save({key: value for key, value in entries.items() if value is not None})
+        except OffsetsFileError as e:
+            raise ToolError(str(e)) from None
+
+    def _load(self) -> dict[bytes | None, bytes | None]:
+        return _entries(self._file)
+
+
+def _entries(file: OffsetsFile) -> dict[bytes | None, bytes | None]:
+    try:
+        return file.load()
+    except OffsetsFileError as e:
+        raise ToolError(str(e)) from None
+
+
+def _listeners(properties: Mapping[str, str]) -> list[str]:
+    found = [part.strip() for part in properties.get("listeners", "").split(",") if part.strip()]
+    found = found or [f"http://127.0.0.1:{properties.get('rest.port', '8083')}"]
+    return [listener.replace("://:", "://127.0.0.1:").replace("://0.0.0.0:", "://127.0.0.1:") for listener in found]
+
+
+def _is_connect(url: str) -> bool:
+    """Whether a Connect worker answers there; one that wants a password is one too."""
+    unchecked = ssl.create_default_context()
+    unchecked.check_hostname, unchecked.verify_mode = False, ssl.CERT_NONE  # only asked whether somebody is there
+    try:
+        with urllib.request.urlopen(url.lower(), timeout=2.0, context=unchecked) as answer:
+            return "kafka_cluster_id" in json.loads(answer.read(10_000))
+    except urllib.error.HTTPError as e:
+        return e.code == 401
+    except (OSError, ValueError):
+        return False

@@ -1,0 +1,102 @@
+"""Offsets of a distributed cluster: of sources in the offset topic, of sinks in their consumer groups."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+import orjson
+
+from runtime.herder.errors import BadRequest
+from runtime.herder.offset_places import OFFSET, PARTITION, TOPIC, sink_entry, topic_partitions
+from runtime.herder.sink_offsets import parse_sink_offsets
+from runtime.offsets_tool.cluster import Cluster
+from runtime.offsets_tool.codec import Codec, canonical
+from runtime.offsets_tool.collection import Offsets
+from runtime.offsets_tool.document import Document, Wanted
+from runtime.offsets_tool.errors import BadInput
+from runtime.offsets_tool.plan import Change, names_topic, records
+from runtime.offsets_tool.unfinished import Unfinished, removal
+from runtime.storage.journal import Entry, Intent
+
+
+class TopicStore:
+    """A Store (see stores.py)."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+        self._sinks: dict[str, str] | None = None
+
+    def holder(self) -> str | None:
+        return self._cluster.holder()
+
+    def unfinished(self) -> list[str]:
+        found = self._journal()
+        if found is None:
+            return []
+        self._finish(found, found.of_imports())
+        return found.of_workers()
+
+    def load(self, into: Offsets) -> None:
+        self._cluster.read(self._cluster.offsets, into.take)
+        for name, group in self._groups().items():
+            if into.wants(name):
+                for (topic, number), offset in sorted(self._cluster.committed(group).items()):
+                    into.put(name, *sink_entry(topic, number, offset))
+
+    def check(self, document: Document) -> Document:
+        return {name: _sink(name, w) if self._is_sink(name, w.offsets) else w for name, w in document.items()}
+
+    def write(self, planned: Sequence[Change], codec: Codec) -> None:
+        """In one transaction. What goes from groups cannot be in it, but the journal's promise of that is. (Java's
+        clusters have no journal: there the same import, once more, does what is left.)"""
+        sinks = [c for c in planned if names_topic(c.partition) and self._is_sink(c.connector, [c.partition])]
+        sources = [c for c in planned if c not in sinks] if sinks else planned
+        commits: dict[str, dict[tuple[str, int], int]] = {}
+        removals: dict[str, list[Entry]] = {}
+        for c in sinks:
+            partition, offset = orjson.loads(c.partition), orjson.loads(c.offset)
+            if offset is None:
+                removals.setdefault(c.connector, []).append((partition, orjson.loads(c.before)))
+            else:
+                at = partition[TOPIC], partition[PARTITION]
+                commits.setdefault(self._group(c.connector), {})[at] = offset[OFFSET]
+        intents = [removal(name, self._group(name), before) for name, before in removals.items()]
+        journal = self._journal() if intents else None
+        self._cluster.write(records(sources, codec), commits, journal.begin(intents) if journal else ())
+        self._finish(journal, intents)
+
+    def _finish(self, journal: Unfinished | None, intents: Sequence[Intent]) -> None:
+        for intent in intents:
+            self._cluster.remove(str(intent.group), list(topic_partitions(intent.offsets)))
+        if journal is not None and intents:
+            self._cluster.write((), {}, journal.done(intents))
+
+    def _journal(self) -> Unfinished | None:
+        if not self._cluster.exists(self._cluster.journal):
+            return None
+        found: list[tuple[bytes | None, bytes | None]] = []
+        self._cluster.read(self._cluster.journal, lambda read: found.extend((key, value) for key, value, _, _ in read))
+        return Unfinished(found)
+
+    def _groups(self) -> dict[str, str]:
+        if self._sinks is None:
+            self._sinks = self._cluster.sinks()
+        return self._sinks
+
+    def _group(self, name: str) -> str:
+        return self._groups().get(name, f"connect-{name}")
+
+    def _is_sink(self, name: str, partitions: Collection[bytes]) -> bool:
+        """Connectors of the config topic say it; of others, the shape of all their partitions."""
+        return name in self._groups() or (len(partitions) > 0 and all(names_topic(p) for p in partitions))
+
+
+def _sink(name: str, given: Wanted) -> Wanted:
+    try:
+        found = Wanted()
+        for (topic, number), offset in parse_sink_offsets(list(given.entries())).items():
+            partition, position = sink_entry(topic, number, offset)
+            found.put(partition, canonical(partition), canonical(position))
+        return found
+    except BadRequest as e:
+        raise BadInput(f"{name}: {e}") from None
