@@ -151,5 +151,9 @@ def _host(config: WorkerConfig) -> HostSettings:
 
 def _engine(config: WorkerConfig) -> EngineSettings:
     return EngineSettings(
-        slots=config.slots, spark_conf=config.spark(), lease_ttl=config.lease, stuck_after=config.stuck
+        slots=config.slots,
+        spark_conf=config.spark(),
+        lease_ttl=config.lease,
+        stuck_after=config.stuck,
+        slot_memory=config.slot_memory,
     )

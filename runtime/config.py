@@ -64,6 +64,7 @@ DISTRIBUTED = ConfigDef(
     ConfigKey("connector.client.config.override.allowlist", Type.LIST, "", _M, "With Allowlist: these settings."),
     ConfigKey("headrace.file.paths", Type.LIST, "", _M, "Folders of files that connectors may name; empty: any."),
     ConfigKey("headrace.slots", Type.INT, 0, _M, "Spark slots that run tasks; 0 means one for each core."),
+    ConfigKey("headrace.slot.memory.mb", Type.INT, 0, _M, "Memory after which a slot is replaced; 0: never."),
     ConfigKey("headrace.log.format", Type.STRING, "text", _L, "Log lines as `text` or `json`.", one_of("text", "json")),
     ConfigKey("headrace.stalled.ms", Type.LONG, 60_000, _L, "How long a task with work may do none until STALLED."),
     ConfigKey("headrace.progress.interval.ms", Type.LONG, 5_000, _L, "How often events tell of progress."),
@@ -141,6 +142,8 @@ class WorkerConfig:
     slots: int
     lease: float
     stuck: float
+    slot_memory: int
+    """In bytes; 0: as much as it likes."""
     stalled: float
     progress: float
     log_format: str
@@ -209,6 +212,7 @@ def distributed(props: Mapping[str, str]) -> WorkerConfig:
         slots=v["headrace.slots"] or min(os.cpu_count() or 1, 8),
         lease=v["headrace.lease.ms"] / 1000,
         stuck=v["headrace.stuck.ms"] / 1000,
+        slot_memory=v["headrace.slot.memory.mb"] << 20,
         stalled=v["headrace.stalled.ms"] / 1000,
         progress=max(v["headrace.progress.interval.ms"] / 1000, 0.1),
         log_format=v["headrace.log.format"],

@@ -117,9 +117,9 @@ class Worker:
     async def _start(self, parts: Parts) -> None:
         """Brokers, stores, group, then the connectors. What cannot be waited out ends the worker with one line."""
         try:
+            await parts.engine.start()  # first: Spark takes longest
             await parts.host.start()
             await parts.logs.start()
-            await parts.engine.start()
             parts.health.waiting_for = f"the group {self._config.group_id}"
             joined = await parts.place.join()
             await parts.configs.read_to_end()

@@ -7,12 +7,14 @@ counts before each task, since nobody knows what a plugin opens.
 from __future__ import annotations
 
 import contextlib
-import os
+import math
 import resource
+from pathlib import Path
 
 from runtime.task_spec import TaskSpec
 from runtime.vocabulary import ConnectorType
 
+_OPEN = Path("/proc/self/fd")
 _OF_CONSUMER = 10  # a consumer, or a producer of the task's own: sockets, pipes, files
 _OF_SOURCE = 2
 _ROOM = 32  # what a task with a consumer of its own takes, and its plugin's files and sockets
@@ -35,15 +37,21 @@ def needed(spec: TaskSpec) -> int:
     return _OF_CONSUMER if spec.type == ConnectorType.SINK or not spec.producer_shared else _OF_SOURCE
 
 
-def room() -> int | None:
+def room(which: int = 0) -> int | None:
     """How many the tasks of this slot may take together; None: as many as they like."""
-    limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    limit = resource.getrlimit(resource.RLIMIT_NOFILE)[which]
     return None if limit == resource.RLIM_INFINITY else max(limit - 2 * _ROOM, 0)
+
+
+def room_to_come() -> float:
+    """The room of slots on this machine, before any of them is up: their daemon raises its limit to the hard one."""
+    found = room(which=1)
+    return math.inf if found is None else found
 
 
 def _open_now() -> int:
     """Linux 6.2 and newer know the number; listing thousands takes milliseconds, at every start of a task."""
-    return os.stat("/proc/self/fd").st_size or len(os.listdir("/proc/self/fd"))
+    return _OPEN.stat().st_size or sum(1 for _ in _OPEN.iterdir())
 
 
 def check_room() -> None:

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable
 
 from runtime.engine.channel import Message
+from runtime.engine.memory import resident
 
 MAX_LOG_LINES = 1000
 MAX_LOG_CHARS = 64 * 1024
@@ -52,7 +53,7 @@ class Outbox:
         try:
             while True:
                 if (now := self._clock()) >= renewal:
-                    self._send({"op": "renew", "at": now})
+                    self._send({"op": "renew", "at": now, "memory": resident()})
                     renewal = now + self._every
                 try:
                     message = self._queue.get(timeout=max(renewal - now, 0.001))

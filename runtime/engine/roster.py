@@ -52,6 +52,7 @@ class Link:
     heard: float  # when it last asked for its lease
     room: float = math.inf  # descriptors that its tasks may take together
     leased: bool = False
+    memory: int = 0  # bytes, when it last said so
     tasks: dict[Key, Task] = field(default_factory=dict)
 
     def send(self, message: Message) -> None:
@@ -80,7 +81,15 @@ class Link:
 class Roster:
     """Slots and tasks. Tasks wait for a slot that is just coming (up to a deadline), so that they spread evenly."""
 
-    def __init__(self, slots: int, wait: float, clock: Callable[[], float], most_extras: int = 0) -> None:
+    def __init__(
+        self,
+        slots: int,
+        wait: float,
+        clock: Callable[[], float],
+        most_extras: int = 0,
+        room_to_come: float = math.inf,
+    ) -> None:
+        """`room_to_come`: descriptors that a slot probably has for its tasks, as long as none is up to say so."""
         self.links: dict[int, Link] = {}
         self.tasks: dict[TaskId, Task] = {}  # as the herder knows them
         self.extras = Extras(slots, most_extras)
@@ -88,6 +97,7 @@ class Roster:
         self._settled = slots
         self._wait = wait
         self._clock = clock
+        self._room_to_come = room_to_come
         self._wait_until = 0.0
 
     def missing_slot(self) -> None:
@@ -98,6 +108,8 @@ class Roster:
         """Tasks that wait, oldest first, each with the slot to give it to now. The caller must do so.
 
         What finds no room makes extra slots wanted (`extras.numbers`)."""
+        if not self.links:
+            self._foresee()
         leased = [link for link in self.links.values() if link.leased]
         if not leased:
             return
@@ -151,6 +163,11 @@ class Roster:
     def _more_to_come(self) -> bool:
         """Whether there is, or could be, another slot for tasks that find no room."""
         return self.extras.may_grow or len(self.links) < len(self.extras.numbers)
+
+    def _foresee(self) -> None:
+        """No slot is up yet: want at once all that the waiting tasks are going to need."""
+        crowd = sum(needed(task.spec) for task in self.tasks.values() if task.waiting and self._cell(task) is None)
+        self._make_room(crowd, self._room_to_come)
 
     def _make_room(self, descriptors: int, room: float) -> None:
         """Have enough slots coming for tasks that take so many descriptors."""

@@ -30,6 +30,7 @@ class EngineSettings:
     driver_start_timeout: float = 90.0  # until Spark is up; then another driver is tried
     slot_wait: float = 3.0  # how long tasks wait for missing slots before those that are there take them all
     stuck_after: float = 60.0  # how long a task's poll, put, start or stop may last before it is called stuck
+    slot_memory: int = 0  # bytes that a slot may take before another takes its place; 0: any number
     archive: bool = True  # keep a class-data-sharing archive of the driver's JVM in the user's cache
 
     @property

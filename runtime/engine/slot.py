@@ -19,11 +19,13 @@ from runtime.engine.meter_reports import MeterReports
 from runtime.engine.outbox import Outbox
 from runtime.engine.settings import SlotSettings
 from runtime.engine.slot_host import Host, SlotLogHandler
-from runtime.engine.task_thread import RunnerFactory, TaskThread
+from runtime.engine.task_thread import Runner, RunnerFactory, TaskThread
+from runtime.engine.turnstile import Turnstile
 from runtime.engine.watchdog import Watchdog, stack_of
 from runtime.engine.wire import Key, about, key_of, spec_from_json
 from runtime.pipeline.control import Call
 from runtime.pipeline.log import set_levels
+from runtime.pipeline.port import SlotHost
 from runtime.task_spec import TaskSpec
 
 CONNECT_TIMEOUT = 5.0
@@ -58,7 +60,8 @@ class Slot:
         self._stack = open_stack(settings.folder, settings.slot, os.getpid())
         self._lease = Lease(self._stack)
         self._outbox = Outbox(channel.send, settings.lease_ttl / 3)
-        self._host = Host(self._outbox, self._lease)
+        self._turnstile = Turnstile()
+        self._host = Host(self._outbox, self._lease, self._turnstile)
         self._errors = ErrorReports(lambda: list(self._tasks.values()), self._outbox.put)
         self._meters = MeterReports(lambda: list(self._tasks.values()), self._outbox.put)
         self._handlers: dict[str, Callable[[Message], None]] = {
@@ -112,11 +115,16 @@ class Slot:
             self._host.no_room(spec, str(error))
             return
         sys.path.extend(folder for folder in spec.plugin_path if folder not in sys.path)
-        task = TaskThread(spec, self._host, self._factory, self._ended)
+        task = TaskThread(spec, self._host, self._make, self._ended)
         self._tasks[spec.id, spec.epoch] = task
         task.start()
 
+    def _make(self, spec: TaskSpec, host: SlotHost) -> Runner:
+        self._turnstile.enter((spec.id, spec.epoch))
+        return self._factory(spec, host)
+
     def _ended(self, spec: TaskSpec) -> None:
+        self._turnstile.leave((spec.id, spec.epoch))
         if (task := self._tasks.pop((spec.id, spec.epoch), None)) is not None:
             self._errors.tell(task)
             self._meters.tell(task)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from runtime.engine.lease import Lease
 from runtime.engine.outbox import Outbox
+from runtime.engine.turnstile import Turnstile
 from runtime.engine.wire import about
 from runtime.pipeline.log import quiet
 from runtime.task_spec import TaskSpec
@@ -23,8 +24,8 @@ if TYPE_CHECKING:
 class Host:
     """The pipeline's SlotHost: reports go up the channel."""
 
-    def __init__(self, outbox: Outbox, lease: Lease) -> None:
-        self._outbox = outbox
+    def __init__(self, outbox: Outbox, lease: Lease, turnstile: Turnstile) -> None:
+        self._outbox, self._turnstile = outbox, turnstile
         self._lock = threading.Lock()
         self._producers: Producers | None = None
         self._commits = itertools.count(1)
@@ -42,6 +43,7 @@ class Host:
             return self._producers
 
     def state(self, spec: TaskSpec, state: State, trace: str | None = None) -> None:
+        self._turnstile.leave((spec.id, spec.epoch))
         self._outbox.put(about("state", spec, state=state, trace=trace))
 
     def topic(self, spec: TaskSpec, topic: str) -> None:

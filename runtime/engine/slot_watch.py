@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from runtime.engine.roster import Link, Roster
+from runtime.engine.settings import EngineSettings
 
 _log = logging.getLogger(__name__)
 
@@ -19,19 +20,24 @@ class SlotWatch:
     """Times are seconds of `clock`."""
 
     roster: Roster
-    lease_ttl: float
+    settings: EngineSettings
     clock: Callable[[], float]
 
     @property
     def every(self) -> float:
-        return self.lease_ttl / 3
+        return self.settings.lease_ttl / 3
 
     def silent(self) -> Iterator[tuple[Link, float]]:
         """Slots that do not ask for their lease any more, and for how long they have not."""
         now = self.clock()
         for link in list(self.roster.links.values()):
-            if now - link.heard > self.lease_ttl * 4 / 3:
+            if now - link.heard > self.settings.lease_ttl * 4 / 3:
                 yield link, now - link.heard
+
+    def too_large(self) -> Sequence[Link]:
+        """Slots that take more memory than they may: some plugin in them leaks, or wants a slot of its own."""
+        most = self.settings.slot_memory
+        return [link for link in self.roster.links.values() if 0 < most < link.memory]
 
     def replace_stuck(self) -> None:
         """Have slots leave in which nothing runs but threads that cannot be revoked."""

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from runtime.engine.channel import ChannelError
+from runtime.engine.descriptors import room_to_come
 from runtime.engine.port import EngineListener, SlotInfo, TaskStack
 from runtime.engine.reports import TaskReports
 from runtime.engine.roster import Link, Roster, Task
@@ -34,11 +35,13 @@ class SparkEngine:
     ) -> None:
         """`lease` says for how many seconds this worker's membership in its group is still confirmed."""
         self._listener, self._clock = listener, clock
-        self._roster = Roster(settings.slots, settings.slot_wait, clock, settings.most_extras)
+        room = room_to_come() if settings.local else math.inf
+        self._roster = Roster(settings.slots, settings.slot_wait, clock, settings.most_extras, room)
         self._stacks = Stacks()
         reports = TaskReports(self._roster, listener, self._stacks, self._find_room)
         self._slots = Slots(settings, self._roster, listener, lease, clock, self._place, reports.take)
         self._former_members: dict[TaskId, str] = {}
+        self._placing: asyncio.Handle | None = None
 
     @property
     def slots(self) -> Sequence[SlotInfo]:
@@ -65,7 +68,8 @@ class SparkEngine:
             self._revoke(former)
         self._former_members.pop(spec.id, None)
         self._roster.tasks[spec.id] = Task(spec)
-        self._place()
+        if self._placing is None:  # a worker that starts hands over a thousand
+            self._placing = asyncio.get_running_loop().call_soon(self._place)
 
     async def stop_task(self, task: TaskId, graceful: float) -> bool:
         stopping = self._roster.tasks.pop(task, None)
@@ -114,6 +118,7 @@ class SparkEngine:
     # Placing
 
     def _place(self) -> None:
+        self._placing = None
         for task, link in self._roster.placements():
             try:
                 link.send({"op": "start", "spec": task.spec})

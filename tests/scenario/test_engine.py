@@ -28,6 +28,7 @@ pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.slow]
 ROOT = Path(__file__).parents[2]
 RUNNER = "tests.support.engine_runner:ScriptedRunner"
 TTL = 3.0
+LARGE = 350 << 20
 
 
 class Rig:
@@ -36,7 +37,9 @@ class Rig:
     def __init__(self) -> None:
         self.heard = Recorder()
         self.lease = float("inf")
-        settings = EngineSettings(slots=2, lease_ttl=TTL, runner=RUNNER, archive=False, stuck_after=1.0)
+        settings = EngineSettings(
+            slots=2, lease_ttl=TTL, runner=RUNNER, archive=False, stuck_after=1.0, slot_memory=LARGE
+        )
         self.engine = SparkEngine(settings, self.heard, lambda: self.lease)
 
     async def ready(self, within: float = 60.0) -> None:
@@ -128,6 +131,16 @@ async def test_a_task_that_ends_unasked_is_a_failed_task(rig: Rig) -> None:
     task = await rig.running("short", behaviour="end")
     await until(lambda: rig.heard.has(task, 1, State.FAILED))
     assert "nobody had stopped it" in rig.heard.trace(task)
+
+
+async def test_a_slot_that_takes_too_much_memory_is_replaced(rig: Rig) -> None:
+    fat = await rig.running("fat", behaviour="grow")
+    before = rig.slot_of(fat).pid
+    await until(lambda: rig.heard.lost)
+    assert rig.heard.lost_tasks() == [(fat, 1)]
+    assert "more than headrace.slot.memory.mb" in rig.heard.lost[0][3]
+    await until(lambda: not alive(before))
+    await rig.ready()
 
 
 async def test_a_flood_of_log_lines_is_cut_and_counted(rig: Rig) -> None:

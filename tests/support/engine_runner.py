@@ -18,7 +18,8 @@ from runtime.vocabulary import State
 
 class ScriptedRunner:
     """`behaviour`: idle, end, fail, exit, talk, flood, hog (never lets go of the interpreter), deaf (to stop),
-    hang (in stop), leak (deaf to revoke too), stick (in poll, until paused), kill (its process, when told to)."""
+    hang (in stop), leak (deaf to revoke too), stick (in poll, until paused), grow (to 400 MB), kill (its process, when
+    told to)."""
 
     def __init__(self, spec: TaskSpec, host: SlotHost) -> None:
         self._spec = spec
@@ -102,6 +103,11 @@ class ScriptedRunner:
         for number in range(200_000):
             self._host.log("INFO", "plugin", f"line {number}", "")
         self._idle()
+
+    def _grow(self) -> None:
+        kept = b"x" * (400 << 20)
+        self._idle()
+        assert kept
 
     def _kill(self) -> None:
         while not Path(self._spec.config["when"]).exists():

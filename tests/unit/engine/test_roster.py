@@ -225,3 +225,21 @@ def test_a_suspect_is_acquitted_after_a_while(roster: Roster, clock: Clock) -> N
     assert roster.suspects.cell(tasks[0], clock()) is not None
     clock.now += 2000.0
     assert roster.suspects.cell(tasks[0], clock()) is None
+
+
+def test_slots_that_many_tasks_will_need_are_wanted_before_any_is_up(clock: Clock) -> None:
+    roster = Roster(slots=2, wait=3.0, clock=clock, most_extras=8, room_to_come=10)
+    for number in range(7):
+        task = Task(replace(task_spec(f"sink-{number}"), type="sink"))
+        roster.tasks[task.spec.id] = task
+    assert not placed(roster)
+    assert len(roster.extras.numbers) == 7
+    assert not placed(roster)
+    assert len(roster.extras.numbers) == 7, "looked at again"
+
+
+def test_no_slot_is_foreseen_for_tasks_that_fit(clock: Clock) -> None:
+    roster = Roster(slots=2, wait=3.0, clock=clock, most_extras=8, room_to_come=1000)
+    add_tasks(roster, 50)
+    assert not placed(roster)
+    assert len(roster.extras.numbers) == 2

@@ -1,0 +1,79 @@
+"""What slots say of the tasks that they run, handed on to the herder."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+from runtime.engine.channel import Message
+from runtime.engine.port import EngineListener
+from runtime.engine.roster import Link, Roster, Task
+from runtime.engine.stacks import Stacks
+from runtime.engine.wire import key_of
+from runtime.vocabulary import State
+
+UNASKED_END = "The task has ended although nobody had stopped it, and without an error"
+
+
+class TaskReports:
+    """Event loop only. `no_room` hears of tasks that their slot could not take, and why."""
+
+    def __init__(
+        self, roster: Roster, listener: EngineListener, stacks: Stacks, no_room: Callable[[Task, Link, str], None]
+    ) -> None:
+        self._roster, self._listener, self._stacks, self._no_room = roster, listener, stacks, no_room
+        self._commits: set[asyncio.Task[None]] = set()
+
+    def take(self, link: Link, message: Message) -> None:
+        """A message about one task, or about all whose meters have changed."""
+        if message["op"] == "meters":
+            self._meters(link, message)
+        elif (task := link.tasks.get(key_of(message))) is not None:
+            self._of_task(task, link, message)
+
+    def _meters(self, link: Link, message: Message) -> None:
+        for one in message["tasks"]:
+            if (task := link.tasks.get(key_of(one))) is not None:
+                self._listener.task_meter(task.spec.id, task.spec.epoch, one["meter"])
+
+    def _of_task(self, task: Task, link: Link, message: Message) -> None:
+        current = self._roster.tasks.get(task.spec.id) is task  # else the herder has stopped it: nobody wants to know
+        match message["op"]:
+            case "state":
+                state = State(message["state"])
+                task.failed = state is State.FAILED
+                if current:
+                    self._listener.task_state(task.spec.id, task.spec.epoch, state, message["trace"])
+            case "topic" if current:
+                self._listener.task_topic(task.spec.id, task.spec.epoch, message["topic"])
+            case "offsets" if task.revoked_at is None:  # also of one that is just stopping
+                commit = asyncio.create_task(self._keep_offsets(task, link, message))
+                self._commits.add(commit)
+                commit.add_done_callback(self._commits.discard)
+            case "stuck" if current:
+                self._listener.task_stuck(task.spec.id, task.spec.epoch, message["call"], message["seconds"])
+            case "errors":  # also of one that is just stopping
+                self._listener.task_errors(task.spec.id, task.spec.epoch, message["counts"])
+            case "stack":
+                self._stacks.answered(message)
+            case "no_room":
+                self._no_room(task, link, message["reason"])
+            case "member":
+                task.member_id = message["member_id"]
+            case "ended":
+                self._ended(task, link, current)
+
+    def _ended(self, task: Task, link: Link, current: bool) -> None:
+        del link.tasks[task.key]
+        task.ended.set()
+        if current and not task.failed:
+            self._listener.task_state(task.spec.id, task.spec.epoch, State.FAILED, UNASKED_END)
+
+    async def _keep_offsets(self, task: Task, link: Link, message: Message) -> None:
+        records = [(key.encode(), None if value is None else value.encode()) for key, value in message["records"]]
+        error = None
+        try:
+            await self._listener.task_offsets(task.spec.id, records)
+        except Exception as e:  # the task tries again
+            error = str(e) or type(e).__name__
+        link.send({"op": "offsets", "number": message["number"], "error": error})

@@ -1,0 +1,213 @@
+"""The slots of a worker: the driver that keeps them, their connections and leases, and what is lost with them."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping, Sequence
+
+from runtime.engine.channel import Message
+from runtime.engine.keeper import DriverKeeper
+from runtime.engine.port import EngineListener, SlotInfo
+from runtime.engine.pressure import starved
+from runtime.engine.remains import kill as kill_process
+from runtime.engine.remains import last_stack
+from runtime.engine.roster import Link, Roster
+from runtime.engine.server import SlotServer
+from runtime.engine.settings import EngineSettings
+from runtime.engine.slot_watch import SlotWatch
+from runtime.engine.suspects import BLAMELESS
+from runtime.vocabulary import TaskId
+
+_log = logging.getLogger(__name__)
+
+
+class Slots:
+    """Event loop only. `place` is to hand out the tasks that wait; `report` hears what slots say of their tasks;
+    `lease` says for how many seconds this worker's membership in its group is still confirmed."""
+
+    def __init__(
+        self,
+        settings: EngineSettings,
+        roster: Roster,
+        listener: EngineListener,
+        lease: Callable[[], float],
+        clock: Callable[[], float],
+        place: Callable[[], None],
+        report: Callable[[Link, Message], None],
+    ) -> None:
+        self._settings, self._roster, self._listener = settings, roster, listener
+        self._lease, self._clock = lease, clock
+        self._place, self._report = place, report
+        self._levels: dict[str, str] = {}
+        self._held = False  # the lease, when it was last looked at
+        self._keeping: asyncio.Task[None] | None = None
+        self._watching: asyncio.Task[None] | None = None
+        self._closing = False
+        self.server = SlotServer(self, clock)
+        self.driver: DriverKeeper | None = None
+
+    def infos(self) -> Sequence[SlotInfo]:
+        return [link.info() for _, link in sorted(self._roster.links.items())]
+
+    def may_run(self) -> bool:
+        """Whether the lease is held; the listener hears when that has changed."""
+        held = self._lease() > 0
+        if held != self._held:
+            self._held = held
+            self._listener.lease_changed(held)
+        return held
+
+    def set_levels(self, levels: Mapping[str, str]) -> None:
+        """Log levels of the slots that there are and will be."""
+        self._levels = dict(levels)
+        for link in self._roster.links.values():
+            link.send({"op": "levels", "levels": self._levels})
+
+    def want(self) -> None:
+        """Have the driver keep the slots that the roster wants."""
+        if self.driver is not None:
+            self.driver.want(self._roster.extras.numbers)
+
+    # Their life
+
+    async def start(self) -> None:
+        await self.server.start()
+        self.driver = DriverKeeper(
+            self._settings, self.server.port, self.server.token, self._driver_ended, self._driver_line
+        )
+        self.want()
+        self._keeping = asyncio.create_task(self.driver.run())
+        self._watching = asyncio.create_task(self._watch())
+
+    async def close(self) -> None:
+        """Every slot leaves, then the driver; no process is left."""
+        self._closing = True
+        for link in self._roster.links.values():
+            link.send({"op": "leave"})
+        if self.driver is not None and self._keeping is not None and self._watching is not None:
+            self._watching.cancel()
+            self.driver.close()
+            await self._keeping
+        await self.server.close()
+        for link in list(self._roster.links.values()):
+            self._drop(link, "the engine closes", kill=True)
+
+    async def _watch(self) -> None:
+        watch = SlotWatch(self._roster, self._settings, self._clock)
+        while True:
+            await asyncio.sleep(watch.every)
+            self.may_run()
+            for link, silence in watch.silent():
+                self._drop(link, f"it was not heard of for {silence:.1f} s", kill=True)
+            for link in watch.too_large():
+                self._drop(link, f"it took {link.memory >> 20} MB, more than headrace.slot.memory.mb", kill=True)
+            watch.replace_stuck()
+            watch.look_at_extras()
+            self.want()
+
+    # What the channel calls
+
+    def link_up(self, link: Link) -> bool:
+        assert self.driver
+        wanted = self._roster.extras.wanted(link.slot)
+        if self._closing or not wanted or link.generation != self.driver.generation:
+            return False
+        former = self._roster.links.get(link.slot)
+        if former is not None:
+            self._drop(former, "another process has taken its place", kill=True)
+        elif not self._roster.links:
+            self._await_missing()
+        self._roster.links[link.slot] = link
+        link.send({"op": "welcome", "stuck_after": self._settings.stuck_after})
+        if self._levels:
+            link.send({"op": "levels", "levels": self._levels})
+        _log.info("Slot %d is up (process %d, attempt %d)", link.slot, link.pid, link.attempt)
+        self._listener.slots_changed()
+        if len(self._roster.links) >= self._settings.slots:
+            self.driver.record_archive()
+        return True
+
+    def link_message(self, link: Link, message: Message) -> None:
+        match message["op"]:
+            case "renew":
+                link.memory = message["memory"]
+                self._renew(link, message["at"])
+            case "log":
+                self._listener.log(message["level"], message["logger"], message["message"], message["context"])
+            case _:
+                self._report(link, message)
+
+    def link_down(self, link: Link) -> None:
+        if self._roster.links.get(link.slot) is link:
+            self._drop(link, "its process has ended")
+
+    def _renew(self, link: Link, asked_at: float) -> None:
+        link.heard = self._clock()
+        self.may_run()
+        ttl = min(self._settings.lease_ttl, self._lease())
+        if ttl > 0:
+            link.send({"op": "lease", "at": asked_at, "ttl": ttl})
+        if link.leased != (ttl > 0):
+            link.leased = ttl > 0
+            self._place()
+
+    def _await_missing(self) -> None:
+        """Slots are missing that will be back in a moment; those that are there take everything after it."""
+        self._roster.missing_slot()
+        asyncio.get_running_loop().call_later(self._settings.slot_wait + 0.01, self._place)
+
+    # Losses
+
+    def _drop(self, link: Link, reason: str, kill: bool = False) -> None:
+        """Forget a slot; every task on it is lost."""
+        del self._roster.links[link.slot]
+        link.writer.close()
+        if kill and self._settings.local:
+            kill_process(link)
+        if not link.tasks and not self._roster.extras.wanted(link.slot):
+            _log.info("Slot %d was not needed any more", link.slot)
+            return
+        lost = self._roster.lose_tasks(link)
+        if self._closing:
+            return
+        _log.warning("Slot %d is gone: %s; %d tasks were on it", link.slot, reason, len(lost))
+        if not self.may_run():  # not its fault
+            _log.info("Slot %d had no lease any more: this worker's place in its group is not confirmed", link.slot)
+        elif self._tell_stack(link) and starved():
+            _log.warning("Slot %d was late because this machine has too little processor for all that runs", link.slot)
+        else:
+            self._suspect(link)
+        self._await_missing()
+        self._listener.slots_changed()
+        for task in lost:
+            reason_of_task = f"slot {link.slot} is gone: {reason}"
+            self._listener.task_lost(task.spec.id, task.spec.epoch, task.member_id, reason_of_task)
+
+    def _tell_stack(self, link: Link) -> bool:
+        """Whether it was the lease that ended it."""
+        assert self.driver
+        stack = last_stack(self.driver.folder, link)
+        if stack:
+            text = f"The lease of slot {link.slot} ended before it was renewed. It was here:\n{stack}"
+            self._listener.log("ERROR", __name__, text, "")
+        return bool(stack)
+
+    def _suspect(self, link: Link) -> None:
+        suspects = self._roster.slot_died(link)
+        if suspects:  # said a little later: it may turn out to have been the driver's end
+            asyncio.get_running_loop().call_later(BLAMELESS, self._tell_suspects, suspects)
+
+    def _tell_suspects(self, suspects: Sequence[TaskId]) -> None:
+        kept = [str(task) for task in suspects if self._roster.suspects.cell(task, self._clock()) is not None]
+        if kept:
+            more = f" and {len(kept) - 5} more" if len(kept) > 5 else ""
+            _log.warning("Slots of %s%s keep dying: kept apart from other tasks for now", ", ".join(kept[:5]), more)
+
+    def _driver_ended(self) -> None:
+        self._roster.suspects.driver_ended(self._clock())
+        for link in list(self._roster.links.values()):
+            self._drop(link, "Spark's driver has ended", kill=True)
+
+    def _driver_line(self, level: str, line: str) -> None:
+        self._listener.log(level, "runtime.engine.driver", line, "")

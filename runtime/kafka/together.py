@@ -1,0 +1,35 @@
+"""Questions that come while one is being answered go together, as the next one."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Generic, TypeVar
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+class Together(Generic[K, V]):
+    """Event loop only. `ask` answers for each of many; an exception in place of an answer is raised to who asked."""
+
+    def __init__(self, ask: Callable[[Sequence[K]], Awaitable[Mapping[K, V | Exception]]]) -> None:
+        self._ask = ask
+        self._one_at_a_time = asyncio.Lock()
+        self._next: dict[K, None] = {}
+        self._answer: asyncio.Task[Mapping[K, V | Exception]] | None = None
+
+    async def of(self, what: K) -> V:
+        """An answer that was given after this was called."""
+        self._next[what] = None
+        if self._answer is None:
+            self._answer = asyncio.create_task(self._collect())
+        found = (await asyncio.shield(self._answer))[what]
+        if isinstance(found, Exception):
+            raise found
+        return found
+
+    async def _collect(self) -> Mapping[K, V | Exception]:
+        async with self._one_at_a_time:
+            asked, self._next, self._answer = list(self._next), {}, None
+            return await self._ask(asked)

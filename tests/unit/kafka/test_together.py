@@ -1,0 +1,62 @@
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+
+import pytest
+
+from runtime.kafka.together import Together
+
+
+class Asked:
+    """Answers when it is told to."""
+
+    def __init__(self) -> None:
+        self.asked: list[Sequence[str]] = []
+        self.started, self.go = asyncio.Event(), asyncio.Semaphore(0)
+
+    async def __call__(self, questions: Sequence[str]) -> Mapping[str, str | Exception]:
+        self.asked.append(questions)
+        self.started.set()
+        await self.go.acquire()
+        if "broken" in questions:
+            raise OSError("broken")
+        return {q: ValueError(q) if q == "bad" else q.upper() for q in questions}
+
+
+async def test_questions_that_come_meanwhile_go_together() -> None:
+    ask = Asked()
+    together = Together(ask)
+    first = asyncio.create_task(together.of("a"))
+    await ask.started.wait()
+    later = [asyncio.create_task(together.of(q)) for q in ("b", "c", "b", "a")]
+    await asyncio.sleep(0)
+    ask.go.release()
+    assert await first == "A"
+    ask.go.release()
+    assert await asyncio.gather(*later) == ["B", "C", "B", "A"]
+    assert ask.asked == [["a"], ["b", "c", "a"]], "an answer from before the question is none"
+
+
+async def test_an_error_reaches_those_whom_it_concerns() -> None:
+    ask = Asked()
+    ask.go.release()
+    together = Together(ask)
+    good, bad = await asyncio.gather(together.of("good"), together.of("bad"), return_exceptions=True)
+    assert good == "GOOD"
+    assert isinstance(bad, ValueError)
+    ask.go.release()
+    with pytest.raises(OSError, match="broken"):
+        await together.of("broken")
+    ask.go.release()
+    assert await together.of("again") == "AGAIN"
+
+
+async def test_who_gives_up_does_not_take_the_others_along() -> None:
+    ask = Asked()
+    together = Together(ask)
+    impatient, patient = asyncio.create_task(together.of("a")), asyncio.create_task(together.of("b"))
+    await ask.started.wait()
+    impatient.cancel()
+    ask.go.release()
+    assert await patient == "B"
