@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -96,7 +96,7 @@ class Appearance:
             return
         places = list(_places())
         known = {binding.id for place in places for binding in place.values() if binding.id}
-        trouble = [f"no key has the id {name!r}: the help shows them" for name in keymap if name not in known]
+        trouble = [f"no key has the id {name!r}{_meant(name, known)}" for name in keymap if name not in known]
         for place in places:
             for one, other, key in list(clashes(place, keymap)):
                 trouble.append(f"{key} would be both {one} and {other}: [keys] {one} is left out")
@@ -105,6 +105,13 @@ class Appearance:
             self.app.set_keymap(keymap)
         self.complaints = [f"{settings.FILE}: {text}" for text in dict.fromkeys(trouble)]
         self._tell()
+
+
+def _meant(name: str, known: Collection[str]) -> str:
+    from difflib import get_close_matches
+
+    close = get_close_matches(name, known, 1)
+    return f": did you mean {close[0]!r}?" if close else ""
 
 
 def _time(file: Path) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import ClassVar
 
 from textual.app import ComposeResult
@@ -12,31 +11,25 @@ from textual.content import Content
 from textual.timer import Timer
 from textual.widgets import TextArea
 
-from tui.config import applying, draft
-from tui.config.applying import Applied, ChangedMeanwhile, Edit
-from tui.config.changes import Change
-from tui.config.definitions import Key, passwords, unknown
+from tui.config import draft
 from tui.config.draft import Draft
-from tui.config.secrets import shown
 from tui.config.text import Form
-from tui.errors import HeadraceError
+from tui.editor.places import Place
 from tui.model import Connector
 from tui.screens import config_words as words
+from tui.screens.banner import Banner
+from tui.screens.config_dealings import Dealings
 from tui.screens.config_editor import ConfigEditor
-from tui.screens.config_line import script_line
+from tui.screens.config_keys import ConfigKeys
 from tui.screens.desk import Desk
-from tui.screens.dialog import Dialog
-from tui.screens.pane import Note, Pane
+from tui.screens.pane import Pane
 from tui.screens.validating import Validator
-from tui.widgets.columns import Column
-from tui.widgets.grid import Cell, Grid
+from tui.widgets.grid import Grid
 from tui.widgets.pager import Pager
-from tui.widgets.text import visible
 
 LOOK_AFTER = 0.08  # seconds after the last key until it is looked at
 CHECK_AFTER = 0.25  # … and until the worker is asked
 BROAD = 110  # columns from which documentation stands beside the keys
-COLUMNS = (Column("key", "KEY", 26, grows=True), Column("value", "VALUE", 24, grows=True))
 
 
 class ConfigPane(Pane):
@@ -44,14 +37,9 @@ class ConfigPane(Pane):
 
     HOME = "#keys"
     DEFAULT_CSS = """
-    ConfigPane #verdict { border-left: thick $success; }
-    ConfigPane #verdict.-refused { border-left: thick $error; }
-    ConfigPane #reading, ConfigPane #editing { height: 1fr; layout: vertical; }
-    ConfigPane #editing { display: none; }
+    ConfigPane #editing { display: none; height: 1fr; layout: vertical; }
     ConfigPane.-editing #editing { display: block; }
     ConfigPane.-editing #reading { display: none; }
-    ConfigPane #keys { height: 1fr; }
-    ConfigPane #about { height: auto; max-height: 7; min-height: 3; border-top: solid $border; }
     ConfigPane ConfigEditor { height: 1fr; min-height: 4; }
     ConfigPane #review { height: auto; max-height: 40%; min-height: 2; border-top: solid $border; }
     ConfigPane.-broad #reading, ConfigPane.-broad #editing { layout: horizontal; }
@@ -69,17 +57,14 @@ class ConfigPane(Pane):
     def __init__(self, desk: Desk, id: str = "config") -> None:
         super().__init__(desk, id)
         self.drafts: dict[str, Draft] = {}
-        self.keys: Mapping[str, Key] = {}
-        self.shows_all = False
         self._asked_for_keys: set[str] = set()
         self._checking: Timer | None = None
         self.validator = Validator(lambda: self.desk.connect, self.review)
+        self.dealings = Dealings(desk, self)
 
     def compose(self) -> ComposeResult:
-        yield Note(id="verdict")
-        with Container(id="reading"):
-            yield Grid(COLUMNS, id="keys")
-            yield Pager(id="about")
+        yield Banner("verdict")
+        yield ConfigKeys("reading")
         with Container(id="editing"):
             yield ConfigEditor(id="text")
             yield Pager(id="review")
@@ -98,19 +83,24 @@ class ConfigPane(Pane):
         return self.has_class("-editing")
 
     @property
+    def reading(self) -> ConfigKeys:
+        return self.query_one(ConfigKeys)
+
+    @property
     def hidden(self) -> frozenset[str]:
-        return passwords(self.keys)
+        """Keys whose values are never shown."""
+        return self.reading.hidden
 
     def take_focus(self) -> None:
-        (self.editor if self.is_editing else self.query_one("#keys")).focus()
+        (self.editor if self.is_editing else self.reading.grid).focus()
 
     def begin(self) -> None:
-        self.keys = {}
+        self.reading.keys = {}
         self.remove_class("-editing")
         self.tell(None)
 
     def look(self) -> None:
-        if self.connector is not None and not self.keys:
+        if self.connector is not None and not self.reading.keys:
             self.desk.do(self._read_keys(self.connector))
 
     async def _read_keys_and_edit(self, one: Connector, key: str) -> None:
@@ -122,55 +112,19 @@ class ConfigPane(Pane):
         keys = await self.desk.keys_of(one.cls)
         self._asked_for_keys.add(one.name)
         if one.name == self.name_shown:
-            self.keys = keys
+            self.reading.keys = keys
             self.draw()
 
     def draw(self) -> None:
-        if self.connector is None or self.is_editing:
-            return
-        config = shown(self.connector.config, self.hidden)
-        stray = unknown(self.connector.config, self.keys)
-        names = sorted(config.keys() | (self.keys.keys() if self.shows_all else set()))
-
-        def cells(name: str) -> Mapping[str, Cell]:
-            if name in config:
-                return {
-                    "key": Cell(name + (" !" if name in stray else ""), "grid--warning" if name in stray else ""),
-                    "value": Cell(config[name], "grid--strong"),
-                }
-            default = self.keys[name].default if name in self.keys else None
-            return {"key": Cell(name, "grid--muted"), "value": Cell(default or "", "grid--muted")}
-
-        room = max(26, self.query_one("#keys").size.width // 2)
-        widths = {
-            "key": min(room, max(map(len, names), default=0) + 2),
-            "value": max(map(len, config.values()), default=0),
-        }
-        self.query_one("#keys", Grid).show(names, cells, widths)
-        self._about()
-
-    def _about(self) -> None:
-        name = self.query_one("#keys", Grid).current
-        if name is None:
-            return
-        text = words.documentation(name, self.keys.get(name))
-        value = shown(self.connector.config, self.hidden).get(name, "") if self.connector else ""
-        if len(value) > 24:  # the table may have cut it
-            text = Content.assemble((f"{visible(value)}\n", "bold"), text)
-        if self.connector and name in unknown({name: "", **self.connector.config}, self.keys):
-            text = Content.assemble(text, ("\n! nothing of this plugin reads it", "$warning"))
-        self.query_one("#about", Pager).put(text, top=True)
-
-    def on_grid_moved(self, event: Grid.Moved) -> None:
-        event.stop()
-        self._about()
+        if self.connector is not None and not self.is_editing:
+            self.reading.put(self.connector.config)
 
     def on_grid_opened(self, event: Grid.Opened) -> None:
         event.stop()
         self.edit(event.key)
 
     def action_all(self) -> None:
-        self.shows_all = not self.shows_all
+        self.reading.shows_all = not self.reading.shows_all
         self.draw()
 
     def action_copy(self) -> None:
@@ -178,7 +132,7 @@ class ConfigPane(Pane):
             self.desk.copy(draft.of(self.name_shown, self.connector.config, self.hidden).text, "config, secrets masked")
 
     def action_edit(self) -> None:
-        self.edit(self.query_one("#keys", Grid).current or "")
+        self.edit(self.reading.grid.current or "")
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         return not self.is_editing or action not in ("edit", "all", "copy")
@@ -189,7 +143,7 @@ class ConfigPane(Pane):
         """Opens the editor at a key, with the kept text if there is one."""
         if self.connector is None:
             return
-        if not self.keys and self.connector.name not in self._asked_for_keys:
+        if not self.reading.keys and self.connector.name not in self._asked_for_keys:
             self.desk.do(self._read_keys_and_edit(self.connector, key))  # which of them are passwords
             return
         kept = self.drafts.get(self.name_shown)
@@ -266,7 +220,7 @@ class ConfigPane(Pane):
         line = self.editor.cursor_location[0] + 1
         here = next((key for key, place in found.read.places.items() if place.line == line), "")
         if here:
-            key = (self.validator.validation.keys if self.validator.validation else self.keys).get(here)
+            key = (self.validator.validation.keys if self.validator.validation else self.reading.keys).get(here)
             text = Content.assemble(text, "\n\n", words.documentation(here, key))
         self.query_one("#review", Pager).put(text)
 
@@ -277,7 +231,7 @@ class ConfigPane(Pane):
         elif self.editor.read_only:
             return
         elif event.what == "apply":
-            self.desk.do(self.apply())
+            self.apply()
         elif event.what == "turn":
             self.turn()
         elif self.connector is not None:
@@ -297,71 +251,36 @@ class ConfigPane(Pane):
             self.desk.say("the text is kept: e goes on with it")
         self.remove_class("-editing")
         self.draw()
-        self.query_one("#keys").focus()
+        self.reading.grid.focus()
         self.refresh_bindings()
 
     # Applying
 
-    async def apply(self) -> None:
-        """Validated first, then asked about, then sent."""
-        one, connector = self.drafts[self.name_shown], self.connector
-        if connector is None or not self.desk.may_change("changing the config"):
-            return
-        if not one.review().read.problems:
-            self.validator.want(one.to_validate())
-            await self.validator.ask()
-        found = one.review(self.validator.validation)
-        if found.errors:
-            place = found.errors[0].place
-            self.editor.move_cursor((place.line - 1, place.column - 1))
-            self.desk.say("not yet: first what is marked")
-        elif not found.changes:
-            self.desk.say("nothing would change")
-        elif self.desk.operations.pending(one.name):
-            self.desk.say(f"something is still under way for {one.name}; o shows it", "warn")
-        elif await self.desk.ask(self._question(one, found.changes, connector), "the text is kept"):
-            await self._send(one, one.edit(found.changes))
+    def apply(self) -> None:
+        if self.connector is not None:
+            self.desk.do(self.dealings.apply(self.drafts[self.name_shown], self.connector))
 
-    def _question(self, one: Draft, made: tuple[Change, ...], connector: Connector) -> Dialog:
-        where = f" on {self.desk.profile.label}" if self.desk.profile.production else ""
-        body = words.question(made, self.hidden, connector.state)
-        return Dialog(f"change the config of {one.name}{where}?", body, "apply", danger=self.desk.profile.production)
+    def go_to(self, place: Place) -> None:
+        self.editor.move_cursor((place.line - 1, place.column - 1))
 
-    async def _send(self, one: Draft, edit: Edit) -> None:
-        self.editor.read_only = True
-        try:
-            line = script_line(edit, self.hidden)
-            async with self.desk.tracked("change config", one.name, (line,), self.hidden) as (operation, connect):
-                done = await applying.apply(edit, connect, lambda step: self.desk.operations.note(operation, step))
-        except HeadraceError as error:
-            self._refused(one, error)
-        else:
-            self._applied(one, edit, done)
-        finally:
-            self.editor.read_only = False
-
-    def _applied(self, one: Draft, edit: Edit, done: Applied) -> None:
-        self.drafts.pop(one.name, None)
-        if one.name == self.name_shown:
+    def applied(self, name: str, said: Content) -> None:
+        self.drafts.pop(name, None)
+        if name == self.name_shown:
             self.remove_class("-editing")
-            self.tell(words.applied(done, edit.changes))
+            self.tell(said)
             self.draw()
-            self.query_one("#keys").focus()
+            self.reading.grid.focus()
             self.refresh_bindings()
 
-    def _refused(self, one: Draft, error: HeadraceError) -> None:
-        """The text stays; where somebody else was quicker, it is compared with what is there now."""
-        if isinstance(error, ChangedMeanwhile):
-            self.drafts[one.name] = self.drafts[one.name].rebased(error.now)
-        if one.name == self.name_shown and self.is_editing:
-            self._load(self.drafts[one.name])
-            self.tell(words.refused(error, self.hidden), "-refused")
+    def refused(self, name: str, said: Content) -> None:
+        """The text stays."""
+        if name == self.name_shown and self.is_editing:
+            self._load(self.drafts[name])
+            self.tell(said, "-refused")
             self.check()
 
     def tell(self, content: Content | None, kind: str = "") -> None:
-        note = self.query_one("#verdict", Note)
-        note.set_classes(kind)
-        note.say(content or "")
+        self.query_one(Banner).tell(content, kind)
 
     @property
     def has_unsaved(self) -> list[str]:

@@ -31,7 +31,7 @@ from tui.widgets.text import visible
 
 
 class ConnectorView(Vertical):
-    """Shows what the store knows of one name. Offsets are asked for by messages, the other panes ask themselves."""
+    """Shows what the store knows of one name; what else there is its panes ask for themselves."""
 
     DEFAULT_CSS = """
     ConnectorView { background: $background; }
@@ -110,9 +110,6 @@ class ConnectorView(Vertical):
     def take_focus(self) -> None:
         if (pane := self.pane) is not None:
             pane.take_focus()
-        elif self.page == "offsets":
-            offsets = self.offsets
-            (offsets.editor if offsets.is_editing else offsets.query_one("#partitions")).focus()
         else:
             self.query_one(f"#{self.page}", Widget).focus()
 
@@ -126,12 +123,9 @@ class ConnectorView(Vertical):
             return
         self.connector = connector
         if another or connector is not None:
-            self.offsets.show(connector)
             for pane in self.query(Pane):
                 pane.show(connector)
         self.draw(top=another)
-        if another and self.page == "offsets":
-            self.offsets.ask()
 
     def draw(self, top: bool = False) -> None:
         one = self.connector

@@ -14,29 +14,19 @@ from textual.containers import Container
 from textual.content import Content
 
 from tui.deadletters.brokers import DeadLetterTopic, Sent, Window
-from tui.deadletters.letters import CONTEXT, TOPIC, Letter, View, best_view, exported, shown
+from tui.deadletters.letters import TOPIC, Letter, View, best_view, exported, shown
 from tui.errors import HeadraceError
 from tui.model import Connector
+from tui.screens import letter_words as words
 from tui.screens.desk import Desk
 from tui.screens.dialog import Dialog
 from tui.screens.page import Page
-from tui.screens.traces import chain
-from tui.widgets.columns import Column
 from tui.widgets.grid import Cell, Grid
-from tui.widgets.jsontext import coloured
 from tui.widgets.pager import Pager
-from tui.widgets.text import counted, visible, visible_lines
+from tui.widgets.text import counted, visible
 
 COUNT = 200  # letters of each partition that are read at once
 BROAD = 120
-COLUMNS = (
-    Column("mark", " ", 1),
-    Column("time", "TIME", 14),
-    Column("origin", "CAME FROM", 18, grows=True),
-    Column("stage", "STAGE", 15, rank=1, grows=True),
-    Column("error", "ERROR", 20, grows=True),
-)
-Part = str | Content | tuple[str, str]
 
 
 class DeadLettersScreen(Page):
@@ -75,7 +65,7 @@ class DeadLettersScreen(Page):
 
     def body(self) -> ComposeResult:
         with Container(id="both"):
-            yield Grid(COLUMNS, id="letters")
+            yield Grid(words.COLUMNS, id="letters")
             yield Pager(id="letter")
 
     def on_mount(self) -> None:
@@ -142,23 +132,7 @@ class DeadLettersScreen(Page):
         self.refresh_bindings()
 
     def _cells(self, key: str) -> Mapping[str, Cell]:
-        letter = self.letters[key]
-        origin = letter.origin
-        sent = self.sent.get(key)
-        error = Cell(letter.error or "no headers tell why", "grid--error" if letter.error else "grid--muted")
-        if sent is not None:
-            error = (
-                Cell(f"✗ {sent.error}", "grid--error")
-                if sent.error
-                else Cell(f"✓ sent to {sent.where}", "grid--success")
-            )
-        return {
-            "mark": Cell("*" if key in self.marked else "", "grid--strong"),
-            "time": Cell(time.strftime("%m-%d %H:%M:%S", time.localtime(letter.timestamp / 1000)), "grid--muted"),
-            "origin": Cell(f"{origin[0]}-{origin[1]}@{origin[2]}" if origin else "?"),
-            "stage": Cell(letter.told("stage"), "grid--muted"),
-            "error": error,
-        }
+        return words.cells(self.letters[key], key in self.marked, self.sent.get(key))
 
     def _letter(self) -> None:
         one = self.current
@@ -166,37 +140,7 @@ class DeadLettersScreen(Page):
         pager.put(self._explained(one) if one is not None else Content(""), top=True)
 
     def _explained(self, one: Letter) -> Content:
-        parts: list[Part] = []
-
-        def line(key: str, value: str, ink: str = "") -> None:
-            if value:
-                parts.extend([(f"{key:<10} ", "$text-muted"), (visible(value), ink), "\n"])
-
-        line("error", one.error, "bold $error")
-        line("as", one.told("exception.class.name"), "$error")
-        line("message", one.told("exception.message"), "$error")
-        line("stage", one.told("stage"))
-        line("in", one.told("class.name"))
-        task = one.told("task.id")
-        line("connector", one.told("connector.name") + (f", task {task}" if task else ""))
-        if one.origin:
-            line("came from", "{} partition {} offset {}".format(*one.origin))
-        else:
-            line("came from", f"not told: {CONTEXT} was not true when it failed", "$warning")
-        line("is at", f"{self.topic.topic} partition {one.partition} offset {one.offset}")
-        line("key", shown(one.key, best_view(one.key), 400))
-        for name, value in one.own_headers:
-            line("header", f"{name} = {shown(value, View.TEXT, 200)}")
-        view = self.view or best_view(one.value)
-        parts.append((f"\nvalue as {view.value}, {len(one.value or b''):,} bytes (v: another way)\n", "bold $accent"))
-        text = shown(one.value, view)
-        parts.append(coloured(text) if view is View.JSON else Content("\n".join(visible_lines(text))))
-        if trace := one.told("exception.stacktrace"):
-            parts.append(("\n\nwhy\n", "bold $accent"))
-            parts += [(f"{text}\n", "$error") for text in chain(trace)[::-1]]
-            parts.append(("\nthe whole trace\n", "bold $accent"))
-            parts += [(f"{text}\n", "$text-muted") for text in visible_lines(trace.rstrip())]
-        return Content.assemble(*parts)
+        return words.explained(one, self.topic.topic, self.view or best_view(one.value))
 
     def on_grid_moved(self, event: Grid.Moved) -> None:
         event.stop()
@@ -258,7 +202,7 @@ class DeadLettersScreen(Page):
         where = f" on {self.desk.profile.label}" if self.desk.profile.production else ""
         dialog = Dialog(
             f"send {counted(len(letters), 'record')} to {', '.join(topics)} again{where}? type {len(letters)} to go on",
-            _warning(again),
+            words.warning(again),
             "replay",
             name=str(len(letters)),
         )
@@ -292,16 +236,6 @@ class DeadLettersScreen(Page):
             self.say(f"cannot write {file}: {error.strerror}", "bad")
         else:
             self.say(f"{counted(len(letters), 'record')} written to {file}", "good")
-
-
-def _warning(again: int) -> Content:
-    lines = [
-        "They are produced once more, with their keys, values and own headers, to the partitions they came from; "
-        "every consumer of that topic reads them. What still cannot be digested comes back as another dead letter."
-    ]
-    if again:
-        lines.append(f"{counted(again, 'record')} of them were sent in this session already.")
-    return Content("\n\n".join(lines))
 
 
 def _safe(topic: str) -> str:

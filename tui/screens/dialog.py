@@ -31,7 +31,8 @@ class Dialog(ModalScreen[bool]):
     }
     Dialog.-danger > Vertical { border: round $error; }
     Dialog #title { text-style: bold; width: 1fr; }
-    Dialog Pager { height: auto; max-height: 60vh; background: $panel; padding: 0; margin: 1 0 0 0; }
+    Dialog Pager { height: auto; max-height: 58vh; background: $panel; padding: 0; margin: 1 0 0 0; }
+    Dialog.-asks-why.-typed Pager { max-height: 45vh; }
     Dialog .field { display: none; height: 1; margin: 1 0 0 0; }
     Dialog.-typed #typed, Dialog.-asks-why #reason { display: block; }
     Dialog .field Input { border: none; height: 1; width: 1fr; background: $surface; padding: 0 1; }

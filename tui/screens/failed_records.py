@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from textual.content import Content
 
 from tui.widgets.text import counted, visible
 
-SHOWN = 8  # the newest
+SHOWN = 8  # kinds of failures, the newest
+ALIKE = ("task", "stage", "message", "cause")
 Json = Any
 Part = str | Content | tuple[str, str]
 WORDS = {
@@ -37,8 +38,16 @@ def content(answer: Json) -> Content:
     ]
     stages = answer.get("stages") or {}
     parts += [_stage(name, counts) for name, counts in stages.items()]
-    parts += [_record(one) for one in (answer.get("last") or ())[:SHOWN]]
+    parts += [_record(one, times) for one, times in folded(answer.get("last") or ())[:SHOWN]]
     return Content.assemble(*parts)
+
+
+def folded(last: Sequence[Mapping[str, Json]]) -> list[tuple[Mapping[str, Json], int]]:
+    """The newest of those that failed alike, and how many they are."""
+    found: dict[tuple[str, ...], list[Mapping[str, Json]]] = {}
+    for one in last:
+        found.setdefault(tuple(str(one.get(key, "")) for key in ALIKE), []).append(one)
+    return [(alike[0], len(alike)) for alike in found.values()]
 
 
 def _stage(name: str, counts: Mapping[str, Json]) -> Content:
@@ -46,7 +55,7 @@ def _stage(name: str, counts: Mapping[str, Json]) -> Content:
     return Content.assemble((f"  {visible(name)}: ", "$text-muted"), ", ".join(said), "\n")
 
 
-def _record(one: Mapping[str, Json]) -> Content:
+def _record(one: Mapping[str, Json], times: int) -> Content:
     at = time.strftime("%H:%M:%S", time.localtime(int(one.get("time") or 0) / 1000))
     where = f" {one['topic']}-{one.get('partition')}@{one.get('offset')}" if one.get("topic") else ""
     said = f"{one.get('message', '')}" + (f" ({one['cause']})" if one.get("cause") else "")
@@ -55,5 +64,6 @@ def _record(one: Mapping[str, Json]) -> Content:
         (f"{at} ", "$text-muted"),
         (visible(f"task {one.get('task')}{where} {one.get('stage', '')}: "), "$text-muted"),
         (visible(message), "$error"),
+        (f"  ×{times}" if times > 1 else "", "bold"),
         "\n",
     )

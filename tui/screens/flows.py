@@ -10,7 +10,6 @@ from tui.commands.base import Command, Danger
 from tui.commands.result import Result
 from tui.errors import HeadraceError
 from tui.model import Connector
-from tui.offsets.plan import Plan
 from tui.screens import reading, unfinished
 from tui.screens.actions import ACTIONS, Action
 from tui.screens.cluster import Cluster
@@ -18,7 +17,6 @@ from tui.screens.connector import ConnectorView
 from tui.screens.desk import Desk
 from tui.screens.dialog import Dialog
 from tui.screens.log import OperationsScreen
-from tui.screens.offsets import OffsetsPane
 from tui.screens.operations import Phase
 from tui.screens.work import Work, one_line
 from tui.script.grammar import parse
@@ -130,14 +128,6 @@ class Flows:
             self.home.app.push_screen(reading.Reading(f":{line}", reading.of_output(result, form)))
         elif len(result.outcomes) > 1:
             self.home.app.push_screen(reading.Reading(f":{line}", reading.of_result(result, wide=True)))
-
-    # Offsets
-
-    async def load_offsets(self, pane: OffsetsPane, name: str) -> None:
-        await pane.dealings.load(name)
-
-    def apply(self, pane: OffsetsPane, plan: Plan) -> None:
-        pane.dealings.apply(plan)
 
     # Over the screen
 

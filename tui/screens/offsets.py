@@ -3,49 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Container, Vertical
+from textual.containers import Container
 from textual.content import Content
-from textual.message import Message
 from textual.timer import Timer
-from textual.widgets import Static, TextArea
+from textual.widgets import TextArea
 
 from tui.editor import draft
 from tui.editor.draft import Draft
 from tui.model import Connector, Offset
-from tui.offsets import partitions
 from tui.offsets.lag import NONE, Lag, Remarks
 from tui.offsets.plan import Applied, NotApplied, Plan
 from tui.screens import wording
+from tui.screens.banner import Banner
+from tui.screens.desk import Desk
 from tui.screens.offset_dealings import Dealings
 from tui.screens.offset_editor import Editor
-from tui.screens.offset_table import OffsetTable
+from tui.screens.offset_reading import OffsetReading
+from tui.screens.pane import Pane
 from tui.widgets.pager import Pager
-
-if TYPE_CHECKING:
-    from tui.screens.desk import Desk
 
 CHECK_AFTER = 0.08  # seconds after the last key
 
 
-class OffsetsPane(Vertical):
+class OffsetsPane(Pane):
     """What is shown and typed; its `dealings` speak with the cluster."""
 
+    every = 3.0
     DEFAULT_CSS = """
-    OffsetsPane #verdict { display: none; height: auto; max-height: 8; padding: 0 1; border-left: thick $success; }
-    OffsetsPane #progress { display: none; height: auto; max-height: 3; padding: 0 1; }
-    OffsetsPane #progress.-shown { display: block; }
-    OffsetsPane.-editing #progress { display: none; }
-    OffsetsPane #verdict.-shown { display: block; }
-    OffsetsPane #verdict.-possible { border-left: thick $warning; }
-    OffsetsPane #verdict.-refused { border-left: thick $error; }
-    OffsetsPane #partitions { height: 1fr; }
     OffsetsPane #editing { display: none; height: 1fr; layout: vertical; }
     OffsetsPane.-editing #editing { display: block; }
-    OffsetsPane.-editing #partitions { display: none; }
+    OffsetsPane.-editing OffsetReading { display: none; }
     OffsetsPane Editor { height: 1fr; min-height: 4; }
     OffsetsPane #review { height: auto; max-height: 50%; min-height: 2; border-top: solid $border; }
     OffsetsPane.-broad #editing { layout: horizontal; }
@@ -59,31 +50,9 @@ class OffsetsPane(Vertical):
         Binding("w", "travel", "set by time", id="offsets-travel", tooltip="set a sink by time, earliest, latest, ±N"),
     ]
 
-    class Asked(Message):
-        """`load`: please read the offsets and call `loaded` or `unreadable`."""
-
-        def __init__(self, name: str) -> None:
-            super().__init__()
-            self.name = name
-
-    class Apply(Message):
-        """The text was checked and shall be applied."""
-
-        def __init__(self, plan: Plan) -> None:
-            super().__init__()
-            self.plan = plan
-
-    class Said(Message):
-        """For the status line."""
-
-        def __init__(self, text: str, kind: str) -> None:
-            super().__init__()
-            self.text, self.kind = text, kind
-
     def __init__(self, desk: Desk, id: str = "offsets") -> None:
-        super().__init__(id=id)
+        super().__init__(desk, id)
         self.dealings = Dealings(desk, self)
-        self.connector: Connector | None = None
         self.offsets: tuple[Offset, ...] | None = None
         self.drafts: dict[str, Draft] = {}
         self.lags: Mapping[str, Lag] = {}
@@ -92,9 +61,8 @@ class OffsetsPane(Vertical):
         self._timer: Timer | None = None
 
     def compose(self) -> ComposeResult:
-        yield Static(id="verdict", markup=False)
-        yield Static(id="progress", markup=False)
-        yield OffsetTable("partitions")
+        yield Banner("verdict")
+        yield OffsetReading("reading")
         with Container(id="editing"):
             yield Editor(id="editor")
             yield Pager(id="review")
@@ -109,36 +77,40 @@ class OffsetsPane(Vertical):
         return self.query_one(Editor)
 
     @property
+    def reading(self) -> OffsetReading:
+        return self.query_one(OffsetReading)
+
+    @property
     def is_editing(self) -> bool:
         return self.has_class("-editing")
 
-    @property
-    def name_shown(self) -> str:
-        return self.connector.name if self.connector else ""
+    def take_focus(self) -> None:
+        (self.editor if self.is_editing else self.reading.table).focus()
 
     def show(self, connector: Connector | None) -> None:
         """Another connector, or news of the same one."""
-        same = connector is not None and connector.name == self.name_shown
-        self.connector = connector
-        if same and connector is not None:
-            if (kept := self.drafts.get(connector.name)) is not None:
-                self.drafts[connector.name] = kept.with_connector(connector)
-            return
+        kept = self.drafts.get(connector.name) if connector is not None else None
+        if kept is not None and connector is not None and connector.name == self.name_shown:
+            self.drafts[connector.name] = kept.with_connector(connector)
+        super().show(connector)
+
+    def begin(self) -> None:
         self.offsets, self.lags, self._want_edit = None, {}, False
         self.remove_class("-editing")
         self.tell(None)
-        self.table("reading the offsets…" if connector else "")
+        self.table("reading the offsets…" if self.connector else "")
+
+    def look(self) -> None:
+        if not self.is_editing:
+            self.ask()
 
     def tell(self, content: Content | None, kind: str = "") -> None:
-        banner = self.query_one("#verdict", Static)
-        banner.set_classes("-shown " + kind if content is not None else "")
-        if content is not None:
-            banner.update(content)
+        self.query_one(Banner).tell(content, kind)
 
     def ask(self) -> None:
         """Reads them (again)."""
         if self.connector is not None:
-            self.post_message(self.Asked(self.connector.name))
+            self.desk.do(self.dealings.load(self.connector.name))
 
     def loaded(self, name: str, offsets: tuple[Offset, ...], lags: Mapping[str, Lag], remarks: Remarks = NONE) -> None:
         if name != self.name_shown:
@@ -154,14 +126,7 @@ class OffsetsPane(Vertical):
             self.table(message)
 
     def table(self, instead: str) -> None:
-        self.query_one(OffsetTable).put(self.offsets or (), self.lags, instead)
-        self.draw_progress()
-
-    def draw_progress(self) -> None:
-        text = wording.progress(self.lags, self.remarks) if self.offsets else Content("")
-        line = self.query_one("#progress", Static)
-        line.set_class(bool(text.plain), "-shown")
-        line.update(text)
+        self.reading.put(self.offsets or (), self.lags, self.remarks, instead)
 
     # Editing
 
@@ -176,30 +141,28 @@ class OffsetsPane(Vertical):
         if kept is None or not kept.is_touched:
             kept = draft.fresh(self.connector, self.offsets)
         else:
-            self.post_message(self.Said("your text from before; F5 starts over", "info"))
+            self.desk.say("your text from before; F5 starts over")
         self.open(kept)
 
     def undo(self) -> None:
         """The last change, backwards, as a text to look at and apply."""
         if self.connector is not None:
-            self.dealings.desk.do(self.dealings.undo(self.connector.name))
+            self.desk.do(self.dealings.undo(self.connector.name))
 
     def action_travel(self) -> None:
         """Where a moment lies, as a text to look at and apply."""
         if self.connector is None or self.is_editing:
             return
         if self.connector.type != "sink":
-            self.post_message(self.Said("only the offsets of sinks are positions in topics", "info"))
+            self.desk.say("only the offsets of sinks are positions in topics")
             return
-        key = self.query_one(OffsetTable).current
-        here = next((entry for entry in self.offsets or () if partitions.key(entry.partition) == key), None)
-        self.dealings.desk.do(self.dealings.travel(self.connector.name, here))
+        self.desk.do(self.dealings.travel(self.connector.name, self.reading.current))
 
     def open(self, one: Draft) -> None:
         self.drafts[self.name_shown] = one
         self.tell(None)
         self.add_class("-editing")
-        self.editor.begin(one.text, len(one.base), self.query_one(OffsetTable).place)
+        self.editor.begin(one.text, len(one.base), self.reading.table.place)
         self.check()
 
     def on_text_area_changed(self, event: TextArea.Changed) -> None:
@@ -235,9 +198,9 @@ class OffsetsPane(Vertical):
     def leave(self) -> None:
         touched = (one := self.drafts.get(self.name_shown)) is not None and one.is_touched
         if touched:
-            self.post_message(self.Said("the text is kept: e goes on with it", "info"))
+            self.desk.say("the text is kept: e goes on with it")
         self.remove_class("-editing")
-        self.query_one(OffsetTable).focus()
+        self.reading.table.focus()
 
     def apply(self) -> None:
         self.check()
@@ -246,11 +209,11 @@ class OffsetsPane(Vertical):
         if found.checked.errors:
             first = found.checked.errors[0]
             self.editor.move_cursor((first.place.line - 1, first.place.column - 1))
-            self.post_message(self.Said("not yet: first what is marked", "info"))
+            self.desk.say("not yet: first what is marked")
         elif not found.changes:
-            self.post_message(self.Said("nothing would change", "info"))
+            self.desk.say("nothing would change")
         else:
-            self.post_message(self.Apply(one.plan(found.changes)))
+            self.dealings.apply(one.plan(found.changes))
 
     # What became of it
 
@@ -268,7 +231,7 @@ class OffsetsPane(Vertical):
         self.loaded(plan.name, done.after, {})
         self.tell(*wording.verdict(plan.name, done))
         if self.display and self.parent is not None:
-            self.query_one(OffsetTable).focus()
+            self.reading.table.focus()
 
     def refused(self, plan: Plan, error: NotApplied) -> None:
         """The text stays; where somebody else was quicker, it is compared with what is there now."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tui.courses import KEPT, STEP, Course
 from tui.progress import Progress, far, told
+from tui.screens.failed_records import folded
 
 
 def course(*points: tuple[float, float, int | None]) -> Course:
@@ -54,3 +55,9 @@ def test_progress_is_heard_and_not_asked_for() -> None:
 def test_stalls_in_both_spellings() -> None:
     assert far({"offsets": [], "stalled": [0]}).stalled == (0,) and far(None).stalled == ()
     assert told({}, 1.0).lag is None
+
+
+def test_what_failed_alike_is_one_line() -> None:
+    alike = {"task": 0, "stage": "VALUE_CONVERTER", "message": "no JSON"}
+    last = [{**alike, "offset": 3}, {**alike, "offset": 2}, {**alike, "task": 1, "offset": 1}]
+    assert [(one["offset"], times) for one, times in folded(last)] == [(3, 2), (1, 1)]

@@ -12,7 +12,6 @@ from tui.widgets.bars import TitleBar
 if TYPE_CHECKING:
     from tui.screens.home.screen import Home
 
-OFFSETS_EVERY = 3.0  # seconds between looks at offsets that are on the screen
 SAID_FOR = 15.0  # seconds that good news stay; bad news stay until the next
 STEPS_GATHER = 0.05  # seconds: steps within it are drawn at once
 NOTICES_KEPT = 10  # of each connector
@@ -84,7 +83,7 @@ class News:
     def tick(self) -> None:
         """Each second: staleness, times in the list, operations that wait, offsets on the screen."""
         home = self.home
-        if home.flows is None:
+        if home.flows is None or not home.query(TitleBar):  # not there yet, or going
             return
         now, store = time.time(), home.flows.cluster.store
         if self.resting and not home.operations.open:
@@ -99,7 +98,5 @@ class News:
             home.board.refresh_changed()
         if home.progress is not None and store.snapshot.link.state is LinkState.LIVE and home.board.display:
             home.do(home.progress.look(self._moving()))
-        if home.shows_offsets and not home.is_stale and now - home.asked_at >= OFFSETS_EVERY:
-            home.view.offsets.ask()
         if home.said_kind in ("good", "info") and now - home.said_at > SAID_FOR:
             home.say("")

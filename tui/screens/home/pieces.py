@@ -60,10 +60,6 @@ class Pieces(Screen[None]):
         return self.has_class("-broad")
 
     @property
-    def shows_offsets(self) -> bool:
-        return self.is_detail and self.view.page == "offsets" and not self.view.offsets.is_editing
-
-    @property
     def is_on_page(self) -> bool:
         """Whether keys mean the connector of the page, not the list."""
         return self.is_detail and not self.board.has_focus

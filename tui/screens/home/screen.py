@@ -29,7 +29,6 @@ from tui.widgets.bars import Counters, KeyBar, Status, TitleBar
 if TYPE_CHECKING:
     from tui.progress import Progress
     from tui.screens.connector import ConnectorView
-    from tui.screens.offsets import OffsetsPane
 
 
 class Home(Moves):
@@ -47,7 +46,6 @@ class Home(Moves):
         self.progress: Progress | None = None
         self._watching: Worker[None] | None = None
         self._interrupted = 0.0
-        self.asked_at = 0.0  # when offsets on the screen were last asked for
 
     def compose(self) -> ComposeResult:
         yield TitleBar(self.profile)
@@ -152,21 +150,7 @@ class Home(Moves):
         self.view.offsets.undo()
 
     def on_connector_view_turned(self, event: ConnectorView.Turned) -> None:
-        if self.shows_offsets:
-            self.view.offsets.ask()
         self.refresh_bindings()
-
-    def on_offsets_pane_asked(self, event: OffsetsPane.Asked) -> None:
-        self.asked_at = time.time()
-        if self.flows is not None:
-            self.do(self.flows.load_offsets(self.view.offsets, event.name))
-
-    def on_offsets_pane_said(self, event: OffsetsPane.Said) -> None:
-        self.say(event.text, event.kind)
-
-    def on_offsets_pane_apply(self, event: OffsetsPane.Apply) -> None:
-        if self.flows is not None:
-            self.flows.apply(self.view.offsets, event.plan)
 
     def action_clusters(self) -> None:
         self.do(self.around.clusters())
