@@ -1,4 +1,5 @@
-"""The first half of a newcomer's tour in a real terminal: find what failed, read why, mend its config, restart it."""
+"""The first half of a newcomer's tour, on Apache's worker and on ours: find what failed, read why, mend its config,
+restart it; in a real terminal, and the same as a script judged by its exit codes. The second half: test_time_travel."""
 
 from __future__ import annotations
 
@@ -7,13 +8,14 @@ from pathlib import Path
 
 import pytest
 
+from tests.scenario.script_console import Console
 from tests.tui.conftest import Cluster
 from tests.tui.terminal import Terminal
 
 WRONG, RIGHT = "json.JsonConverter", "storage.StringConverter"
 
 
-@pytest.fixture(params=["connect_url"])
+@pytest.fixture(params=["connect_url", "our_connect_url"])
 def cluster(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Cluster]:
     one = Cluster(request.getfixturevalue(request.param), tmp_path)
     yield one
@@ -26,11 +28,7 @@ def test_find_the_failed_one_read_why_mend_it_restart_it(cluster: Cluster) -> No
     cluster.wait(name, "RUNNING 0/1")
     with Terminal(cluster.url) as terminal:
         terminal.sees(name, "✗ FAILED")
-        terminal.press("/", *name)
-        terminal.sees(f"by /{name}")
-        terminal.press("enter")
-        terminal.sees("t trace")  # the prompt is closed: letters are keys again
-        terminal.press("t")
+        terminal.process.send(f"/{name}\rt")  # in one burst, as a quick hand's keys arrive over SSH
         terminal.sees("why task 0 failed", "4 trace ✗", "the whole trace")
         terminal.press("3")
         terminal.sees("value.converter", "KEY")
@@ -51,3 +49,30 @@ def test_find_the_failed_one_read_why_mend_it_restart_it(cluster: Cluster) -> No
         terminal.press("q")
         assert terminal.exit_code(within=60) == 0
     assert cluster.request("GET", f"/connectors/{name}/config")[1]["value.converter"].endswith(RIGHT)
+
+
+def test_as_a_script(cluster: Cluster, tmp_path: Path) -> None:
+    headrace = Console(cluster.url, tmp_path)
+    source = cluster.source("tour")
+    name = cluster.failing(source)
+    cluster.wait(name, "RUNNING 0/1")
+    assert name in headrace("get connectors --state FAILED -o name").out.split()
+    assert headrace(f"wait {name} RUNNING --timeout 500ms", code=6).err.count("FAILED") >= 1
+    assert "JsonConverter" in headrace(f"describe connector {name}").out
+    wrong = "patch connector NAME -s value.converter=no.such.Converter".replace("NAME", name)
+    assert "no.such.Converter" in headrace(wrong, code=1).err
+    headrace(f"patch connector {name} -s", code=2)
+    headrace("patch connector nobody -s a=b", code=3)
+    mended = f"org.apache.kafka.connect.{RIGHT}"
+    headrace.script(
+        f"""# mend it, and see that it runs
+        patch connector {name} -s value.converter={mended} --dry-run
+        patch connector {name} -s value.converter={mended}
+        restart {name} -t FAILED
+        wait {name} RUNNING --timeout 60s
+        """
+    )
+    assert cluster.state(name) == "RUNNING 1/1"
+    headrace(f"stop {name}", f"wait {name} STOPPED", f"resume {name}", f"wait {name} RUNNING")
+    assert headrace.script(f"stop nobody\nstop {name}\n", code=3).err.count("nobody") >= 1
+    assert cluster.state(name) == "RUNNING 1/1", "a script stops at its first failure"
