@@ -66,19 +66,21 @@ class Home(Moves):
 
     async def start(self) -> None:
         """After the first paint: the rest of the screen, then the cluster."""
-        await to_thread(import_module, "tui.screens.flows")
+        await to_thread(_load)
         from tui.progress import Progress
         from tui.screens.flows import Flows
 
         await self.line.mount()
         self.flows = Flows(self)
         self._view = self.flows.new_view()
-        await self.query_one("#body").mount(self._view)
+        store = self.flows.cluster.store
         self.progress = Progress(self.flows.cluster.connect, self._progressed)
-        self.flows.cluster.store.subscribe(self.heard)
-        self.flows.cluster.store.on_notice(self.noticed)
-        self.flows.cluster.store.on_progress(self.progress.hear)
-        self.wake()
+        store.on_notice(self.noticed)
+        store.on_progress(self.progress.hear)
+        self.wake()  # its answer is on the way while the connector's page is put up
+        await self.query_one("#body").mount(self._view)
+        store.subscribe(self.heard)
+        self.heard(store.snapshot, Diff(link=True))
         self.set_interval(1.0, self.news.tick)
 
     async def on_unmount(self) -> None:
@@ -197,3 +199,9 @@ class Home(Moves):
     def unsaved(self) -> list[str]:
         """What would be lost, a line each."""
         return self.view.has_unsaved if self._view is not None else []
+
+
+def _load() -> None:
+    """What takes its time to import; in a thread, so that keys are answered meanwhile."""
+    for name in ("tui.screens.flows", "tui.wire.evented"):
+        import_module(name)
