@@ -41,6 +41,8 @@ def _maps(values: Values) -> list[str]:
     order = map_order(values.first)
     parts: list[Any] = []
     lead = "{"
+    if not order:
+        return ["{}"] * values.count
     for name in order:
         parts += [repeat(lead + f"{name}="), _texts(columns[name], None)]
         lead = ", "

@@ -13,6 +13,7 @@ from runtime.api.converter import Converter, HeaderConverter
 from runtime.api.errors import ConfigError, DataError
 from runtime.api.schema import Schema
 from runtime.api.schema_cache import SchemaCache
+from runtime.api.validators import one_of_ignoring_case
 from runtime.converters.definitions import CONVERTER_TYPE
 from runtime.converters.json_columns import values_reader, values_writer, write_maps
 from runtime.converters.json_envelope import Envelopes, within_64_bits
@@ -29,6 +30,7 @@ def _key(name: str, kind: Type, default: Any, doc: str, group: str, order: int, 
         default,
         more.get("importance", Importance.HIGH),
         doc,
+        more.get("validator"),
         group=group,
         order_in_group=order,
         width=Width.MEDIUM,
@@ -78,6 +80,7 @@ class JsonConverter(Converter, HeaderConverter):
             0,
             "Decimal Format",
             importance=Importance.LOW,
+            validator=one_of_ignoring_case("NUMERIC", "BASE64"),
         ),
         _key(
             "replace.null.with.default",
@@ -106,7 +109,7 @@ class JsonConverter(Converter, HeaderConverter):
         self._read_together = SchemaCache(lambda schema: values_reader(schema, fill))
         self._written_together = SchemaCache(lambda schema: self._writer_of_many(schema, options))
         self._envelopes = Envelopes(parsed["schemas.cache.size"], fill)
-        self._content = _content(parsed["schema.content"], fill)
+        self._content = _content(parsed["schema.content"], fill) if self._schemas else None
 
     def from_connect(self, topic: str, schema: Schema | None, value: Any) -> bytes | None:
         if schema is None:

@@ -114,8 +114,9 @@ def write_maps(values: Values, prefix: bytes, suffix: bytes) -> list[bytes]:
     parts: list[Part] = [prefix, b"{"]
     for name, column in values.columns.items():
         parts += [dumps(clean(name)), b":", *_write_plain(column), b","]
-    parts[-1] = b"}"
-    return _joined([*parts, suffix], values.count)
+    if len(parts) > 2:
+        parts.pop()
+    return _joined([*parts, b"}", suffix], values.count)
 
 
 def _write_plain(column: Column) -> list[Part]:

@@ -53,8 +53,6 @@ class Envelopes:
     def read(self, data: bytes) -> tuple[Schema | None, Any]:
         """Schema and payload of any envelope; DataError when it is none."""
         value = loads(data)
-        if value is None and not data.strip():
-            return None, None
         if type(value) is not dict or len(value) != 2 or "schema" not in value or "payload" not in value:
             raise DataError(_NO_ENVELOPE)
         if value["schema"] is None:
@@ -81,7 +79,7 @@ class Envelopes:
 def within_64_bits(value: Any, data: bytes) -> Any:
     """Numbers without a schema, as Java has them: whole ones wrap around beyond 64 bits, there is no -0.0."""
     if type(value) is float:
-        if abs(value) < 2.0**64 or not data.strip().lstrip(b"-").isdigit():
+        if abs(value) < 2.0**63 or not data.strip().lstrip(b"-").isdigit():
             return value + 0.0
         value = loads_exactly(data)
     if type(value) is int and not -(1 << 63) <= value < 1 << 63:

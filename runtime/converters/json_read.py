@@ -14,7 +14,7 @@ from runtime.api.logical import DATE, DECIMAL, TIME, TIMESTAMP, decimal_from_byt
 from runtime.api.schema import Schema, Type
 from runtime.api.validate import BOUNDS
 
-_EXACT = 2.0**64  # whole numbers beyond come as floats
+_EXACT = 2.0**63  # whole numbers beyond may come as floats
 Reader = Callable[[Any], Any]
 Check = Callable[[Any], None]
 

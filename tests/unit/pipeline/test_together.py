@@ -60,6 +60,7 @@ STEPS: list[Transformation] = [
     made("RegexRouter", {"regex": "t(.*)", "replacement": "u$1"}),
     made("ValueToKey", {"fields": "a"}),
     made("Filter", {}),
+    made("ReplaceField$Value", {"include": "zz"}),
 ]
 CHAINS = st.lists(
     st.builds(
@@ -110,7 +111,8 @@ def _sunk(steps: list[Step], schemas: bool, messages: list[Message], together: b
         records, positions = conversion.convert(messages, assigned)
     except Exception as error:
         return repr(error), repr(error.__cause__), _counted(errors)
-    return [_seen(record) for record in records], positions, _counted(errors)
+    texts = java_texts(records.values) if isinstance(records, SinkBatch) else [_seen(record)[-1] for record in records]
+    return [_seen(record) for record in records], positions, _counted(errors), list(texts)
 
 
 @st.composite
