@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 from runtime.herder import assignment
+from runtime.kafka.errors import GroupError
 from runtime.kafka.groups import Groups, TopicPartition
 from runtime.storage.connector_offsets import ConnectorOffsets
 from runtime.storage.journal import Entry
@@ -54,9 +55,11 @@ class OffsetPlaces:
         await self._evict_ours(name, group)
         await self._groups.delete(group)
 
-    async def check_partitions(self, offsets: Sequence[Entry]) -> None:
-        """OffsetsRefused names partitions of topics that do not exist (and were to get an offset)."""
-        await self._groups.check_partitions(tp for tp, o in topic_partitions(offsets).items() if o is not None)
+    async def check_sink(self, group: str, offsets: Sequence[Entry]) -> None:
+        """GroupError when Kafka will not take these: it does not know a partition, or there is nothing to reset."""
+        await self._groups.check_partitions(topic_partitions(offsets))
+        if all(offset is None for _, offset in offsets) and not await self._groups.exists(group):
+            raise GroupError(f"there is no consumer group {group}, and so there are no offsets to reset")
 
     async def _evict_ours(self, name: str, group: str) -> None:
         """A stopped connector has no members; what is left of it died without leaving."""

@@ -148,7 +148,7 @@ class OffsetsDesk:
             return offsets
         entries = [sink_entry(t, p, o) for (t, p), o in parse_sink_offsets(offsets).items()]
         try:
-            await self._places.check_partitions(entries)
+            await self._places.check_sink(group, entries)
         except GroupError as e:
             raise BadRequest(_refused("alter", name, e)) from None
         return entries

@@ -30,6 +30,11 @@ class Groups:
         """Committed offsets; none for a group that does not exist."""
         return await self._ask(group, kafka_python.committed(group)) or {}
 
+    async def exists(self, group: str) -> bool:
+        """Whether there is such a group."""
+        found = await self._ask(group, kafka_python.list_groups()) or []
+        return any(listed.group == group for listed in found)
+
     async def empty_groups(self) -> list[str]:
         """Consumer groups without members, whoever's they are."""
         found = await self._ask("*", kafka_python.list_groups()) or []

@@ -80,23 +80,22 @@ def test_requests_fail_with_400_if_the_connector_is_not_stopped(connect: Connect
     connect.ask("DELETE", f"/connectors/{name}")
 
 
-@pytest.mark.parametrize("method", ["PATCH", "DELETE"])
-def test_requests_are_rejected_while_task_configs_are_left(connect: Connect, broker: KafkaBroker, method: str) -> None:
-    """Stopping takes them away; a worker that died meanwhile, Java's too, may have left some."""
-    from confluent_kafka import Producer
-
-    name = made(connect, "CountingConnector")
-    producer = Producer({"bootstrap.servers": broker.bootstrap, "log_level": 0})
-    for key, value in ((f"task-{name}-0", {"properties": {"topic": "t"}}), (f"commit-{name}", {"tasks": 1})):
-        producer.produce(connect.worker.properties["config.storage.topic"], json.dumps(value), key)
-    assert producer.flush(30) == 0
-    wait_until(lambda: connect.ask("GET", f"/connectors/{name}/tasks"))
-    body = {"offsets": [{"partition": A, "offset": {"n": 1}}]} if method == "PATCH" else None
-    status, answer = connect.worker.request(method, f"/connectors/{name}/offsets", body)
-    assert (status, connect.offsets(name)) == (400, [])
-    assert "must be in the STOPPED state" in answer["message"]
+def test_requests_are_rejected_while_there_are_tasks(connect: Connect, broker: KafkaBroker) -> None:
+    """Stopping takes the task configs away first; a change waits for the tasks' end, so that their last commit does
+    not come after it."""
+    name, topic = unique("src"), broker.create_topic()
+    partition = {"counter": topic}
+    config = {"connector.class": "headrace_test_plugins.CountingConnector", "topic": topic, **STRINGS}
+    connect.create(name, config)
+    wait_until(lambda: connect.offsets(name), 60)
+    assert connect.ask("GET", f"/connectors/{name}/tasks") != []
+    assert patch(connect, name, (partition, {"n": -5}))[0] == 400
     connect.put(name, "stop")
-    wait_until(lambda: connect.worker.request(method, f"/connectors/{name}/offsets", body)[0] == 200)
+    assert connect.ask("GET", f"/connectors/{name}/tasks") == []
+    assert patch(connect, name, (partition, {"n": -5}))[0] == 200
+    assert connect.states(name) == ("STOPPED", [])
+    assert connect.offsets(name) == [{"partition": partition, "offset": {"n": -5}}]
+    connect.ask("DELETE", f"/connectors/{name}?offsets=true")
 
 
 def test_success_is_answered_with_a_message(connect: Connect, tmp_path: Path) -> None:
@@ -205,3 +204,35 @@ def test_a_plain_sink_resets_to_nothing(connect: Connect, broker: KafkaBroker, t
     for _ in range(2):
         assert "reset successfully" in connect.ask("DELETE", f"/connectors/{name}/offsets")["message"]
     assert connect.offsets(name) == []
+
+
+@pytest.mark.parametrize("offset", [{"kafka_offset": 1}, None])
+def test_partitions_that_do_not_exist_are_refused_and_nothing_is_changed(
+    connect: Connect, broker: KafkaBroker, tmp_path: Path, offset: dict[str, int] | None
+) -> None:
+    name, topic = sink(connect, broker, tmp_path / "told")
+    assert patch(connect, name, (at(topic, 0), {"kafka_offset": 4}))[0] == 200
+    for partition in (at(topic, 2), at(unique("nowhere"), 0), at("no topic's name", 0)):
+        status, answer = patch(connect, name, (at(topic, 0), {"kafka_offset": 5}), (partition, offset))
+        assert (status, "no such topic or partition" in answer["message"]) == (400, True), answer
+    assert connect.offsets(name) == [{"partition": at(topic, 0), "offset": {"kafka_offset": 4}}]
+
+
+def test_of_a_partition_named_twice_only_the_last_entry_counts(connect: Connect, tmp_path: Path) -> None:
+    """Nobody looks at the others, not even to refuse them."""
+    name = made(connect, "PickyOffsetsConnector")
+    assert patch(connect, name, (A, {"n": 3}), (A, {"n": 4}))[0] == 200
+    assert connect.offsets(name) == [{"partition": A, "offset": {"n": 4}}]
+    assert patch(connect, name, (A, {"n": 6}), (A, {"n": 5}))[0] == 400
+
+
+def test_there_is_nothing_to_reset_in_a_group_that_does_not_exist(
+    connect: Connect, broker: KafkaBroker, tmp_path: Path
+) -> None:
+    """As Apache's workers have it: DELETE may be repeated, single partitions need a group."""
+    name, topic = sink(connect, broker, tmp_path / "told")
+    status, answer = patch(connect, name, (at(topic, 0), None))
+    assert (status, "no consumer group" in answer["message"]) == (400, True)
+    assert patch(connect, name, (at(topic, 0), None), (at(topic, 1), {"kafka_offset": 1}))[0] == 200
+    assert patch(connect, name, (at(topic, 0), None))[0] == 200
+    assert connect.offsets(name) == [{"partition": at(topic, 1), "offset": {"kafka_offset": 1}}]
