@@ -40,7 +40,7 @@ class Course:
 
     def rates(self, count: int, now: float) -> Values:
         """Records per second in the last `count` steps up to now; None from before anything was told."""
-        found = self._empty(count, now)
+        found = self._empty(count, now, 1)
         for place in range(1, len(self._at)):
             step = self._step(count, self._at[place], now)
             if 0 <= step < count:
@@ -57,8 +57,9 @@ class Course:
             found[step:] = [None if lag < 0 else lag] * (count - step)
         return found
 
-    def _empty(self, count: int, now: float) -> Values:
-        first = min(max(self._step(count, self.began, now), 0), count) if self._at else count
+    def _empty(self, count: int, now: float, first: int = 0) -> Values:
+        """Nothing is known of the steps before the first point, nor, of a rate, up to it."""
+        first = min(max(self._step(count, self.began, now) + first, 0), count) if self._at else count
         return [None] * first + [0.0] * (count - first)
 
     @staticmethod

@@ -58,7 +58,7 @@ class EventsPane(Pane):
     def _full(self, key: str | None) -> None:
         """The whole line of the cursor's event, where the table had to cut it."""
         event = self.events[len(self.events) - int(key)] if key else None
-        self.query_one(Note).say(event.text if event and len(event.text) > self.size.width - 22 else "")
+        self.query_one(Note).say(event.text if event and 0 < self.size.width < len(event.text) + 22 else "")
 
     def on_grid_moved(self, event: Grid.Moved) -> None:
         event.stop()

@@ -37,7 +37,7 @@ def overview(one: Connector, notices: Sequence[str] = (), pace: Pairs = (), belo
     parts: list[Part] = []
 
     def line(key: str, *value: Part) -> None:
-        parts.extend([(f"{key:<10} ", "$text-muted"), *value, "\n"])
+        parts.extend([(f"{key:<16} ", "$text-muted"), *value, "\n"])
 
     line("state", (states.word(one.state), f"bold {ink(one.state)}"))
     failed = [(f", {one.failed} failed", "bold $error")] if one.failed else []

@@ -73,7 +73,7 @@ class OverviewPane(Pane):
     def _pace(self) -> list[tuple[str, Content]]:
         now = time.time()
         course = self.desk.course(self.name_shown)
-        width = max(8, min(WIDEST, self.size.width - 32))
+        width = max(8, min(WIDEST, self.size.width - 38))
         found = curves.in_lines(course, width, now) if course is not None else []
         told = self.remarks.lines(int(now * 1000))
         inks = ["$error" if text.startswith("STALLED") else "$warning" for text in told]

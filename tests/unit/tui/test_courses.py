@@ -16,12 +16,12 @@ def course(*points: tuple[float, float, int | None]) -> Course:
 
 def test_steps_without_points_are_quiet_ones() -> None:
     one = course((100, 0, None), (105, 50, None), (110, 50, None), (125, 150, None))
-    assert one.rates(8, 125) == [None, None, 0.0, 10.0, 0.0, 0.0, 0.0, 20.0]
+    assert one.rates(8, 125) == [None, None, None, 10.0, 0.0, 0.0, 0.0, 20.0]
     assert not one.has_lag
 
 
 def test_a_worker_that_began_anew_has_no_rate_there() -> None:
-    assert course((100, 500, None), (105, 20, None), (110, 70, None)).rates(3, 110) == [0.0, None, 10.0]
+    assert course((100, 500, None), (105, 20, None), (110, 70, None)).rates(3, 110) == [None, None, 10.0]
 
 
 def test_a_lag_holds_until_the_next() -> None:
