@@ -16,7 +16,7 @@ import pytest
 from tests.support import plugins, rest, topics
 from tests.support.broker import EmbeddedBroker, KafkaBroker, unique
 from tests.support.connect import STRINGS, Connect
-from tests.support.processes import alive, children, command_line
+from tests.support.processes import alive, children, command_line, is_slot
 from tests.support.waiting import wait_until
 from tests.support.workers import WorkerProcess
 
@@ -193,7 +193,7 @@ def test_killed_parts_come_back(victim: str, connect: Connect, broker: KafkaBrok
 def test_a_slot_is_back_within_five_seconds(connect: Connect, broker: KafkaBroker) -> None:
     connect.create("count", counting(broker))
     connect.wait("count", "RUNNING", ["RUNNING"])
-    for slot in [p for p in children(connect.worker.pid) if _is_slot(p)]:
+    for slot in [p for p in children(connect.worker.pid) if is_slot(p)]:
         os.kill(slot, signal.SIGKILL)
     started = time.monotonic()
     wait_until(lambda: connect.states("count")[1] != ["RUNNING"], 5, every=0.005)
@@ -239,11 +239,6 @@ def test_sigterm_leaves_no_process_and_unassigned_states(connect: Connect, broke
     family = children(connect.worker.pid)
     assert connect.worker.stop(20) == 0
     wait_until(lambda: not any(alive(p) for p in family), 5, "all children end with the worker")
-
-
-def _is_slot(pid: int) -> bool:
-    """The daemon's forks: they share its command line, and its parent is not the daemon's."""
-    return "runtime.engine.daemon" in command_line(pid) and not children(pid)
 
 
 def _topic(connect: Connect, name: str) -> str:

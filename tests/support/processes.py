@@ -16,6 +16,11 @@ def children(pid: int) -> list[int]:
     return found
 
 
+def is_slot(pid: int) -> bool:
+    """The Spark daemon's forks: they share its command line, and its parent is not the daemon's."""
+    return "runtime.engine.daemon" in command_line(pid) and not children(pid)
+
+
 def command_line(pid: int) -> str:
     """What the process was started as; empty when it is gone."""
     try:
