@@ -6,6 +6,8 @@ import asyncio
 import json
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 from tests.unit.tui.scripted import Scripted, expanded, status
@@ -172,6 +174,27 @@ async def test_a_burst_of_events_is_one_difference() -> None:
     async with watcher.running():
         await watcher.until(2)
     assert watcher.seen[1][1].added == frozenset(names)
+
+
+async def test_a_busy_cluster_is_told_of_at_a_pace() -> None:
+    """The first change at once, those that follow together, and no sooner than the pace allows."""
+    loop, heard = asyncio.get_running_loop(), list[float]()
+    watcher = Watcher(Scripted(None), [[]], replace(PACE, spacing=0.2))
+    watcher.store.subscribe(lambda snapshot, diff: heard.append(loop.time()))
+
+    async def lines(path: str, last_id: str) -> AsyncGenerator[str, None]:
+        for line in event("snapshot", {"connectors": {}}, 1):
+            yield line
+        for number in range(2, 1000):
+            for line in event("connector", part(status(f"c{number}")), number):
+                yield line
+            await asyncio.sleep(0.005)
+
+    watcher.store.lines = lines
+    async with watcher.running():
+        await watcher.until(4)
+    pauses = [after - before for before, after in pairwise(heard[1:4])]
+    assert all(pause > 0.19 for pause in pauses), pauses
 
 
 async def test_without_event_stream_it_polls() -> None:
