@@ -25,6 +25,7 @@ PICTURE = Path(__file__).with_name("screen.svg")
 STRING = "org.apache.kafka.connect.storage.StringConverter"
 JSON = "org.apache.kafka.connect.json.JsonConverter"
 LINES = 4_000
+CELL = 12.2  # the width of a letter in the picture
 EDITED = "orders-archive"
 
 
@@ -104,13 +105,26 @@ def own_fonts(svg: str) -> str:
     )
 
 
+_INDENTED = re.compile(r'x="([\d.]+)"( y="[\d.]+") textLength="([\d.]+)"([^>]*>)((?:&#160;)+)(?=[^&<])')
+
+
+def without_indents(svg: str) -> str:
+    """Texts begin at their first letter: some programs that draw the picture leave blanks in front of it out."""
+
+    def moved(match: re.Match[str]) -> str:
+        blanks = CELL * match[5].count("&")
+        return f'x="{float(match[1]) + blanks:g}"{match[2]} textLength="{float(match[3]) - blanks:g}"{match[4]}'
+
+    return _INDENTED.sub(moved, svg)
+
+
 async def main(url: str) -> None:
     transport = Evented(session.endpoint(Profile(url)))
     connect = Connect(transport)
     with tempfile.TemporaryDirectory(prefix="orders-") as folder:
         try:
             await prepare(connect, Path(folder))
-            PICTURE.write_text(own_fonts(await picture(url)), "utf-8")
+            PICTURE.write_text(without_indents(own_fonts(await picture(url))), "utf-8")
         finally:
             for name in connectors(Path(folder)):
                 try:
