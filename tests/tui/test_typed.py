@@ -9,6 +9,7 @@ from textual import events
 
 from tests.tui.console import Console, console
 from tests.tui.test_pieces import NOBODY, alone, connector, tell
+from tui import model
 from tui.profiles import Profile, Profiles
 from tui.screens import past_lines
 from tui.screens.clusters import ClustersScreen
@@ -83,3 +84,17 @@ async def test_a_key_behind_enter_means_what_the_filter_left(first: tuple[str, .
         burst(seen, *(key for key in ("slash", *"payx", "backspace", *"ments", "enter", "t") if key not in first))
         await seen.until(lambda: seen.home.is_detail and seen.home.view.page == "trace")
         assert (seen.home.view.name_shown, seen.home.filter_text) == ("payments", "payments")
+
+
+async def test_keys_of_editing_are_not_overtaken() -> None:
+    async with console(NOBODY) as seen:
+        await alone(seen)
+        tell(seen, connector("one", "STOPPED", (), topics="t"))
+        await seen.go("one")
+        await seen.press("enter", "5")
+        pane = seen.home.view.offsets
+        pane.loaded("one", (model.Offset({"kafka_topic": "t", "kafka_partition": 0}, {"kafka_offset": 10}),), {})
+        await seen.press("e")
+        await seen.until(lambda: pane.is_editing and pane.editor.has_focus)
+        burst(seen, "backspace", "backspace", "7", "left", "4", "end", "backspace", "}")
+        await seen.until(lambda: '"kafka_offset": 47}' in pane.editor.text, pane.editor.text)

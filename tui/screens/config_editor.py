@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
 from rich.text import Text
-from textual import events
 from textual.binding import Binding, BindingType
 from textual.message import Message
 
@@ -17,20 +16,6 @@ from tui.widgets.jsontext import JsonArea, tokens
 from tui.widgets.text import visible
 
 _PROPERTY = re.compile(r"\s*(?P<key>(?:\\.|[^=:\s\\])+)(?P<sign>\s*[=:\s]\s*)(?P<value>.*)")
-
-
-# Keys of the text area that are bindings. They bubble up to the program before they act, and letters typed behind them,
-# which act at once, would overtake them while a parent is busy.
-AT_ONCE = {
-    "backspace": "delete_left",
-    "delete": "delete_right",
-    "left": "cursor_left",
-    "right": "cursor_right",
-    "up": "cursor_up",
-    "down": "cursor_down",
-    "home": "cursor_line_start",
-    "end": "cursor_line_end",
-}
 
 
 class ConfigEditor(JsonArea):
@@ -65,12 +50,6 @@ class ConfigEditor(JsonArea):
             self.problems = found
             self.notify_style_update()
             self.refresh()
-
-    def on_key(self, event: events.Key) -> None:
-        if (action := AT_ONCE.get(event.key)) is not None:
-            event.stop()
-            event.prevent_default()
-            getattr(self, f"action_{action}")()
 
     def get_line(self, line_index: int) -> Text:
         raw = self.document.get_line(line_index)

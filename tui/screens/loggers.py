@@ -6,6 +6,7 @@ import time
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, ClassVar, NamedTuple
 
+from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
@@ -132,6 +133,9 @@ class LoggersScreen(Screen[None]):
         if action == "open":
             return not self.query_one(Prompt).is_open if self.query(Prompt) else True
         return True
+
+    def on_key(self, event: events.Key) -> None:
+        self.query_one(Prompt).catch(event)
 
     # What it shows
 

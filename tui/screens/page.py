@@ -81,11 +81,7 @@ class Page(Screen[None]):
         return True
 
     def on_key(self, event: events.Key) -> None:
-        """Keys that came before the prompt had the focus are its own all the same."""
-        if self.prompt.is_open and event.is_printable and event.character and not self.prompt.input.has_focus:
-            event.stop()
-            event.prevent_default()
-            self.prompt.insert(event.character)
+        self.prompt.catch(event)
 
     def action_back(self) -> None:
         self.dismiss(None)

@@ -8,6 +8,7 @@ from typing import ClassVar
 
 from rich.style import Style
 from rich.text import Text
+from textual import events
 from textual.binding import Binding, BindingType
 from textual.color import Color
 from textual.content import Content
@@ -39,6 +40,20 @@ def coloured(text: str) -> Content:
             line = line.stylize(f"$json-{kind}", start, end)
         lines.append(line)
     return Content("\n").join(lines)
+
+
+# Keys of the text area that are bindings. They bubble up to the program before they act, and letters typed behind them,
+# which act at once, would overtake them while a parent is busy.
+AT_ONCE = {
+    "backspace": "delete_left",
+    "delete": "delete_right",
+    "left": "cursor_left",
+    "right": "cursor_right",
+    "up": "cursor_up",
+    "down": "cursor_down",
+    "home": "cursor_line_start",
+    "end": "cursor_line_end",
+}
 
 
 class JsonArea(TextArea):
@@ -79,6 +94,12 @@ class JsonArea(TextArea):
         self.register_theme(TextAreaTheme("json", cursor_line_style=line))
         self.theme = "css"
         self.theme = "json"
+
+    def on_key(self, event: events.Key) -> None:
+        if (action := AT_ONCE.get(event.key)) is not None:
+            event.stop()
+            event.prevent_default()
+            getattr(self, f"action_{action}")()
 
     def mark(self, place: Place | None) -> None:
         """Where the error is; None when there is none."""

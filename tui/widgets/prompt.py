@@ -160,9 +160,15 @@ class Prompt(Horizontal):
         self.input.value = text
         self.input.cursor_position = len(text)
 
-    def insert(self, character: str) -> None:
-        """A key that was on its way to somebody else when the prompt opened."""
-        self.input.insert_text_at_cursor(character)
+    def catch(self, event: events.Key) -> bool:
+        """Keys typed right behind `/` or `:` belong to it, even those that came before it had the focus: over SSH
+        several arrive at once."""
+        if not (self.is_open and event.is_printable and event.character) or self.input.has_focus:
+            return False
+        event.stop()
+        event.prevent_default()
+        self.input.insert_text_at_cursor(event.character)
+        return True
 
     def recall(self, step: int) -> None:
         lines = self.history[self.sign]

@@ -69,12 +69,7 @@ class TypedLine:
         self.home.say(hint(line, self.home.snapshot.connectors))
 
     def catch(self, event: events.Key) -> bool:
-        """Keys typed right behind `/` or `:` belong to the prompt, even those that came before it had the focus:
-        over SSH several arrive at once."""
-        if self.is_open and event.is_printable and event.character:
-            self.prompt.insert(event.character)
-            return True
-        return False
+        return self._prompt is not None and self._prompt.catch(event)
 
     def typed(self, event: Prompt.Typed) -> None:
         if not self.is_open:
