@@ -252,7 +252,7 @@ def page(rows: Sequence[Row], runs: int, load: str) -> str:
         "",
         "`make bench-console` writes this page: real processes in a real terminal of 120×40, over a stub worker whose",
         "connectors change 50 times a second. “Polling” is what Apache's workers allow, “events” what Headrace's tell.",
-        "Programs have their bytecode, as installed ones do; a key's time runs from the terminal to the bytes that answer it.",
+        "Programs have their bytecode, as installed ones do; a key's time runs until the bytes that answer it.",
         f"Medians of {runs} runs where a run is short. Figures taken beside other work are not to be leant on.",
         "",
         f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC; {os.cpu_count()} cores, load average {load}; {versions}.",
