@@ -40,7 +40,7 @@ def recording(tmp_path: Path) -> Path:
     return file
 
 
-@pytest.mark.parametrize("size", SIZES[:1], ids=lambda size: f"{size[0]}x{size[1]}")
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
 async def test_pages(size: tuple[int, int], recording: Path) -> None:
     async with recorded(*size, recording) as seen:
         await seen.sees("orders-log")

@@ -89,3 +89,30 @@ async def test_no_column_on_apaches_worker(cluster: Cluster) -> None:
         await seen.go(source)
         await seen.sees("TYPE", "SINCE", "WORKER")
         assert "PROGRESS" not in seen.text and seen.home.progress is not None and not seen.home.progress.known
+
+
+async def test_what_our_worker_adds(ours: Cluster) -> None:
+    source = ours.source()
+    tolerant = {"value.converter": "org.apache.kafka.connect.json.JsonConverter", "errors.tolerance": "all"}
+    sink = ours.sink(source, "tolerant", **tolerant)
+    ours.wait(sink, "RUNNING 1/1")
+    ours.wait_offset(sink)
+    async with console(ours.url, 120, 40) as seen:
+        await seen.go(sink)
+        await seen.press("enter", "1")
+        await seen.sees("100 records failed, 100 skipped", "VALUE_CONVERTER", "wrote", "records/s")
+        await seen.press("9")
+        await seen.sees("throughput", "records/s", "lag 0 records")
+        await seen.press("escape", "W")
+        await seen.sees("slots", "by slot 0:", "records written", "records failed")
+
+
+async def test_a_task_that_gets_nowhere_is_said_in_the_list(ours: Cluster) -> None:
+    source = ours.source()
+    async with console(ours.url, 120, 30) as seen:
+        await seen.go(source)
+        await seen.sees("PROGRESS", " ago")
+        progress = seen.home.progress
+        assert progress is not None
+        progress.hear({source: {"read": 1, "written": 1, "lag": None, "age_ms": 1, "stalled": [0]}})
+        await seen.sees("STALLED")

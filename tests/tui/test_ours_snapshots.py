@@ -1,0 +1,163 @@
+"""What only our workers tell, and dead letters, as they look at 80×24, 120×40 and 200×50."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.tui.console import Console
+from tests.tui.snapshot import NOON, RECORDING, SIZES, recorded, same, still
+from tui.deadletters import brokers
+from tui.deadletters.brokers import Sent, Window
+from tui.deadletters.letters import PREFIX, TOPIC, Letter
+from tui.screens.deadletters import DeadLettersScreen
+from tui.screens.desk import Desk
+from tui.screens.workers import WorkersScreen
+
+__all__ = ["still"]
+pytestmark = pytest.mark.usefixtures("still")
+sizes = pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+ARCHIVE = "/connectors/orders-archive"
+MINUTE = 60_000  # milliseconds
+
+
+def errors() -> dict[str, object]:
+    failed = {"failed": 37, "skipped": 37, "retries": 0, "failed_tries": 37, "logged": 0, "dead_letters": 37}
+    record = {
+        "task": 1,
+        "stage": "VALUE_CONVERTER",
+        "exception": "org.apache.kafka.connect.errors.DataException",
+        "message": "Converting byte[] to Kafka Connect data failed due to serialization error",
+        "cause": "Unrecognized token 'order'",
+        "topic": "orders",
+        "partition": 2,
+    }
+    return {
+        "name": "orders-archive",
+        "since": int(NOON * 1000) - 90 * MINUTE,
+        "total": failed,
+        "stages": {"VALUE_CONVERTER": {"failed": 37, "skipped": 37, "retries": 0, "dead_letters": 37}},
+        "tasks": [],
+        "last": [{**record, "time": int(NOON * 1000) - n * 900, "offset": 400 - n} for n in range(12)],
+    }
+
+
+def detail() -> dict[str, object]:
+    def entry(number: int) -> dict[str, object]:
+        partition = {"kafka_topic": "orders", "kafka_partition": number}
+        lag = {"records": 20 * number, "ms": 4000 * number}
+        return {"partition": partition, "offset": {"kafka_offset": 400}, "end": 400 + 20 * number, "lag": lag}
+
+    return {"offsets": [entry(number) for number in range(3)], "stalled": [1], "expires_at": None}
+
+
+def metrics() -> str:
+    slots = "".join(f'headrace_slot_task_count{{slot="{slot}"}} {12 - slot}\n' for slot in range(3))
+    one = 'kafka_connect_sink_task_metrics_sink_record_send_total{connector="a",task="0"} 1234567\n'
+    lag = 'headrace_sink_record_lag{connector="a",task="0"} 60\n'
+    stalled = 'headrace_task_stalled{connector="a",task="0"} 1\n'
+    families = {
+        "headrace_slot_task_count": slots,
+        "kafka_connect_sink_task_metrics_sink_record_send_total": one,
+        "headrace_sink_record_lag": lag,
+        "headrace_task_stalled": stalled,
+    }
+    return "".join(f"# HELP {name} x\n# TYPE {name} gauge\n{text}" for name, text in families.items())
+
+
+@pytest.fixture
+def ours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The recording with what a worker of ours would have answered beside."""
+    answers = {
+        f"{ARCHIVE}/errors": errors(),
+        f"{ARCHIVE}/offsets?detail=true": detail(),
+        "/metrics": metrics(),
+        "/health": {"status": "healthy", "message": "Worker has completed startup and is ready to handle requests."},
+    }
+    lines = [json.dumps({"at": 0.0, "method": "GET", "path": path, "answer": one}) for path, one in answers.items()]
+    file = tmp_path / "ours.jsonl"
+    file.write_text(RECORDING.read_text("utf-8") + "\n".join(lines) + "\n", "utf-8")
+    monkeypatch.setattr(Desk, "is_ours", property(lambda self: True))
+    return file
+
+
+def moved(seen: Console) -> None:
+    """Ten minutes of events: a sink that is quick, slow, and stands."""
+    progress = seen.home.progress
+    assert progress is not None
+    for step in range(120, -1, -1):
+        progress._clock = lambda at=step: NOON - 5 * at  # type: ignore[misc]
+        written = 40_000 - 5 * min(step, 60) ** 2 if step > 20 else 38_000
+        lag = {"records": max(0, 60 - 3 * max(0, step - 4)), "ms": 0}
+        told = {"read": written, "written": written, "lag": lag, "age_ms": 0, "stalled": [1] if step < 5 else []}
+        progress.hear({"orders-archive": told})
+
+
+@sizes
+async def test_what_our_worker_tells(size: tuple[int, int], ours: Path) -> None:
+    async with recorded(*size, ours) as seen:
+        await seen.sees("orders-log")
+        moved(seen)
+        await seen.go("orders-archive")
+        await same(seen, "list-ours")
+        await seen.press("enter", "1")
+        await seen.sees("STALLED: task 1")
+        await same(seen, "overview-ours")
+        await seen.press("9")
+        await same(seen, "metrics-ours")
+        await seen.press("5")
+        await same(seen, "offsets-ours")
+        await seen.press("W")
+        await seen.until(lambda: isinstance(seen.app.screen, WorkersScreen))
+        await seen.sees("3 up, 33 tasks")
+        await same(seen, "workers-ours")
+
+
+def letters() -> tuple[Letter, ...]:
+    trace = (
+        "org.apache.kafka.connect.errors.DataException: Converting byte[] to Kafka Connect data failed\n"
+        "\tat org.apache.kafka.connect.json.JsonConverter.toConnectData(JsonConverter.java:325)\n"
+        "Caused by: com.fasterxml.jackson.core.JsonParseException: Unrecognized token 'order'\n"
+    )
+    told = {
+        "stage": "VALUE_CONVERTER",
+        "class.name": "org.apache.kafka.connect.json.JsonConverter",
+        "exception.class.name": "org.apache.kafka.connect.errors.DataException",
+        "exception.message": "Converting byte[] to Kafka Connect data failed",
+        "exception.stacktrace": trace,
+        "connector.name": "orders-search",
+        "task.id": "0",
+        "topic": "orders",
+        "partition": "2",
+    }
+
+    def letter(number: int) -> Letter:
+        headers = {**told, "offset": str(400 + number)}.items()
+        found = tuple((PREFIX + name, text.encode()) for name, text in headers)
+        at = int(NOON * 1000) - (9 - number) * MINUTE
+        return Letter(0, number, at, b"k%d" % number, b'{"order": %d}' % number, (*found, ("source", b"shop")))
+
+    return tuple(letter(number) for number in range(8, -1, -1))
+
+
+@sizes
+async def test_dead_letters(size: tuple[int, int], monkeypatch: pytest.MonkeyPatch) -> None:
+    async def kafka(self: Desk) -> dict[str, str]:
+        return {}
+
+    window = Window(letters(), {0: 100}, {0: 0}, {0: 109})
+    monkeypatch.setattr(Desk, "kafka", kafka)
+    monkeypatch.setattr(brokers.DeadLetterTopic, "newest", lambda self, count, before=None: window)
+    async with recorded(*size) as seen:
+        await seen.sees("orders-log")
+        one = seen.home.snapshot.connectors["orders-search"]
+        monkeypatch.setitem(one.config, TOPIC, "orders-dead")  # type: ignore[arg-type]
+        screen = DeadLettersScreen(seen.home.view.desk, one)
+        seen.app.push_screen(screen)
+        await seen.until(lambda: screen.letters)
+        await seen.press("space", "space")
+        screen.sent = {"0/8": Sent(window.letters[0], where="orders-2@1033")}
+        screen.draw()
+        await same(seen, "dead-letters")
