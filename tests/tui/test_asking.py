@@ -64,3 +64,21 @@ async def test_read_only_is_refused_before_anything_is_asked() -> None:
         await seen.until(lambda: isinstance(seen.app.screen, LoggersScreen))
         await seen.press("a", *"org.apache", "enter")
         await seen.sees("setting a level refused: the context")
+
+
+async def test_a_name_that_begins_with_n_is_typed_and_a_wrong_one_is_told() -> None:
+    async with console(NOBODY) as seen:
+        dialog = Dialog("delete nine?", Content("for good"), "delete", name="nine")
+        answers = await asked(seen, dialog)
+        await seen.sees("type the name:", "esc no")
+        assert "n/esc" not in seen.text
+        await seen.press("n", "i", "enter")
+        await seen.sees("not the name yet:")
+        await seen.press("n", "e", "enter")
+        await seen.until(lambda: answers)
+        assert answers == [True]
+        other = Dialog("delete nine?", Content("for good"), "delete", name="nine")
+        left = await asked(seen, other)
+        await seen.press("escape")
+        await seen.until(lambda: left)
+        assert left == [False]

@@ -130,7 +130,7 @@ async def test_losing_the_worker_dims_and_comes_back(cluster: Cluster) -> None:
 
 async def test_nobody_there_at_all() -> None:
     async with console("http://127.0.0.1:1") as seen:
-        await seen.sees("not reachable: cannot reach http://127.0.0.1:1", "next try in")
+        await seen.sees("not reachable: http://127.0.0.1:1: Connection refused", "next try in")
         await seen.press("question_mark")
         await seen.sees("keys that work here", "/ filter")
         await seen.press("escape")

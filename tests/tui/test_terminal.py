@@ -56,7 +56,7 @@ def test_list_open_stop_edit_apply_resume(cluster: Cluster, source: str) -> None
         terminal.press("enter")
         terminal.sees("1 overview", "state", "FileStreamSource")
         terminal.press("s")
-        terminal.sees("Its tasks end", "y yes")  # the key appears when it counts
+        terminal.sees("Tasks end", "y yes")  # the key appears when it counts
         terminal.press("y")
         terminal.sees("■ STOPPED", "observed: STOPPED")
         terminal.press("5")

@@ -54,16 +54,22 @@ class Action:
 ACTIONS = {
     action.name: action
     for action in (
-        Action("stop", Stop, "STOPPED", "stopping", "Its tasks end; offsets stay, and may be edited then."),
-        Action("pause", Pause, "PAUSED", "pausing", "Its tasks stay, but move no records."),
+        Action("stop", Stop, "STOPPED", "stopping", "Tasks end; offsets stay, and may be edited then."),
+        Action("pause", Pause, "PAUSED", "pausing", "Tasks stay, but move no records."),
         Action("resume", Resume, "RUNNING", "resuming", ""),
-        Action("restart", Restart, "RUNNING", "restarting", "The connector and its tasks start anew."),
+        Action(
+            "restart",
+            Restart,
+            "RUNNING",
+            "restarting",
+            "The connector starts anew with all tasks; of one that FAILED, only what failed.",
+        ),
         Action(
             "delete",
             Delete,
             "DELETED",
             "deleting",
-            "Its config is gone for good. Committed offsets stay.",
+            "The config is gone for good. Committed offsets stay; `:delete NAME --with-offsets` resets them too.",
         ),
     )
 }

@@ -48,6 +48,7 @@ class Dialog(ModalScreen[bool]):
         Binding("y", "yes", "yes"),
         Binding("w", "why", "say why", tooltip="a reason: it is kept in the history"),
         Binding("n,escape,ctrl+c", "no", "no", key_display="n/esc"),
+        Binding("escape,ctrl+c", "leave", "no", key_display="esc"),  # n may be the name's first letter
         Binding("up,k", "scroll(-1)", "up", show=False),
         Binding("down,j", "scroll(1)", "down", show=False),
         Binding("pageup", "scroll(-10)", "page up", show=False),
@@ -75,7 +76,7 @@ class Dialog(ModalScreen[bool]):
                 hint = "may be left out; it is kept in the history"
                 yield Input(self.why, hint, compact=True, select_on_focus=False, id="why")
             with Horizontal(id="typed", classes="field"):
-                yield Label(Content(f"type {'the number' if self.wanted.isdecimal() else 'the name'}: "))
+                yield Label(Content(f"type {self.kind}: "), id="wants")
                 yield Input(compact=True, select_on_focus=False, id="name")
             with Horizontal(id="buttons"):
                 yield Button(Content("cancel"), id="no", compact=True)
@@ -95,11 +96,15 @@ class Dialog(ModalScreen[bool]):
         self.refresh_bindings()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        if action == "yes":
-            return self.armed and not self.wanted
+        if action in ("yes", "leave", "no"):
+            return bool(self.wanted) is (action == "leave") and (self.armed or action != "yes")
         if action == "why":
             return self.armed and self.asks_why and not self.wanted
         return action != "other" or self.armed
+
+    @property
+    def kind(self) -> str:
+        return "the number" if self.wanted.isdecimal() else "the name"
 
     @property
     def name_field(self) -> Input:
@@ -126,6 +131,8 @@ class Dialog(ModalScreen[bool]):
             (self.name_field if self.wanted else self.query_one("#no")).focus()
         elif self.armed and event.value == self.wanted:
             self.dismiss(True)
+        else:
+            self.query_one("#wants", Label).update(Content(f"not {self.kind} yet: "))
 
     def on_button_pressed(self, event: Button.Pressed) -> None:
         event.stop()
@@ -142,6 +149,9 @@ class Dialog(ModalScreen[bool]):
         self.query_one("#why").focus()
 
     def action_no(self) -> None:
+        self.dismiss(False)
+
+    def action_leave(self) -> None:
         self.dismiss(False)
 
     def action_other(self) -> None:

@@ -17,7 +17,7 @@ from tui.screens.connector import ConnectorView
 from tui.screens.desk import Desk
 from tui.screens.dialog import Dialog
 from tui.screens.log import OperationsScreen
-from tui.screens.operations import Phase
+from tui.screens.operations import Phase, described
 from tui.screens.work import Work, one_line
 from tui.script.grammar import parse
 
@@ -78,8 +78,8 @@ class Flows:
 
     def _question(self, action: Action, one: Connector) -> Dialog:
         profile = self.home.profile
-        tasks = f"{one.tasks_text} tasks" if one.tasks else "no tasks"
-        body = Content.assemble(f"{action.effect}\n\n", (f"{one.overall}, {tasks}, {one.type}", "$text-muted"))
+        facts = f"{described(one)}, {one.type}"
+        body = Content.assemble(f"{action.effect}\n\n", (facts, "$text-muted"))
         where = f" on {profile.label}" if profile.production else ""
         name = one.name if action.danger is Danger.NAME else ""
         return Dialog(f"{action.name} {one.name}{where}?", body, action.name, name=name, danger=profile.production)

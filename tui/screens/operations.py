@@ -181,4 +181,10 @@ def reached(seen: Connector | None, goal: str) -> bool:
 def described(seen: Connector | None) -> str:
     if seen is None:
         return "gone"
-    return f"{seen.overall}, {seen.tasks_text} tasks" if seen.tasks else f"{seen.overall}, no tasks"
+    return f"{seen.overall}, {tasks_in_words(seen)}"
+
+
+def tasks_in_words(one: Connector) -> str:
+    """`1/1 tasks`, `0/2 tasks, 1 failed`, `no tasks`."""
+    running, comma, failed = one.tasks_text.partition(",")
+    return f"{running} tasks{comma}{failed}" if one.tasks else "no tasks"

@@ -120,7 +120,8 @@ class Counters(Bar):
     def tell(self, counts: Counter[str], link: Link, shown: Shown) -> None:
         total = sum(counts.values())
         if link.state is LinkState.LOST:
-            self.put(Content.assemble(("not reachable: ", "bold $error"), (visible(link.trouble), "$error")))
+            trouble = link.trouble.removeprefix("cannot reach ")
+            self.put(Content.assemble(("not reachable: ", "bold $error"), (visible(trouble), "$error")))
             return
         if link.state is LinkState.CONNECTING:
             self.put(Content.assemble(("connecting…", "$text-muted")))

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import sys
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import contextmanager
+from ssl import SSLError
 from typing import Any
 
 import orjson
@@ -124,4 +126,11 @@ def _loads(body: bytes) -> Any:
 
 
 def _words(error: Exception) -> str:
-    return str(error) or type(error).__name__
+    """What the operating system said, where that is known: httpx has the same words for every refused connection."""
+    words, cause = "", error.__cause__ or error.__context__
+    while cause is not None:
+        words = words or str(cause)
+        if isinstance(cause, OSError) and cause.errno and not isinstance(cause, SSLError):
+            return os.strerror(cause.errno) if cause.errno > 0 else cause.strerror or str(cause)
+        cause = cause.__cause__ or cause.__context__
+    return str(error) or words or type(error).__name__
