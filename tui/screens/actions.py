@@ -14,13 +14,15 @@ from tui.model import Connector
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """`goal` is the state that ends it; `doing` stands in the row meanwhile; `effect` is what the dialog says."""
+    """`goal` is the state that ends it; `doing` stands in the row meanwhile; `effect` is what the dialog says,
+    and `otherwise` how to have it another way."""
 
     name: str
     command: type[Stop | Pause | Resume | Restart | Delete]
     goal: str
     doing: str
     effect: str
+    otherwise: str = ""
 
     @property
     def danger(self) -> Danger:
@@ -57,19 +59,14 @@ ACTIONS = {
         Action("stop", Stop, "STOPPED", "stopping", "Tasks end; offsets stay, and may be edited then."),
         Action("pause", Pause, "PAUSED", "pausing", "Tasks stay, but move no records."),
         Action("resume", Resume, "RUNNING", "resuming", ""),
-        Action(
-            "restart",
-            Restart,
-            "RUNNING",
-            "restarting",
-            "The connector starts anew with all tasks; of one that FAILED, only what failed.",
-        ),
+        Action("restart", Restart, "RUNNING", "restarting", "Starts anew; where something FAILED, only that does."),
         Action(
             "delete",
             Delete,
             "DELETED",
             "deleting",
-            "The config is gone for good. Committed offsets stay; `:delete NAME --with-offsets` resets them too.",
+            "The config is gone for good. Committed offsets stay.",
+            "`:delete NAME --with-offsets` resets them too.",
         ),
     )
 }

@@ -79,7 +79,7 @@ class Flows:
     def _question(self, action: Action, one: Connector) -> Dialog:
         profile = self.home.profile
         facts = f"{described(one)}, {one.type}"
-        body = Content.assemble(f"{action.effect}\n\n", (facts, "$text-muted"))
+        body = Content.assemble(" ".join((action.effect, action.otherwise)).strip(), "\n\n", (facts, "$text-muted"))
         where = f" on {profile.label}" if profile.production else ""
         name = one.name if action.danger is Danger.NAME else ""
         return Dialog(f"{action.name} {one.name}{where}?", body, action.name, name=name, danger=profile.production)
