@@ -15,7 +15,7 @@ from runtime.api.java_text import float_text, iso_text, single_value, widened
 from runtime.api.logical import DATE, millis, time_millis
 from runtime.api.schema import Schema, Type
 
-_INTEGER = re.compile(r"[+-]?[0-9]+\Z")
+_INTEGER = re.compile(r"[+-]?\d+\Z")  # digits of any script, as in Java
 _FLOAT = re.compile(r"[+-]?(NaN|Infinity|((\d+\.?\d*|\.\d+)([eE][+-]?\d+)?)[fFdD]?)\Z", re.ASCII)
 _HEX_FLOAT = re.compile(r"[+-]?0[xX][0-9a-fA-F]*\.?[0-9a-fA-F]*[pP][+-]?\d+[fFdD]?\Z", re.ASCII)
 _JAVA_BLANKS = "".join(map(chr, range(33)))

@@ -68,10 +68,11 @@ class ReplaceFieldValue(PartTransformation):
         if schema is None:
             old = require_map(value, _PURPOSE)
             new_name = self._names.get
-            if self._all:
-                kept = JavaMap({new_name(name, name): item for name, item in old.items()})
-            else:
-                kept = JavaMap({new_name(n, n): item for n, item in old.items() if self._kept(n)})
+            names = list(old) if self._all else list(filter(self._kept, old))
+            kept = JavaMap({new_name(name, name): old[name] for name in names})
+            if len(kept) < len(names):  # the last of two of the same name wins: the last in Java's order
+                ordered = [name for name in map_order(old) if self._kept(name)]
+                kept = JavaMap({new_name(name, name): old[name] for name in ordered})
             kept.taken, kept.room = 0, len(old)
             return None, kept
         replaced, plan, befores, names, defaults = self._schemas.get(schema)
@@ -98,7 +99,10 @@ class ReplaceFieldValue(PartTransformation):
             columns = values.columns
         except Mixed:
             return each_map(self.update, values)
-        new = {self._names.get(name, name): column for name, column in columns.items() if self._kept(name)}
+        names = list(filter(self._kept, columns))
+        new = {self._names.get(name, name): columns[name] for name in names}
+        if len(new) < len(names):
+            return each_map(self.update, values)
         return Values.maps(new, values.count, Made(0, len(columns)))
 
     def _kept(self, name: str) -> bool:
