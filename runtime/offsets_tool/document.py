@@ -20,8 +20,10 @@ from runtime.offsets_tool.errors import BadInput
 from runtime.offsets_tool.partitions import Line
 
 _BLOCK = 2_000  # lines written at once
+_CHUNK = 262_144  # characters looked at in one go
 _LINE = 65_536  # characters; an entry on a longer line is read the slow way
 _SPACE = re.compile(r"[ \t\n\r]*")
+_ALL_DIGITS, _LONG_DIGITS = bytes.maketrans(b"123456789", b"0" * 9), b"0" * 18
 _LONG_NUMBER = re.compile(r"\d{18}")
 
 
@@ -105,11 +107,31 @@ class _Reader:
         if self._next() != "[":
             self._value()
             raise BadInput(f"{where}: expected an array of partitions with their offsets")
-        wanted = Wanted()
-        for i, _ in enumerate(self._members("[", "]")):
-            if not self._quick(wanted):
-                self._careful(wanted, where, i)
+        wanted, count = Wanted(), 0
+        for _ in self._members("[", "]"):
+            taken = self._many(wanted) or self._quick(wanted)
+            if not taken:
+                self._careful(wanted, where, count)
+            count += taken or 1
         return wanted
+
+    def _many(self, wanted: Wanted) -> int:
+        """Entries as _quick() takes them, all at once; how many, none when one of them needs a closer look."""
+        lines = self._text[self._at : self._at + _CHUNK].split("\n")[:-1]
+        whole = next((i for i, line in enumerate(lines) if not line.endswith("},")), len(lines))
+        if whole < 2 or any(len(line) > 2 * DEEPEST and _brackets(line) > DEEPEST for line in lines[:whole]):
+            return 0
+        text = "\n".join(lines[:whole])[:-1]
+        entries = _exactly(b"[%b]" % text.encode())
+        if entries is None:
+            return 0
+        partitions = [entry["partition"] for entry in entries]
+        if orjson.dumps(partitions, option=orjson.OPT_SORT_KEYS) != orjson.dumps(partitions):
+            return 0
+        for partition, entry in zip(partitions, entries, strict=True):
+            wanted.offsets[kept(orjson.dumps(partition))] = kept(orjson.dumps(entry["offset"]))
+        self._at += len(text)
+        return len(entries)
 
     def _quick(self, wanted: Wanted) -> bool:
         """An entry that has its line to itself and comes back from a fast parser letter by letter: so nothing in it
@@ -125,7 +147,7 @@ class _Reader:
             return False
         if not isinstance(partition, dict | None) or not isinstance(offset, dict | None):
             return False
-        if line.count("{") + line.count("[") > DEEPEST:
+        if _brackets(line) > DEEPEST:
             return False
         wanted.put(partition, kept(orjson.dumps(partition)), kept(orjson.dumps(offset)))
         self._at += len(line)
@@ -178,6 +200,33 @@ class _Reader:
 
     def _wrong(self, wanted: str) -> ValueError:
         return json.JSONDecodeError(f"expected {wanted}", self._text, self._at)
+
+
+def _brackets(line: str) -> int:
+    return line.count("{") + line.count("[")
+
+
+def _exactly(text: bytes) -> list[Any] | None:
+    """Entries with line ends between them, that come back from a fast parser letter by letter and hold no number that
+    could be too long."""
+    if _LONG_DIGITS in text.translate(_ALL_DIGITS):
+        return None
+    try:
+        found: list[Any] = orjson.loads(text)
+    except ValueError:
+        return None
+    if orjson.dumps(found) != text.replace(b",\n", b","):
+        return None
+    return found if all(_is_entry(entry) for entry in found) else None
+
+
+def _is_entry(value: Any) -> bool:
+    return (
+        type(value) is dict
+        and len(value) == 2
+        and type(value.get("partition")) is dict
+        and isinstance(value.get("offset", ()), dict | None)
+    )
 
 
 def _entry(value: Any, where: str) -> tuple[Any, Any]:

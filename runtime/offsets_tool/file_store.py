@@ -17,6 +17,8 @@ from runtime.offsets_tool.plan import Change, names_topic, records
 from runtime.offsets_tool.unfinished import Unfinished
 from runtime.storage.file_offsets import OffsetsFile, OffsetsFileError
 
+_BLOCK = 2_000  # records taken at once
+
 
 class FileStore:
     """A Store (see stores.py)."""
@@ -37,7 +39,9 @@ class FileStore:
         return Unfinished(_entries(OffsetsFile(journal)).items()).of_workers() if journal.exists() else []
 
     def load(self, into: Offsets) -> None:
-        into.take([(key, value, 0, 0) for key, value in self._load().items()])
+        entries = self._load()
+        while entries:  # what has been taken is let go of: a million are half a gigabyte
+            into.take([(*entries.popitem(), 0, 0) for _ in range(min(len(entries), _BLOCK))])
 
     def check(self, document: Document) -> Document:
         for name, wanted in document.items():
