@@ -35,6 +35,9 @@ EXIT_CODES = {
 }
 
 
+NO_WORKER = "is this URL a Connect worker's?"
+
+
 class HeadraceError(Exception):
     """The root; `message` is one line for people, `advice` what they can do about it."""
 
@@ -48,6 +51,12 @@ class HeadraceError(Exception):
     def __str__(self) -> str:
         text = f"{self.subject}: {self.message}" if self.subject else self.message
         return f"{text} ({self.advice})" if self.advice else text
+
+
+def in_one(text: str) -> str:
+    """A message of several lines as one, in which they can still be told apart."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return "".join(line + (" " if line[-1] in ":;,.!?" else "; ") for line in lines[:-1]) + "".join(lines[-1:])
 
 
 @contextmanager
@@ -107,8 +116,8 @@ class ServerTrouble(Refused):
 
 def refusal(status: int, message: str) -> Refused:
     """The error of an HTTP answer."""
-    if status == 404:
-        return NotFound(message, status)
+    if status == 404:  # the second: an address that no Connect worker has, in its own words
+        return NotFound(message, status, NO_WORKER if message.startswith("HTTP 404") else "")
     # Java's workers say this one with 500 where it reaches them from another worker.
     if status == 409 or message.startswith("Request cannot be completed because a rebalance"):
         return Conflict(message, status)

@@ -112,6 +112,8 @@ def _screen(options: dict[str, Any]) -> int:
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise UsageError("no terminal for the screen: use --script FILE, -c 'COMMAND', or `headrace embedded run`")
     _check_terminal()
+    if "record" in options:
+        _check_recording(options["record"])
     for fixed_size in ("COLUMNS", "LINES"):  # exported by some shells: they would outrank what the terminal says later
         os.environ.pop(fixed_size, None)
     from tui import collector, session
@@ -139,6 +141,16 @@ def _check_terminal() -> None:
     columns = os.get_terminal_size().columns
     if 0 < columns < FEWEST_COLUMNS:
         raise UsageError(f"the screen needs {FEWEST_COLUMNS} columns, this terminal has {columns}", "-c works in any")
+
+
+def _check_recording(path: str) -> None:
+    """Before the screen is there: what cannot be written would show nothing else."""
+    from pathlib import Path
+
+    try:
+        os.close(os.open(Path(path).expanduser(), os.O_WRONLY | os.O_CREAT, 0o600))
+    except OSError as error:
+        raise UsageError(f"cannot record to {path}: {error.strerror}") from None
 
 
 def _app(profile: Any, options: dict[str, Any]) -> int:

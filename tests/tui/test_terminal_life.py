@@ -82,3 +82,9 @@ def test_a_file_that_is_no_recording(tmp_path: Path) -> None:
     with Terminal("--replay", str(tmp_path / "x")) as terminal:
         assert terminal.exit_code() == 2
         assert "is no recording" in terminal.text
+
+
+def test_a_recording_that_cannot_be_written_is_said_at_once(tmp_path: Path) -> None:
+    with Terminal("http://127.0.0.1:1", "--record", str(tmp_path / "none" / "tape.jsonl")) as terminal:
+        assert terminal.exit_code() == 2
+        assert "cannot record to" in terminal.text

@@ -30,7 +30,7 @@ class Apply(Change):
     prune = flag("--prune", help="delete connectors that no file describes")
 
     def check(self) -> None:
-        refuse(not self.files, "apply needs -f FILE")
+        refuse(not self.files, "needs -f FILE")
         refuse(self.files.count("-") > 1, "standard input can be read only once")
 
     async def run(self, context: Context) -> Result:

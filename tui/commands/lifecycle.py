@@ -26,7 +26,7 @@ class _EachConnector(Change):
     async def run(self, context: Context) -> Result:
         names = await chosen(context.connect, self.names, self.regex)
         if self.dry_run:
-            return await there(context.connect, names, f"would be {self.done}")
+            return await there(context.connect, names, self.would())
         if self.danger is Danger.NAME or len(names) > len(self.names):
             must_confirm(context, self.yes, self.verb.partition(" ")[0], names)
 
@@ -35,6 +35,10 @@ class _EachConnector(Change):
             return Outcome(name, self.done)
 
         return await each(names, act)
+
+    def would(self) -> str:
+        """What a dry run says."""
+        return f"would be {self.done}"
 
     async def request(self, context: Context, name: str) -> None:
         raise NotImplementedError
@@ -119,6 +123,9 @@ class Delete(_EachConnector):
 
     with_offsets = flag("--with-offsets", help="its offsets too, before; it is stopped for that")
     reason = option("--reason", metavar="TEXT", help="why its offsets go: kept in their history", convert=str)
+
+    def would(self) -> str:
+        return "would be deleted, and its offsets reset" if self.with_offsets else "would be deleted"
 
     async def request(self, context: Context, name: str) -> None:
         if not self.with_offsets:

@@ -26,7 +26,7 @@ class PatchConnector(Change):
     removes = options("-r", "--remove", metavar="KEY", help="may be given several times")
 
     def check(self) -> None:
-        refuse(not self.sets and not self.removes, "patch connector needs -s KEY=VALUE or -r KEY")
+        refuse(not self.sets and not self.removes, "needs -s KEY=VALUE or -r KEY")
         for pair in self.sets:
             refuse(pair.find("=") < 1, f"-s {pair}: it looks like KEY=VALUE")
             refuse(is_masked(pair.partition("=")[2]), f"-s {pair}: that is a mask, not a value")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Iterable
 from functools import partial
 from typing import Any
 
@@ -56,7 +57,9 @@ class GetConnectors(Command):
         every = model.connectors(await context.connect.expanded())
         for name in self.names:
             if not any(matches(there, [name]) for there in every):
-                raise NotFound(f"no connector matches {name}" if is_glob(name) else f"Connector {name} not found", 404)
+                if is_glob(name):
+                    raise NotFound(f"no connector matches {name}", 404)
+                raise NotFound(f"Connector {name} not found", 404, _guess(name, every))
         return listing([one for one in every.values() if self._wants(one)])
 
     def _wants(self, one: model.Connector) -> bool:
@@ -66,6 +69,17 @@ class GetConnectors(Command):
             and (self.type is None or one.type == self.type)
             and (self.regex is None or matches(one.name, [self.regex], regex=True))
         )
+
+
+def _guess(name: str, there: Iterable[str]) -> str:
+    """What was meant: `get plugin` may have been typed as `get plugns`."""
+    from difflib import get_close_matches
+
+    from tui.commands.registry import commands
+
+    nouns = [command.verb.removeprefix("get ") for command in commands() if command.verb.startswith("get ")]
+    meant = [f"get {noun}" for noun in get_close_matches(name, nouns, 1)] or get_close_matches(name, there, 1)
+    return f"did you mean {meant[0]}?" if meant else ""
 
 
 def listing(some: list[model.Connector]) -> Result:

@@ -67,7 +67,7 @@ class ImportOffsets(Change):
     reason = option("--reason", metavar="TEXT", help=REASON_HELP, convert=str)
 
     def check(self) -> None:
-        refuse(self.file is None, "import offsets needs -f FILE")
+        refuse(self.file is None, "needs -f FILE")
 
     async def run(self, context: Context) -> Result:
         wanted = self._wanted(context)

@@ -9,7 +9,7 @@ from tui import policy
 from tui.client import Call
 from tui.commands.base import Command, execute
 from tui.commands.result import Outcome, Result
-from tui.errors import HeadraceError
+from tui.errors import HeadraceError, in_one
 from tui.model import Connector
 from tui.screens.actions import ACTIONS, Action
 from tui.screens.cluster import Cluster
@@ -123,4 +123,4 @@ def summary(outcomes: tuple[Outcome, ...]) -> str:
 
 
 def one_line(error: HeadraceError) -> str:
-    return " ".join(str(error).split())
+    return " ".join(in_one(str(error)).split())

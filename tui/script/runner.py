@@ -13,7 +13,7 @@ from typing import Any
 from tui.client import drive
 from tui.commands.base import Command, Context, execute
 from tui.commands.result import Result, common_code
-from tui.errors import DONE, USAGE, HeadraceError, UsageError
+from tui.errors import DONE, USAGE, HeadraceError, UsageError, in_one
 from tui.model import Verdict
 from tui.record import record
 from tui.script.grammar import parse
@@ -39,7 +39,7 @@ class Printer:
         self.codes: list[int] = []
 
     def say(self, text: str) -> None:
-        print(plain(text), file=sys.stderr, flush=True)
+        print(plain(in_one(text)), file=sys.stderr, flush=True)
 
     def error(self, error: HeadraceError, where: str = "") -> None:
         self.say(f"headrace: {where}{': ' if where else ''}{error}")

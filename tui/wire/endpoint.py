@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 from urllib.parse import SplitResult, unquote, urlsplit
 
-from tui.errors import ServerTrouble, TimedOut, Unreachable, UsageError, refusal
+from tui.errors import NO_WORKER, ServerTrouble, TimedOut, Unreachable, UsageError, refusal
 from tui.record import field, record
 
 if TYPE_CHECKING:
@@ -133,7 +133,7 @@ def decode(status: int, body: bytes, loads: Callable[[bytes], Any] = json.loads)
     try:
         return loads(body)
     except ValueError:
-        raise ServerTrouble("the answer is not JSON", status, "is this URL a Connect worker's?") from None
+        raise ServerTrouble("the answer is not JSON", status, NO_WORKER) from None
 
 
 def _message(status: int, body: bytes) -> str:

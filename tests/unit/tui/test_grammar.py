@@ -106,7 +106,7 @@ def test_offsets_as_json_unquoted() -> None:
         ("stop -e [", "not a regular expression"),
         ("stop 'x", "a quote is open"),
         ("restart task x", "names no task"),
-        ("apply", "apply needs -f"),
+        ("apply", "apply: needs -f"),
         ("patch offsets x", "give the offsets one way"),
         ('patch offsets x [{"partition": 1', "not JSON"),
         ("patch offsets x []", "at least one"),
