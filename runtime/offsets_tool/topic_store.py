@@ -13,7 +13,7 @@ from runtime.offsets_tool.cluster import Cluster
 from runtime.offsets_tool.codec import Codec, canonical
 from runtime.offsets_tool.collection import Offsets
 from runtime.offsets_tool.document import Document, Wanted
-from runtime.offsets_tool.errors import BadInput
+from runtime.offsets_tool.errors import BadInput, ToolError
 from runtime.offsets_tool.plan import Change, names_topic, records
 from runtime.offsets_tool.unfinished import Unfinished, removal
 from runtime.storage.journal import Entry, Intent
@@ -49,8 +49,11 @@ class TopicStore:
     def write(self, planned: Sequence[Change], codec: Codec) -> None:
         """In one transaction. What goes from groups cannot be in it, but the journal's promise of that is. (Java's
         clusters have no journal: there the same import, once more, does what is left.)"""
-        sinks = [c for c in planned if names_topic(c.partition) and self._is_sink(c.connector, [c.partition])]
-        sources = [c for c in planned if c not in sinks] if sinks else planned
+        sinks: list[Change] = []
+        sources: list[Change] = []
+        for c in planned:
+            sink = names_topic(c.partition) and self._is_sink(c.connector, [c.partition])
+            (sinks if sink else sources).append(c)
         commits: dict[str, dict[tuple[str, int], int]] = {}
         removals: dict[str, list[Entry]] = {}
         for c in sinks:
@@ -63,7 +66,10 @@ class TopicStore:
         intents = [removal(name, self._group(name), before) for name, before in removals.items()]
         journal = self._journal() if intents else None
         self._cluster.write(records(sources, codec), commits, journal.begin(intents) if journal else ())
-        self._finish(journal, intents)
+        try:
+            self._finish(journal, intents)
+        except ToolError as e:
+            raise ToolError(f"imported, but for what had to go from sinks' groups: {e}; import once more") from None
 
     def _finish(self, journal: Unfinished | None, intents: Sequence[Intent]) -> None:
         for intent in intents:
