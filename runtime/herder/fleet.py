@@ -60,6 +60,11 @@ class Fleet:
         if loop is not None:
             loop.restart(connector, tasks)
 
+    async def fails(self, name: str, within: float) -> bool:
+        """Whether a connector that has just been asked to start has failed; waits so long for it at the most."""
+        loop = self._loops.get(name)
+        return loop is not None and await loop.fails(within)
+
     async def stack(self, task: TaskId) -> TaskStack | None:
         """Where a task's thread is; None when it runs nowhere."""
         return None if self._parts is None else await self._parts.engine.stack(task, STACK_TIMEOUT)

@@ -11,7 +11,7 @@ from typing import Any
 from runtime.definitions import invalid_message
 from runtime.engine.port import SlotSilentError
 from runtime.herder import views
-from runtime.herder.errors import BadRequest, Conflict, Forbidden, NotFound, Unavailable
+from runtime.herder.errors import BadRequest, Conflict, Forbidden, HerderError, NotFound, Unavailable
 from runtime.herder.fleet import Fleet
 from runtime.host.port import HostError, PluginHost, UnknownPluginError
 from runtime.storage.configs import ConfigStore, RestartRequest, StoredConnector
@@ -19,6 +19,9 @@ from runtime.storage.statuses import Status, StatusStore
 from runtime.vocabulary import State, TargetState, TaskId
 
 Answer = dict[str, Any]
+
+START_WAIT = 15.0
+"""Seconds that a restart waits to say whether the connector has started."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,8 +127,7 @@ class Herder:
         async with self._alone(name):
             checked = await self._validated(name, config)
             before = self._configs.connector(name)
-            if before is None or before.config != checked:
-                await self._configs.put_connector(name, checked)
+            await self._configs.put_connector(name, checked)  # as it is in Connect, also where nothing has changed
             tasks = len(before.tasks) if before else 0
             return before is None, views.info(name, checked, tasks, await self._type(checked))
 
@@ -166,6 +168,8 @@ class Herder:
                 raise NotFound(f"Unknown connector: {name}")
             if not include_tasks and not only_failed:
                 self._fleet.restart(name, connector=True, tasks=set())
+                if await self._fleet.fails(name, START_WAIT):
+                    raise HerderError(f"Failed to start connector: {name}")
                 return None
             chosen = self._meant(RestartRequest(name, include_tasks, only_failed))
             answer = _marked_restarting(await self.status(name), *chosen)
@@ -197,7 +201,7 @@ class Herder:
 
         tasks = self._statuses.task_statuses(request.name).items() if request.include_tasks else ()
         chosen = {number for number, status in tasks if meant(status)}
-        return connector.state is not State.STOPPED and meant(connector), chosen
+        return meant(connector), chosen
 
     async def _set_target(self, name: str, target: TargetState) -> None:
         async with self._alone(name):

@@ -37,10 +37,11 @@ class Loggers:
 
     def all(self) -> dict[str, dict[str, object]]:
         """Loggers with a level of their own, by name."""
-        return {name: level.shown() for name, level in sorted(self._levels().items())}
+        own = {name: level for name, level in self._levels().items() if level.modified or name == ROOT}
+        return {name: level.shown() for name, level in sorted(own.items())}
 
     def one(self, name: str) -> dict[str, object]:
-        found = self._levels().get(name)
+        found = self._levels().get(ROOT if name.lower() == ROOT else name)
         if found is None:
             raise NotFound(f"Logger {name} not found.")
         return found.shown()
@@ -53,6 +54,7 @@ class Loggers:
         changed = [n for n in below if _effective(n, known) != wanted]
         now = int(self._clock() * 1000)
         self._set.update({n: Level(wanted, now) for n in changed})
+        self._set.setdefault(name, Level(wanted, None))  # it has that level already; from now on it is known
         self._apply()
         return changed
 
@@ -77,10 +79,11 @@ class Loggers:
 
 
 def _effective(name: str, known: Mapping[str, Level]) -> str:
-    """The level that a logger has by itself or from the nearest one above it."""
+    """The level that was set for a logger or for the nearest one above it. What nobody has set has none: which level
+    the root has is different from worker to worker, and setting a logger's for the first time is a change."""
     while name and name not in known:
         name = name.rpartition(".")[0]
-    return known[name or ROOT].level
+    return known[name].level if name else ""
 
 
 def _checked(level: str) -> str:

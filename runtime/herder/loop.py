@@ -52,6 +52,8 @@ class Instance:
 
     config: Mapping[str, str] | None = None
     failed: bool = False
+    at_rest: bool = False
+    """It has failed and is not to be run now: FAILED is still its state, and resuming it is another try."""
 
 
 class ConnectorLoop:
@@ -109,6 +111,12 @@ class ConnectorLoop:
             return False
         return True
 
+    async def fails(self, within: float) -> bool:
+        """Whether the connector is FAILED once everything asked for has been done, or after so many seconds."""
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._idle.wait(), within)
+        return self._instance.failed
+
     async def close(self) -> None:
         """Stop following the target state; what runs is left to the caller."""
         self._closing = True
@@ -156,7 +164,7 @@ class ConnectorLoop:
         if stored is None:
             await self._remove()
         elif stored.target is TargetState.STOPPED:
-            await self._stop(stored)
+            await self._stop(stored, wishes)
         elif stored.target is TargetState.PAUSED:
             await self._pause(stored, wishes)
         else:
@@ -169,22 +177,48 @@ class ConnectorLoop:
         self._board.remove_connector(self.name)
         self._idle.set()
 
-    async def _stop(self, stored: StoredConnector) -> None:
+    async def _stop(self, stored: StoredConnector, wishes: Wishes) -> None:
         """STOPPED shows at once; task entries go when the tasks have ended (FACTS 3)."""
-        await self._learn_version(stored)
-        self._board.connector(self.name, State.STOPPED, self._version)
-        await self._stop_instance()
+        await self._rest(stored, State.STOPPED, wishes)
         await self._tasks.stop_all()
         self._tasks.forget_statuses()
 
     async def _pause(self, stored: StoredConnector, wishes: Wishes) -> None:
         """The instance stops, the tasks stay where they are with the configs they have."""
-        await self._learn_version(stored)
-        await self._stop_instance()
-        self._board.connector(self.name, State.PAUSED, self._version)
+        await self._rest(stored, State.PAUSED, wishes)
         if stored.tasks and await self._resolve(stored):
             assert self._info is not None
-            await self._tasks.run(self._info, stored, paused=True, restart=wishes.restart_tasks)
+            await self._run_tasks(self._info, stored, paused=True, wishes=wishes)
+
+    async def _run_tasks(self, info: ConnectorInfo, stored: StoredConnector, paused: bool, wishes: Wishes) -> None:
+        """Where the connector has failed with its new config, tasks that run keep the old one."""
+        as_they_are = self._instance.failed
+        await self._tasks.run(info, stored, paused, restart=wishes.restart_tasks, as_they_are=as_they_are)
+
+    async def _rest(self, stored: StoredConnector, state: State, wishes: Wishes) -> None:
+        """The instance stops. What has failed stays FAILED, and so does what could not be started, as in Connect."""
+        failed = self._instance.failed and self._instance.config == stored.config and not wishes.restart_connector
+        trace = await self._refusal(stored)
+        if trace is not None:
+            self._board.connector(self.name, State.FAILED, self._version, trace)
+        elif not failed:
+            self._board.connector(self.name, state, self._version)
+        await self._stop_instance()
+        if failed or trace is not None:
+            self._instance = Instance(stored.config, failed=True, at_rest=True)
+
+    async def _refusal(self, stored: StoredConnector) -> str | None:
+        """Why this config could not be started at all; learns the plugin's version, which is shown at rest too."""
+        try:
+            self._info = await self._host.resolve(stored.config.get("connector.class", ""))
+            self._tasks.check(self._info, stored.config)
+        except UnknownPluginError as e:
+            return _unknown(e)
+        except ConfigError as e:
+            return _trace(e)
+        except HostError:
+            return None  # it may be able to, later
+        return None
 
     async def _start(self, stored: StoredConnector, wishes: Wishes) -> None:
         if not await self._resolve(stored):
@@ -193,20 +227,14 @@ class ConnectorLoop:
         fresh = await self._start_instance(stored, wishes)
         if not self._instance.failed and (fresh or wishes.reconfigure):
             stored = await self._apply_task_configs(stored)
-        await self._tasks.run(self._info, stored, paused=False, restart=wishes.restart_tasks)
-
-    async def _learn_version(self, stored: StoredConnector) -> None:
-        """A connector at rest shows its plugin's version too; whether it can be run is no question yet."""
-        if self._info is None:
-            with contextlib.suppress(UnknownPluginError, HostError):
-                self._info = await self._host.resolve(stored.config.get("connector.class", ""))
+        await self._run_tasks(self._info, stored, paused=False, wishes=wishes)
 
     async def _resolve(self, stored: StoredConnector) -> bool:
         """Find the class; a connector of a class that this worker does not have is FAILED, and says why."""
         try:
             self._info = await self._host.resolve(stored.config.get("connector.class", ""))
         except UnknownPluginError as e:
-            self._fail(stored, f"org.apache.kafka.connect.errors.ConnectException: {e}")
+            self._fail(stored, _unknown(e))
             return False
         except HostError as e:
             if e.kind == HOST_DIED:
@@ -218,7 +246,8 @@ class ConnectorLoop:
 
     async def _start_instance(self, stored: StoredConnector, wishes: Wishes) -> bool:
         """True when a new instance was started."""
-        if self._instance.config == stored.config and not wishes.restart_connector:
+        same = self._instance.config == stored.config and not self._instance.at_rest
+        if same and not wishes.restart_connector:
             if not self._instance.failed:
                 self._board.connector(self.name, State.RUNNING, self._version)
             return False
@@ -250,7 +279,7 @@ class ConnectorLoop:
         return self._configs.connector(self.name) or stored
 
     async def _stop_instance(self) -> None:
-        if self._instance.config is not None:
+        if self._instance.config is not None and not self._instance.at_rest:
             await self._host.stop_connector(self.name)
         self._instance = Instance()
 
@@ -267,6 +296,10 @@ def _trace(e: Exception) -> str:
     if isinstance(e, ConfigError):
         return f"{e.java_name}: {e}"
     return e.trace if isinstance(e, HostError) else f"org.apache.kafka.connect.errors.ConnectException: {e}"
+
+
+def _unknown(e: UnknownPluginError) -> str:
+    return f"org.apache.kafka.connect.errors.ConnectException: {e}"
 
 
 def _too_many(name: str, tasks: int, limit: int) -> str:

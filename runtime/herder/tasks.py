@@ -66,12 +66,16 @@ class Tasks:
         self._group_checked = False
         self.version: str | None = None
 
-    async def run(self, info: ConnectorInfo, stored: StoredConnector, paused: bool, restart: set[int]) -> None:
-        """Make exactly the stored tasks run; those that run with old configs, and those of `restart`, start anew."""
+    async def run(
+        self, info: ConnectorInfo, stored: StoredConnector, paused: bool, restart: set[int], as_they_are: bool = False
+    ) -> None:
+        """Make exactly the stored tasks run; those that run with old configs, and those of `restart`, start anew.
+        `as_they_are`: the connector has failed with its new config, so that tasks which run keep the old one."""
         wanted = dict(enumerate(stored.tasks))
         await self._stop({i for i in self._running if i not in wanted})
         self._forget_statuses_except(set(wanted))
-        await self._stop({i for i, c in wanted.items() if self._is_outdated(i, c, stored) or i in restart})
+        old = {} if as_they_are else {i: c for i, c in wanted.items() if self._is_outdated(i, c, stored)}
+        await self._stop({i for i in wanted if i in old or i in restart})
         for i, running in self._running.items():
             if running.paused != paused and not running.failed:
                 running.paused = paused

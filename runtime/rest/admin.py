@@ -12,7 +12,7 @@ from runtime.herder.errors import BadRequest
 from runtime.herder.loggers import Loggers
 from runtime.rest import bodies
 from runtime.rest.answers import empty, json_answer
-from runtime.rest.resource import Resource, path_name
+from runtime.rest.resource import Resource, parameter, path_name
 
 
 def admin_routes(loggers: Loggers) -> Sequence[Route]:
@@ -26,7 +26,7 @@ def admin_routes(loggers: Loggers) -> Sequence[Route]:
         level = bodies.config(await bodies.read(r)).get("level")
         if level is None:
             raise BadRequest("Desired 'level' parameter was not specified in request.")
-        if r.query_params.get("scope", "").lower() == "cluster":
+        if (parameter(r, "scope") or "").lower() == "cluster":
             await loggers.set_everywhere(path_name(r), level)
             return empty(204)
         return json_answer(loggers.set_here(path_name(r), level))

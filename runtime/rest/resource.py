@@ -73,6 +73,11 @@ def path_name(request: Request, key: str = "name") -> str:
     return unquote(request.path_params[key])
 
 
+def parameter(request: Request, key: str) -> str | None:
+    """A query parameter; of several the first, as in Java."""
+    return next(iter(request.query_params.getlist(key)), None)
+
+
 def _accepts(request: Request, media: str) -> bool:
     accept = request.headers.get("accept")
     if not accept:

@@ -27,10 +27,10 @@ from runtime.rest.events import EventStream
 from runtime.rest.metrics import metrics_routes
 from runtime.rest.offsets import offset_routes, origin
 from runtime.rest.preview import record_routes
-from runtime.rest.resource import Handler, Resource, path_name
+from runtime.rest.resource import Handler, Resource, parameter, path_name
 
 _NUMBER = re.compile(r"[+-]?[0-9]{1,20}")
-_IN_PATH = "!$&'()*+,;=:@"
+_IN_PATH = "!$&'()*+,;=:@/"  # the slash as in Connect, though the way to such a name is %2F
 """What a path segment may hold unescaped (RFC 3986)."""
 
 
@@ -177,7 +177,7 @@ def routes(s: Services) -> Sequence[Route]:
         return json_answer(await h.plugins(_flag(r, "connectorsOnly", True)))
 
     async def plugin_config(r: Request) -> Response:
-        return json_answer(await h.plugin_config(path_name(r), r.query_params.get("version")))
+        return json_answer(await h.plugin_config(path_name(r), parameter(r, "version")))
 
     async def validate(r: Request) -> Response:
         return json_answer(await h.validate(path_name(r), bodies.config(await bodies.read(r))))
@@ -243,7 +243,7 @@ def _task(request: Request) -> int:
 
 def _number(request: Request, name: str, default: int) -> int:
     """A query parameter that counts something."""
-    value = request.query_params.get(name)
+    value = parameter(request, name)
     if value is None:
         return default
     if not value.isascii() or not value.isdigit() or len(value) > 9:
@@ -253,5 +253,5 @@ def _number(request: Request, name: str, default: int) -> int:
 
 def _flag(request: Request, name: str, default: bool) -> bool:
     """A query parameter; what is not `true` is false, as in Java."""
-    value = request.query_params.get(name)
+    value = parameter(request, name)
     return default if value is None else value.lower() == "true"

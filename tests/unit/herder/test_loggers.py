@@ -1,0 +1,44 @@
+"""Levels of loggers, as a client sees them change."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from unittest.mock import AsyncMock, Mock
+
+import pytest
+
+from runtime.herder.errors import NotFound
+from runtime.herder.loggers import Loggers
+
+NAME = "tests.levels"
+
+
+@pytest.fixture
+def loggers() -> Iterator[Loggers]:
+    configs = Mock(put_logger_level=AsyncMock())
+    before = logging.getLogger().level
+    yield Loggers(configs, Mock(), clock=lambda: 1.5)
+    for name in (NAME, f"{NAME}.a", f"{NAME}.a.b", None):
+        logging.getLogger(name).setLevel(before if name is None else logging.NOTSET)
+
+
+def test_the_first_level_of_a_logger_is_a_change_whatever_the_root_has(loggers: Loggers) -> None:
+    root = str(loggers.one("root")["level"])
+    assert loggers.set_here(NAME, root.lower()) == [NAME]
+    assert loggers.one(NAME) == {"level": root, "last_modified": 1500}
+    assert loggers.set_here(NAME, root) == []
+
+
+def test_a_logger_that_has_the_level_from_above_is_known_but_not_changed(loggers: Loggers) -> None:
+    loggers.set_here(NAME, "DEBUG")
+    assert loggers.set_here(f"{NAME}.a", "DEBUG") == []
+    assert loggers.one(f"{NAME}.a") == {"level": "DEBUG", "last_modified": None}
+    assert f"{NAME}.a" not in loggers.all()
+    assert loggers.set_here(NAME, "TRACE") == [NAME, f"{NAME}.a"], "those below change too"
+    with pytest.raises(NotFound):
+        loggers.one(f"{NAME}.a.b")
+
+
+def test_the_root_in_any_spelling(loggers: Loggers) -> None:
+    assert loggers.one("ROOT") == loggers.one("root")
