@@ -21,8 +21,9 @@ from runtime.vocabulary import TargetState
 Entry = tuple["dict[str, Any] | None", "dict[str, Any] | None"]
 """Partition and offset, as KIP-875 has them."""
 
-LIMIT = 8 * 1024 * 1024
-"""Largest body that is read, in bytes. Kafka takes records of 1 MB, and parsing more than this would take seconds."""
+LIMIT, LARGE = 2 * 1024 * 1024, 8 * 1024 * 1024
+"""Largest body that is read, in bytes: of configurations (Kafka takes records of 1 MB, and numbers as they are spelled
+are parsed at two megabytes a second), and of what may be long, such as offsets."""
 
 PATIENCE = 60.0
 """Seconds that a body may take to come."""
@@ -47,15 +48,17 @@ class CreateRequest:
 class _Number(str):
     """A number as it was spelled; config values keep their spelling."""
 
+    __slots__ = ()
 
-async def read(request: Request) -> bytes:
-    """The whole body, within LIMIT and PATIENCE."""
+
+async def read(request: Request, limit: int = LIMIT) -> bytes:
+    """The whole body, within the limit and PATIENCE."""
     body = bytearray()
     try:
         async with asyncio.timeout(PATIENCE):
             async for chunk in request.stream():
                 body += chunk
-                if len(body) > LIMIT:
+                if len(body) > limit:
                     raise RouterError(413)
     except TimeoutError:
         raise RouterError(408, {"Connection": "close"}) from None

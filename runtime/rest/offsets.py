@@ -43,7 +43,7 @@ def offset_routes(views: OffsetViews, orphans: Orphans, ready: Callable[[Handler
         return json_answer(views.history(path_name(r)))
 
     async def resolve(r: Request) -> Response:
-        return json_answer(await views.resolve(path_name(r), bodies.parse(await bodies.read(r))))
+        return json_answer(await views.resolve(path_name(r), bodies.parse(await bodies.read(r, bodies.LARGE))))
 
     async def orphaned(_: Request) -> Response:
         return json_answer(await orphans.find())

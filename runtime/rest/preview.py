@@ -33,10 +33,10 @@ def record_routes(
     """`known` raises for a connector that there is not; `ready` answers 503 until the stores have been read."""
 
     async def of_connector(r: Request) -> Response:
-        return json_answer(await previews.of_connector(path_name(r), wanted(await bodies.read(r))))
+        return json_answer(await previews.of_connector(path_name(r), wanted(await bodies.read(r, bodies.LARGE))))
 
     async def of_plugin(r: Request) -> Response:
-        return json_answer(await previews.of_plugin(path_name(r), wanted(await bodies.read(r))))
+        return json_answer(await previews.of_plugin(path_name(r), wanted(await bodies.read(r, bodies.LARGE))))
 
     async def failed(r: Request) -> Response:
         known(path_name(r))

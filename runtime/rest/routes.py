@@ -168,7 +168,7 @@ def routes(s: Services) -> Sequence[Route]:
         return json_answer(await (s.offset_views.detail if detailed else o.read)(path_name(r)))
 
     async def patch_offsets(r: Request) -> Response:
-        return json_answer(await o.alter(path_name(r), bodies.offsets(await bodies.read(r)), origin(r)))
+        return json_answer(await o.alter(path_name(r), bodies.offsets(await bodies.read(r, bodies.LARGE)), origin(r)))
 
     async def delete_offsets(r: Request) -> Response:
         return json_answer(await o.reset(path_name(r), origin(r)))
