@@ -62,11 +62,12 @@ class Offsets:
         """Those that there are records of."""
         return sorted({*self._keys(), *self._sinks})
 
-    def lines(self, connector: str) -> Iterator[Line]:
-        """Partitions with their offsets, in order; with `history`, every record there was, removals (null) too."""
+    def lines(self, connector: str) -> Iterator[list[Line]]:
+        """Partitions with their offsets, in order, many at a time; with `history`, every record there was, removals
+        (null) too."""
         partitions = self.partitions(connector)
-        stored = partitions.all(self._history) if self._keep_history else partitions.latest()
-        return chain(stored, self._sinks.get(connector, {}).items())
+        stored = [list(partitions.all(self._history))] if self._keep_history else partitions.latest()
+        return chain(stored, [list(self._sinks.get(connector, {}).items())])
 
     def partitions(self, connector: str) -> Partitions:
         """What is known of a connector, to be asked for single partitions."""

@@ -6,7 +6,6 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from itertools import chain, islice
 from typing import Any, NoReturn
 
 import orjson
@@ -17,9 +16,7 @@ from runtime.kafka.formats import compact
 from runtime.offsets_tool.codec import canonical, kept
 from runtime.offsets_tool.collection import Offsets
 from runtime.offsets_tool.errors import BadInput
-from runtime.offsets_tool.partitions import Line
 
-_BLOCK = 2_000  # lines written at once
 _CHUNK = 262_144  # characters looked at in one go
 _LINE = 65_536  # characters; an entry on a longer line is read the slow way
 _SPACE = re.compile(r"[ \t\n\r]*")
@@ -52,25 +49,18 @@ Document = Mapping[str, Wanted]
 def write(offsets: Offsets, out: Callable[[bytes], object]) -> tuple[int, int]:
     """The document, an entry on a line; how many entries of how many connectors there were."""
     total = connectors = 0
-    before = b"{\n"
     for name in offsets.connectors():
-        lines = offsets.lines(name)
-        if (first := next(lines, None)) is None:
-            continue
-        out(before + orjson.dumps(name) + b": [")
-        total, connectors = total + _write_lines(chain((first,), lines), out), connectors + 1
-        out(b"\n]")
-        before = b",\n"
+        begin = (b",\n" if connectors else b"{\n") + orjson.dumps(name) + b": [\n"
+        count = 0
+        for lines in filter(None, offsets.lines(name)):
+            entries = [b'{"partition":%b,"offset":%b}' % line for line in lines]
+            out((b",\n" if count else begin) + b",\n".join(entries))
+            count += len(entries)
+        if count:
+            out(b"\n]")
+            total, connectors = total + count, connectors + 1
     out(b"\n}\n" if total else b"{}\n")
     return total, connectors
-
-
-def _write_lines(lines: Iterator[Line], out: Callable[[bytes], object]) -> int:
-    count, before = 0, b"\n"
-    while block := [b'{"partition":%b,"offset":%b}' % line for line in islice(lines, _BLOCK)]:
-        out(before + b",\n".join(block))
-        count, before = count + len(block), b",\n"
-    return count
 
 
 def read(data: bytes, origin: str) -> Document:

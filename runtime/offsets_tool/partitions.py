@@ -40,16 +40,15 @@ class Partitions:
             else:
                 self._sort_in(block)
 
-    def latest(self) -> Iterator[Line]:
-        """Partitions with their offsets, in order; those that were removed are left out."""
+    def latest(self) -> Iterator[list[Line]]:
+        """Partitions with their offsets, in order, many at a time; those that were removed are left out."""
         if self._odd:
-            yield from self._latest_of_spellings()
+            yield list(self._latest_of_spellings())
             return
         start, records = len(self._head), self._records
-        for key in self._plain:
-            offset = records[key][AGE:]
-            if offset != NONE:
-                yield key[start:-1], offset
+        for at in range(0, len(self._plain), _TOGETHER):
+            keys = self._plain[at : at + _TOGETHER]
+            yield [(k[start:-1], offset) for k in keys if (offset := records[k][AGE:]) != NONE]
 
     def all(self, history: Mapping[bytes, Sequence[bytes]]) -> Iterator[Line]:
         """Partition by partition every record, the oldest first."""
