@@ -76,9 +76,15 @@ class Expiry:
         return self._warned.setdefault(name, -1) != today and not self._warned.update({name: today})
 
     def _words(self, name: str, at: int) -> str:
-        hours = (at / 1000 - self._clock()) / 3600
-        when = f"expire in {hours:.1f} h" if hours > 0 else "may have expired already"
+        left = at / 1000 - self._clock()
+        when = f"expire in {_span(left)}" if left > 0 else "may have expired already"
         return (
             f"The offsets of the stopped sink {name} {when} (offsets.retention.minutes of the brokers): resume it, or "
             "export them; a sink without offsets begins where auto.offset.reset says"
         )
+
+
+def _span(seconds: float) -> str:
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"

@@ -58,3 +58,10 @@ async def test_nothing_expires_of_what_runs_or_where_brokers_do_not_tell() -> No
     scene.configs.connector.return_value.target = TargetState.STARTED
     assert await scene.expiry.expires_at("snk") is None
     assert await scene.warned(30) == []
+
+
+async def test_the_time_left_is_said_in_units_that_tell_something() -> None:
+    for retention, left, said in ((420, 30, "expire in 30 s"), (14 * 3600, 3600, "expire in 60 min")):
+        scene = Scene(stopped=0, retention=retention)
+        ((_, words),) = await scene.warned((retention - left) / DAY)
+        assert said in words
