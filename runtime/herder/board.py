@@ -85,7 +85,7 @@ class Board:
         if trace is None:
             log.info("%s is %s", what, state, extra=extra)
         else:
-            message = f"{what} is {state}: {trace.splitlines()[0]}"
+            message = f"{what} is {state}: {_why(trace)}"
             log.error("%s", message, extra=extra)
             self._events.notice("ERROR", message, name, task)
         self.changed(name)
@@ -95,3 +95,10 @@ class Board:
 
     def _status(self, state: State, version: str | None, trace: str | None) -> Status:
         return Status(state, trace, self._worker_id, self.generation, version)
+
+
+def _why(trace: str) -> str:
+    """One line: what is at the bottom of it, rather than what it was wrapped in."""
+    lines = trace.splitlines() or [""]
+    causes = [line.removeprefix("Caused by: ") for line in lines if line.startswith("Caused by: ")]
+    return causes[-1] if causes else lines[0]

@@ -80,7 +80,7 @@ class TimeTravel:
         chosen = {at: target for at in sorted(all_there_are) for target in wanted if target.means(at)}
         for target in wanted:
             if not any(target.means(at) for at in chosen):
-                raise BadRequest(f"There is no partition {target.topic}-{target.partition} for this sink to go to")
+                raise BadRequest(_nowhere(target))
         beginnings, ends = await asyncio.gather(
             self._positions.beginnings(list(chosen)), self._positions.ends(list(chosen))
         )
@@ -132,3 +132,11 @@ def _change(at: TopicPartition, goal: int, known: _Known) -> Answer:
         "beginning": begin,
         "end": end,
     }
+
+
+def _nowhere(target: Target) -> str:
+    if target.topic is None:
+        return "There is no partition for this sink to go to: no topic that it reads is there"
+    if target.partition is None:
+        return f"There is no partition of the topic {target.topic} for this sink to go to"
+    return f"There is no partition {target.topic}-{target.partition} for this sink to go to"

@@ -234,7 +234,7 @@ def test_operations_run_from_requested_to_observed() -> None:
     now[0] += 3
     failed = connector("c", tasks=("FAILED",))
     log.observe(Snapshot({"c": failed}, link=Link(LinkState.POLLING, now[0])))
-    assert three.phase is Phase.FAILED and "0/1, 1 failed" in three.last
+    assert three.phase is Phase.FAILED and "0/1 tasks, 1 failed" in three.last
     assert heard[0] == "requested"
 
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from typing import cast
 
 import pytest
 
 from runtime.herder.errors import BadRequest
 from runtime.herder.moments import Absolute, At, Edge, Moment, Relative, parse
+from runtime.herder.time_travel import Target, TimeTravel
+from runtime.kafka.positions import Positions
 
 NOW = datetime(2026, 1, 31, 12, tzinfo=UTC)
 HOUR = 3_600_000
@@ -43,3 +46,24 @@ def test_understood(text: object, moment: Moment) -> None:
 def test_refused_with_what_is_expected(text: object) -> None:
     with pytest.raises(BadRequest, match="expected earliest"):
         parse(text, NOW)
+
+
+class _NoTopics:
+    """The brokers, while none of a sink's topics is there."""
+
+    async def partitions(self) -> dict[str, list[int]]:
+        return {}
+
+
+@pytest.mark.parametrize(
+    ("target", "message"),
+    [
+        (Target(Edge(end=False)), "no topic that it reads is there"),
+        (Target(Edge(end=False), "t"), "no partition of the topic t "),
+        (Target(Edge(end=False), "t", 3), "no partition t-3 "),
+    ],
+)
+async def test_nowhere_to_go(target: Target, message: str) -> None:
+    travel = TimeTravel(cast("Positions", _NoTopics()))
+    with pytest.raises(BadRequest, match=message):
+        await travel.resolve({}, lambda topic: True, [target])

@@ -1,0 +1,47 @@
+"""What is told of a failure: the reason at its bottom, in one line."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import pytest
+
+from runtime.herder.board import Board
+from runtime.herder.events import EventLog
+from runtime.secret_values import Secrets
+from runtime.storage.statuses import StatusStore
+from runtime.vocabulary import State, TaskId
+
+WRAPPED = """a.ConnectException: Tolerance exceeded
+    at x
+Caused by: a.B: outer
+    at y
+Caused by: a.DataException: no JSON
+"""
+
+
+class _Statuses:
+    """Knows nothing yet, and takes all."""
+
+    def task_statuses(self, name: str) -> dict[int, Any]:
+        return {}
+
+    def put_task(self, task: TaskId, status: Any) -> None:
+        pass
+
+
+@pytest.mark.parametrize(
+    ("trace", "reason"),
+    [
+        (WRAPPED, "a.DataException: no JSON"),
+        ("java.io.IOException: gone\n    at x\n", "java.io.IOException: gone"),
+        ("", ""),
+    ],
+)
+def test_the_reason_of_a_failed_task(trace: str, reason: str) -> None:
+    told: list[str] = []
+    events = EventLog()
+    events.notice = lambda level, message, name, task: told.append(message)  # type: ignore[method-assign]
+    board = Board(cast("StatusStore", _Statuses()), events, "w:1", Secrets())
+    board.task(TaskId("orders", 0), State.FAILED, "1", trace)
+    assert told == [f"orders-0 is FAILED: {reason}"]
