@@ -9,6 +9,7 @@ from tui.offsets import partitions
 from tui.offsets.lag import Lag, time_of
 from tui.widgets.columns import Column
 from tui.widgets.grid import Cell, Grid
+from tui.widgets.text import visible
 
 COLUMNS = (
     Column("partition", "PARTITION", 24, grows=True),
@@ -20,7 +21,7 @@ NOTHING = Lag()
 
 
 class OffsetTable(Grid):
-    """A row for each partition; one row of words while there are none."""
+    """A row for each partition; words while there are none."""
 
     def __init__(self, id: str) -> None:
         super().__init__(COLUMNS, id=id)
@@ -29,9 +30,7 @@ class OffsetTable(Grid):
         rows = {partitions.key(entry.partition): entry for entry in offsets}
 
         def cells(key: str) -> Mapping[str, Cell]:
-            entry = rows.get(key)
-            if entry is None:
-                return {"partition": Cell(instead, "grid--muted")}
+            entry = rows[key]
             lag = lags.get(key, NOTHING)
             return {
                 "partition": Cell(partitions.shown(entry.partition)),
@@ -40,10 +39,11 @@ class OffsetTable(Grid):
                 "time": Cell(time_of(lag), "grid--muted"),
             }
 
-        texts = [partitions.shown(entry.partition) for entry in rows.values()] or [instead]
+        texts = [partitions.shown(entry.partition) for entry in rows.values()]
         shown = [partitions.shown_offset(entry.offset) for entry in rows.values()]
-        wanted = {"partition": max(map(len, texts)), "offset": max(map(len, shown), default=0)}
-        self.show(list(rows) or ([""] if instead else []), cells, wanted)
+        wanted = {"partition": max(map(len, texts), default=0), "offset": max(map(len, shown), default=0)}
+        self.empty = " ".join(visible(instead).split())
+        self.show(list(rows), cells, wanted)
 
     @property
     def place(self) -> int:

@@ -44,6 +44,11 @@ class OverviewPane(Pane):
         if self.connector is not None and self.desk.is_ours:
             self.desk.do(self._read(self.connector))
 
+    def on_resize(self) -> None:
+        """The curves are as wide as there is room."""
+        if self.is_open:
+            self.draw()
+
     async def _read(self, one: Connector) -> None:
         """What cannot be had is left out: the offsets' own page says why."""
         remarks, errors = Remarks(), Content("")

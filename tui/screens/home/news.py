@@ -43,6 +43,10 @@ class News:
         """What our worker says beside states; warnings and errors are worth the status line."""
         task = "" if notice.task is None else f" task {notice.task}"
         text = f"{notice.connector}{task}: {notice.message}".removeprefix(": ")
+        if notice.connector and notice.message.startswith(
+            (f"{notice.connector}-{notice.task} ", f"{notice.connector} ")
+        ):
+            text = notice.message  # it names whom it is about
         said = self.home.notices.setdefault(notice.connector, [])
         said.append(f"{time.strftime('%H:%M:%S')} {notice.level.lower()}{task}: {notice.message}")
         del said[:-NOTICES_KEPT]
