@@ -29,7 +29,7 @@ def load(path: Path) -> dict[str, str]:
 def _text(content: bytes) -> str:
     """Java reads ISO 8859-1 always, which makes two letters of each ü of a file in UTF-8."""
     try:
-        return content.decode("utf-8")
+        return content.decode("utf-8-sig")
     except UnicodeDecodeError:
         return content.decode("latin-1")
 

@@ -17,7 +17,7 @@ from runtime.config import WorkerConfig
 from runtime.herder.errors import HerderError
 from runtime.rest.bodies import CreateRequest
 from runtime.standalone_config import load_standalone
-from runtime.standalone_connectors import read
+from runtime.standalone_connectors import read_all
 from runtime.worker import First, WorkerEnd
 
 log = logging.getLogger(__name__)
@@ -28,7 +28,7 @@ def main(file: str, connectors: Sequence[str]) -> int:
 
     def load() -> tuple[WorkerConfig, MakeBacking, First]:
         config = load_standalone(Path(file))
-        requests = [(name, read(Path(name))) for name in connectors]
+        requests = read_all(connectors)
         return config.worker, on_this_machine(config), _create(requests)
 
     return worker.run(file, load)
@@ -46,10 +46,7 @@ def _create(requests: Sequence[tuple[str, CreateRequest]]) -> First:
 
 
 async def _put(parts: Parts, file: str, request: CreateRequest) -> None:
-    """Of two files with one name the later one counts."""
-    if request.name in parts.herder.connectors():
-        await parts.herder.put_config(request.name, request.config)
-    elif request.initial_offsets is None:
+    if request.initial_offsets is None:
         await parts.herder.create(request.name, request.config, request.initial_state)
     else:
         await parts.desk.create(request.name, request.config, request.initial_state, request.initial_offsets)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import codecs
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 from runtime import properties
@@ -16,10 +18,21 @@ class ConnectorFileError(ConfigError):
     """A connector file cannot be understood; the message names file and remedy."""
 
 
+def read_all(files: Sequence[str]) -> list[tuple[str, CreateRequest]]:
+    """What each file asks for; two that name the same connector are a mistake."""
+    found = [(file, read(Path(file))) for file in files]
+    first: dict[str, str] = {}
+    for file, request in found:
+        if request.name in first:
+            raise ConnectorFileError(f"{file}: the connector {request.name} is in {first[request.name]} already")
+        first[request.name] = file
+    return found
+
+
 def read(path: Path) -> CreateRequest:
     """What a file asks for. JSON is told by its content, as Connect does: files of any name may hold either."""
     try:
-        text = path.read_bytes()
+        text = path.read_bytes().removeprefix(codecs.BOM_UTF8)
     except OSError as e:
         raise ConnectorFileError(f"{path}: cannot be read: {e.strerror}") from None
     if text.lstrip()[:1] == b"{":

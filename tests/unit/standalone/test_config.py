@@ -8,7 +8,7 @@ import pytest
 
 from runtime.config import WorkerConfigError
 from runtime.standalone_config import FILE, standalone
-from runtime.standalone_connectors import ConnectorFileError, read
+from runtime.standalone_connectors import ConnectorFileError, read, read_all
 from runtime.vocabulary import TargetState
 
 REQUIRED = {
@@ -47,8 +47,11 @@ def test_without_a_file_there_is_no_worker() -> None:
     ],
 )
 @pytest.mark.parametrize("name", ["c.json", "c.properties"])
-def test_every_shape_of_a_connector_file(tmp_path: Path, content: str, initial: str | None, name: str) -> None:
-    (tmp_path / name).write_text(content)
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig"])
+def test_every_shape_of_a_connector_file(
+    tmp_path: Path, content: str, initial: str | None, name: str, encoding: str
+) -> None:
+    (tmp_path / name).write_text(content, encoding)
     request = read(tmp_path / name)
     assert (request.name, request.config["connector.class"], request.config["tasks.max"]) == ("c", "X", "2")
     assert request.initial_state == (TargetState(initial) if initial else None)
@@ -66,3 +69,13 @@ def test_what_is_no_connector_is_refused_with_the_files_name(tmp_path: Path, con
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(ConnectorFileError, match="No such file"):
         read(tmp_path / "c.json")
+
+
+def test_two_files_of_one_connector_are_a_mistake(tmp_path: Path) -> None:
+    for name, connector in (("a", "x"), ("b", "y"), ("c", "x")):
+        (tmp_path / name).write_text(f"name={connector}\nconnector.class=X\n")
+    a, b, c = (str(tmp_path / name) for name in "abc")
+    assert [file for file, _ in read_all([a, b])] == [a, b]
+    for again in (c, a):
+        with pytest.raises(ConnectorFileError, match=f"{again}: the connector x is in {a} already"):
+            read_all([a, b, again])
