@@ -11,8 +11,8 @@ setup: $(STAMP)
 
 $(STAMP): pyproject.toml .ci/constraints.txt
 	@test -n "$(PYTHON)" || { echo "Headrace needs Python 3.11 or newer: install it, or name it with make PYTHON=…" >&2; exit 1; }
+	@echo "installing Headrace and its test tools into $(VENV) (PySpark is large: a minute or more)"
 	@$(BIN)/python -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv --clear $(VENV)
-	@echo "installing Headrace and its test tools into $(VENV) (PySpark is large: about a minute)"
 	@$(BIN)/python -m pip install -q --disable-pip-version-check -c .ci/constraints.txt -e '.[runtime,dev]'
 	@touch $@
 

@@ -37,6 +37,13 @@ def main(argv: Sequence[str]) -> int:
             from runtime.offsets_tool import cli as offsets
 
             return offsets.main(rest)
+        case ["worker" | "doctor", "-h" | "--help"]:
+            print(USAGE)
+            return 0
+        case ["worker", "distributed" | "standalone"]:
+            return _refuse(f"headrace worker: the worker's properties file is missing\n{USAGE}")
+        case ["worker", mode, *_]:
+            return _refuse(f"headrace worker: {mode!r} is neither distributed nor standalone\n{USAGE}")
         case _:
             return _refuse(USAGE)
 

@@ -99,7 +99,7 @@ class ClustersScreen(Screen[Profile | None]):
         glances = self.glances
         keys = sorted(self.profiles)
         widest = {
-            "name": max((len(key) for key in keys), default=0),
+            "name": max((len(_name(self.profiles[key])) for key in keys), default=0),
             "counts": max((len(_counts(one)) for one in glances.values()), default=0),
             "url": max((len(one.profile.url) for one in glances.values()), default=0),
         }
@@ -121,7 +121,7 @@ class ClustersScreen(Screen[Profile | None]):
         traits = ("PROD " if one.profile.production else "") + ("RO" if one.profile.read_only else "")
         return {
             "here": Cell("*" if one.profile.label == self.here.label else "", "grid--accent"),
-            "name": Cell(one.profile.label, "grid--error" if one.profile.production else "grid--strong"),
+            "name": Cell(_name(one.profile), "grid--error" if one.profile.production else "grid--strong"),
             "traits": Cell(traits, "grid--error" if one.profile.production else "grid--muted"),
             "worst": _worst(one),
             "counts": Cell(_counts(one), ink),
@@ -172,6 +172,11 @@ class ClustersScreen(Screen[Profile | None]):
 
     def action_close(self) -> None:
         self.dismiss(None)
+
+
+def _name(profile: Profile) -> str:
+    """Of a cluster without a name its URL, as much of it as tells it from others."""
+    return profile.label.removeprefix("http://")
 
 
 def _worst(one: Glance) -> Cell:

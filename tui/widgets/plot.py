@@ -37,7 +37,7 @@ def _cell(value: float | None, top: float, row: int, height: int) -> str:
 
 
 def short(number: float | None, unit: str = "") -> str:
-    """`1.2k records`; `?` where nothing is known."""
+    """`1.2k records`, `1 record`; `?` where nothing is known."""
     if number is None:
         return "?"
     text = f"{number:,.0f}" if number >= 100 or number == int(number) else f"{number:.1f}"
@@ -45,4 +45,4 @@ def short(number: float | None, unit: str = "") -> str:
         if number >= size:
             text = f"{number / (1e3 if letter == 'k' else size):.1f}{letter}"
             break
-    return f"{text} {unit}".rstrip()
+    return f"{text} {unit.removesuffix('s') if text == '1' else unit}".rstrip()
