@@ -49,7 +49,7 @@ def _from_json(path: Path, text: bytes) -> CreateRequest:
     try:
         whole = isinstance(json.loads(text).get("config"), dict)
         if whole:
-            request = bodies.create_request(text)
+            request = bodies.create_request(text, others=True)  # such as `tasks` and `type` of an answer that was kept
             _name(path, request.name)
             return request
         config = bodies.config(text)

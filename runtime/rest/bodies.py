@@ -85,9 +85,9 @@ def parse(body: bytes, exact_numbers: bool = False) -> Any:
         raise BadRequest("The request body is nested too deeply") from None
 
 
-def create_request(body: bytes) -> CreateRequest:
-    """The body of POST /connectors."""
-    d = known_object(parse(body, exact_numbers=True), "The request body", _CREATE_FIELDS)
+def create_request(body: bytes, others: bool = False) -> CreateRequest:
+    """The body of POST /connectors. `others`: it may have fields that mean nothing here."""
+    d = known_object(parse(body, exact_numbers=True), "The request body", None if others else _CREATE_FIELDS)
     name = d.get("name")
     if isinstance(name, dict | list):
         raise BadRequest("'name' must be a string")

@@ -43,6 +43,7 @@ def test_without_a_file_there_is_no_worker() -> None:
         ("name=c\nconnector.class=X\ntasks.max=2\n", None),
         ('{"name": "c", "connector.class": "X", "tasks.max": 2}', None),
         ('{"name": "c", "config": {"connector.class": "X", "tasks.max": "2"}}', None),
+        ('{"name": "c", "config": {"connector.class": "X", "tasks.max": 2}, "tasks": [], "type": "source"}', None),
         (' {"name": "c", "config": {"connector.class": "X", "tasks.max": 2}, "initial_state": "STOPPED"}', "STOPPED"),
     ],
 )
