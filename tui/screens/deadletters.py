@@ -202,7 +202,7 @@ class DeadLettersScreen(Page):
         where = f" on {self.desk.profile.label}" if self.desk.profile.production else ""
         dialog = Dialog(
             f"send {counted(len(letters), 'record')} to {', '.join(topics)} again{where}? type {len(letters)} to go on",
-            words.warning(again),
+            words.warning(letters, again),
             "replay",
             name=str(len(letters)),
         )

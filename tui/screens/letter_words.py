@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from textual.content import Content
 
@@ -81,10 +81,14 @@ def explained(one: Letter, topic: str, view: View) -> Content:
     return Content.assemble(*parts)
 
 
-def warning(again: int) -> Content:
+def warning(letters: Sequence[Letter], again: int) -> Content:
     """Before letters are sent again, `again` of them not for the first time."""
+    told = sum(letter.origin is not None for letter in letters)
+    place = "to the partitions they came from" if told else "to partitions by their keys (no header tells theirs)"
+    if 0 < told < len(letters):
+        place += f", or by their keys where no header tells it ({len(letters) - told:,})"
     lines = [
-        "They are produced once more, with their keys, values and own headers, to the partitions they came from; "
+        f"They are produced once more, with their keys, values and own headers, {place}; "
         "every consumer of that topic reads them. What still cannot be digested comes back as another dead letter."
     ]
     if again:

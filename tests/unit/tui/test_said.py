@@ -11,8 +11,10 @@ from tests.unit.tui.scripted import Scripted, expanded, status
 from tui.client import Connect, drive
 from tui.commands.base import Context, execute
 from tui.commands.result import Result
+from tui.deadletters.letters import PREFIX, Letter
 from tui.errors import NotFound, in_one, refusal
 from tui.profiles import Profile, Profiles
+from tui.screens.letter_words import warning
 from tui.script.grammar import parse
 
 
@@ -56,3 +58,12 @@ def test_lines_of_a_server_stay_apart() -> None:
 def test_an_address_without_a_worker() -> None:
     assert refusal(404, "HTTP 404 Not Found").advice == "is this URL a Connect worker's?"
     assert refusal(404, "Connector a not found").advice == ""
+
+
+def test_where_letters_go_that_do_not_say_where_they_came_from() -> None:
+    named = ("topic", b"t"), ("partition", b"3"), ("offset", b"7")
+    told = Letter(0, 0, headers=tuple((PREFIX + key, value) for key, value in named))
+    mute = Letter(0, 1)
+    assert "headers, to the partitions they came from; every" in warning([told], 0).plain
+    assert "headers, to partitions by their keys (no header tells theirs); every" in warning([mute], 0).plain
+    assert "came from, or by their keys where no header tells it (1); every" in warning([told, mute], 0).plain
