@@ -32,22 +32,24 @@ class WorkerInside(Static):
         self.connect = connect
         self.course = Course()
         self.known: Inside | None = None
+        self._is_absent = False  # the worker has no metrics: it is not asked again
 
     def on_mount(self) -> None:
-        self._timer = self.set_interval(EVERY, self.ask)
+        self.set_interval(EVERY, self.ask)
         self.ask()
 
     def on_resize(self) -> None:
         self.draw()
 
     def ask(self) -> None:
-        self.run_worker(self._ask(), exclusive=True, exit_on_error=False)
+        if not self._is_absent:
+            self.run_worker(self._ask(), exclusive=True, exit_on_error=False)
 
     async def _ask(self) -> None:
         try:
             found = inside(await self.connect.metrics())
-        except Refused:
-            self._timer.stop()
+        except Refused as error:
+            self._is_absent = error.status in (404, 405)
             return
         except HeadraceError:
             return  # the health line above says what is wrong
