@@ -6,7 +6,7 @@ import codecs
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from runtime.api.columns import Values, kinds
+from runtime.api.columns import Constant, Values, kinds
 from runtime.api.config import ConfigDef, ConfigKey, Importance, Type, Width
 from runtime.api.converter import Converter, HeaderConverter
 from runtime.api.errors import ConfigError, DataError
@@ -62,8 +62,10 @@ class StringConverter(Converter, HeaderConverter):
         return OPTIONAL_STRING_SCHEMA, data.decode(self._encoding, "surrogateescape")
 
     def from_connect_together(self, topic: str, values: Values) -> Sequence[bytes | None] | None:
-        if self._encoding != "utf-8":
+        if self._encoding != "utf-8" or (null := values.null) is None:
             return None
+        if null:
+            return Constant(None, values.count)
         texts = java_texts(values) if kinds(values.rows) != {str} else values.rows
         try:
             return list(map(str.encode, texts))
