@@ -50,8 +50,8 @@ class _Batch(Sequence[R], Generic[R]):
 
 
 class SourceBatch(_Batch[SourceRecord]):
-    """Records of one source partition for one topic, without keys. `offset_of` gives what was read up to the n-th
-    (from 0); `timestamp` is that of all."""
+    """Records of one source partition for one topic, without keys as long as no transformation makes some. `offset_of`
+    gives what was read up to the n-th (from 0); `timestamp` is that of all."""
 
     def __init__(
         self,
@@ -63,13 +63,23 @@ class SourceBatch(_Batch[SourceRecord]):
     ) -> None:
         self.source_partition, self.offset_of = source_partition, offset_of
         self.topic, self.values, self.timestamp = topic, values, timestamp
+        self.keys = Values(None, Constant(None, values.count))
+
+    @property
+    def keyed(self) -> bool:
+        """Whether the records have got keys, or null keys of some schema."""
+        return self.keys.schema is not None or self.keys.null is not True
+
+    @property
+    def headers(self) -> Sequence[Headers | None]:
+        return Constant(None, len(self))
 
     def _made(self) -> list[SourceRecord]:
         partition, offset_of, topic, schema = self.source_partition, self.offset_of, self.topic, self.values.schema
-        timestamp = self.timestamp
+        timestamp, key_schema = self.timestamp, self.keys.schema
         return [
-            SourceRecord(partition, offset_of(n), topic, value, schema, None, None, None, timestamp)
-            for n, value in enumerate(self.values.rows)
+            SourceRecord(partition, offset_of(n), topic, value, schema, key, key_schema, None, timestamp)
+            for n, (value, key) in enumerate(zip(self.values.rows, self.keys.rows, strict=True))
         ]
 
     def topics(self) -> Column:
@@ -91,7 +101,11 @@ class SinkBatch(_Batch[SinkRecord]):
     def __init__(
         self, topic: str, messages: Sequence[Any], keys: Values, values: Values, headers: Sequence[Headers | None]
     ) -> None:
-        self.topic, self.messages, self.keys, self.values, self.headers = topic, messages, keys, values, headers
+        self.topic, self.messages, self.keys, self.values, self._headers = topic, messages, keys, values, headers
+
+    @property
+    def headers(self) -> Sequence[Headers | None]:
+        return self._headers
 
     def _made(self) -> list[SinkRecord]:
         topic, key_schema, value_schema = self.topic, self.keys.schema, self.values.schema
@@ -101,7 +115,7 @@ class SinkBatch(_Batch[SinkRecord]):
                 headers, message,
             )
             for message, key, value, headers in zip(
-                self.messages, self.keys.rows, self.values.rows, self.headers, strict=True
+                self.messages, self.keys.rows, self.values.rows, self._headers, strict=True
             )
             for kind, time in (message.timestamp(),)
         ]  # fmt: skip

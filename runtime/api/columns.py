@@ -11,6 +11,7 @@ from operator import itemgetter
 from typing import Any, NamedTuple, Protocol
 
 from runtime.api.java_text import JavaMap
+from runtime.api.record import Headers
 from runtime.api.schema import Schema, Type
 
 Column = Sequence[Any]
@@ -105,6 +106,12 @@ class Values:
             self._columns = columns_of(names, self._rows)
         return self._columns
 
+    @property
+    def null(self) -> bool | None:
+        """Whether all values are null (True) or none is (False); None where only some are."""
+        found = set() if self._rows is None else kinds(self._rows)
+        return type(None) in found if len(found) == 1 or type(None) not in found else None
+
     def but(self, schema: Schema | None) -> Values:
         """The same values under another schema."""
         values = Values(schema, ())
@@ -150,6 +157,10 @@ class Origins(Protocol):
     """Where the records of a batch are from, or go to: what a transformation of values may ask for."""
 
     topic: str
+    keys: Values
+
+    @property
+    def headers(self) -> Sequence[Headers | None]: ...
 
     def topics(self) -> Column: ...
 

@@ -42,6 +42,11 @@ class Transformation(ABC):
         None, or any exception: the records are asked one by one instead."""
         return None
 
+    def keys_together(self, values: Values) -> Values | None:
+        """Of a transformation that only makes new keys, out of values alone: the keys of records with these. None, or
+        any exception: the records are asked one by one instead."""
+        return None
+
     def close(self) -> None:  # noqa: B027 - optional hook
         """Release what configure() took."""
 
@@ -83,6 +88,11 @@ class Predicate(ABC):
     @abstractmethod
     def test(self, record: Record) -> bool:
         """Whether it holds for the record."""
+
+    def test_together(self, values: Values, origins: Origins) -> bool | None:
+        """Whether it holds for all records of a batch (True) or for none (False). None, or any exception: the records
+        are asked one by one instead."""
+        return None
 
     def close(self) -> None:  # noqa: B027 - optional hook
         """Release what configure() took."""

@@ -77,7 +77,7 @@ class Chain:
 
     def run_together(self, values: Values, origins: Origins) -> tuple[Values, int]:
         """The values of many records through as many steps as can take them all at once, and how many these are: the
-        records go through the others one by one, with run(). Changes the topic of `origins`."""
+        records go through the others one by one, with run(). Changes the topic and the keys of `origins`."""
         for number, update in enumerate(self._together):
             try:
                 updated = update(values, origins) if update is not None else None
@@ -174,30 +174,72 @@ def _merged(outcome: Outcome, records: list[Record], subset: list[Record], resul
     return [new for r in records if (new := became.get(id(r), r)) is not None]
 
 
-def _together(step: Step) -> Callable[[Values, Origins], Values | None] | None:
+_Together = Callable[[Values, Origins], Values | None]
+
+
+def _together(step: Step) -> _Together | None:
     """How the step takes many values at once, if it can."""
-    found = step.transformation
-    if step.predicate is not None:
-        return None
-    if not isinstance(found, PartTransformation):
-        return _rerouted(together(found, "apply", "topic_together"))
-    if found.part is not Part.VALUE:
-        return None
-    if type(found).apply is not PartTransformation.apply:
-        return None
-    update: Callable[[Values, Origins], Values | None] | None = together(found, "update", "update_together")
-    return update
+    update = _update_of(step.transformation)
+    if step.predicate is None:
+        return update
+    test = together(step.predicate, "test", "test_together")
+    return None if test is None else _where(test, step.negate, update)
 
 
-def _rerouted(topic_of: Callable[[str], str | None] | None) -> Callable[[Values, Origins], Values | None] | None:
+def _where(test: Callable[[Values, Origins], bool | None], negate: bool, update: _Together | None) -> _Together:
+    """Of a step that applies to all records of a batch, or to none."""
+
     def run(values: Values, origins: Origins) -> Values | None:
-        topic = topic_of(origins.topic) if topic_of is not None else None
+        holds = test(values, origins)
+        if holds is negate:
+            return values
+        return None if holds is None or update is None else update(values, origins)
+
+    return run
+
+
+def _update_of(found: Transformation) -> _Together | None:
+    if isinstance(found, PartTransformation):
+        if type(found).apply is not PartTransformation.apply:
+            return None
+        update: _Together | None = together(found, "update", "update_together")
+        return update if update is None or found.part is Part.VALUE else _of_keys(update)
+    topic_of = together(found, "apply", "topic_together")
+    keys_of = together(found, "apply", "keys_together")
+    return _rerouted(topic_of) if topic_of is not None else None if keys_of is None else _keyed(keys_of)
+
+
+def _rerouted(topic_of: Callable[[str], str | None]) -> _Together:
+    def run(values: Values, origins: Origins) -> Values | None:
+        topic = topic_of(origins.topic)
         if topic is None:
             return None
         origins.topic = topic
         return values
 
-    return None if topic_of is None else run
+    return run
+
+
+def _keyed(keys_of: Callable[[Values], Values | None]) -> _Together:
+    def run(values: Values, origins: Origins) -> Values | None:
+        keys = keys_of(values)
+        if keys is None:
+            return None
+        origins.keys = keys
+        return values
+
+    return run
+
+
+def _of_keys(update: _Together) -> _Together:
+    def run(values: Values, origins: Origins) -> Values | None:
+        keys = update(origins.keys, origins)
+        if keys is None:
+            return None
+        origins.keys = keys
+        return values
+
+    return run
 
 
 _Each = Callable[[list[Any], Results, Fix], bool]

@@ -49,6 +49,7 @@ class SourceConversion:
         self._offsets = offsets
         self._tolerance = tolerance
         self._values = together(self._value, "from_connect", "from_connect_together")
+        self._keys = together(self._key, "from_connect", "from_connect_together")
 
     def convert(self, records: Sequence[SourceRecord]) -> Batch:
         """All records, or those before the first that fails the task. Skipped and dropped records keep their offsets'
@@ -74,13 +75,18 @@ class SourceConversion:
     def _sent_together(self, batch: SourceBatch) -> Batch | None:
         """Messages of all records; None where they are to be converted one by one."""
         try:
+            keys = self._keys(batch.topic, batch.keys) if batch.keyed and self._keys is not None else None
             found = self._values(batch.topic, batch.values)
         except Exception:  # one by one it will be seen whose fault it is
             return None
-        if found is None:
+        if found is None or (keys is None and batch.keyed):
             return None
         stamped = self._stamps and batch.timestamp is not None
-        messages: list[dict[str, Any]] = [{"value": value} for value in found]
+        messages: list[dict[str, Any]] = (
+            [{"value": value} for value in found]
+            if keys is None
+            else [{"value": value, "key": key} for value, key in zip(found, keys, strict=True)]
+        )
         if stamped:
             messages = [{**message, "timestamp": batch.timestamp} for message in messages]
         offsets = {self._offsets.key(batch.source_partition): batch.offset_of(len(batch) - 1)}

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from runtime.api.columns import Origins, Values
 from runtime.api.config import ConfigDef
 from runtime.api.java_regex import java_regex
+from runtime.api.record import Headers
 from runtime.api.transformation import Predicate, Record
 from runtime.api.validators import non_empty, regex
 from runtime.transforms.definitions import MEDIUM, key
@@ -37,11 +39,17 @@ class TopicNameMatches(Predicate):
         self._known: dict[str, bool] = {}
 
     def test(self, record: Record) -> bool:
-        known = self._known.get(record.topic)
+        return self._test(record.topic)
+
+    def test_together(self, values: Values, origins: Origins) -> bool | None:
+        return self._test(origins.topic)
+
+    def _test(self, topic: str) -> bool:
+        known = self._known.get(topic)
         if known is None:
-            known = self._matches(record.topic) is not None
+            known = self._matches(topic) is not None
             if len(self._known) < _MOST:
-                self._known[record.topic] = known
+                self._known[topic] = known
         return known
 
 
@@ -55,7 +63,14 @@ class HasHeaderKey(Predicate):
         self._name: str = self.config_def.parse(config)["name"]
 
     def test(self, record: Record) -> bool:
-        return any(header[0] == self._name for header in record.headers or ())
+        return self._among(record.headers)
+
+    def test_together(self, values: Values, origins: Origins) -> bool | None:
+        found = set(map(self._among, origins.headers)) if any(origins.headers) else {False}
+        return found.pop() if len(found) == 1 else None
+
+    def _among(self, headers: Headers | None) -> bool:
+        return any(header[0] == self._name for header in headers or ())
 
 
 class RecordIsTombstone(Predicate):
@@ -65,3 +80,6 @@ class RecordIsTombstone(Predicate):
 
     def test(self, record: Record) -> bool:
         return record.value is None
+
+    def test_together(self, values: Values, origins: Origins) -> bool | None:
+        return values.null

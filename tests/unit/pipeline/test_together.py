@@ -61,11 +61,22 @@ STEPS: list[Transformation] = [
     made("ValueToKey", {"fields": "a"}),
     made("Filter", {}),
     made("ReplaceField$Value", {"include": "zz"}),
+    made("ValueToKey", {"fields": "b,t"}),
+    made("ValueToKey", {"fields": "line", "replace.null.with.default": "false"}),
+    made("ExtractField$Key", {"field": "a"}),
+    made("ExtractField$Key", {"field": "line"}),
+    made("InsertField$Key", {"topic.field": "top", "timestamp.field": "ts"}),
+    made("Cast$Key", {"spec": "string"}),
+    made("ReplaceField$Key", {"exclude": "b"}),
+]
+PREDICATES = [
+    predicate("RecordIsTombstone", {}),
+    predicate("TopicNameMatches", {"pattern": "t+"}),
+    predicate("HasHeaderKey", {"name": "h"}),
 ]
 CHAINS = st.lists(
     st.builds(
-        Step, st.sampled_from(STEPS), st.sampled_from([None, None, None, predicate("RecordIsTombstone", {})]),
-        st.booleans(),
+        Step, st.sampled_from(STEPS), st.sampled_from([None, None, None, *PREDICATES]), st.booleans(),
     ),
     max_size=4,
 )  # fmt: skip
@@ -86,7 +97,7 @@ def _json(schemas: bool) -> JsonConverter:
 
 ENVELOPES = STRUCTS.map(lambda value: _json(True).from_connect("t", LINE, value))
 OBJECTS = MAPS.map(lambda value: _json(False).from_connect("t", None, value))
-ODD = st.sampled_from([None, b"{", b"", b'{"schema":null,"payload":1}', b'"text"'])
+ODD = st.sampled_from([None, b"{", b"", b'{"schema":null,"payload":1}', b'"text"', b"null"])
 
 
 def _seen(record: Any) -> tuple[Any, ...]:
@@ -144,9 +155,14 @@ class Own(SourceTask):
     def poll(self) -> None: ...
 
 
-def _sourced(steps: list[Step], schemas: bool, records: Any, together: bool, task: SourceTask, policy: Any) -> Any:
+def _sourced(
+    steps: list[Step], schemas: bool | None, records: Any, together: bool, task: SourceTask, policy: Any
+) -> Any:
+    """What is sent; `schemas`: of JSON values beside keys as text, None: of values as text beside JSON keys."""
     errors = tolerance(**policy)
-    converters = Converters(StringConverter(), _json(schemas), SimpleHeaderConverter())
+    converters = Converters(StringConverter(), _json(bool(schemas)), SimpleHeaderConverter())
+    if schemas is None:
+        converters = Converters(_json(True), StringConverter(), SimpleHeaderConverter())
     offsets = CommittedOffsets("c", [])
     conversion = SourceConversion(Chain(steps, errors, source_place), converters, offsets, errors, task)
     if not together:
@@ -155,16 +171,18 @@ def _sourced(steps: list[Step], schemas: bool, records: Any, together: bool, tas
     return [(r.topic, r.single, r.messages) for r in batch.runs], batch.offsets, repr(batch.error), _counted(errors)
 
 
+SCHEMAS = st.sampled_from([True, False, None])
 _TYPED = st.tuples(st.just(LINE), STRUCTS)
 _ANY = st.sampled_from([(None, None), (STRING_SCHEMA, "text"), (OPTIONAL_STRING_SCHEMA, None), (LINE, {"a": "no"})])
+_NULLS = st.sampled_from([(OPTIONAL_STRING_SCHEMA, None), (OPTIONAL_STRING_SCHEMA, "x")])
 
 
 @settings(max_examples=250, deadline=None)
-@given(CHAINS, st.data(), st.booleans(), st.booleans(), st.sampled_from([Own(), FileStreamSourceTask()]))
+@given(CHAINS, st.data(), SCHEMAS, st.booleans(), st.sampled_from([Own(), FileStreamSourceTask()]))
 def test_source_records(
-    steps: list[Step], data: st.DataObject, schemas: bool, tolerate_all: bool, task: SourceTask
+    steps: list[Step], data: st.DataObject, schemas: bool | None, tolerate_all: bool, task: SourceTask
 ) -> None:
-    usual = data.draw(st.sampled_from([_TYPED, st.tuples(st.none(), MAPS)]))
+    usual = data.draw(st.sampled_from([_TYPED, _NULLS, st.tuples(st.none(), MAPS)]))
     found = data.draw(st.lists(usual if data.draw(st.booleans()) else usual | _ANY, min_size=1, max_size=6))
     odd = data.draw(st.booleans())
     partitions = [{"p": 1}, {"p": 2}]
@@ -185,8 +203,8 @@ def test_source_records(
 
 
 @settings(max_examples=200, deadline=None)
-@given(CHAINS, st.lists(st.sampled_from(["", "x", "é\udc80", "a\nb"]), min_size=1, max_size=5), st.booleans())
-def test_source_batches(steps: list[Step], lines: list[str], schemas: bool) -> None:
+@given(CHAINS, st.lists(st.sampled_from(["", "x", "é\udc80", "a\nb"]), min_size=1, max_size=5), SCHEMAS)
+def test_source_batches(steps: list[Step], lines: list[str], schemas: bool | None) -> None:
     def batch() -> SourceBatch:
         return SourceBatch({"f": "x"}, lambda n: {"position": n}, "t", Values(STRING_SCHEMA, lines), 7)
 
@@ -228,3 +246,20 @@ def test_maps_with_the_same_keys_make_no_records_either() -> None:
     assert batch.values._rows is None
     assert list(java_texts(batch.values)) == [java_text(value) for value in batch.values.rows]
     assert list(batch.values.rows) == [{"aa": n, "b": "", "p": "0"} for n in range(3)]
+
+
+def test_keys_made_of_values_and_predicates_of_all_make_no_records() -> None:
+    steps = [
+        Step(made("ValueToKey", {"fields": "a"})),
+        Step(made("ExtractField$Key", {"field": "a"})),
+        Step(made("Filter", {}), predicate("RecordIsTombstone", {})),
+        Step(made("MaskField$Value", {"fields": "b"}), predicate("TopicNameMatches", {"pattern": "u"}), negate=True),
+        Step(made("HoistField$Value", {"field": "h"}), predicate("HasHeaderKey", {"name": "h"})),
+    ]
+    errors = tolerance()
+    converters = Converters(StringConverter(), _json(False), SimpleHeaderConverter())
+    conversion = SinkConversion(converters, Chain(steps, errors, sink_place), errors)
+    batch, _ = conversion.convert([Message(n, b'{"a":%d,"b":"x"}' % n) for n in range(3)], {TopicPartition("t", 0)})
+    assert isinstance(batch, SinkBatch)
+    assert batch._records is None
+    assert [(record.key, record.value) for record in batch] == [(n, {"a": n, "b": ""}) for n in range(3)]
