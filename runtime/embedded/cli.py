@@ -59,7 +59,7 @@ def _parser() -> argparse.ArgumentParser:
     run = verbs.add_parser("run", help="run it in the foreground until ^C")
     run.add_argument("--detached", action="store_true", help=argparse.SUPPRESS)
     run.set_defaults(command=_run)
-    detach = verbs.add_parser("detach", help="a process does not use it any more")
+    detach = verbs.add_parser("detach")  # for the console alone: without a help text it is not listed
     detach.add_argument("--pid", type=int, required=True, help="the process that was attached with `up --attach`")
     detach.set_defaults(command=_detach)
     return parser
