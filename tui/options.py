@@ -8,24 +8,32 @@ from typing import Any
 from tui.errors import UsageError
 
 USAGE_TEXT = """\
-headrace                         the screen, on the current context; with none, on the embedded cluster
-headrace URL | --context NAME    the screen on that cluster (also HEADRACE_URL, HEADRACE_CONTEXT)
-headrace --script FILE|-         one command a line, `#` comments; stops at the first failure (--keep-going)
-headrace -c 'COMMAND' …          the same for a command or several; `headrace -c help` lists them
-headrace preview [URL] NAME …     what a connector's transformations, or changed ones, make of records
+headrace                        the screen, on the current context; with none,
+                                on the embedded cluster
+headrace URL | --context NAME   the screen on that cluster
+                                (also HEADRACE_URL, HEADRACE_CONTEXT)
+headrace -c 'COMMAND' …         a command, or several; `headrace -c help` lists
+                                them
+headrace --script FILE|-        one command a line, `#` comments; stops at the
+                                first failure (--keep-going)
+headrace --record FILE          the screen, and all answers written to FILE
+                                without secrets; --replay FILE shows them
+headrace preview [URL] NAME …   what a connector's transformations, or changed
+                                ones, make of records
+headrace config                 every setting with its value and where it came
+                                from
+headrace completion bash|zsh|fish
+headrace doctor                 what this machine has, and what it lacks
+headrace embedded up|down|status|run
 headrace worker distributed FILE.properties
 headrace worker standalone FILE.properties CONNECTOR.{properties,json}…
 headrace offsets --config FILE.properties --export|--import …
-headrace embedded up|down|status|run
-headrace doctor                  what this machine has, and what it lacks
-headrace --record FILE           the screen, and all answers written to FILE without secrets; --replay FILE shows them
-headrace completion bash|zsh|fish
-headrace config                  every setting with its value and where it came from
 
   --read-only      refuse every change        --version, --help
 
-exit codes of scripts: 0 done, 1 refused or failed, 2 usage, 3 not found, 4 conflict or wrong state,
-5 unreachable, 6 timed out, 7 refused by read-only, 8 apply --dry-run has found changes, 130 interrupted
+exit codes of scripts: 0 done, 1 refused or failed, 2 usage, 3 not found,
+4 conflict or wrong state, 5 unreachable, 6 timed out, 7 refused by read-only,
+8 apply --dry-run has found changes, 130 interrupted
 """
 
 

@@ -100,7 +100,8 @@ def test_contexts(run: Run) -> None:
 
 
 def test_help_and_version(run: Run) -> None:
-    assert "--script" in run("--help").stdout
+    usage = run("--help").stdout
+    assert "--script" in usage and max(map(len, usage.splitlines())) < 80
     assert run("--version").stdout.startswith("headrace ")
     listing = run("-c", "help").stdout
     assert "patch offsets" in listing
