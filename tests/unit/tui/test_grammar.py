@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tui.commands.lifecycle import Restart, Stop
@@ -37,6 +37,7 @@ def test_words(line: str, words: list[str]) -> None:
     assert split(line) == words
 
 
+@settings(deadline=None)  # what neighbours take is no mistake
 @given(st.text())
 def test_any_line_is_words_or_a_usage_error(line: str) -> None:
     try:
@@ -45,6 +46,7 @@ def test_any_line_is_words_or_a_usage_error(line: str) -> None:
         assert str(error)
 
 
+@settings(deadline=None)  # what neighbours take is no mistake
 @given(st.lists(st.text(min_size=1)))
 def test_quoted_words_come_back(words: list[str]) -> None:
     line = " ".join("'" + word.replace("'", "'\"'\"'") + "'" for word in words)
