@@ -21,7 +21,7 @@ from runtime.vocabulary import TargetState
 Entry = tuple["dict[str, Any] | None", "dict[str, Any] | None"]
 """Partition and offset, as KIP-875 has them."""
 
-LIMIT, LARGE = 2 * 1024 * 1024, 8 * 1024 * 1024
+LIMIT, LARGE = 2 * 1024 * 1024, 32 * 1024 * 1024
 """Largest body that is read, in bytes: of configurations (Kafka takes records of 1 MB, and numbers as they are spelled
 are parsed at two megabytes a second), and of what may be long, such as offsets."""
 

@@ -22,7 +22,7 @@ _ROUTER = {
     405: "The path does not know this method.",
     406: "The answer is of none of the media types that `Accept` names.",
     408: "The body did not come within a minute.",
-    413: "The body is larger than 2 MB, or 8 MB for offsets and previews.",
+    413: "The body is larger than 2 MB, or 32 MB for offsets and previews.",
     415: "The body is not `application/json`.",
 }
 _ERRORS = {
