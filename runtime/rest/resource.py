@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Awaitable, Callable
 from urllib.parse import unquote
 
@@ -10,10 +11,14 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from runtime.herder.errors import BadRequest
 from runtime.kafka.formats import java_ordered
 from runtime.rest.answers import JSON, RouterError
 
 Handler = Callable[[Request], Awaitable[Response]]
+
+_HALF_ESCAPE = re.compile("%(?![0-9A-Fa-f]{2})")
+_CONTROL = re.compile("[\\x00-\\x1f\\x7f]")
 
 
 class Resource:
@@ -69,8 +74,17 @@ class RawPaths:
 
 
 def path_name(request: Request, key: str = "name") -> str:
-    """A path variable, unescaped."""
-    return unquote(request.path_params[key])
+    """A path variable, unescaped; BadRequest for what cannot be in a name, as Apache's HTTP server has it."""
+    escaped = request.path_params[key]
+    if _HALF_ESCAPE.search(escaped):
+        raise BadRequest(f"'{escaped}' in the path has a '%' without two hexadecimal digits; a '%' itself is '%25'")
+    try:
+        name = unquote(escaped, errors="strict")
+    except UnicodeDecodeError as e:
+        raise BadRequest(f"'{escaped}' in the path is not UTF-8: {e.reason}") from None
+    if _CONTROL.search(name):
+        raise BadRequest(f"'{escaped}' in the path has a control character, which no name can have")
+    return name
 
 
 def parameter(request: Request, key: str) -> str | None:

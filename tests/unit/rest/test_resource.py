@@ -2,13 +2,14 @@
 
 import httpx
 import pytest
-from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from runtime.rest.answers import RouterError, json_answer, on_router_error
-from runtime.rest.resource import RawPaths, Resource, path_name
+from runtime.herder.errors import BadRequest
+from runtime.rest.answers import json_answer
+from runtime.rest.app import application
+from runtime.rest.resource import Resource, path_name
 
 
 async def echo(request: Request) -> Response:
@@ -17,10 +18,8 @@ async def echo(request: Request) -> Response:
 
 @pytest.fixture
 def client() -> httpx.AsyncClient:
-    app = Starlette(
-        routes=[Route("/c/{name}", Resource(get=echo, put=echo))], exception_handlers={RouterError: on_router_error}
-    )
-    return httpx.AsyncClient(transport=httpx.ASGITransport(RawPaths(app)), base_url="http://x")
+    app = application([Route("/c/{name}", Resource(get=echo, put=echo))])
+    return httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://x")
 
 
 @pytest.mark.parametrize(
@@ -28,6 +27,12 @@ def client() -> httpx.AsyncClient:
 )
 async def test_names_are_one_segment_whatever_they_hold(client: httpx.AsyncClient, escaped: str, name: str) -> None:
     assert (await client.get(f"/c/{escaped}")).json()["name"] == name
+
+
+@pytest.mark.parametrize("escaped", ["a%00b", "a%0Ab", "a%7Fb", "a%FFb", "a%zz", "a%2"])
+def test_what_no_name_can_be_is_refused(escaped: str) -> None:
+    with pytest.raises(BadRequest, match=f"^'{escaped}' in the path "):
+        path_name(Request({"type": "http", "path_params": {"name": escaped}}))
 
 
 async def test_a_trailing_slash_is_nothing(client: httpx.AsyncClient) -> None:
