@@ -116,7 +116,8 @@ def _answers(o: Operation) -> Iterator[tuple[int, dict[str, Any]]]:
         if o.links and status == 201:
             answer["links"] = _links(o.links)
         yield status, answer
-    for status in {*o.errors, *_EVERYWHERE} - set(o.answers):
+    unreadable = (400,) if o.path_parameters else ()  # a path whose escapes are none, or control characters
+    for status in {*o.errors, *_EVERYWHERE, *unreadable} - set(o.answers):
         content = {JSON: {"schema": ref("Error")}}
         yield status, {"description": _ERRORS[status], "headers": headers, "content": content}
     for status, description in _ROUTER.items():
