@@ -7,11 +7,10 @@ steps them to their end without an event loop; with `tui.wire.evented` they run 
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping, Sequence
-from typing import Any, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 from urllib.parse import quote
 
 from tui.errors import Conflict, ServerTrouble
-from tui.record import record
 
 T = TypeVar("T")
 Json = Any
@@ -19,8 +18,7 @@ EXPANDED = "/connectors?expand=status&expand=info"
 REBALANCE_WAITS = (0.25, 0.5, 1.0, 2.0, 4.0)  # seconds before each further try of a 409 that passes by itself
 
 
-@record
-class Call:
+class Call(NamedTuple):
     """One request: plain data, so that it can be logged, shown as curl, and refused by a policy."""
 
     method: str
@@ -43,8 +41,7 @@ class Call:
         return self.method != "GET" and not self.path.endswith(("/config/validate", "/offsets/resolve", "/preview"))
 
 
-@record
-class Origin:
+class Origin(NamedTuple):
     """Who asks for a change of offsets, and why: our workers keep it in their history, others ignore it."""
 
     who: str = ""

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from enum import Enum
-from typing import Any
-
-from tui.record import field, record
+from typing import Any, NamedTuple
 
 Json = Any
 
@@ -15,8 +13,7 @@ SEVERITY = ("FAILED", "UNASSIGNED", "RESTARTING", "UNKNOWN", "RUNNING", "PAUSED"
 _RANK = {state: rank for rank, state in enumerate(SEVERITY)}
 
 
-@record
-class Task:
+class Task(NamedTuple):
     """One task's status; `trace` is empty unless it failed."""
 
     id: int
@@ -26,8 +23,7 @@ class Task:
     trace: str = ""
 
 
-@record
-class Connector:
+class Connector(NamedTuple):
     """A connector with all its status. `state` is the connector's own; `overall` counts its tasks in."""
 
     name: str
@@ -37,7 +33,7 @@ class Connector:
     worker: str = ""
     version: str = ""
     trace: str = ""
-    config: Mapping[str, str] = field(default_factory=dict)
+    config: Mapping[str, str] = {}
 
     @property
     def cls(self) -> str:
@@ -134,8 +130,7 @@ def by_severity(all_of_them: Iterable[Connector]) -> list[Connector]:
     return sorted(all_of_them, key=lambda one: one.severity)
 
 
-@record
-class Offset:
+class Offset(NamedTuple):
     """One entry of an offsets answer; `offset` None means reset when it is sent."""
 
     partition: Json
@@ -168,8 +163,7 @@ class Certainty(Enum):
     POSSIBLE = "possible"
 
 
-@record
-class Verdict:
+class Verdict(NamedTuple):
     """The server's answer to an offset change, word for word, and what it means (KIP-875)."""
 
     certainty: Certainty

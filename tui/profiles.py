@@ -6,36 +6,35 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from tui.errors import HeadraceError, UsageError
-from tui.record import field, record, replace
+from tui.scrubbing import without_user
 
 
-@record
-class Profile:
+class Profile(NamedTuple):
     """One cluster and how it is treated. A profile without a name was given by its URL. Secrets (password, token,
     key_password, headers, client) may be references, and are resolved where a connection is made: see `tui.secrets`."""
 
     url: str
     name: str = ""
     username: str = ""
-    password: str = field(default="", repr=False)
+    password: str = ""
     ca: str = ""
     read_only: bool = False
     production: bool = False
     bootstrap: str = ""  # Kafka's own address, for what REST cannot say
     others: tuple[str, ...] = ()  # further workers of the cluster, asked when the first does not answer
-    token: str = field(default="", repr=False)  # sent as a bearer token
+    token: str = ""  # sent as a bearer token
     certificate: str = ""  # a file: who we are (mutual TLS), with its key
     key: str = ""
-    key_password: str = field(default="", repr=False)
-    proxy: str = field(default="", repr=False)  # a URL; `none` goes past the environment's
+    key_password: str = ""
+    proxy: str = ""  # a URL; `none` goes past the environment's
     connect_timeout: float = 0.0  # seconds; 0 takes the usual
     timeout: float = 0.0  # seconds for an answer; 0 takes the usual
     colour: str = ""  # of the frame, #rrggbb
-    headers: Mapping[str, str] = field(default_factory=dict, repr=False, hash=False)
-    client: Mapping[str, str] = field(default_factory=dict, repr=False, hash=False)  # for the brokers
+    headers: Mapping[str, str] = {}
+    client: Mapping[str, str] = {}  # for the brokers
     record: str = ""  # a file to record this session to; never stored
     replay: str = ""  # a recording to show instead of a cluster; never stored
 
@@ -43,13 +42,15 @@ class Profile:
     def label(self) -> str:
         return self.name or self.url
 
+    def __repr__(self) -> str:
+        return f"Profile({without_user(self.label)!r})"  # nothing else: some are secrets
 
-@record
-class Contexts:
+
+class Contexts(NamedTuple):
     """The file's content."""
 
     current: str = ""
-    profiles: Mapping[str, Profile] = field(default_factory=dict)
+    profiles: Mapping[str, Profile] = {}
 
 
 def config_folder(environ: Mapping[str, str]) -> Path:
@@ -106,11 +107,11 @@ class Profiles:
 
     def put(self, profile: Profile) -> None:
         contexts = self.load()
-        self._write(replace(contexts, profiles={**contexts.profiles, profile.name: profile}))
+        self._write(contexts._replace(profiles={**contexts.profiles, profile.name: profile}))
 
     def use(self, name: str) -> None:
         self.get(name)
-        self._write(replace(self.load(), current=name))
+        self._write(self.load()._replace(current=name))
 
     def remove(self, name: str) -> None:
         self.get(name)
@@ -130,10 +131,9 @@ class Profiles:
             raise HeadraceError(f"cannot write {self.path}: {error.strerror}") from error
 
 
-_KINDS: dict[str, type] = {"bool": bool, "float": float, "Mapping[str, str]": dict, "tuple[str, ...]": tuple}
 _KEYS: dict[str, type] = {
-    name: _KINDS.get(str(kind), str)
-    for name, kind in Profile.__annotations__.items()
+    name: type(Profile._field_defaults.get(name, ""))
+    for name in Profile._fields
     if name not in ("name", "record", "replay")
 }
 SECRET_KEYS = frozenset({"password", "token", "key_password", "headers", "client", "proxy"})

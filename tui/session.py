@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from tui.errors import UsageError
 from tui.profiles import Profile, Profiles, config_folder
 from tui.secrets import resolve, resolved
-from tui.wire.endpoint import ANSWERS_WITHIN, CONNECTS_WITHIN, Endpoint
+from tui.wire.endpoint import ANSWERS_WITHIN, CONNECTS_WITHIN, Endpoint, check_url
 
 if TYPE_CHECKING:
     from tui.client import Connect, Transport
@@ -29,7 +29,7 @@ def choose(url: str, name: str, known: Profiles, environ: Mapping[str, str] = os
     if not url and not name:
         url, name = environ.get("HEADRACE_URL", ""), environ.get("HEADRACE_CONTEXT", "")
     if url:
-        Endpoint(url)
+        check_url(url)
         return Profile(url)
     name = name or known.load().current
     return known.get(name) if name else None
@@ -44,8 +44,9 @@ def replayed(path: str) -> Profile:
 
 def endpoint(profile: Profile, url: str = "") -> Endpoint:
     """How a worker is spoken to, secrets resolved; `url` for another one than the first."""
+    check_url(url := url or profile.url)
     return Endpoint(
-        url or profile.url,
+        url,
         profile.username,
         resolve(profile.password),
         _file(profile.ca),

@@ -11,9 +11,8 @@ from tui.commands.base import Command, Context, refuse
 from tui.commands.result import Outcome, Result, Table, confirmation
 from tui.errors import NotFound
 from tui.profiles import Profile
-from tui.record import replace
 from tui.scrubbing import without_user
-from tui.wire.endpoint import Endpoint
+from tui.wire.endpoint import check_url
 
 SECRET = "a secret: itself, or env:NAME, command:LINE, keyring:SERVICE/USER"
 
@@ -106,10 +105,9 @@ class SetContext(Command):
         urls = self._urls() or ((before.url, *before.others) if before else ())
         refuse(not urls, f"the context {self.name!r} is new: give its URL")
         for url in urls:
-            Endpoint(url)
-        profile = replace(before or Profile(urls[0]), name=self.name, url=urls[0], others=urls[1:], **self._given())
-        profile = replace(
-            profile,
+            check_url(url)
+        profile = (before or Profile(urls[0]))._replace(name=self.name, url=urls[0], others=urls[1:], **self._given())
+        profile = profile._replace(
             headers={**profile.headers, **_pairs(self.header)},
             client={**profile.client, **_pairs(self.client)},
         )
@@ -180,7 +178,7 @@ class ImportKcctl(Command):
             if profile.name in contexts.profiles:
                 outcomes.append(Outcome(profile.name, "left out: there is a context of that name"))
                 continue
-            Endpoint(profile.url)
+            check_url(profile.url)
             context.profiles.put(profile)
             outcomes.append(Outcome(profile.name, "imported"))
         if not contexts.current and found.current in found.profiles:

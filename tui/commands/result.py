@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from tui.errors import DONE, FAILED, PENDING
 from tui.model import Verdict
-from tui.record import record
 
 Json = Any
 Cell = str | int | float | bool | None
 
 
-@record
-class Table:
+class Table(NamedTuple):
     """Rows with named columns; those in `wide` are shown by `-o wide` and on broad screens only."""
 
     columns: tuple[str, ...]
@@ -22,8 +20,7 @@ class Table:
     wide: frozenset[str] = frozenset()
 
 
-@record
-class Outcome:
+class Outcome(NamedTuple):
     """What became of one target of a changing command."""
 
     name: str
@@ -40,8 +37,7 @@ class Outcome:
         return {"name": self.name, "error" if self.failed else "result": self.message}
 
 
-@record
-class Result:
+class Result(NamedTuple):
     """`raw` for machines, `table` or `text` for people, `names` for `-o name`; `outcomes` of changes."""
 
     raw: Json = None

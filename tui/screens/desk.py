@@ -15,7 +15,6 @@ from tui.config.secrets import MASK, hides
 from tui.errors import HeadraceError
 from tui.model import Connector
 from tui.profiles import Profile
-from tui.record import replace
 from tui.screens import program
 from tui.screens.cluster import Cluster
 from tui.screens.journal import Journal
@@ -183,7 +182,7 @@ class Desk:
 
 def masked(call: Call, passwords: Collection[str] = ()) -> Call:
     """As it may stand in the log of operations: without the secrets of a config."""
-    return replace(call, body=_masked(call.body, passwords)) if call.changes and isinstance(call.body, dict) else call
+    return call._replace(body=_masked(call.body, passwords)) if call.changes and isinstance(call.body, dict) else call
 
 
 def _masked(value: Any, passwords: Collection[str]) -> Any:

@@ -168,9 +168,8 @@ def _names(before: Sequence[str]) -> list[str]:
 def _ask(profile: Profile) -> list[str]:
     from tui import session
     from tui.client import drive
-    from tui.record import replace
 
-    hasty = replace(profile, connect_timeout=PATIENCE, timeout=PATIENCE)
+    hasty = profile._replace(connect_timeout=PATIENCE, timeout=PATIENCE)
     connect = session.connect(hasty, session.blocking(hasty))
     try:
         return sorted(drive(connect.names()))

@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from tui import session
 from tui.client import Connect, drive
@@ -14,15 +14,13 @@ from tui.commands.base import Context
 from tui.errors import HeadraceError, UsageError
 from tui.offsets import files
 from tui.profiles import Profile
-from tui.record import record, replace
 from tui.script.runner import Printer, run_texts
 
 if TYPE_CHECKING:
     from tui.embedded import Embedded
 
 
-@record
-class Order:
+class Order(NamedTuple):
     """What is to be run, and where."""
 
     url: str = ""
@@ -49,7 +47,7 @@ class _Cluster:
         if self._profile is None:
             self._profile = self.known() or self._embedded()
             if self.order.read_only:
-                self._profile = replace(self._profile, read_only=True)
+                self._profile = self._profile._replace(read_only=True)
         return self._profile
 
     def _embedded(self) -> Profile:

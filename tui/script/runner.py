@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from tui.client import drive
 from tui.commands.base import Command, Context, execute
 from tui.commands.result import Result, common_code
 from tui.errors import DONE, USAGE, HeadraceError, UsageError, in_one
 from tui.model import Verdict
-from tui.record import record
 from tui.script.grammar import parse
 from tui.script.output import plain, render
 
@@ -23,8 +22,7 @@ _WIDTHS = (8, 10, 32, 0)
 _EACH = {"json": "jsonl"}  # one by one, each on a line
 
 
-@record
-class Line:
+class Line(NamedTuple):
     """A command and where it stood: `line 3` of a script, nothing for the only -c."""
 
     where: str

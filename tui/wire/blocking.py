@@ -1,11 +1,10 @@
-"""The transport of scripts: one connection of the standard library, kept open; nothing suspends.
+"""The transport of scripts: one connection, kept open; nothing suspends.
 
 Not httpx: importing it and making a client takes longer (0.11 s) than all else that a script line does.
 """
 
 from __future__ import annotations
 
-import http.client
 import os
 import time
 from collections.abc import AsyncGenerator
@@ -14,9 +13,8 @@ from urllib.parse import SplitResult, unquote, urlsplit
 
 from tui.client import Call
 from tui.errors import NotFound
+from tui.wire.connection import Connection
 from tui.wire.endpoint import IDLE_SECONDS, QUIET, Endpoint, basic, decode, encode, reader, trust
-
-_CLOSED = (OSError, http.client.HTTPException)  # a reset, a TLS alert, no route any more: the connection is of no use
 
 
 class Blocking:
@@ -25,8 +23,8 @@ class Blocking:
     def __init__(self, endpoint: Endpoint) -> None:
         self.endpoint, self.url = endpoint, endpoint.url
         self._base = endpoint.parts.path.rstrip("/")
-        self._headers = endpoint.identification()
-        self._connection: http.client.HTTPConnection | None = None
+        self._headers = {"Host": _host(endpoint.parts), **endpoint.identification()}
+        self._connection: Connection | None = None
         self._prefix, self._reused, self._used_at = "", False, 0.0
         if endpoint.parts.scheme == "http":
             self._headers |= _proxy_headers(proxy_of(endpoint))
@@ -37,28 +35,29 @@ class Blocking:
             headers["Content-Type"] = "application/json"
         try:
             return decode(*self._exchange(call, headers), reader(call))
-        except _CLOSED as error:
+        except OSError as error:
             if not (self._reused and call.repeatable):
                 raise self.endpoint.unreachable(_words(error), sent=True) from error
         # The server closed a kept connection at the moment we used it.
         try:
             return decode(*self._exchange(call, headers), reader(call))
-        except _CLOSED as error:
+        except OSError as error:
             raise self.endpoint.unreachable(_words(error), sent=True) from error
 
     def _exchange(self, call: Call, headers: dict[str, str]) -> tuple[int, bytes]:
         connection = self._connect()
         try:
-            connection.request(call.method, self._target(call.path), encode(call), headers)
-            response = connection.getresponse()
-            answer = response.status, response.read()
+            connection.ask(call.method, self._target(call.path), headers, encode(call))
+            answer = connection.answer()
         except TimeoutError as error:
             self._drop()
             raise self.endpoint.no_answer() from error
-        except _CLOSED:
+        except OSError:
             self._drop()
             raise
         self._used_at = time.monotonic()
+        if not connection.lasts:
+            self._drop()
         return answer
 
     async def lines(self, path: str, last_id: str, lasting: float | None = None) -> AsyncGenerator[str, None]:
@@ -68,51 +67,34 @@ class Blocking:
         connection = self._connect()
         try:
             sent = {**self._headers, "Accept": "text/event-stream", **({"Last-Event-ID": last_id} if last_id else {})}
-            connection.request("GET", self._target(path), headers=sent)
-            response = connection.getresponse()
-            if not 200 <= response.status < 300 or "event-stream" not in (response.getheader("Content-Type") or ""):
-                raise NotFound("no event stream", response.status if response.status >= 300 else 404)
-            while (line := self._line(response, end)) is not None:
+            connection.ask("GET", self._target(path), sent, None)
+            status, kind = connection.head()
+            if not 200 <= status < 300 or "event-stream" not in kind:
+                raise NotFound("no event stream", status if status >= 300 else 404)
+            while (line := _line(connection, end)) is not None:
                 yield line
-        except (TimeoutError, *_CLOSED) as error:
+        except OSError as error:
             raise self.endpoint.unreachable(_words(error), sent=True) from error
         finally:
             self._drop()
-
-    def _line(self, response: http.client.HTTPResponse, end: float | None) -> str | None:
-        """None when it is over, or time is up."""
-        left = None if end is None else end - time.monotonic()
-        if left is not None and left <= 0:
-            return None
-        assert self._connection is not None
-        self._connection.sock.settimeout(QUIET if left is None else min(left, QUIET))
-        try:
-            raw = response.readline()
-        except TimeoutError:
-            if left is not None and left <= QUIET:
-                return None
-            raise
-        return raw.decode("utf-8", "replace").rstrip("\r\n") if raw else None
 
     def _target(self, path: str) -> str:
         """What the request line asks for; a proxy wants the whole URL unless it tunnels."""
         parts = self.endpoint.parts
         return f"{self._prefix}{self._base}{path}" if parts.scheme == "http" else self._base + path
 
-    def _connect(self) -> http.client.HTTPConnection:
+    def _connect(self) -> Connection:
         if time.monotonic() - self._used_at > IDLE_SECONDS:
             self._drop()
         self._reused = self._connection is not None
         if self._connection is None:
-            connection, self._prefix = _connection(self.endpoint)
             try:
-                connection.connect()
+                self._connection, self._prefix = _connection(self.endpoint)
             except TimeoutError as error:
                 raise self.endpoint.no_connection() from error
-            except (OSError, http.client.HTTPException) as error:
+            except OSError as error:
                 raise self.endpoint.unreachable(_words(error)) from error
-            connection.sock.settimeout(self.endpoint.answer_timeout)
-            self._connection = connection
+            self._connection.socket.settimeout(self.endpoint.answer_timeout)
         return self._connection
 
     def _drop(self) -> None:
@@ -127,18 +109,43 @@ class Blocking:
         self._drop()
 
 
-def _connection(endpoint: Endpoint) -> tuple[http.client.HTTPConnection, str]:
-    """A connection not yet open, and what stands before the path in a request line."""
+def _connection(endpoint: Endpoint) -> tuple[Connection, str]:
+    """A connection that is open, and what stands before the path in a request line."""
     parts, proxy = endpoint.parts, proxy_of(endpoint)
     host, port = parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
+    context = trust(endpoint) if parts.scheme == "https" else None
     near = (proxy.hostname or "", proxy.port or 8080) if proxy else (host, port)
-    if parts.scheme == "http":
-        prefix = f"http://{parts.netloc.rpartition('@')[2]}" if proxy else ""
-        return http.client.HTTPConnection(*near, timeout=endpoint.connect_timeout), prefix
-    secure = http.client.HTTPSConnection(*near, timeout=endpoint.connect_timeout, context=trust(endpoint))
-    if proxy:
-        secure.set_tunnel(host, port, headers=_proxy_headers(proxy))
-    return secure, ""
+    connection = Connection(near, endpoint.connect_timeout)
+    if context is None:
+        return connection, f"http://{_host(parts)}" if proxy else ""
+    try:
+        if proxy:
+            connection.tunnel(host, port, _proxy_headers(proxy))
+        connection.secure(context, host)
+    except OSError:
+        connection.close()
+        raise
+    return connection, ""
+
+
+def _host(parts: SplitResult) -> str:
+    """The host as the URL names it, without a user."""
+    return parts.netloc.rpartition("@")[2]
+
+
+def _line(connection: Connection, end: float | None) -> str | None:
+    """None when it is over, or time is up."""
+    left = None if end is None else end - time.monotonic()
+    if left is not None and left <= 0:
+        return None
+    connection.socket.settimeout(QUIET if left is None else min(left, QUIET))
+    try:
+        raw = connection.line()
+    except TimeoutError:
+        if left is not None and left <= QUIET:
+            return None
+        raise
+    return raw.decode("utf-8", "replace").rstrip("\r\n") if raw else None
 
 
 def proxy_of(endpoint: Endpoint) -> SplitResult | None:

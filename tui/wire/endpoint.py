@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import SplitResult, unquote, urlsplit
 
 from tui.errors import NO_WORKER, ServerTrouble, TimedOut, Unreachable, UsageError, refusal
-from tui.record import field, record
 
 if TYPE_CHECKING:
     from tui.client import Call
@@ -20,31 +19,24 @@ CONNECTS_WITHIN = 5.0
 ANSWERS_WITHIN = 95.0  # Connect itself gives up after 90 s, with a message worth reading
 
 
-@record
-class Endpoint:
+class Endpoint(NamedTuple):
     """A worker's URL and how it wants to be spoken to; times in seconds."""
 
     url: str
     username: str = ""
-    password: str = field(default="", repr=False)
+    password: str = ""
     ca: str = ""  # a file of certificates to trust instead of the system's
     connect_timeout: float = CONNECTS_WITHIN
     answer_timeout: float = ANSWERS_WITHIN
-    token: str = field(default="", repr=False)
+    token: str = ""
     certificate: str = ""  # files, for mutual TLS
     key: str = ""
-    key_password: str = field(default="", repr=False)
-    headers: tuple[tuple[str, str], ...] = field(default=(), repr=False)
-    proxy: str = field(default="", repr=False)  # a URL; `none` for no proxy whatever the environment says
+    key_password: str = ""
+    headers: tuple[tuple[str, str], ...] = ()
+    proxy: str = ""  # a URL; `none` for no proxy whatever the environment says
 
-    def __post_init__(self) -> None:
-        try:
-            parts = self.parts
-            good = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port is None or parts.port > 0)
-        except ValueError:
-            good = False
-        if not good:
-            raise UsageError(f"{self.url!r} is not the URL of a Connect worker", "it looks like http://host:8083")
+    def __repr__(self) -> str:
+        return f"Endpoint({self.shown!r})"  # nothing else: some are secrets
 
     @property
     def parts(self) -> SplitResult:
@@ -85,6 +77,17 @@ class Endpoint:
 
     def no_answer(self) -> TimedOut:
         return TimedOut(f"{self.shown} gave no answer within {self.answer_timeout:g} s")
+
+
+def check_url(url: str) -> None:
+    """Raises UsageError for what cannot be a worker's."""
+    try:
+        parts = urlsplit(url)
+        good = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port is None or parts.port > 0)
+    except ValueError:
+        good = False
+    if not good:
+        raise UsageError(f"{url!r} is not the URL of a Connect worker", "it looks like http://host:8083")
 
 
 def basic(user: str, password: str) -> str:

@@ -14,7 +14,7 @@ import pytest
 from tui.client import EXPANDED, Call, Transport
 from tui.errors import BadRequest, NotFound, ServerTrouble, TimedOut, Unreachable, UsageError, WrongState
 from tui.wire.blocking import Blocking
-from tui.wire.endpoint import Endpoint
+from tui.wire.endpoint import Endpoint, check_url
 from tui.wire.evented import Evented
 
 STATE = "Connectors must be in the STOPPED state before their offsets can be modified."
@@ -164,4 +164,4 @@ async def test_a_proxy_is_obeyed_unless_told_otherwise(make: Make, url: str, mon
 @pytest.mark.parametrize("bad", ["", "localhost:8083", "ftp://x", "http://", "http://x:port", "http://x:0"])
 def test_what_is_no_url(bad: str) -> None:
     with pytest.raises(UsageError, match="not the URL"):
-        Endpoint(bad)
+        check_url(bad)

@@ -1,0 +1,160 @@
+"""What servers and proxies may answer besides what they should: bytes on a socket, read by both transports."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from typing import Any
+
+import pytest
+
+from tui.client import Call, Transport
+from tui.errors import NotFound, Unreachable
+from tui.wire.blocking import Blocking
+from tui.wire.endpoint import Endpoint
+from tui.wire.evented import Evented
+
+Kinds = pytest.mark.parametrize("kind", [Blocking, Evented])
+BODY = b'{"a":1}'
+
+
+@contextmanager
+def server(*answers: bytes, pieces: int = 1 << 20) -> Iterator[tuple[str, list[bytes]]]:
+    """Gives each request the next answer, in pieces of so many bytes; tells its URL, and the requests it saw."""
+    seen: list[bytes] = []
+    listener = socket.create_server(("127.0.0.1", 0))
+
+    def serve() -> None:
+        left = list(answers)
+        with listener:
+            while left:
+                taken, _ = listener.accept()
+                taken.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                with taken, suppress(OSError):
+                    while left and (request := _request(taken)):
+                        seen.append(request)
+                        answer = left.pop(0)
+                        for at in range(0, len(answer), pieces):
+                            taken.sendall(answer[at : at + pieces])
+
+    threading.Thread(target=serve, daemon=True).start()
+    yield f"http://127.0.0.1:{listener.getsockname()[1]}", seen
+
+
+def _request(taken: socket.socket) -> bytes:
+    head = b""
+    while b"\r\n\r\n" not in head and not head.startswith(b"\x16\x03"):  # TLS says hello in binary
+        if not (read := taken.recv(65536)):
+            return b""
+        head += read
+    return head
+
+
+async def get(kind: Callable[[Endpoint], Transport], url: str, times: int = 1) -> list[Any]:
+    transport = kind(Endpoint(url, answer_timeout=5))
+    try:
+        return [await transport.send(Call("GET", "/connectors")) for _ in range(times)]
+    finally:
+        await transport.close()
+
+
+@Kinds
+@pytest.mark.parametrize("pieces", [1, 7, 1 << 20])
+@pytest.mark.parametrize(
+    "answer",
+    [
+        b"HTTP/1.1 200 OK\r\nContent-Length: 7\r\n\r\n" + BODY,
+        b'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{"\r\n5;x=y\r\na":1}\r\n0\r\nTrailer: z\r\n\r\n',
+        b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n"
+        + b"HTTP/1.1 200 OK\r\ncontent-length: 7\r\n\r\n"
+        + BODY,
+        b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n" + BODY,
+        b"HTTP/1.0 200 OK\r\n\r\n" + BODY,
+    ],
+    ids=["length", "chunks", "announced", "until the end", "HTTP/1.0"],
+)
+async def test_every_form_of_an_answer(kind: Callable[[Endpoint], Transport], answer: bytes, pieces: int) -> None:
+    with server(answer, pieces=pieces) as (url, _):
+        assert await get(kind, url) == [{"a": 1}]
+
+
+@Kinds
+@pytest.mark.parametrize(
+    "answer",
+    [
+        b"HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\n" + BODY,
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n7\r\n" + BODY + b"\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Le",
+        b"SSH-2.0-OpenSSH_9.6\r\n",
+        b"\x15\x03\x01\x00\x02\x02\x46",
+        b"HTTP/1.1 200 OK\r\nContent-Length: many\r\n\r\n" + BODY,
+    ],
+    ids=["cut", "chunks cut", "head cut", "SSH", "TLS", "no length"],
+)
+async def test_half_an_answer_is_none(kind: Callable[[Endpoint], Transport], answer: bytes) -> None:
+    with server(answer) as (url, _), pytest.raises(Unreachable, match="cannot reach http://127"):
+        await get(kind, url)
+
+
+@Kinds
+async def test_connections_are_kept_unless_the_server_will_not(kind: Callable[[Endpoint], Transport]) -> None:
+    kept = b"HTTP/1.1 200 OK\r\nContent-Length: 7\r\n\r\n" + BODY
+    last = b"HTTP/1.1 200 OK\r\nContent-Length: 7\r\nConnection: close\r\n\r\n" + BODY
+    empty = b"HTTP/1.1 204 No Content\r\n\r\n"
+    with server(kept, empty, last) as (url, seen):
+        assert await get(kind, url, 3) == [{"a": 1}, None, {"a": 1}]
+    assert len(seen) == 3
+    assert all(request.lower().count(b"\r\nhost: 127.0.0.1:") == 1 for request in seen)
+
+
+@Kinds
+async def test_the_end_of_a_kept_connection_is_met_with_a_new_one(kind: Callable[[Endpoint], Transport]) -> None:
+    ends = server(b"HTTP/1.1 200 OK\r\nContent-Length: 7\r\n\r\n" + BODY, b"")
+    with ends as (url, seen), pytest.raises(Unreachable):
+        await get(kind, url, 2)
+    assert len(seen) == 2, "tried again, on a connection that nobody answers any more"
+
+
+@Kinds
+async def test_a_header_of_two_lines_is_never_sent(kind: Callable[[Endpoint], Transport]) -> None:
+    answer = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}"
+    with server(answer) as (url, seen):
+        transport = kind(Endpoint(url, headers=(("X-Tenant", "a\r\nX-Admin: yes"),)))
+        with pytest.raises(Unreachable, match=r"header|line"):
+            await transport.send(Call("GET", "/"))
+        await transport.close()
+        assert not any(b"X-Admin" in request for request in seen)
+
+
+@pytest.mark.parametrize("status", [b"200 Connection established", b"407 Proxy Authentication Required"])
+async def test_a_tunnel_through_a_proxy(status: bytes) -> None:
+    """TLS is spoken only behind the proxy; here nobody speaks it, and the error says what the proxy did."""
+    with server(b"HTTP/1.1 " + status + b"\r\nProxy-Agent: x\r\n\r\n", b"no TLS at all") as (proxy, seen):
+        transport = Blocking(Endpoint("https://connect.invalid:8083", proxy=proxy.replace("://", "://me:pw@")))
+        said = "Tunnel connection failed: 407" if status.startswith(b"407") else "SSL|TLS|WRONG|wrong|EOF|closed"
+        with pytest.raises(Unreachable, match=said):
+            await transport.send(Call("GET", "/"))
+    assert seen[0].startswith(b"CONNECT connect.invalid:8083 HTTP/1.1\r\nHost: connect.invalid:8083\r\n")
+    assert b"Proxy-Authorization: Basic bWU6cHc=\r\n" in seen[0]
+    assert b"pw" not in seen[0]
+
+
+@pytest.mark.parametrize("pieces", [1, 5, 1 << 20])
+async def test_lines_of_a_stream(pieces: int) -> None:
+    head = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n"
+    chunks = b"".join(b"%x\r\n%s\r\n" % (len(part), part) for part in (b"id: 1\nda", b"ta: x\n", b"\n", b"end"))
+    for answer in (
+        head + b"Transfer-Encoding: chunked\r\n\r\n" + chunks + b"0\r\n\r\n",
+        head + b"\r\nid: 1\ndata: x\n\nend",
+    ):
+        with server(answer, pieces=pieces) as (url, _):
+            transport = Blocking(Endpoint(url))
+            assert [line async for line in transport.lines("/events", "")] == ["id: 1", "data: x", "", "end"]
+
+
+async def test_a_stream_that_is_none() -> None:
+    other = server(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}")
+    with other as (url, _), pytest.raises(NotFound, match="no event stream"):
+        await anext(Blocking(Endpoint(url)).lines("/events", ""))

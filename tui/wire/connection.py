@@ -1,0 +1,132 @@
+"""One HTTP/1.1 connection that stays open: requests written to a socket, answers read by httptools (Node's parser).
+
+Not http.client: the mail parser and the ssl module that it brings took a fifth of a script line. TLS is loaded when a
+URL wants it.
+"""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from httptools import HttpParserError, HttpResponseParser
+
+if TYPE_CHECKING:
+    import ssl
+
+CHUNK = 1 << 18  # bytes read at once
+CUT = "Remote end closed connection without response"
+SHORT = "Remote end closed connection in the middle of its response"
+
+
+class Connection:
+    """Connected when it is made, within `timeout` seconds. What fails raises OSError, and the connection is spent."""
+
+    def __init__(self, address: tuple[str, int], timeout: float) -> None:
+        self.socket = socket.create_connection(address, timeout)
+        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._answer = _Answer()
+
+    def tunnel(self, host: str, port: int, headers: Mapping[str, str]) -> None:
+        """Through a proxy, to where TLS is spoken."""
+        there = authority(host, port)
+        self.ask("CONNECT", there, {"Host": there, **headers}, None)
+        while not self._answer.headed:
+            self._more()
+        if self._answer.status != 200:
+            raise OSError(f"Tunnel connection failed: {self._answer.status} {self._answer.reason}")
+
+    def secure(self, context: ssl.SSLContext, host: str) -> None:
+        self.socket = context.wrap_socket(self.socket, server_hostname=host)
+
+    def ask(self, method: str, target: str, headers: Mapping[str, str], body: bytes | None) -> None:
+        """Sends a request. Without a body, methods that usually have one say that it is empty."""
+        length = {} if body is None and method in ("GET", "CONNECT") else {"Content-Length": str(len(body or b""))}
+        lines = [f"{method} {target} HTTP/1.1"]
+        lines += [f"{name}: {value}" for name, value in {**headers, "Accept-Encoding": "identity", **length}.items()]
+        if any("\r" in line or "\n" in line for line in lines):
+            raise OSError("a header, or the path of the URL, has more than one line")
+        self._answer = _Answer()
+        self.socket.sendall("\r\n".join([*lines, "", ""]).encode("latin-1", "replace") + (body or b""))
+
+    def answer(self) -> tuple[int, bytes]:
+        """The status and the whole body."""
+        while not self._answer.complete:
+            self._more()
+        return self._answer.status, b"".join(self._answer.parts)
+
+    @property
+    def lasts(self) -> bool:
+        """Whether another request may follow the answer that has been read."""
+        return self._answer.complete and self._answer.parser.should_keep_alive()
+
+    def head(self) -> tuple[int, str]:
+        """The status, and the type of what follows."""
+        while not self._answer.headed:
+            self._more()
+        return self._answer.status, self._answer.headers.get("content-type", "")
+
+    def line(self) -> bytes:
+        """The next line of an endless body, with its newline; without one when the body ends."""
+        parts = self._answer.parts
+        while not any(b"\n" in part for part in parts[-1:]) and not self._answer.complete:
+            self._more()
+        line, newline, rest = b"".join(parts).partition(b"\n")
+        parts[:] = [rest] if rest else []
+        return line + newline
+
+    def close(self) -> None:
+        self.socket.close()
+
+    def _more(self) -> None:
+        data = self.socket.recv(CHUNK)
+        try:
+            if data:
+                self._answer.parser.feed_data(data)
+            elif self._answer.ends_with_connection:
+                self._answer.complete = True
+            else:
+                raise ConnectionResetError(SHORT if self._answer.headed else CUT)
+        except HttpParserError as error:
+            raise OSError(f"what was answered is no HTTP: {error}") from error
+
+
+class _Answer:
+    """What the parser has told of an answer. Those with 1xx are only announcements: the real one follows."""
+
+    def __init__(self) -> None:
+        self.parser = HttpResponseParser(self)
+        self.status, self.reason = 0, ""
+        self.headers: dict[str, str] = {}
+        self.parts: list[bytes] = []
+        self.headed = self.complete = False
+
+    @property
+    def ends_with_connection(self) -> bool:
+        """Neither a length nor chunks: the body goes on until the server closes."""
+        return self.headed and self.headers.keys().isdisjoint(("content-length", "transfer-encoding"))
+
+    def on_status(self, reason: bytes) -> None:
+        self.reason = reason.decode("latin-1")
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        self.headers[name.decode("latin-1").lower()] = value.decode("latin-1")
+
+    def on_headers_complete(self) -> None:
+        self.status = self.parser.get_status_code()
+        if self.status < 200:
+            self.headers.clear()
+        else:
+            self.headed = True
+
+    def on_body(self, body: bytes) -> None:
+        self.parts.append(body)
+
+    def on_message_complete(self) -> None:
+        self.complete = self.headed
+
+
+def authority(host: str, port: int) -> str:
+    """Host and port as a request names them."""
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
