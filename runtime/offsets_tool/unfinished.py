@@ -19,7 +19,7 @@ class Unfinished:
     """What a journal says, and the records that would change it."""
 
     def __init__(self, records: Iterable[tuple[bytes | None, bytes | None]]) -> None:
-        self._journal = Journal(self, TopicSpec("", 1, 1, "", single=True))  # type: ignore[arg-type]
+        self._journal = Journal(self, TopicSpec("", 1, 1, "", single=True))
         self._log.append([(key or b"", value) for key, value in records])
 
     def open(self, spec: TopicSpec, apply: Apply) -> MemoryLog:

@@ -9,7 +9,7 @@ from typing import Any
 
 from runtime.kafka.formats import compact
 from runtime.kafka.log import LogRecord, TopicSpec
-from runtime.storage.port import Logs
+from runtime.storage.port import Opener
 from runtime.storage.records import Malformed, json_object, skipped
 from runtime.vocabulary import TargetState
 
@@ -55,7 +55,7 @@ class _Entry:
 class ConfigStore:
     """Reads and writes the config topic. Event loop only; every write is applied before it returns."""
 
-    def __init__(self, logs: Logs, spec: TopicSpec) -> None:
+    def __init__(self, logs: Opener, spec: TopicSpec) -> None:
         self._log = logs.open(spec, self.apply)
         self._entries: dict[str, _Entry] = {}
         self.on_change: Callable[[str], None] = lambda name: None

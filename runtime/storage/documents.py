@@ -10,7 +10,7 @@ from typing import Any
 
 from runtime.kafka.formats import compact
 from runtime.kafka.log import LogRecord, TopicSpec
-from runtime.storage.port import Logs
+from runtime.storage.port import Opener
 from runtime.storage.records import Malformed, json_object, skipped
 
 _log = logging.getLogger(__name__)
@@ -26,7 +26,7 @@ class Documents:
 
     The head is written after the pieces and names their edition, so a document is there whole or not at all."""
 
-    def __init__(self, logs: Logs, spec: TopicSpec) -> None:
+    def __init__(self, logs: Opener, spec: TopicSpec) -> None:
         self._log = logs.open(spec, self.apply)
         self._heads: dict[str, dict[str, Any]] = {}
         self._pieces: dict[bytes, bytes] = {}  # edition and a part of the document's text

@@ -15,7 +15,7 @@ from typing import Any
 
 from runtime.kafka.log import TopicSpec
 from runtime.storage.documents import Documents
-from runtime.storage.port import Logs
+from runtime.storage.port import Opener
 
 KEPT = 20
 """Changes of a connector that can be looked up and undone."""
@@ -78,7 +78,7 @@ class Past:
 class Journal:
     """Intents and history. Event loop only."""
 
-    def __init__(self, logs: Logs, spec: TopicSpec) -> None:
+    def __init__(self, logs: Opener, spec: TopicSpec) -> None:
         self._documents = Documents(logs, spec)
 
     async def begin(self, intent: Intent) -> None:

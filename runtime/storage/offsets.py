@@ -9,7 +9,7 @@ from typing import Any
 
 from runtime.kafka.formats import canonical, compact, java_ordered, offset_key
 from runtime.kafka.log import LogRecord, TopicSpec
-from runtime.storage.port import Logs
+from runtime.storage.port import Opener
 from runtime.storage.records import Malformed, json_object, json_value, skipped
 from runtime.task_spec import SourceOffset
 
@@ -34,7 +34,7 @@ class OffsetStore:
 
     A partition may stand there in several spellings (JSON's key order differs between writers): the youngest counts."""
 
-    def __init__(self, logs: Logs, spec: TopicSpec) -> None:
+    def __init__(self, logs: Opener, spec: TopicSpec) -> None:
         self._log = logs.open(spec, self.apply)
         self._stored: dict[str, dict[bytes, _Stored]] = {}
 

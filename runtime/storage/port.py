@@ -25,7 +25,14 @@ class Log(Protocol):
         """Everything that was in the log at the call is applied."""
 
 
-class Logs(Protocol):
+class Opener(Protocol):
+    """What a store wants: a log of its own."""
+
+    def open(self, spec: TopicSpec, apply: Apply) -> Log:
+        """A log; before start(). `apply` gets its records in order, on the event loop."""
+
+
+class Logs(Opener, Protocol):
     """The logs of one worker. Event loop only."""
 
     @property
@@ -34,9 +41,6 @@ class Logs(Protocol):
     @property
     def error(self) -> str:
         """Why Kafka cannot be reached; empty while it can."""
-
-    def open(self, spec: TopicSpec, apply: Apply) -> Log:
-        """A log; before start(). `apply` gets its records in order, on the event loop."""
 
     async def start(self) -> None:
         """Wait for Kafka as long as it takes, then apply all that is in the logs."""

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from runtime.kafka.formats import compact
 from runtime.kafka.log import LogRecord, TopicSpec
 from runtime.storage.optimistic import Optimistic
-from runtime.storage.port import Logs
+from runtime.storage.port import Opener
 from runtime.storage.records import Malformed, json_object, skipped
 from runtime.vocabulary import State, TaskId
 
@@ -38,7 +38,7 @@ class StatusStore:
 
     Writes show at once and are sent without waiting; while one is under way, records of the topic cannot undo it."""
 
-    def __init__(self, logs: Logs, spec: TopicSpec, clock: Callable[[], float] = time.time) -> None:
+    def __init__(self, logs: Opener, spec: TopicSpec, clock: Callable[[], float] = time.time) -> None:
         self._log = logs.open(spec, self.apply)
         self._writes = Optimistic(self._log.send, self._take)
         self._clock = clock

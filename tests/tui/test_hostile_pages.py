@@ -212,7 +212,9 @@ async def test_dead_letters(size: tuple[int, int], recording: Path, monkeypatch:
 
 
 @sizes
-async def test_workers_loggers_failed_records(size: tuple[int, int], recording: Path) -> None:
+async def test_workers_loggers_failed_records(
+    size: tuple[int, int], recording: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async with recorded(*size, recording) as seen:
         await seen.sees("[/oops]")
         connect = desk_of(seen).connect
@@ -224,7 +226,7 @@ async def test_workers_loggers_failed_records(size: tuple[int, int], recording: 
 
         loggers = LoggersScreen(EVIL, connect, refuse)
         loggers.loggers = {EVIL: {"level": EVIL, "last_modified": 1}}
-        loggers.action_ask = lambda: None  # type: ignore[method-assign]
+        monkeypatch.setattr(loggers, "action_ask", lambda: None)
         await shown(seen, loggers)
         await shown(seen, LevelMenu(EVIL, EVIL))
         record = {"time": 1, "task": 0, "stage": EVIL, "topic": EVIL, "message": EVIL, "cause": EVIL}

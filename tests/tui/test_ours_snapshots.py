@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
+from typing import cast
 
 import pytest
 
@@ -88,7 +90,7 @@ def moved(seen: Console) -> None:
     progress = seen.home.progress
     assert progress is not None
     for step in range(120, -1, -1):
-        progress._clock = lambda at=step: NOON - 5 * at  # type: ignore[misc]
+        progress._clock = partial(float, NOON - 5 * step)
         written = 40_000 - 5 * min(step, 60) ** 2 if step > 20 else 38_000
         lag = {"records": max(0, 60 - 3 * max(0, step - 4)), "ms": 0}
         told = {"read": written, "written": written, "lag": lag, "age_ms": 0, "stalled": [1] if step < 5 else []}
@@ -153,7 +155,7 @@ async def test_dead_letters(size: tuple[int, int], monkeypatch: pytest.MonkeyPat
     async with recorded(*size) as seen:
         await seen.sees("orders-log")
         one = seen.home.snapshot.connectors["orders-search"]
-        monkeypatch.setitem(one.config, TOPIC, "orders-dead")  # type: ignore[arg-type]
+        monkeypatch.setitem(cast("dict[str, str]", one.config), TOPIC, "orders-dead")
         screen = DeadLettersScreen(seen.home.view.desk, one)
         seen.app.push_screen(screen)
         await seen.until(lambda: screen.letters)

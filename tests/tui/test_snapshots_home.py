@@ -77,7 +77,7 @@ async def test_beside_the_cluster(size: tuple[int, int], tmp_path: Path, monkeyp
             "root": {"level": "INFO", "last_modified": None},
             "org.apache.kafka.connect.runtime.WorkerSinkTask": {"level": "DEBUG", "last_modified": (NOON - 90) * 1000},
         }
-        loggers.action_ask = lambda: None  # type: ignore[method-assign]
+        monkeypatch.setattr(loggers, "action_ask", lambda: None)
         seen.app.push_screen(loggers)
         await same(seen, "loggers")
         seen.app.push_screen(LevelMenu("org.apache.kafka", "INFO"))

@@ -38,10 +38,10 @@ class _Statuses:
         ("", ""),
     ],
 )
-def test_the_reason_of_a_failed_task(trace: str, reason: str) -> None:
+def test_the_reason_of_a_failed_task(trace: str, reason: str, monkeypatch: pytest.MonkeyPatch) -> None:
     told: list[str] = []
     events = EventLog()
-    events.notice = lambda level, message, name, task: told.append(message)  # type: ignore[method-assign]
+    monkeypatch.setattr(events, "notice", lambda level, message, name, task: told.append(message))
     board = Board(cast("StatusStore", _Statuses()), events, "w:1", Secrets())
     board.task(TaskId("orders", 0), State.FAILED, "1", trace)
     assert told == [f"orders-0 is FAILED: {reason}"]

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import cast
+
+from tui.client import Connect
 from tui.courses import KEPT, STEP, Course
 from tui.progress import Progress, far, told
 from tui.screens.failed_records import folded
@@ -42,7 +45,7 @@ def test_points_are_kept_for_a_quarter_of_an_hour() -> None:
 def test_progress_is_heard_and_not_asked_for() -> None:
     times = iter([100.0, 105.0])
     changes: list[int] = []
-    progress = Progress(None, lambda: changes.append(1), lambda: next(times))  # type: ignore[arg-type]
+    progress = Progress(cast("Connect", None), lambda: changes.append(1), lambda: next(times))
     progress.hear({"a": {"read": 9, "written": 9, "lag": {"records": 4, "ms": 3}, "age_ms": 5, "stalled": []}})
     progress.hear({"b": {"read": 1, "written": 1, "lag": None, "age_ms": 2000, "stalled": [1]}})
     assert (progress.known["a"].lag, progress.known["a"].age_ms) == (4, None)
