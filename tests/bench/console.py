@@ -29,6 +29,7 @@ import pexpect
 
 PAGE = Path(__file__).parents[2] / "docs" / "benchmarks-console.md"
 HEADRACE = str(Path(sys.executable).parent / "headrace")
+BARE = [sys.executable, "-m", "tests.bench.console_bare"]
 RIVAL = "kafka-connect-py"
 BAR = "▌".encode()
 # An installed program has its bytecode beside it, whatever the environment of a developer says.
@@ -82,9 +83,10 @@ def stub(connectors: int, *, changes: int = 50, events: bool = False) -> Iterato
 
 @dataclass(slots=True)
 class Screen:
-    """The console in a terminal of 120×40; what it writes is looked at as bytes: an emulator takes time itself."""
+    """The console in a terminal of 120×40; what it writes is looked at as bytes: an emulator takes time itself.
+    Without a URL it is the least that Textual can show."""
 
-    url: str
+    url: str = ""
     process: pexpect.spawn = field(init=False)  # type: ignore[type-arg]
     began: float = field(init=False)
     seen: bytes = b""
@@ -92,7 +94,8 @@ class Screen:
     def __post_init__(self) -> None:
         environ = {**ENVIRON, "TERM": "xterm-256color", "COLORTERM": "truecolor", "LANG": "C.UTF-8"}
         self.began = time.perf_counter()
-        self.process = pexpect.spawn(HEADRACE, [self.url], env=environ, dimensions=(40, 120), timeout=60)  # type: ignore[arg-type]
+        command, *words = [HEADRACE, self.url] if self.url else BARE
+        self.process = pexpect.spawn(command, words, env=environ, dimensions=(40, 120), timeout=60)  # type: ignore[arg-type]
         self.process.delaybeforesend = None  # by itself it waits for 50 ms before each key
 
     def read(self, within: float) -> bytes:
@@ -127,18 +130,23 @@ class Screen:
 
 def starting(url: str, connectors: int, runs: int, case: str) -> list[Row]:
     """First paint, and from there until all connectors stand on the screen."""
-    paints, fills = [], []
+    paints, fills, bares = [], [], []
     for number in range(runs + 1):
+        bare = Screen()
+        least = bare.until(lambda seen: b"NAME" in seen) - bare.began
+        bare.close()
         screen = Screen(url)
         painted = screen.until(lambda seen: b"NAME" in seen)
         filled = screen.until(lambda seen: f"{connectors:,} connectors".encode() in seen)
         if number:  # the first one compiles
             paints.append(painted - screen.began)
             fills.append(filled - painted)
+            bares.append(least)
         screen.close()
     # Between the first paint and the first answer lie the imports for the network: what is measured is all of it.
     note = "from the first paint to all of them listed, imports and the request included"
     return [
+        Row("first paint of an empty Textual table, in turns with ours", "none", statistics.median(bares), "s"),
         Row("first paint", case, statistics.median(paints), "s", 0.45),
         Row(
             f"fill {connectors:,} connectors",

@@ -1,0 +1,18 @@
+"""The least that Textual can show: a table with a heading. What a first paint costs before anybody adds to it."""
+
+from __future__ import annotations
+
+from textual.app import App, ComposeResult
+from textual.widgets import DataTable
+
+
+class Bare(App[None]):
+    def compose(self) -> ComposeResult:
+        yield DataTable[str]()
+
+    def on_mount(self) -> None:
+        self.query_one(DataTable).add_columns("NAME", "TYPE", "STATE")
+
+
+if __name__ == "__main__":
+    Bare().run()
