@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Generic, TypeVar, overload
+from typing import Any, Generic, Self, TypeVar, overload
 
 from runtime.api.columns import Column, Constant, Mixed, Values
 from runtime.api.record import Headers, SinkRecord, SourceRecord
@@ -15,8 +15,19 @@ R = TypeVar("R", SourceRecord, SinkRecord)
 class _Batch(Sequence[R], Generic[R]):
     """A sequence of records over their values."""
 
+    topic: str
     values: Values
+    keys: Values
+    headers: Sequence[Headers | None]
+    places: Sequence[int] = ()
+    """Where its records are among those that it is only a part of."""
     _records: list[R] | None = None
+
+    def copy(self) -> Self:
+        """Another one with the same parts, to be changed."""
+        made = object.__new__(type(self))
+        made.__dict__.update(self.__dict__, _records=None)
+        return made
 
     @property
     def records(self) -> list[R]:
@@ -50,8 +61,8 @@ class _Batch(Sequence[R], Generic[R]):
 
 
 class SourceBatch(_Batch[SourceRecord]):
-    """Records of one source partition for one topic, without keys as long as no transformation makes some. `offset_of`
-    gives what was read up to the n-th (from 0); `timestamp` is that of all."""
+    """Records of one source partition for one topic, without keys and headers as long as no transformation makes some.
+    `offset_of` gives what was read up to the n-th (from 0); `timestamp` is that of all."""
 
     def __init__(
         self,
@@ -64,22 +75,21 @@ class SourceBatch(_Batch[SourceRecord]):
         self.source_partition, self.offset_of = source_partition, offset_of
         self.topic, self.values, self.timestamp = topic, values, timestamp
         self.keys = Values(None, Constant(None, values.count))
+        self.headers: Sequence[Headers | None] = Constant(None, values.count)
 
     @property
     def keyed(self) -> bool:
         """Whether the records have got keys, or null keys of some schema."""
         return self.keys.schema is not None or self.keys.null is not True
 
-    @property
-    def headers(self) -> Sequence[Headers | None]:
-        return Constant(None, len(self))
-
     def _made(self) -> list[SourceRecord]:
         partition, offset_of, topic, schema = self.source_partition, self.offset_of, self.topic, self.values.schema
         timestamp, key_schema = self.timestamp, self.keys.schema
         return [
-            SourceRecord(partition, offset_of(n), topic, value, schema, key, key_schema, None, timestamp)
-            for n, (value, key) in enumerate(zip(self.values.rows, self.keys.rows, strict=True))
+            SourceRecord(partition, offset_of(n), topic, value, schema, key, key_schema, None, timestamp, headers)
+            for n, (value, key, headers) in enumerate(
+                zip(self.values.rows, self.keys.rows, _one_each(self.headers), strict=True)
+            )
         ]
 
     def topics(self) -> Column:
@@ -101,11 +111,7 @@ class SinkBatch(_Batch[SinkRecord]):
     def __init__(
         self, topic: str, messages: Sequence[Any], keys: Values, values: Values, headers: Sequence[Headers | None]
     ) -> None:
-        self.topic, self.messages, self.keys, self.values, self._headers = topic, messages, keys, values, headers
-
-    @property
-    def headers(self) -> Sequence[Headers | None]:
-        return self._headers
+        self.topic, self.messages, self.keys, self.values, self.headers = topic, messages, keys, values, headers
 
     def _made(self) -> list[SinkRecord]:
         topic, key_schema, value_schema = self.topic, self.keys.schema, self.values.schema
@@ -115,7 +121,7 @@ class SinkBatch(_Batch[SinkRecord]):
                 headers, message,
             )
             for message, key, value, headers in zip(
-                self.messages, self.keys.rows, self.values.rows, self._headers, strict=True
+                self.messages, self.keys.rows, self.values.rows, _one_each(self.headers), strict=True
             )
             for kind, time in (message.timestamp(),)
         ]  # fmt: skip
@@ -131,3 +137,10 @@ class SinkBatch(_Batch[SinkRecord]):
 
     def timestamps(self) -> Column:
         return [message.timestamp()[1] for message in self.messages]
+
+
+def _one_each(headers: Sequence[Headers | None]) -> Sequence[Headers | None]:
+    """Tasks may change the headers of one record: it is not to be those of all."""
+    if type(headers) is Constant and headers.value is not None:
+        return [list(headers.value) for _ in headers]
+    return headers

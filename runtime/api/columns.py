@@ -158,9 +158,7 @@ class Origins(Protocol):
 
     topic: str
     keys: Values
-
-    @property
-    def headers(self) -> Sequence[Headers | None]: ...
+    headers: Sequence[Headers | None]
 
     def topics(self) -> Column: ...
 

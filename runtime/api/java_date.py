@@ -17,6 +17,9 @@ _NUMERIC = "yYwWDdFuHkKhmsS"
 _OFFSET = re.compile(r"(?:GMT)?([+-])(\d{1,2}):?(\d{2})?")
 _NUMBER = re.compile(r"-?\d+", re.ASCII)
 
+_DAY = 86_400_000
+_UNITS = {**dict.fromkeys("aHkKh", 3_600_000), "m": 60_000, "s": 1000, "S": 1}
+
 
 class _Token(NamedTuple):
     letter: str  # empty for text that stands as it is
@@ -30,6 +33,8 @@ class DatePattern:
     def __init__(self, pattern: str) -> None:
         self._tokens = _tokens(pattern)
         self._writers = [_writer(token) for token in self._tokens]
+        self.unit = min([_UNITS.get(token.letter, _DAY) for token in self._tokens], default=_DAY)
+        """Milliseconds since 1970 for whose multiples alone the text is another one."""
 
     def format(self, time: dt.datetime) -> str:
         return "".join([write(time) for write in self._writers])

@@ -37,14 +37,10 @@ class Transformation(ABC):
         of it with record.copy(). Its key, value and headers belong to others too: put new ones in their place. Change
         the record last: a call that raises must leave it as it was."""
 
-    def topic_together(self, topic: str) -> str | None:
-        """Of a transformation that only changes topics, and looks at nothing else: where all records of `topic` go.
-        None, or any exception: the records are asked one by one instead."""
-        return None
-
-    def keys_together(self, values: Values) -> Values | None:
-        """Of a transformation that only makes new keys, out of values alone: the keys of records with these. None, or
-        any exception: the records are asked one by one instead."""
+    def apply_together(self, values: Values, origins: Origins) -> Values | None:
+        """The same for many records that are alike: their values as they go on (none: all are dropped). What else the
+        records are, a new topic, new keys, new headers, is put into `origins`. None, or any exception: they are
+        transformed one by one instead, as if nothing had been put there."""
         return None
 
     def close(self) -> None:  # noqa: B027 - optional hook

@@ -10,8 +10,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from runtime.api.columns import Origins, Values, together
 from runtime.api.transformation import Part, PartTransformation, Predicate, Record, Transformation
+from runtime.pipeline.chain_together import B, all_through, step_together
 from runtime.pipeline.tolerance import Failure, Stage, Tolerance, plugin_name
 
 Results = list[Record | None]
@@ -64,7 +64,7 @@ class Chain:
     def __init__(self, steps: Sequence[Step], tolerance: Tolerance, where: Callable[[Record], tuple[Any, str]]) -> None:
         """`where` gives what a failure of the record is reported with: the record as it was read, and in words."""
         self._stages = [(_loop(step), self._fixer(step)) for step in steps]
-        self._together = [_together(step) for step in steps]
+        self._together = [step_together(step) for step in steps]
         self._steps, self._tolerance, self._where = list(steps), tolerance, where
 
     @property
@@ -75,18 +75,17 @@ class Chain:
     def __len__(self) -> int:
         return len(self._steps)
 
-    def run_together(self, values: Values, origins: Origins) -> tuple[Values, int]:
-        """The values of many records through as many steps as can take them all at once, and how many these are: the
-        records go through the others one by one, with run(). Changes the topic and the keys of `origins`."""
-        for number, update in enumerate(self._together):
-            try:
-                updated = update(values, origins) if update is not None else None
-            except Exception:  # one by one it will be seen whose fault it is
-                updated = None
-            if updated is None:
-                return values, number
-            values = updated
-        return values, len(self._together)
+    def run_together(self, batches: Sequence[B]) -> tuple[Sequence[B], int]:
+        """Batches through as many steps as can take all of them at once, and how many these are: the records go through
+        the others one by one, with run(). Batches that are dropped are left out."""
+        for number, step in enumerate(self._together):
+            changed = None if step is None else all_through(step, batches)
+            if changed is None:
+                return batches, number
+            batches = changed
+            if not batches:
+                break
+        return batches, len(self._together)
 
     def run(self, records: list[Any], first: int = 0) -> Outcome:
         """Records through all steps, or those from `first` on."""
@@ -172,74 +171,6 @@ def _merged(outcome: Outcome, records: list[Record], subset: list[Record], resul
     if len(became) == len(records):
         return [new for new in results if new is not None]
     return [new for r in records if (new := became.get(id(r), r)) is not None]
-
-
-_Together = Callable[[Values, Origins], Values | None]
-
-
-def _together(step: Step) -> _Together | None:
-    """How the step takes many values at once, if it can."""
-    update = _update_of(step.transformation)
-    if step.predicate is None:
-        return update
-    test = together(step.predicate, "test", "test_together")
-    return None if test is None else _where(test, step.negate, update)
-
-
-def _where(test: Callable[[Values, Origins], bool | None], negate: bool, update: _Together | None) -> _Together:
-    """Of a step that applies to all records of a batch, or to none."""
-
-    def run(values: Values, origins: Origins) -> Values | None:
-        holds = test(values, origins)
-        if holds is negate:
-            return values
-        return None if holds is None or update is None else update(values, origins)
-
-    return run
-
-
-def _update_of(found: Transformation) -> _Together | None:
-    if isinstance(found, PartTransformation):
-        if type(found).apply is not PartTransformation.apply:
-            return None
-        update: _Together | None = together(found, "update", "update_together")
-        return update if update is None or found.part is Part.VALUE else _of_keys(update)
-    topic_of = together(found, "apply", "topic_together")
-    keys_of = together(found, "apply", "keys_together")
-    return _rerouted(topic_of) if topic_of is not None else None if keys_of is None else _keyed(keys_of)
-
-
-def _rerouted(topic_of: Callable[[str], str | None]) -> _Together:
-    def run(values: Values, origins: Origins) -> Values | None:
-        topic = topic_of(origins.topic)
-        if topic is None:
-            return None
-        origins.topic = topic
-        return values
-
-    return run
-
-
-def _keyed(keys_of: Callable[[Values], Values | None]) -> _Together:
-    def run(values: Values, origins: Origins) -> Values | None:
-        keys = keys_of(values)
-        if keys is None:
-            return None
-        origins.keys = keys
-        return values
-
-    return run
-
-
-def _of_keys(update: _Together) -> _Together:
-    def run(values: Values, origins: Origins) -> Values | None:
-        keys = update(origins.keys, origins)
-        if keys is None:
-            return None
-        origins.keys = keys
-        return values
-
-    return run
 
 
 _Each = Callable[[list[Any], Results, Fix], bool]

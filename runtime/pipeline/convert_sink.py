@@ -75,8 +75,10 @@ class SinkConversion:
         return self._keys(topic, data) if not nulls and self._keys is not None else None
 
     def _transformed_together(self, batch: SinkBatch) -> SinkBatch | list[SinkRecord]:
-        batch.values, done = self._chain.run_together(batch.values, batch)
-        return batch if done == len(self._chain) else self._transformed(batch.records, done)
+        left, done = self._chain.run_together([batch])
+        if not left:
+            return []
+        return left[0] if done == len(self._chain) else self._transformed(left[0].records, done)
 
     def _records(
         self, messages: Sequence[Any], assigned: Container[TopicPartition]

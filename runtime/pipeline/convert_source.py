@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from runtime.api.batch import SourceBatch
-from runtime.api.columns import Values, together
+from runtime.api.columns import Constant, Values, together
 from runtime.pipeline.tolerance import Failure, Stage, Tolerance, plugin_name
 
 if TYPE_CHECKING:
@@ -56,27 +57,27 @@ class SourceConversion:
         place."""
         done = 0
         if self._values is not None and (alike := _alike(records)) is not None:
-            changed, done = self._changed_together(alike)
-            batch = self._sent_together(changed) if done == len(self._chain) else None
-            if batch is not None:
-                return batch
-            records = changed.records if done else records
+            left, done = self._chain.run_together([alike])
+            runs = self._sent_together(left) if done == len(self._chain) else None
+            if runs is not None:
+                offsets = {self._offsets.key(alike.source_partition): alike.offset_of(len(alike) - 1)}
+                return Batch(runs, offsets)
+            records = left[0].records if done else records
         try:
             return self._convert(records, done)
         finally:
             self._tolerance.release(records)
 
-    def _changed_together(self, batch: SourceBatch) -> tuple[SourceBatch, int]:
-        """The records after as many steps as can take them all at once, and how many these are."""
-        changed = SourceBatch(batch.source_partition, batch.offset_of, batch.topic, batch.values, batch.timestamp)
-        changed.values, done = self._chain.run_together(changed.values, changed)
-        return changed, done
-
-    def _sent_together(self, batch: SourceBatch) -> Batch | None:
-        """Messages of all records; None where they are to be converted one by one."""
+    def _sent_together(self, batches: Sequence[SourceBatch]) -> list[Run] | None:
+        """Messages of all records, of which there is one batch, or nothing left; None where they are to be converted
+        one by one."""
+        if not batches:
+            return []
+        (batch,) = batches
         try:
             keys = self._keys(batch.topic, batch.keys) if batch.keyed and self._keys is not None else None
             found = self._values(batch.topic, batch.values)
+            headers = self._headers_together(batch)
         except Exception:  # one by one it will be seen whose fault it is
             return None
         if found is None or (keys is None and batch.keyed):
@@ -89,8 +90,22 @@ class SourceConversion:
         )
         if stamped:
             messages = [{**message, "timestamp": batch.timestamp} for message in messages]
-        offsets = {self._offsets.key(batch.source_partition): batch.offset_of(len(batch) - 1)}
-        return Batch([Run(batch.topic, stamped, messages)], offsets)
+        if headers is None:
+            return [Run(batch.topic, stamped, messages)]
+        for message, own in zip(messages, headers, strict=True):
+            if own:
+                message["headers"] = own
+        return [
+            Run(batch.topic, single, list(run))
+            for single, run in groupby(messages, lambda message: stamped or "headers" in message)
+        ]
+
+    def _headers_together(self, batch: SourceBatch) -> Sequence[Any] | None:
+        """The headers of each message; None where there are none."""
+        topic, headers = batch.topic, batch.headers
+        if type(headers) is Constant:
+            return Constant(self._headers(topic, headers.value), len(batch)) if headers.value else None
+        return [own and self._headers(topic, own) for own in headers]
 
     def _convert(self, records: Sequence[SourceRecord], first: int) -> Batch:
         """As convert(), record by record, through the steps from `first` on."""

@@ -110,6 +110,8 @@ class CastValue(PartTransformation):
 
     def update_together(self, values: Values, origins: Origins) -> Values | None:
         schema = values.schema
+        if values.null:
+            return values
         if schema is None:
             return self._maps(values)
         if self._whole is not None:

@@ -10,7 +10,7 @@ from runtime.api.config import ConfigDef
 from runtime.api.errors import IllegalArgumentError
 from runtime.api.schema import Schema
 from runtime.api.schema_cache import SchemaCache
-from runtime.api.transformation import Part, PartTransformation, Record
+from runtime.api.transformation import Part, PartTransformation, Record, each_map
 from runtime.transforms.definitions import FIELD_SYNTAX, MEDIUM, REPLACE_NULL, key
 from runtime.transforms.field_path import FieldPath
 from runtime.transforms.requirements import require_map, require_struct
@@ -44,13 +44,16 @@ class ExtractFieldValue(PartTransformation):
         return extracted, self._path.value_in_struct(schema, struct, self._fill)
 
     def update_together(self, values: Values, origins: Origins) -> Values | None:
-        schema, name = values.schema, self._name
-        if name is None:
-            return None
+        schema, name, nothing = values.schema, self._name, Constant(None, values.count)
         if schema is None:
-            found = values.columns.get(name)
-            return Values(None, Constant(None, values.count) if found is None else found)
+            if values.null:
+                return values
+            return each_map(self.update, values) if name is None else Values(None, values.columns.get(name, nothing))
         extracted = self._schemas.get(schema)
+        if values.null:
+            return Values(extracted, nothing)
+        if name is None:
+            return Values(extracted, [self._path.value_in_struct(schema, row, self._fill) for row in values.rows])
         column: Column = values.columns[name]
         if extracted.default is not None and self._fill and None in column:
             raise Mixed

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from runtime.api.columns import Origins, Values
 from runtime.api.transformation import R, Transformation
 
 
@@ -12,3 +13,6 @@ class Filter(Transformation):
 
     def apply(self, record: R) -> R | None:
         return None
+
+    def apply_together(self, values: Values, origins: Origins) -> Values | None:
+        return Values(None, ())

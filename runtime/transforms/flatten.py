@@ -13,7 +13,7 @@ from runtime.api.errors import DataError, SchemaBuilderError
 from runtime.api.java_text import JavaMap, map_order
 from runtime.api.schema import Schema, Type, struct
 from runtime.api.schema_cache import SchemaCache
-from runtime.api.transformation import Part, PartTransformation, Record
+from runtime.api.transformation import Part, PartTransformation, Record, each_map
 from runtime.transforms.definitions import MEDIUM, key
 from runtime.transforms.requirements import java_class, require_map, require_struct
 
@@ -52,8 +52,10 @@ class FlattenValue(PartTransformation):
         return flat, {name: _follow(value, way, default) for way, name, default in plan}
 
     def update_together(self, values: Values, origins: Origins) -> Values | None:
+        if values.null:
+            return values
         if values.schema is None:
-            return None
+            return each_map(self.update, values)
         flat, plan = self._schemas.get(values.schema)
         columns = values.columns
         return Values.struct(

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import repeat
 from typing import Any
 
+from runtime.api.columns import Column, Constant, Made, Mixed, Origins, Values
 from runtime.api.config import ConfigDef, Type
 from runtime.api.errors import ConfigError, MissingError
 from runtime.api.java_text import JavaMap
-from runtime.api.record import Headers
+from runtime.api.record import Header, Headers
 from runtime.api.schema import Schema, struct
 from runtime.api.schema_cache import SchemaCache
 from runtime.api.transformation import Part, R, Transformation
@@ -63,6 +65,36 @@ class HeaderFromValue(Transformation):
         record.headers = headers
         return record
 
+    def apply_together(self, values: Values, origins: Origins) -> Values | None:
+        of_value = self.part is Part.VALUE
+        part = values if of_value else origins.keys
+        columns, count = part.columns, part.count
+        added = [self._column(part.schema, columns, count, *pair) for pair in self._pairs]
+        if self._move:
+            moved = {name for name, _ in self._pairs}
+            rest = {name: column for name, column in columns.items() if name not in moved}
+            if part.schema is None:
+                part = Values.maps(rest, count, Made(len(rest), len(columns) * 4 // 3 + 1))
+            else:
+                part = Values.struct(self._schemas.get(part.schema), rest, count)
+        origins.headers = _joined(origins.headers, added)
+        if of_value:
+            return part
+        origins.keys = part
+        return values
+
+    def _column(
+        self, schema: Schema | None, columns: Mapping[str, Column], count: int, name: str, header: str
+    ) -> Iterable[Header]:
+        """One header for each record."""
+        if schema is None:
+            found: Column = columns.get(name) or Constant(None, count)
+        else:
+            schema, found = schema.field(name), columns[name]
+            if schema is not None and schema.default is not None and self._fill and None in found:
+                raise Mixed
+        return zip(repeat(header), repeat(schema), found, strict=False)
+
     def _typed(self, schema: Schema, fields: Mapping[str, Any]) -> Headers:
         return [(header, *self._field(schema, fields, name)) for name, header in self._pairs]
 
@@ -76,6 +108,13 @@ class HeaderFromValue(Transformation):
     def _rest(self, schema: Schema) -> Schema:
         moved = {name for name, _ in self._pairs}
         return struct({f.name: f.schema for f in schema.fields if f.name not in moved}, schema)
+
+
+def _joined(headers: Sequence[Headers | None], added: list[Iterable[Header]]) -> list[Headers | None]:
+    more = map(list, zip(*added, strict=True))
+    if type(headers) is Constant and not headers.value:
+        return list(more)
+    return [[*old, *new] if old else new for old, new in zip(headers, more, strict=True)]
 
 
 class HeaderFromKey(HeaderFromValue):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from runtime.api.columns import Constant, Origins, Values
 from runtime.api.config import ConfigDef, Type
 from runtime.api.literals import parse_literal
 from runtime.api.record import Header, Headers
@@ -36,6 +37,14 @@ class InsertHeader(Transformation):
         record.headers = headers
         return record
 
+    def apply_together(self, values: Values, origins: Origins) -> Values | None:
+        added, old = self._header, origins.headers
+        if type(old) is Constant:
+            origins.headers = Constant([*(old.value or ()), added], values.count)
+        else:
+            origins.headers = [[*headers, added] if headers else [added] for headers in old]
+        return values
+
 
 class DropHeaders(Transformation):
     """All headers of these names go."""
@@ -48,5 +57,16 @@ class DropHeaders(Transformation):
 
     def apply(self, record: R) -> R | None:
         if record.headers:
-            record.headers = [header for header in record.headers if header[0] not in self._names]
+            record.headers = self._left(record.headers)
         return record
+
+    def apply_together(self, values: Values, origins: Origins) -> Values | None:
+        old = origins.headers
+        if type(old) is Constant:
+            origins.headers = Constant(self._left(old.value), values.count)
+        elif any(old):
+            origins.headers = list(map(self._left, old))
+        return values
+
+    def _left(self, headers: Headers | None) -> Headers | None:
+        return headers and [header for header in headers if header[0] not in self._names]

@@ -92,6 +92,8 @@ class InsertFieldValue(PartTransformation):
         return extended, self._inserted(new, record, typed=True)
 
     def update_together(self, values: Values, origins: Origins) -> Values | None:
+        if values.null:
+            return values
         if values.schema is None:
             return self._maps(values, origins)
         extended, defaults = self._schemas.get(values.schema)

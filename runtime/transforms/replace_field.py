@@ -86,6 +86,8 @@ class ReplaceFieldValue(PartTransformation):
 
     def update_together(self, values: Values, origins: Origins) -> Values | None:
         schema = values.schema
+        if values.null:
+            return values
         if schema is None:
             return self._maps(values)
         replaced, plan, _, _, defaults = self._schemas.get(schema)

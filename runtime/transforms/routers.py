@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from runtime.api.columns import Origins, Values
 from runtime.api.config import ConfigDef
 from runtime.api.errors import ConfigError, DataError, IllegalArgumentError
 from runtime.api.java_date import DatePattern
@@ -33,10 +34,14 @@ class RegexRouter(Transformation):
         self._known: dict[str, str] = {}
 
     def apply(self, record: R) -> R | None:
-        record.topic = self.topic_together(record.topic)
+        record.topic = self._topic(record.topic)
         return record
 
-    def topic_together(self, topic: str) -> str:
+    def apply_together(self, values: Values, origins: Origins) -> Values | None:
+        origins.topic = self._topic(origins.topic)
+        return values
+
+    def _topic(self, topic: str) -> str:
         renamed = self._known.get(topic)
         if renamed is None:
             renamed = self._renamed(topic)
@@ -65,7 +70,8 @@ class TimestampRouter(Transformation):
         parsed = self.config_def.parse(config)
         self._format: str = parsed["topic.format"]
         self._pattern: DatePattern | None = None
-        self._fault = ""
+        self._fault, self._text = "", ""
+        self._period: int | None = None  # since 1970, in which the text stays the same
         try:
             self._pattern = DatePattern(parsed["timestamp.format"])
         except ConfigError as error:
@@ -74,8 +80,22 @@ class TimestampRouter(Transformation):
     def apply(self, record: R) -> R | None:
         if record.timestamp is None:
             raise DataError(f"Timestamp missing on record: topic {record.topic}")
+        record.topic = self._topic(record.topic, record.timestamp)
+        return record
+
+    def apply_together(self, values: Values, origins: Origins) -> Values | None:
+        times = origins.timestamps()
+        first, last = min(times), max(times)
+        topic = self._topic(origins.topic, first)
+        if self._pattern is None or first // self._pattern.unit != last // self._pattern.unit:
+            return None
+        origins.topic = topic
+        return values
+
+    def _topic(self, topic: str, timestamp: int) -> str:
         if self._pattern is None:
             raise IllegalArgumentError(self._fault)
-        time = self._pattern.format(datetime_of(record.timestamp))
-        record.topic = self._format.replace("${topic}", record.topic).replace("${timestamp}", time)
-        return record
+        period = timestamp // self._pattern.unit
+        if period != self._period:
+            self._text, self._period = self._pattern.format(datetime_of(timestamp)), period
+        return self._format.replace("${topic}", topic).replace("${timestamp}", self._text)

@@ -42,7 +42,9 @@ class SetSchemaMetadataValue(PartTransformation):
         return self._schemas.get(schema), value
 
     def update_together(self, values: Values, origins: Origins) -> Values | None:
-        return None if values.schema is None else values.but(self._schemas.get(values.schema))
+        if values.schema is None:
+            return values if values.null else None
+        return values.but(self._schemas.get(values.schema))
 
     def _renamed(self, schema: Schema) -> Schema:
         if schema.type is not Type.STRUCT:

@@ -99,8 +99,10 @@ class TimestampConverterValue(PartTransformation):
     def update_together(self, values: Values, origins: Origins) -> Values | None:
         schema, field = values.schema, self._field
         if schema is None:
-            return self._maps(values)
+            return values if values.null else self._maps(values)
         changed, refused = self._schemas.get(schema)
+        if values.null:
+            return values.but(changed)
         if not field:
             return Values(changed, list(map(self._converted, values.rows)))
         if refused is not None:

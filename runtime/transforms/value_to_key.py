@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from runtime.api.columns import Constant, Made, Mixed, Values
+from runtime.api.columns import Constant, Made, Mixed, Origins, Values
 from runtime.api.config import ConfigDef, Type
 from runtime.api.errors import DataError
 from runtime.api.java_text import JavaMap
@@ -50,15 +50,18 @@ class ValueToKey(Transformation):
         record.key_schema, record.key = key_schema, new
         return record
 
-    def keys_together(self, values: Values) -> Values | None:
+    def apply_together(self, values: Values, origins: Origins) -> Values | None:
         schema, old, count = values.schema, values.columns, values.count
         if schema is None:
             nothing = Constant(None, count)
-            return Values.maps({n: old.get(n, nothing) for n in self._fields}, count, Made(0, len(self._fields)))
+            made = Made(0, len(self._fields))
+            origins.keys = Values.maps({name: old.get(name, nothing) for name in self._fields}, count, made)
+            return values
         key_schema, defaults = self._schemas.get(schema)
         if any(None in old[name] for name, _ in defaults):
             raise Mixed
-        return Values.struct(key_schema, {name: old[name] for name in self._fields}, count)
+        origins.keys = Values.struct(key_schema, {name: old[name] for name in self._fields}, count)
+        return values
 
     def _key_schema(self, schema: Schema) -> tuple[Schema, list[tuple[str, object]]]:
         """The key's schema, and the defaults of its fields."""

@@ -68,6 +68,24 @@ STEPS: list[Transformation] = [
     made("InsertField$Key", {"topic.field": "top", "timestamp.field": "ts"}),
     made("Cast$Key", {"spec": "string"}),
     made("ReplaceField$Key", {"exclude": "b"}),
+    made("InsertHeader", {"header": "h", "value.literal": "17"}),
+    made("InsertHeader", {"header": "g", "value.literal": "[1,2]"}),
+    made("DropHeaders", {"headers": "h"}),
+    made("DropHeaders", {"headers": "g,a"}),
+    made("HeaderFrom$Value", {"fields": "a,b", "headers": "a,h", "operation": "copy"}),
+    made("HeaderFrom$Value", {"fields": "t", "headers": "a", "operation": "move"}),
+    made(
+        "HeaderFrom$Value",
+        {"fields": "a,t", "headers": "a,b", "operation": "move", "replace.null.with.default": "false"},
+    ),
+    made("HeaderFrom$Key", {"fields": "a", "headers": "h", "operation": "move"}),
+    made("HeaderFrom$Key", {"fields": "b,k", "headers": "h,k", "operation": "copy"}),
+    made("TimestampRouter", {}),
+    made("TimestampRouter", {"topic.format": "${timestamp}-t", "timestamp.format": "HHmmss.SSS"}),
+    made("TimestampRouter", {"timestamp.format": "no pattern"}),
+    made("TimestampConverter$Value", {"field": "b", "target.type": "Timestamp", "format": "yyyy-MM-dd HH:mm:ss"}),
+    made("ExtractField$Value", {"field": "c"}),
+    made("Flatten$Key", {}),
 ]
 PREDICATES = [
     predicate("RecordIsTombstone", {}),
@@ -82,7 +100,8 @@ CHAINS = st.lists(
 )  # fmt: skip
 STRUCTS = st.fixed_dictionaries(
     {
-        "a": st.integers(-300, 300), "b": st.sampled_from([None, "x", "y", "12"]), "t": st.sampled_from([None, "u"]),
+        "a": st.integers(-300, 300), "t": st.sampled_from([None, "u"]),
+        "b": st.sampled_from([None, "x", "y", "12", "2024-02-29 23:59:59"]),
         "c": st.none() | st.fixed_dictionaries({"d": st.none() | st.integers(0, 3)}),
     }
 )  # fmt: skip
@@ -131,10 +150,14 @@ def _messages(draw: st.DrawFn, schemas: bool) -> list[Message]:
     usual = ENVELOPES if schemas else OBJECTS
     values = draw(st.lists(usual if draw(st.booleans()) else usual | ODD, min_size=1, max_size=6))
     keys = st.sampled_from([None, b"k"]) if draw(st.booleans()) else st.none()
-    headers = st.sampled_from([None, [("h", b"1")]]) if draw(st.booleans()) else st.none()
+    headers = st.sampled_from([None, [("h", b"1")], [("g", None), ("h", b"x"), ("h", b"2")]])
+    headers = headers if draw(st.booleans()) else st.none()
     topics = st.sampled_from("tv") if draw(st.booleans()) else st.just("t")
+    times = st.sampled_from([-1, 0, 86_400_000, 5]) if draw(st.booleans()) else st.integers(0, 9)
     return [
-        Message(n, value, draw(keys), draw(headers), draw(topics), draw(st.integers(0, 2)) if n % 5 == 4 else 0, n + 1)
+        Message(
+            n, value, draw(keys), draw(headers), draw(topics), draw(st.integers(0, 2)) if n % 5 == 4 else 0, draw(times)
+        )
         for n, value in enumerate(values)
     ]
 
@@ -263,3 +286,36 @@ def test_keys_made_of_values_and_predicates_of_all_make_no_records() -> None:
     assert isinstance(batch, SinkBatch)
     assert batch._records is None
     assert [(record.key, record.value) for record in batch] == [(n, {"a": n, "b": ""}) for n in range(3)]
+
+
+def test_new_topics_and_headers_make_no_records() -> None:
+    steps = [
+        Step(made("TimestampRouter", {"timestamp.format": "yyyyMMddHH"})),
+        Step(made("HeaderFrom$Value", {"fields": "a", "headers": "ha", "operation": "move"})),
+        Step(made("InsertHeader", {"header": "h", "value.literal": "17"})),
+        Step(made("DropHeaders", {"headers": "g"})),
+        Step(made("Filter", {}), predicate("HasHeaderKey", {"name": "h"}), negate=True),
+    ]
+    errors = tolerance()
+    converters = Converters(StringConverter(), _json(False), SimpleHeaderConverter())
+    conversion = SinkConversion(converters, Chain(steps, errors, sink_place), errors)
+    messages = [Message(n, b'{"a":%d,"b":"x"}' % n, None, [("g", b"1")], _time=3_599_998 + n) for n in range(2)]
+    batch, _ = conversion.convert(messages, {TopicPartition("t", 0)})
+    assert isinstance(batch, SinkBatch)
+    assert batch._records is None
+    assert [(record.topic, record.value) for record in batch] == [("t-1970010100", {"b": "x"})] * 2
+    assert [[(name, value) for name, _, value in record.headers or ()] for record in batch] == [
+        [("ha", 0), ("h", 17)], [("ha", 1), ("h", 17)],
+    ]  # fmt: skip
+    batch, _ = conversion.convert([*messages, Message(2, b'{"a":2}', _time=3_600_000)], {TopicPartition("t", 0)})
+    assert isinstance(batch, list)
+    assert batch[2].topic == "t-1970010101"
+
+
+def test_headers_of_all_belong_to_each() -> None:
+    batch = SourceBatch({"f": "x"}, lambda n: {"position": n}, "t", Values(STRING_SCHEMA, ["x", "y"]))
+    made("InsertHeader", {"header": "h", "value.literal": "17"}).apply_together(batch.values, batch)
+    first, second = batch
+    assert first.headers is not None
+    first.headers.clear()
+    assert second.headers and second.headers[0][2] == 17
