@@ -5,8 +5,8 @@ from __future__ import annotations
 import base64
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 LONGEST = 74_994  # bytes that xterm takes; others take no more
 SCREEN_PIECE = 512  # GNU screen passes strings of up to 768 bytes on
@@ -15,8 +15,7 @@ OSC_52_IN_VTE = 7600  # the first VTE (GNOME Terminal and others) whose clipboar
 Ask = Callable[[str, str], str]  # (scope, name of a tmux option) → its value
 
 
-@dataclass(frozen=True, slots=True)
-class Copied:
+class Copied(NamedTuple):
     """What to write to the terminal, empty when that is in vain, and what to say."""
 
     sequence: str

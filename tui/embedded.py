@@ -7,9 +7,8 @@ import os
 import subprocess
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from importlib.util import find_spec
-from typing import NoReturn
+from typing import NamedTuple, NoReturn
 from urllib.parse import urlsplit
 
 from tui.errors import HeadraceError
@@ -32,8 +31,7 @@ def hand_over(words: Sequence[str]) -> NoReturn:
     os.execv(sys.executable, [sys.executable, "-m", "runtime", *words])
 
 
-@dataclass(frozen=True, slots=True)
-class Embedded:
+class Embedded(NamedTuple):
     """A cluster this process is attached to; `detach` lets it stop if nobody else is."""
 
     url: str

@@ -7,7 +7,7 @@ import random
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
 
 from tui import model
 from tui.client import Connect
@@ -24,16 +24,15 @@ JITTER = 0.2
 Dial = Callable[[Profile], Connect]
 
 
-@dataclass(frozen=True, slots=True)
-class Glance:
+class Glance(NamedTuple):
     """What is known of one cluster. `counts` has connectors by state; it stays while the cluster is lost."""
 
     profile: Profile
-    link: Link = field(default_factory=Link)
+    link: Link = Link()
     version: str = ""
     kind: str = ""  # Headrace, or Apache for what everybody else runs
     cluster_id: str = ""
-    counts: Mapping[str, int] = field(default_factory=dict)
+    counts: Mapping[str, int] = {}
 
     @property
     def total(self) -> int:
@@ -117,8 +116,8 @@ class Fleet:
         counts = counted_states(model.connector(name, status) for name, status in statuses.items())
         self._put(label, counts=counts, link=Link(LinkState.POLLING, self._clock()))
 
-    def _put(self, label: str, **changes: object) -> None:
-        self.glances[label] = replace(self.glances[label], **changes)  # type: ignore[arg-type]
+    def _put(self, label: str, **changes: Any) -> None:
+        self.glances[label] = self.glances[label]._replace(**changes)
         self._changed(self.glances[label])
 
     def _jittered(self, seconds: float) -> float:

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 Json = Any
 KEPT = 900  # samples of each connector: half an hour at one in two seconds
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(NamedTuple):
     """One partition at one moment; lag and age are None where the worker does not tell."""
 
     position: float | None
@@ -22,12 +20,11 @@ class Place:
     age_ms: int | None = None  # sources: how long ago the position was written
 
 
-@dataclass(frozen=True, slots=True)
-class Sample:
+class Sample(NamedTuple):
     """All partitions at one moment, by a text for each."""
 
     at: float
-    places: Mapping[str, Place] = field(default_factory=dict)
+    places: Mapping[str, Place] = {}
 
     @property
     def total(self) -> float | None:

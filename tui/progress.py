@@ -8,8 +8,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from tui.client import Connect
 from tui.courses import Course
@@ -21,8 +20,7 @@ AT_ONCE = 4  # connectors asked for in one go
 Json = Any
 
 
-@dataclass(frozen=True, slots=True)
-class Far:
+class Far(NamedTuple):
     """Of one connector, at a time: records behind the end for sinks, milliseconds since a record was written for
     sources; tasks that are RUNNING and get nowhere."""
 

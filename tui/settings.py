@@ -10,21 +10,19 @@ filter = "slash,ctrl+f"
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from tui.errors import HeadraceError
 
 FILE = "config.toml"
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
+class Settings(NamedTuple):
     """The file's content; `keys` maps ids of bindings to keys."""
 
     theme: str = ""
-    keys: Mapping[str, str] = field(default_factory=dict)
+    keys: Mapping[str, str] = {}
 
 
 def load(folder: Path) -> Settings:

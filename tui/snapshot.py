@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from enum import Enum
 from types import MappingProxyType
+from typing import NamedTuple
 
 from tui.model import Connector
 
@@ -19,8 +19,7 @@ class LinkState(Enum):
     LOST = "lost"  # what is shown is stale
 
 
-@dataclass(frozen=True, slots=True)
-class Link:
+class Link(NamedTuple):
     """The connection, in the clock's seconds. `heard_at` is the last sign of life, None before the first."""
 
     state: LinkState = LinkState.CONNECTING
@@ -37,18 +36,16 @@ class Link:
         return str(self.state.value)
 
 
-@dataclass(frozen=True, slots=True)
-class Snapshot:
+class Snapshot(NamedTuple):
     """All connectors at one moment. `since` has the time at which a state was seen to begin; it is unknown (absent)
     for states that were there before we looked."""
 
-    connectors: Mapping[str, Connector] = field(default_factory=lambda: MappingProxyType({}))
-    since: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
-    link: Link = field(default_factory=Link)
+    connectors: Mapping[str, Connector] = MappingProxyType({})
+    since: Mapping[str, float] = MappingProxyType({})
+    link: Link = Link()
 
 
-@dataclass(frozen=True, slots=True)
-class Diff:
+class Diff(NamedTuple):
     """Names that came, changed and went since the snapshot before; `link` if the connection's state did."""
 
     added: frozenset[str] = frozenset()
@@ -60,8 +57,7 @@ class Diff:
         return bool(self.added or self.changed or self.removed or self.link)
 
 
-@dataclass(frozen=True, slots=True)
-class Notice:
+class Notice(NamedTuple):
     """A line from our worker's `log` or `notice` events."""
 
     time: float | str

@@ -14,8 +14,7 @@ import random
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import aclosing, suppress
-from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from tui import sse
 from tui.client import Connect
@@ -27,8 +26,7 @@ Lines = Callable[[str, str], AsyncGenerator[str, None]]  # (path, last event id)
 Subscriber = Callable[[Snapshot, Diff], None]
 
 
-@dataclass(frozen=True, slots=True)
-class Pace:
+class Pace(NamedTuple):
     """How often to look and to try again, in seconds."""
 
     interval: float = 2.0
@@ -41,6 +39,9 @@ class Pace:
     spacing: float = 0.25  # between two differences made of events: a busy cluster is not drawn more often
 
 
+USUAL_PACE = Pace()
+
+
 class Store:
     """Watches one cluster while `run` runs. Subscribers are called on its event loop."""
 
@@ -49,7 +50,7 @@ class Store:
         connect: Connect,
         lines: Lines | None = None,
         *,
-        pace: Pace = Pace(),
+        pace: Pace = USUAL_PACE,
         clock: Callable[[], float] = time.time,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         chance: Callable[[], float] = random.random,
@@ -149,7 +150,7 @@ class Store:
     def _link_live(self) -> None:
         link = Link(LinkState.LIVE, self._clock())
         if self.snapshot.link.state is LinkState.LIVE:
-            self.snapshot = replace(self.snapshot, link=link)
+            self.snapshot = self.snapshot._replace(link=link)
         elif self.snapshot.connectors or self._last_id:
             self._publish(link)
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from textual.theme import Theme as TextualTheme
 
@@ -25,8 +24,7 @@ _COLOUR = re.compile(rf"#[0-9a-fA-F]{{6}}|ansi_(bright_)?({'|'.join(ANSI)})")
 _FEW_COLOURS = re.compile(r"linux|ansi|cons25|vt\d+|.*-16color|rxvt|screen")
 
 
-@dataclass(frozen=True, slots=True)
-class Theme:
+class Theme(NamedTuple):
     """One file's content. `colours` holds `ink.muted`, `state.failed` and so on, all of them present."""
 
     name: str

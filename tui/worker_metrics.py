@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
 WRITTEN = ("sink_task_metrics_sink_record_send_total", "source_task_metrics_source_record_write_total")
 FAILED = "task_error_metrics_total_record_errors"
@@ -12,11 +12,10 @@ _SAMPLE = re.compile(r"\{(?P<labels>.*)\} (?P<value>\S+)$")
 _LABEL = re.compile(r'(?P<name>\w+)="(?P<text>(?:\\.|[^"\\])*)"')
 
 
-@dataclass(frozen=True, slots=True)
-class Inside:
+class Inside(NamedTuple):
     """`slots` has the tasks of each; records are counted since the worker started, `lag` is None without sinks."""
 
-    slots: Mapping[int, int] = field(default_factory=dict)
+    slots: Mapping[int, int] = {}
     written: float = 0.0
     lag: int | None = None
     failed: int = 0

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from tui.commands.documents import Document
 from tui.config.changes import Change, changes, diff_lines
@@ -15,8 +14,7 @@ CREATE, UPDATE, DELETE, KEEP = "create", "update", "delete", "unchanged"
 SIGNS = {CREATE: "+", UPDATE: "~", DELETE: "-", KEEP: " "}
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(NamedTuple):
     """One connector: what becomes of it. `before` is its config on the cluster, None when it is not there."""
 
     name: str

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from tui.client import Connect
 from tui.config.changes import Change, as_patch, changes, merged
@@ -18,8 +19,7 @@ from tui.errors import CONFLICT, HeadraceError, Refused, TimedOut
 NO_PATCH = (405, 501)  # Connect before 4.0 (KIP-477)
 
 
-@dataclass(frozen=True, slots=True)
-class Edit:
+class Edit(NamedTuple):
     """Changes of one connector's config, made by somebody who had `base` before their eyes."""
 
     name: str
@@ -31,8 +31,7 @@ class Edit:
         return ", ".join(change.key for change in self.changes)
 
 
-@dataclass(frozen=True, slots=True)
-class Applied:
+class Applied(NamedTuple):
     """The server took it. `differing` are changes that were not found when the config was read back."""
 
     before: Mapping[str, str]

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from difflib import get_close_matches
-from typing import Any
+from typing import Any, NamedTuple
 
 Json = Any
 
@@ -17,8 +16,7 @@ _FOREIGN = re.compile(
 IMPORTANCE = {"HIGH": 0, "MEDIUM": 1, "LOW": 2}
 
 
-@dataclass(frozen=True, slots=True)
-class Key:
+class Key(NamedTuple):
     """One key of a plugin; `recommended` and `errors` come with a validation only."""
 
     name: str
@@ -48,11 +46,10 @@ class Key:
         return (not self.required, IMPORTANCE.get(self.importance, 3), self.group, self.order, self.name)
 
 
-@dataclass(frozen=True, slots=True)
-class Validation:
+class Validation(NamedTuple):
     """The answer of `PUT /connector-plugins/{class}/config/validate`."""
 
-    keys: Mapping[str, Key] = field(default_factory=dict)
+    keys: Mapping[str, Key] = {}
     error_count: int = 0
     refusal: str = ""  # why the worker would not even look at it: no such class
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from tui.config.applying import Edit
 from tui.config.changes import Change, changes, merged
@@ -14,8 +14,7 @@ from tui.editor.checks import Gravity, Problem
 from tui.editor.places import Place
 
 
-@dataclass(frozen=True, slots=True)
-class Review:
+class Review(NamedTuple):
     """What the text says, what would change, and the problems in the order of their lines."""
 
     read: Read
@@ -31,8 +30,7 @@ class Review:
         return tuple(one for one in self.problems if one.gravity is Gravity.WARNING)
 
 
-@dataclass(frozen=True, slots=True)
-class Draft:
+class Draft(NamedTuple):
     """`base` is the config as the worker told it; `fresh` the text it was turned into, with secrets masked."""
 
     name: str
@@ -52,7 +50,7 @@ class Draft:
         return not self.base
 
     def typed(self, text: str) -> Draft:
-        return replace(self, text=text)
+        return self._replace(text=text)
 
     def turned(self) -> Draft | None:
         """The same in the other form; None while the text cannot be read."""
@@ -60,7 +58,7 @@ class Draft:
         if found.problems:
             return None
         form = self.form.other
-        return replace(self, form=form, text=write(found.config, form), fresh=self._written(self.base, form))
+        return self._replace(form=form, text=write(found.config, form), fresh=self._written(self.base, form))
 
     def _written(self, config: Mapping[str, str], form: Form) -> str:
         return write(shown(config, self.passwords), form)
@@ -70,7 +68,7 @@ class Draft:
         made = changes(self.base, read(self.text, self.form).config)
         hidden = shown(now, self.passwords)
         text = write(merged(hidden, made), self.form)
-        return replace(self, base=dict(now), text=text, fresh=write(hidden, self.form))
+        return self._replace(base=dict(now), text=text, fresh=write(hidden, self.form))
 
     def to_validate(self) -> dict[str, str]:
         """The whole config with our masks lifted. What even the worker masks is left out: no mask is ever sent."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from enum import Enum
+from typing import NamedTuple
 
 from tui.config import properties
 from tui.config.changes import stored
@@ -24,12 +24,11 @@ class Form(Enum):
         return Form.PROPERTIES if self is Form.JSON else Form.JSON
 
 
-@dataclass(frozen=True, slots=True)
-class Read:
+class Read(NamedTuple):
     """What a text says; `problems` are those of its syntax and shape."""
 
-    config: Mapping[str, str] = field(default_factory=dict)
-    places: Mapping[str, Place] = field(default_factory=dict)
+    config: Mapping[str, str] = {}
+    places: Mapping[str, Place] = {}
     problems: tuple[Problem, ...] = ()
 
 

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tui.deadletters.letters import Letter
 from tui.errors import HeadraceError, NotFound, Unreachable
@@ -20,8 +19,7 @@ PATIENCE = 15.0  # seconds for an answer of the brokers
 MOST_BYTES = 16 * 1024 * 1024  # of one window
 
 
-@dataclass(frozen=True, slots=True)
-class Window:
+class Window(NamedTuple):
     """Letters of a topic, newest first. `starts` is where it begins in each partition, `earliest` and `latest` are
     the topic's own bounds."""
 
@@ -40,8 +38,7 @@ class Window:
         return any(self.starts[number] > self.earliest[number] for number in self.starts)
 
 
-@dataclass(frozen=True, slots=True)
-class Sent:
+class Sent(NamedTuple):
     """What became of one letter: where it is now, or what was wrong."""
 
     letter: Letter

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import base64
 import json
-from dataclasses import dataclass
 from enum import Enum
-from typing import Any
+from typing import Any, NamedTuple
 
 PREFIX = "__connect.errors."
 _CAUSED = "Caused by: "
@@ -27,8 +26,7 @@ class View(Enum):
         return order[(order.index(self) + 1) % len(order)]
 
 
-@dataclass(frozen=True, slots=True)
-class Letter:
+class Letter(NamedTuple):
     """A record of a dead letter topic; `timestamp` in milliseconds since 1970."""
 
     partition: int

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from enum import Enum
-from typing import Any
+from typing import Any, NamedTuple
 
 from tui.editor.places import BadJson, Parsed, Path, Place, parse
 from tui.model import Connector, Offset
@@ -19,8 +18,7 @@ class Gravity(Enum):
     WARNING = "warning"
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
+class Problem(NamedTuple):
     """One thing found, at a place in the text."""
 
     gravity: Gravity
@@ -31,8 +29,7 @@ class Problem:
         return f"{self.place}: {self.message}"
 
 
-@dataclass(frozen=True, slots=True)
-class Checked:
+class Checked(NamedTuple):
     """The entries of a text, and what is to be said about them."""
 
     entries: tuple[Offset, ...]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import NamedTuple
 
 from tui.editor.checks import Checked, check
 from tui.model import Connector, Offset
@@ -12,8 +13,7 @@ from tui.offsets.changes import Change, changes, left_out, same
 from tui.offsets.plan import Plan
 
 
-@dataclass(frozen=True, slots=True)
-class Draft:
+class Draft(NamedTuple):
     """`base` are the offsets it began with; `ran`: the connector may have moved on by itself since then."""
 
     connector: Connector
@@ -28,14 +28,14 @@ class Draft:
         return self.text != fresh(self.connector, self.base).text
 
     def typed(self, text: str) -> Draft:
-        return replace(self, text=text)
+        return self._replace(text=text)
 
     def rebased(self, base: Sequence[Offset]) -> Draft:
         """On what the server has now; the text stays."""
-        return replace(self, base=tuple(base), ran=_runs(self.connector))
+        return self._replace(base=tuple(base), ran=_runs(self.connector))
 
     def with_connector(self, connector: Connector) -> Draft:
-        return replace(self, connector=connector, ran=self.ran or _runs(connector))
+        return self._replace(connector=connector, ran=self.ran or _runs(connector))
 
     def review(self) -> Review:
         checked = check(self.text, self.connector, self.base)
@@ -55,8 +55,7 @@ class Draft:
         return change
 
 
-@dataclass(frozen=True, slots=True)
-class Review:
+class Review(NamedTuple):
     """What there is to say about a draft."""
 
     checked: Checked

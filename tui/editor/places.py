@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from json.decoder import JSONDecodeError, scanstring  # type: ignore[attr-defined]
-from typing import Any
+from typing import Any, NamedTuple
 
 Json = Any
 Path = tuple[str | int, ...]
@@ -17,8 +17,7 @@ _LITERALS: dict[str, Json] = {"true": True, "false": False, "null": None}
 _DEPTH = 64
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Place:
+class Place(NamedTuple):
     """Line and column, counted from 1."""
 
     line: int

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any
+from typing import Any, NamedTuple
 
 from tui.model import Offset
 from tui.offsets import partitions
@@ -19,8 +19,7 @@ class Kind(Enum):
     NEW = "new"
 
 
-@dataclass(frozen=True, slots=True)
-class Effect:
+class Effect(NamedTuple):
     """What moving a sink means, in records."""
 
     reread: int
@@ -110,8 +109,7 @@ def inverse(made: Sequence[Change]) -> list[Change]:
     return back
 
 
-@dataclass(frozen=True, slots=True)
-class Conflict:
+class Conflict(NamedTuple):
     """A partition that is about to be changed is not as it was when editing began."""
 
     partition: Json

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from tui.model import Offset
 from tui.offsets import partitions
@@ -13,8 +12,7 @@ from tui.offsets.brokers import Brokers
 Json = Any
 
 
-@dataclass(frozen=True, slots=True)
-class Lag:
+class Lag(NamedTuple):
     """Of one partition: `records` to the end and `behind_ms` in time (sinks), `age_ms` of the position (sources)."""
 
     end: int | None = None
@@ -23,8 +21,7 @@ class Lag:
     age_ms: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Remarks:
+class Remarks(NamedTuple):
     """What our workers add: tasks that are RUNNING and get nowhere; when the offsets of a stopped sink expire."""
 
     stalled: tuple[int, ...] = ()

@@ -6,9 +6,8 @@ Our workers keep the history themselves; of any other cluster this machine knows
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from tui import model
 from tui.client import Connect
@@ -21,8 +20,7 @@ from tui.offsets.notebook import Notebook
 Json = Any
 
 
-@dataclass(frozen=True, slots=True)
-class Past:
+class Past(NamedTuple):
     """One change: all offsets as they were `before`, and what was set (`after`; None: reset)."""
 
     number: int
@@ -46,8 +44,7 @@ class Past:
         return f"change {self.number} of {self.at}" + (f" by {self.who}" if self.who else "")
 
 
-@dataclass(frozen=True, slots=True)
-class History:
+class History(NamedTuple):
     """Newest first. `raw` is as it was kept; `by_worker` or on this machine."""
 
     entries: tuple[Past, ...]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import Enum
+from typing import NamedTuple
 
 from tui.errors import HeadraceError
 from tui.model import Offset, Verdict
@@ -20,8 +20,7 @@ class Action(Enum):
     DELETE = "delete"  # the connector, after its offsets
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(NamedTuple):
     """What is to be done. `state` is the connector's, and it goes back to it afterwards; `ran`: it was not STOPPED
     all the time since `base` was read, and may have moved on by itself; `base` None: whatever is there is changed."""
 
@@ -60,8 +59,7 @@ class Plan:
         return lines
 
 
-@dataclass(frozen=True, slots=True)
-class Applied:
+class Applied(NamedTuple):
     """The server took it. `after` was read back; `differing` are the changes that are not found there."""
 
     verdict: Verdict

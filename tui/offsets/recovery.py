@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from tui import model
 from tui.client import Connect
@@ -20,8 +20,7 @@ from tui.offsets.plan import Action, Applied, NotApplied
 _Act = Callable[["Intent", "Held"], Awaitable["Recovered"]]
 
 
-@dataclass(frozen=True, slots=True)
-class Recovered:
+class Recovered(NamedTuple):
     """`message` says what was done; `verdict` is the server's, where it was asked to change something."""
 
     message: str
@@ -97,7 +96,7 @@ class Recovery:
         back = _way_back(intent, now)
         if not back:
             return await self._restored(operation, state, "nothing had been altered")
-        plan = replace(intent.plan, base=None, changes=tuple(back), action=Action.ALTER, why="taken back")
+        plan = intent.plan._replace(base=None, changes=tuple(back), action=Action.ALTER, why="taken back")
         undo = self._operation(Intent(plan, Step.ALTERING, now, intent.who), held, state)
         return _applied(await undo.alter(now))
 

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from tui import model
 from tui.client import Connect
@@ -34,8 +33,7 @@ async def aside(work: Callable[[], T]) -> T:
     return await asyncio.to_thread(work)
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
+class Target(NamedTuple):
     """Where some partitions are to go: of one topic, or one of its partitions, or all there are."""
 
     moment: Moment
@@ -56,8 +54,7 @@ class Target:
         return {key: value for key, value in given.items() if value is not None}
 
 
-@dataclass(frozen=True, slots=True)
-class Journey:
+class Journey(NamedTuple):
     """`base` are the offsets it starts from; `changes` those partitions that move, of the `seen` looked at."""
 
     base: tuple[Offset, ...]

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from glob import escape
 from shlex import quote
+from typing import NamedTuple
 
 from tui.commands.base import Context, Danger
 from tui.commands.lifecycle import Delete, Pause, Restart, Resume, Stop
@@ -12,8 +12,7 @@ from tui.commands.targets import is_glob
 from tui.model import Connector
 
 
-@dataclass(frozen=True, slots=True)
-class Action:
+class Action(NamedTuple):
     """`goal` is the state that ends it; `doing` stands in the row meanwhile; `effect` is what the dialog says,
     and `otherwise` how to have it another way."""
 

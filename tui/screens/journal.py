@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from tui.config.changes import changes
 from tui.model import Connector, Task
@@ -17,8 +17,7 @@ _KINDS = {"FAILED": BAD, "UNASSIGNED": WARN, "RUNNING": GOOD}
 _LEVELS = {"ERROR": BAD, "FATAL": BAD, "WARN": WARN, "WARNING": WARN}
 
 
-@dataclass(frozen=True, slots=True)
-class Event:
+class Event(NamedTuple):
     """One line; `about` is the connector itself or one of its tasks."""
 
     at: float

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tui import model, policy
@@ -83,7 +82,7 @@ class Dealings:
         )
         if not await self.desk.ask(dialog, "the text is kept"):
             return
-        plan = replace(plan, why=dialog.why)
+        plan = plan._replace(why=dialog.why)
         self.pane.applying(plan.name)
         try:
             done = await self._carried_out(plan)

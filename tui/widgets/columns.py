@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 GAP = 2  # blanks between columns
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
+class Column(NamedTuple):
     """`width` cells at least; up to what its content wants when `grows`. Columns of a high rank go first."""
 
     key: str

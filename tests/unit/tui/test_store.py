@@ -6,7 +6,6 @@ import asyncio
 import json
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -179,7 +178,7 @@ async def test_a_burst_of_events_is_one_difference() -> None:
 async def test_a_busy_cluster_is_told_of_at_a_pace() -> None:
     """The first change at once, those that follow together, and no sooner than the pace allows."""
     loop, heard = asyncio.get_running_loop(), list[float]()
-    watcher = Watcher(Scripted(None), [[]], replace(PACE, spacing=0.2))
+    watcher = Watcher(Scripted(None), [[]], PACE._replace(spacing=0.2))
     watcher.store.subscribe(lambda snapshot, diff: heard.append(loop.time()))
 
     async def lines(path: str, last_id: str) -> AsyncGenerator[str, None]:
