@@ -14,6 +14,7 @@ from runtime.herder import views
 from runtime.herder.errors import BadRequest, Conflict, Forbidden, HerderError, NotFound, Unavailable
 from runtime.herder.fleet import Fleet
 from runtime.host.port import HostError, PluginHost, UnknownPluginError
+from runtime.kafka.formats import java_copied, java_ordered
 from runtime.storage.configs import ConfigStore, RestartRequest, StoredConnector
 from runtime.storage.statuses import Status, StatusStore
 from runtime.vocabulary import State, TargetState, TaskId
@@ -47,11 +48,13 @@ class Herder:
     # reading
 
     def connectors(self) -> list[str]:
-        return self._configs.names()
+        """In the order of Apache's answer."""
+        return list(java_copied(dict.fromkeys(self._configs.names())))
 
     async def expanded(self, expansions: set[str]) -> dict[str, Answer]:
         """GET /connectors?expand=…: only `status` and `info` bring something (FACTS 3)."""
-        return {name: await self._expand(name, expansions) for name in self._configs.names()}
+        names = java_ordered(dict.fromkeys(self._configs.names()))
+        return {name: await self._expand(name, expansions) for name in names}
 
     async def info(self, name: str) -> Answer:
         stored = self._stored(name)
@@ -135,7 +138,7 @@ class Herder:
         """PATCH config (KIP-477): null removes; the result is validated as a whole."""
         async with self._alone(name):
             stored = self._stored(name)
-            merged = {k: v for k, v in {**stored.config, **patch}.items() if v is not None}
+            merged = {k: v for k, v in java_copied(stored.config, patch).items() if v is not None}
             await self._validate(merged)
             await self._configs.put_connector(name, merged)
             return views.info(name, merged, len(stored.tasks), await self._type(merged))

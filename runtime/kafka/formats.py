@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import Any
 
 
@@ -40,18 +41,22 @@ def java_ordered(value: Any) -> Any:
     return value
 
 
-def java_copied(value: Mapping[str, Any]) -> dict[str, Any]:
-    """In the order of a HashMap that was made as the copy of another map."""
+def java_copied(value: Mapping[str, Any], added: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """In the order of a HashMap that was made as the copy of another map, to which more may have been added then."""
     size = 1
     while size < len(value) / 0.75 + 1:
         size *= 2
-    return {k: value[k] for k in _in_buckets(value, size)}
+    whole = {**value, **(added or {})}
+    while len(whole) > size * 3 // 4:
+        size *= 2
+    return {k: whole[k] for k in _in_buckets(whole, size)}
 
 
 def _in_buckets(keys: Iterable[str], size: int) -> list[str]:
     return sorted(keys, key=lambda k: _spread(k) & (size - 1))  # stable: a bucket keeps insertion order
 
 
+@lru_cache(4096)  # the same few keys, and the names of all connectors
 def _spread(key: str) -> int:
     """Java's String.hashCode() with the high bits folded in."""
     units = key.encode("utf-16-be", "surrogatepass")

@@ -15,7 +15,8 @@ from typing import Any, NoReturn
 from starlette.requests import Request
 
 from runtime.herder.errors import BadRequest
-from runtime.rest.answers import RouterError
+from runtime.rest.answers import JSON, RouterError
+from runtime.rest.media import content_type
 from runtime.vocabulary import TargetState
 
 Entry = tuple["dict[str, Any] | None", "dict[str, Any] | None"]
@@ -52,7 +53,10 @@ class _Number(str):
 
 
 async def read(request: Request, limit: int = LIMIT) -> bytes:
-    """The whole body, within the limit and PATIENCE."""
+    """The whole body, within the limit and PATIENCE; 415 unless the client says that it is JSON."""
+    kind = content_type(request.headers)
+    if kind is not None and kind.subtype == "*":
+        raise _untyped()
     body = bytearray()
     try:
         async with asyncio.timeout(PATIENCE):
@@ -62,7 +66,14 @@ async def read(request: Request, limit: int = LIMIT) -> bytes:
                     raise RouterError(413)
     except TimeoutError:
         raise RouterError(408, {"Connection": "close"}) from None
+    if body and kind is None:
+        raise _untyped()
     return bytes(body)
+
+
+def _untyped() -> RouterError:
+    """The resource takes any type, the body none: this refusal has a type, as Connect's."""
+    return RouterError(415, {"Content-Type": JSON})
 
 
 def parse(body: bytes, exact_numbers: bool = False) -> Any:

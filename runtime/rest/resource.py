@@ -13,12 +13,15 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from runtime.herder.errors import BadRequest
 from runtime.kafka.formats import java_ordered
-from runtime.rest.answers import JSON, RouterError
+from runtime.rest.answers import JSON, RouterError, error
+from runtime.rest.media import accepted, content_type
 
 Handler = Callable[[Request], Awaitable[Response]]
 
 _HALF_ESCAPE = re.compile("%(?![0-9A-Fa-f]{2})")
 _CONTROL = re.compile("[\\x00-\\x1f\\x7f]")
+_AUTHORITY = re.compile("https?://[^/?#]*", re.IGNORECASE)
+_PARAMETERS = re.compile(";[^/]*")
 
 
 class Resource:
@@ -31,7 +34,7 @@ class Resource:
         self.methods = frozenset(self._handlers)  # HEAD and OPTIONS go without saying
         if "GET" in self._handlers:
             self._handlers["HEAD"] = self._handlers["GET"]
-        self._allow = list(java_ordered(dict.fromkeys(sorted({*self._handlers, "OPTIONS"}))))
+        self._allow = list(java_ordered(dict.fromkeys(sorted({*self._handlers, "OPTIONS"}, reverse=True))))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope, receive)
@@ -60,17 +63,32 @@ class Resource:
 
 
 class RawPaths:
-    """Routes see the path as it was sent, so that a name with an escaped slash stays one segment."""
+    """Routes see the path as it was sent, so that a name with an escaped slash stays one segment; without what is no
+    part of it: a server's name before it (RFC 9112), one slash at its end, parameters of its segments."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        app = self._app
         if scope["type"] == "http":
-            path = scope["raw_path"].decode("ascii", "replace")
-            scope = {**scope, "path": path.rstrip("/") or "/"}
-            send = _as_accepted(scope, send)
-        await self._app(scope, receive, send)
+            try:
+                content_type(Headers(scope=scope))  # one that cannot be read is refused wherever it is sent
+                scope, send = {**scope, "path": _path(scope)}, _as_accepted(scope, send)
+            except BadRequest as e:
+                app = error(e.status, str(e))
+        await app(scope, receive, send)
+
+
+def _path(scope: Scope) -> str:
+    sent: str = scope["raw_path"].decode("ascii", "replace")
+    path = _AUTHORITY.sub("", sent, count=1) or "/" if not sent.startswith("/") else sent
+    if ";" in path:
+        if scope["method"] not in ("GET", "HEAD", "OPTIONS"):
+            # Connect does without the parameter: DELETE /connectors/a;b deletes the connector a.
+            raise BadRequest(f"'{path}' has a ';', which begins a parameter; in a name it is written %3B")
+        path = _PARAMETERS.sub("", path)
+    return path if path.endswith("//") or path == "/" else path.removesuffix("/")
 
 
 def path_name(request: Request, key: str = "name") -> str:
@@ -93,24 +111,23 @@ def parameter(request: Request, key: str) -> str | None:
 
 
 def _accepts(request: Request, media: str) -> bool:
-    accept = request.headers.get("accept")
-    if not accept:
-        return True
-    kinds = {part.split(";")[0].strip().lower() for part in accept.split(",")}
-    return not kinds.isdisjoint({media, media.split("/")[0] + "/*", "*/*", "*"})
+    return any(found.meets(media) for found in accepted(request.headers))
 
 
 def _is_of(request: Request, media: str) -> bool:
     """Whether a request that names the type of its body names this one; it need not have a body."""
-    kind = request.headers.get("content-type", media).split(";")[0].strip().lower()
-    return kind in (media, media.split("/")[0] + "/*", "*/*")
+    given = content_type(request.headers)
+    return given is None or given.meets(media)
 
 
 def _as_accepted(scope: Scope, send: Send) -> Send:
     """JSON is answered with the parameters that `Accept` gives it, such as a charset, as Jersey does."""
-    first, _, given = Headers(scope=scope).get("accept", "").split(",")[0].partition(";")
-    parameters = [p.strip() for p in given.split(";") if p.strip() and not p.strip().startswith("q=")]
-    if first.strip().lower() != JSON or not parameters:
+    try:
+        first = accepted(Headers(scope=scope))[0]
+    except BadRequest:
+        return send  # whoever looks at it refuses it
+    parameters = [f"{name}={value}" for name, value in first.parameters if name != "q"]
+    if f"{first.type}/{first.subtype}" != JSON or not parameters:
         return send
     media = ";".join([JSON, *parameters])
 

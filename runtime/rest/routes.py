@@ -30,8 +30,8 @@ from runtime.rest.preview import record_routes
 from runtime.rest.resource import Handler, Resource, parameter, path_name
 
 _NUMBER = re.compile(r"[+-]?[0-9]{1,20}")
-_IN_PATH = "!$&'()*+,;=:@/"  # the slash as in Connect, though the way to such a name is %2F
-"""What a path segment may hold unescaped (RFC 3986)."""
+_IN_PATH = "!$&'()*+,=:@/"  # the slash as in Connect, though the way to such a name is %2F
+"""What a path segment may hold unescaped (RFC 3986), but for the semicolon: it would begin a parameter."""
 
 
 class Health(Protocol):
@@ -115,8 +115,9 @@ def routes(s: Services) -> Sequence[Route]:
         return _created(r, path_name(r), info) if new else json_answer(info)
 
     async def patch_config(r: Request) -> Response:
-        h.stored(path_name(r))  # whatever the body is: there must be something to change
-        return json_answer(await h.patch_config(path_name(r), bodies.config(await bodies.read(r))))
+        body = await bodies.read(r)
+        h.stored(path_name(r))  # whatever the body says: there must be something to change
+        return json_answer(await h.patch_config(path_name(r), bodies.config(body)))
 
     async def status(r: Request) -> Response:
         return json_answer(await h.status(path_name(r)))
@@ -235,7 +236,7 @@ def _created(request: Request, name: str, info: dict[str, object]) -> Response:
 
 def _task(request: Request) -> int:
     """The task's number; what is no number is an unknown path, with a type all the same (FACTS 3)."""
-    number = request.path_params["task"]
+    number = path_name(request, "task")
     if not _NUMBER.fullmatch(number) or not -(2**31) <= int(number) < 2**31:
         raise NotFound("HTTP 404 Not Found")
     return int(number)

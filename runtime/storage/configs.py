@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from runtime.kafka.formats import compact
+from runtime.kafka.formats import compact, java_ordered
 from runtime.kafka.log import LogRecord, TopicSpec
 from runtime.storage.port import Opener
 from runtime.storage.records import Malformed, json_object, skipped
@@ -232,10 +232,13 @@ def _target(value: Mapping[str, Any]) -> TargetState:
 
 
 def _properties(value: Mapping[str, Any]) -> dict[str, str]:
+    """In the order in which Apache's worker has what it reads from the topic, and so answers with."""
     properties = value.get("properties")
     if not isinstance(properties, dict):
         raise Malformed("no properties")
-    return {k: v if isinstance(v, str) else compact(v).decode() for k, v in properties.items() if v is not None}
+    read = {k: v if isinstance(v, str) else compact(v).decode() for k, v in properties.items() if v is not None}
+    ordered: dict[str, str] = java_ordered(read)
+    return ordered
 
 
 def _integer(value: Mapping[str, Any] | None, key: str) -> int:

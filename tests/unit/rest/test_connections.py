@@ -92,7 +92,7 @@ async def test_those_who_say_nothing_make_room_for_those_who_ask(
 
     try:
         under_way = await opened()
-        under_way[1].write(b"GET /x HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\n\r\n")
+        under_way[1].write(b"GET /x HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 1\r\n\r\n")
         used = await opened()
         assert await status(used) == 200
         crowd = [await opened() for _ in range(20)]

@@ -1,5 +1,7 @@
 """Routing, methods and media types, as FACTS 1 has them; the application is the real one's frame."""
 
+from typing import Any
+
 import httpx
 import pytest
 from starlette.requests import Request
@@ -7,9 +9,20 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from runtime.herder.errors import BadRequest
-from runtime.rest.answers import json_answer
+from runtime.rest import bodies
+from runtime.rest.answers import JSON, json_answer
 from runtime.rest.app import application
 from runtime.rest.resource import Resource, path_name
+
+_UNTYPED = {"error_code": 415, "message": "HTTP 415 Unsupported Media Type"}
+
+
+async def _no_body() -> dict[str, object]:
+    return {"type": "http.request"}
+
+
+async def read(request: Request) -> Response:
+    return json_answer((await bodies.read(request)).decode())
 
 
 async def echo(request: Request) -> Response:
@@ -37,6 +50,32 @@ def test_what_no_name_can_be_is_refused(escaped: str) -> None:
 
 async def test_a_trailing_slash_is_nothing(client: httpx.AsyncClient) -> None:
     assert (await client.get("/c/x/")).status_code == 200
+    assert (await client.get("/c/x//")).status_code == 404
+
+
+async def test_a_parameter_is_no_part_of_the_path(client: httpx.AsyncClient) -> None:
+    assert (await client.get("/c;v=1/x;y;z")).json()["name"] == "x"
+    assert (await client.get("/c/x%3By")).json()["name"] == "x;y"
+    refused = await client.put("/c/x;y")  # not the one called x
+    assert (refused.status_code, refused.json()["message"].split(", ")[0]) == (400, "'/c/x;y' has a ';'")
+
+
+async def test_the_whole_address_is_a_path_too(client: httpx.AsyncClient) -> None:
+    """As proxies ask (RFC 9112, 3.2.2)."""
+
+    async def asked(target: bytes) -> int:
+        sent: list[Any] = []
+
+        async def send(message: Any) -> None:
+            sent.append(message)
+
+        scope = {"type": "http", "method": "GET", "path": "/", "raw_path": target, "headers": [], "query_string": b""}
+        await application([Route("/c/{name}", Resource(get=echo))])(scope, _no_body, send)
+        return int(sent[0]["status"])
+
+    assert await asked(b"http://x:1/c/x") == 200
+    assert await asked(b"http://x:1") == 404
+    assert await asked(b"/http://x:1/c/x") == 404
 
 
 async def test_wrong_method_and_media_types(client: httpx.AsyncClient) -> None:
@@ -66,7 +105,10 @@ async def test_head_and_options(client: httpx.AsyncClient) -> None:
     ("headers", "status", "media"),
     [
         ({"Content-Type": "text/plain"}, 415, None),  # even without a body
-        ({"Content-Type": "application/*"}, 200, "application/json"),
+        ({"Content-Type": "application/*"}, 200, "application/json"),  # nobody reads the body
+        ({"Content-Type": ""}, 400, "application/json"),
+        ({"Accept": "/"}, 400, "application/json"),
+        ({"Content-Type": "text/plain", "Accept": "/"}, 415, None),
         ({"Content-Type": "text/plain", "Accept": "text/plain"}, 415, None),
         ({"Accept": "*"}, 200, "application/json"),
         ({"Accept": "application/json; charset=utf-8"}, 200, "application/json;charset=utf-8"),
@@ -76,3 +118,18 @@ async def test_head_and_options(client: httpx.AsyncClient) -> None:
 async def test_media_types(client: httpx.AsyncClient, headers: dict[str, str], status: int, media: str | None) -> None:
     answer = await client.get("/c/x", headers=headers)
     assert (answer.status_code, answer.headers.get("content-type")) == (status, media)
+
+
+@pytest.mark.parametrize("media", [None, "*/*", "application/*"])
+async def test_a_body_that_is_read_has_a_type(media: str | None) -> None:
+    app = application([Route("/c", Resource(put=read))])
+    headers = {"Content-Type": media} if media else {}
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://x") as asking:
+        refused = await asking.put("/c", content=b"{}", headers=headers)
+        assert (refused.status_code, refused.headers["content-type"], refused.json()) == (415, JSON, _UNTYPED)
+        empty = await asking.put("/c", headers=headers)
+        assert empty.status_code == (415 if media else 200)
+
+
+async def test_a_wrong_content_type_is_refused_on_any_path(client: httpx.AsyncClient) -> None:
+    assert (await client.delete("/nowhere", headers={"Content-Type": "garbage"})).status_code == 400

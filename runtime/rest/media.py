@@ -1,0 +1,69 @@
+"""Media types in the headers of requests, read as strictly as Connect's HTTP server reads them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from starlette.datastructures import Headers
+
+from runtime.herder.errors import BadRequest
+
+_TOKEN = r"[!#$%&'*+.^_`|~0-9A-Za-z-]++"
+_PARAMETER = rf'({_TOKEN})=({_TOKEN}|"(?:[^"\\]|\\.)*+")'
+_SEPARATED = rf"[ \t]*+;[ \t]*+(?:{_PARAMETER})?"  # two semicolons in a row are one
+_MEDIA = re.compile(rf"[ \t]*+({_TOKEN})(?:/({_TOKEN}))?((?:{_SEPARATED})*+)[ \t]*+")
+_ONE_PARAMETER = re.compile(_SEPARATED)
+_QUALITY = re.compile(r"0?(\.[0-9]{0,3})?|1(\.0{0,3})?")
+
+
+@dataclass(frozen=True, slots=True)
+class Media:
+    """A media type, or a range of them: `*` stands for any type or subtype. In lower case but for its parameters."""
+
+    type: str
+    subtype: str
+    parameters: tuple[tuple[str, str], ...] = ()
+
+    def meets(self, media: str) -> bool:
+        """Whether it is this type, or a range that holds it."""
+        kind, _, subkind = media.partition("/")
+        return self.type in (kind, "*") and self.subtype in (subkind, "*")
+
+
+def content_type(headers: Headers) -> Media | None:
+    """What the client says its body is; None when it does not. BadRequest for what is no media type."""
+    given = headers.getlist("content-type")
+    if not given:
+        return None
+    text = ", ".join(given)  # two are none
+    found = _MEDIA.fullmatch(text)
+    if found is None or found[2] is None:
+        raise BadRequest(f"The header Content-Type, '{text}', is not a media type")
+    return _media(found)
+
+
+def accepted(headers: Headers) -> tuple[Media, ...]:
+    """What the client takes, in the order in which it says so. BadRequest for what is no list of media types."""
+    text = ", ".join(headers.getlist("accept"))
+    return tuple(_accepted(text)) if text else (Media("*", "*"),)
+
+
+def _accepted(text: str) -> Iterator[Media]:
+    at = 0
+    while at < len(text):  # so a comma at the end is nothing
+        found = _MEDIA.match(text, at)
+        if found is None or text[found.end() : found.end() + 1] not in ("", ","):
+            raise BadRequest(f"The header Accept, '{text}', is not a list of media types")
+        media = _media(found)
+        for name, value in media.parameters:
+            if name == "q" and not _QUALITY.fullmatch(value.strip('"')):
+                raise BadRequest(f"The header Accept, '{text}', has the quality '{value}', which is not within 0 and 1")
+        yield media
+        at = found.end() + 1
+
+
+def _media(found: re.Match[str]) -> Media:
+    parameters = ((p[1].lower(), p[2]) for p in _ONE_PARAMETER.finditer(found[3]) if p[1])
+    return Media(found[1].lower(), (found[2] or "*").lower(), tuple(parameters))

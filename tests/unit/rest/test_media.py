@@ -1,0 +1,87 @@
+"""Media types as Connect 4.3 reads them: each of these was asked of it."""
+
+from __future__ import annotations
+
+import pytest
+from starlette.datastructures import Headers
+
+from runtime.herder.errors import BadRequest
+from runtime.rest.media import Media, accepted, content_type
+
+JSON = "application/json"
+
+
+def said(text: str) -> Media | None:
+    return content_type(Headers({"content-type": text}))
+
+
+def taken(text: str, media: str = JSON) -> bool:
+    return any(m.meets(media) for m in accepted(Headers({"accept": text})))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [JSON, "APPLICATION/JSON", f"  {JSON}\t", f"{JSON};", f"{JSON} ;a=b", f"{JSON};;a=b", f'{JSON};charset="u;8"',
+     f"{JSON}; charset=nonsense", "*/json", "*/*", "application/*;a=b"],
+)  # fmt: skip
+def test_types_that_json_may_have(text: str) -> None:
+    found = said(text)
+    assert found is not None
+    assert found.meets(JSON)
+
+
+@pytest.mark.parametrize("text", ["text/json", "application/js*n", "application/vnd.api+json", "text/*"])
+def test_other_types(text: str) -> None:
+    found = said(text)
+    assert found is not None
+    assert not found.meets(JSON)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "garbage", "*", "/", "application/", "/json", "application /json", "application/ json", f"{JSON}; charset",
+     f"{JSON};a=", f"{JSON};=b", f"{JSON}; a = b", f'{JSON};a="b', f"{JSON};a=b c", f"{JSON}/xml", f"{JSON},",
+     f"{JSON}, text/plain", f"{JSON} charset=utf-8", "äpplication/json", ";", f"{JSON} (c)"],
+)  # fmt: skip
+def test_what_is_no_media_type(text: str) -> None:
+    with pytest.raises(BadRequest, match="Content-Type"):
+        said(text)
+
+
+def test_no_type_at_all() -> None:
+    assert content_type(Headers({})) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "*", "*;q=1", "application", "application;q=0.5", "text, application", "*/json", f"{JSON},", f"{JSON};q=0",
+     f"{JSON};q=.5", f"{JSON};q=1.", f'{JSON};q="0.5"', f"{JSON};qs=2", f'text/html, {JSON};a="b,c"', "x, */*;q=0"],
+)  # fmt: skip
+def test_lists_that_take_json(text: str) -> None:
+    assert taken(text)
+
+
+@pytest.mark.parametrize("text", ["json", "text/html, garbage", "**/*", "application/*+json", "0.5", "*/html"])
+def test_lists_that_do_not(text: str) -> None:
+    assert not taken(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [",", f",{JSON}", f"text/html,,{JSON}", "/", "application/", "*/*/*", "* / *", f"text/html {JSON}", f"{JSON};a",
+     f"{JSON};q=", f"{JSON};q=2", f"{JSON};q=1.1", f"{JSON};q=0.1234", f"{JSON};q=abc", f"{JSON};q=-1", f"{JSON};Q=2",
+     "text/plain;q=abc", ";", "=", "é"],
+)  # fmt: skip
+def test_what_is_no_list(text: str) -> None:
+    with pytest.raises(BadRequest, match="Accept"):
+        accepted(Headers({"accept": text}))
+
+
+def test_a_long_header_is_refused_at_once() -> None:
+    with pytest.raises(BadRequest):
+        said(f"{JSON}{'; ' * 30_000}(")
+
+
+def test_several_headers_are_one_list() -> None:
+    headers = Headers(raw=[(b"accept", b"text/html"), (b"accept", b"application/json;q=0.3;charset=utf-8")])
+    assert accepted(headers)[1] == Media("application", "json", (("q", "0.3"), ("charset", "utf-8")))
