@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from runtime.api.errors import ConfigError
+from runtime.api.java_date_usual import usual_reader, usual_writer
 
 _MONTHS = ("January", "February", "March", "April", "May", "June", "July", "August", "September", "October",
            "November", "December")  # fmt: skip
@@ -33,14 +34,22 @@ class DatePattern:
     def __init__(self, pattern: str) -> None:
         self._tokens = _tokens(pattern)
         self._writers = [_writer(token) for token in self._tokens]
+        self._usual_writer, self._usual_reader = usual_writer(self._tokens), usual_reader(self._tokens)
         self.unit = min([_UNITS.get(token.letter, _DAY) for token in self._tokens], default=_DAY)
         """Milliseconds since 1970 for whose multiples alone the text is another one."""
 
     def format(self, time: dt.datetime) -> str:
+        if self._usual_writer is not None:
+            return self._usual_writer(time)
         return "".join([write(time) for write in self._writers])
 
     def parse(self, text: str) -> dt.datetime:
         """ValueError when the text does not begin as the pattern says. What comes behind is not looked at."""
+        time = self._usual_reader(text) if self._usual_reader is not None else None
+        return time if time is not None else self._parse(text)
+
+    def _parse(self, text: str) -> dt.datetime:
+        """Number by number, as lenient as Java."""
         found: dict[str, int] = {}
         position = 0
         for index, token in enumerate(self._tokens):

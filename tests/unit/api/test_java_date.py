@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from runtime.api.errors import ConfigError
 from runtime.api.java_date import DatePattern
@@ -32,3 +35,53 @@ def test_parse(pattern: str, text: str, ms: int | None) -> None:
 def test_what_is_no_pattern(pattern: str) -> None:
     with pytest.raises(ConfigError):
         DatePattern(pattern)
+
+
+_FIELDS = ["yyyy", "MM", "dd", "HH", "mm", "ss", "SSS", "X", "XXX", "Z", "MMM", "S", "h", "a", "yy", "d"]
+_BETWEEN = ["-", "", " ", ":", "'T'", ".", "'5'", "/", "%", "'+'"]
+PATTERNS = st.lists(
+    st.tuples(st.sampled_from(_FIELDS[:10]) | st.sampled_from(_FIELDS), st.sampled_from(_BETWEEN)),
+    min_size=1,
+    max_size=8,
+)
+TIMES = st.integers(-62_135_596_800_000, 253_402_300_799_999) | st.integers(1_600_000_000_000, 1_800_000_000_000)
+ODD = [
+    ("2", "99"),
+    ("0", "0"),
+    ("1", "12"),
+    ("-", "--"),
+    (":", ""),
+    ("T", " T"),
+    ("+0000", "+00:00"),
+    ("Z", "+01:00"),
+    ("2", "٢"),
+]
+
+
+@settings(max_examples=400, deadline=None)
+@given(PATTERNS, TIMES, st.lists(st.sampled_from(ODD), max_size=2), st.sampled_from(["", "7", "x"]))
+def test_usual_patterns_as_field_by_field(
+    parts: list[tuple[str, str]], ms: int, odd: list[tuple[str, str]], tail: str
+) -> None:
+    pattern = "".join(field + (between or "-" * ("X" in field)) for field, between in parts)
+    quick, slow = (DatePattern(pattern) for _ in range(2))
+    slow._usual_writer = slow._usual_reader = None
+    text = slow.format(datetime_of(ms))
+    assert quick.format(datetime_of(ms)) == text
+    for old, new in odd:
+        text = text.replace(old, new, 1)
+    assert _read(quick, text + tail) == _read(slow, text + tail)
+
+
+def _read(pattern: DatePattern, text: str) -> Any:
+    try:
+        return repr(pattern.parse(text))
+    except ValueError as error:
+        return type(error)
+
+
+@pytest.mark.parametrize("pattern", ["yyyy-MM-dd'T'HH:mm:ss.SSSX", "yyyyMMdd HHmmss", "dd/MM/yyyy", "HH:mm"])
+def test_usual_patterns_are_read_at_once(pattern: str) -> None:
+    found = DatePattern(pattern)
+    assert found._usual_writer is not None and found._usual_reader is not None
+    assert found._usual_reader(found.format(datetime_of(0))) == datetime_of(0)

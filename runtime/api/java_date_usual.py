@@ -1,0 +1,92 @@
+"""The usual patterns of dates, of fields of fixed width alone such as `yyyy-MM-dd'T'HH:mm:ss.SSSX`, read and written at
+once.
+
+A reader has no answer (None) for texts that are not just so: these are DatePattern's to read, field by field.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from collections.abc import Callable, Sequence
+from operator import attrgetter
+from typing import Protocol
+
+
+class Token(Protocol):
+    """A field of a pattern, or text that stands as it is (no letter)."""
+
+    @property
+    def letter(self) -> str: ...
+
+    @property
+    def width(self) -> int: ...
+
+    @property
+    def text(self) -> str: ...
+
+
+_WIDTHS = {"y": 4, "M": 2, "d": 2, "H": 2, "m": 2, "s": 2, "S": 3}
+_NAMES = {
+    "y": "year", "M": "month", "d": "day", "H": "hour", "m": "minute", "s": "second", "S": "microsecond",
+}  # fmt: skip
+_UTC = {"X": "Z", "Z": "+0000"}
+_UTC_READ = {"X": r"(?:Z|\+00:?00)", "Z": r"\+00:?00"}
+_ISO = "{y}-{M}-{d}T{H}:{m}:{s}.{S}+00:00"
+_NOTHING = {"y": "1970", "M": "01", "d": "01", "H": "00", "m": "00", "s": "00", "S": "000"}
+
+
+def usual_writer(tokens: Sequence[Token]) -> Callable[[dt.datetime], str] | None:
+    """What writes times; None where the pattern is another."""
+    letters = _letters(tokens)
+    if letters is None:
+        return None
+    form, length, cut = "", 0, None
+    for token in tokens:
+        text = _UTC.get(token.letter, token.text)
+        if token.letter == "S":  # microseconds, whose last three digits go afterwards
+            form, cut = form + "%06d", length + 3
+        else:
+            form += f"%0{token.width}d" if token.letter in _WIDTHS else text.replace("%", "%%")
+        length += _WIDTHS.get(token.letter, len(text))
+    take = attrgetter(*(_NAMES[letter] for letter in letters))
+    if cut is None:
+        return lambda time: form % take(time)
+    return lambda time: (text := form % take(time))[:cut] + text[cut + 3 :]
+
+
+def usual_reader(tokens: Sequence[Token]) -> Callable[[str], dt.datetime | None] | None:
+    """What reads times; None where the pattern is another."""
+    letters = _letters(tokens)
+    if letters is None:
+        return None
+    match = re.compile("".join(map(_expression, tokens, [*tokens[1:], None])), re.ASCII).match
+    form = _ISO.format(**{letter: "%s" if letter in letters else _NOTHING[letter] for letter in _WIDTHS})
+    groups = [letters.index(letter) + 1 for letter in _WIDTHS if letter in letters]
+
+    def read(text: str) -> dt.datetime | None:
+        found = match(text)
+        if found is None:
+            return None
+        try:
+            return dt.datetime.fromisoformat(form % found.group(*groups))
+        except ValueError:  # fields beyond their bounds
+            return None
+
+    return read
+
+
+def _letters(tokens: Sequence[Token]) -> list[str] | None:
+    """The numbers of a usual pattern."""
+    letters = [token.letter for token in tokens if token.letter in _WIDTHS]
+    usual = all(
+        not token.letter or token.letter in _UTC or _WIDTHS.get(token.letter) == token.width for token in tokens
+    )
+    return letters if usual and letters and len(set(letters)) == len(letters) else None
+
+
+def _expression(token: Token, following: Token | None) -> str:
+    """Numbers end where the next one begins, or else with their last digit."""
+    if token.letter not in _WIDTHS:
+        return _UTC_READ.get(token.letter) or re.escape(token.text)
+    return rf"(\d{{{token.width}}})" + ("" if following is not None and following.letter in _WIDTHS else r"(?!\d)")
