@@ -84,6 +84,11 @@ class Store:
         """Looks as soon as possible, without waiting for the interval or the back-off."""
         self._wake.set()
 
+    def heard(self) -> None:
+        """The cluster has answered somebody: one that was given up is looked at at once."""
+        if self.snapshot.link.state is LinkState.LOST:
+            self.refresh()
+
     async def run(self) -> None:
         """Watches until cancelled; no failure of the cluster ends it."""
         failures = 0
@@ -96,7 +101,8 @@ class Store:
                 wait = self._jittered(min(self.pace.first_retry * 2 ** (failures - 1), self.pace.longest_retry))
                 link = self.snapshot.link
                 self._publish(Link(LinkState.LOST, link.heard_at, self._clock() + wait, str(error)))
-                await self._pause(wait)
+                if await self._pause(wait):
+                    failures -= 1  # a look that somebody asked for does not make the next pause longer
 
     async def _watch(self) -> None:
         """Listens, or polls where there is nothing to listen to; ends by raising what went wrong."""
@@ -210,11 +216,12 @@ class Store:
             for subscriber in list(self._subscribers):
                 subscriber(self.snapshot, diff)
 
-    async def _pause(self, seconds: float) -> None:
-        """Sleeps, unless somebody wants to know now."""
+    async def _pause(self, seconds: float) -> bool:
+        """Sleeps, unless somebody wants to know now: then it is true."""
         waiters = [asyncio.ensure_future(self._wake.wait()), asyncio.ensure_future(self._sleep(seconds))]
         try:
             await asyncio.wait(waiters, return_when=asyncio.FIRST_COMPLETED)
+            return self._wake.is_set()
         finally:
             self._wake.clear()
             for waiter in waiters:

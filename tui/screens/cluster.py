@@ -9,6 +9,7 @@ from tui.client import Call, Connect
 from tui.commands.base import Context
 from tui.profiles import Profile
 from tui.store import Store
+from tui.wire.heard import Heard
 
 
 class Cluster:
@@ -16,9 +17,10 @@ class Cluster:
 
     def __init__(self, profile: Profile) -> None:
         self.profile = profile
-        self.transport = session.evented(profile)
+        transport = session.evented(profile)
+        self.store = Store(session.connect(profile, transport), transport.lines)
+        self.transport = Heard(transport, self.store.heard)
         self.connect = session.connect(profile, self.transport)
-        self.store = Store(self.connect, self.transport.lines)
 
     def overheard(self, hear: Callable[[Call], None], notice: Callable[[str], None]) -> Connect:
         """A client on the same connection that tells of each call it makes and each try again."""

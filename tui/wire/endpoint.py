@@ -75,8 +75,8 @@ class Endpoint(NamedTuple):
     def no_connection(self) -> Unreachable:
         return self.unreachable(f"no connection within {self.connect_timeout:g} s")
 
-    def no_answer(self) -> TimedOut:
-        return TimedOut(f"{self.shown} gave no answer within {self.answer_timeout:g} s")
+    def no_answer(self, within: float = 0.0) -> TimedOut:
+        return TimedOut(f"{self.shown} gave no answer within {within or self.answer_timeout:g} s")
 
 
 def check_url(url: str) -> None:

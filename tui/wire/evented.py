@@ -74,7 +74,7 @@ class Evented:
         if last_id:
             headers["Last-Event-ID"] = last_id
         timeout = httpx.Timeout(QUIET, connect=self.endpoint.connect_timeout)
-        with self._our_errors():
+        with self._our_errors(QUIET):
             async with self._client.stream("GET", path, headers=headers, timeout=timeout) as response:
                 if response.is_error:
                     raise refusal(response.status_code, "no event stream")
@@ -95,13 +95,13 @@ class Evented:
                     yield line
 
     @contextmanager
-    def _our_errors(self) -> Iterator[None]:
+    def _our_errors(self, within: float = 0.0) -> Iterator[None]:
         try:
             yield
         except httpx.ConnectTimeout as error:
             raise self.endpoint.no_connection() from error
         except httpx.TimeoutException as error:
-            raise self.endpoint.no_answer() from error
+            raise self.endpoint.no_answer(within) from error
         except httpx.ConnectError as error:
             raise self.endpoint.unreachable(_words(error)) from error
         except httpx.TransportError as error:

@@ -106,6 +106,30 @@ async def test_a_loss_backs_off_to_a_minute_and_says_so() -> None:
     assert lost.connectors.keys() == {"a"}, "nothing is forgotten"
 
 
+async def test_who_asks_now_does_not_make_the_pauses_longer() -> None:
+    watcher = Watcher(Scripted(expanded(status("a")), Unreachable("cannot reach it")))
+    async with watcher.running():
+        await watcher.until(2)
+        watcher.gate = asyncio.Event()  # sleeps for ever
+        await watcher.until(3)
+        for asked in range(3):
+            before = len(watcher.slept)
+            watcher.store.refresh() if asked % 2 else watcher.store.heard()
+            await watcher.until(len(watcher.seen) + 1)
+            while len(watcher.slept) == before:
+                await asyncio.sleep(0)
+    assert len(set(watcher.slept[-3:])) == 1
+
+
+async def test_an_answer_to_somebody_else_matters_only_while_it_is_lost() -> None:
+    watcher = Watcher(Scripted(expanded(status("a"))))
+    watcher.gate = asyncio.Event()
+    async with watcher.running():
+        await watcher.until(1)
+        watcher.store.heard()
+        assert not watcher.store._wake.is_set()
+
+
 async def test_it_comes_back_by_itself() -> None:
     transport = Scripted(expanded(), Unreachable("gone"), Unreachable("gone"), expanded(status("a")))
     watcher = Watcher(transport)
