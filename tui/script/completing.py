@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from tui.commands.registry import VERBS, find
 from tui.commands.targets import is_glob
 from tui.errors import UsageError
-from tui.script.grammar import split
+from tui.script.quoting import unfinished
 
 if TYPE_CHECKING:
     from tui.commands.base import Command
@@ -19,16 +19,17 @@ _CHOICES = {"STATE": ("RUNNING", "PAUSED", "STOPPED", "FAILED", "UNASSIGNED"), "
 
 def complete(line: str, names: Iterable[str]) -> list[str]:
     """Whole lines that begin with `line`, the likeliest first."""
-    head, _, last = line.rpartition(" ")
     verbs = [verb for verb in VERBS if verb.startswith(line) and verb != line]
-    if not head or line in VERBS:
+    typed = unfinished(line)
+    if not typed.before or line in VERBS:
         return verbs or [f"{line} "]
-    return [*verbs, *(f"{head} {word}" for word in _words(head, last, names) if word.startswith(last) and word != last)]
+    fitting = [word for word in _words(typed.before, typed.text, names) if word.startswith(typed.text)]
+    lines = [typed.with_last(word) for word in fitting]
+    return [*verbs, *(whole for whole in lines if whole != line)]
 
 
-def _words(head: str, last: str, names: Iterable[str]) -> Sequence[str]:
+def _words(before: Sequence[str], last: str, names: Iterable[str]) -> Sequence[str]:
     try:
-        before = split(head)
         command, count = find(tuple(before))
     except UsageError:
         return ()
@@ -38,10 +39,9 @@ def _words(head: str, last: str, names: Iterable[str]) -> Sequence[str]:
     metavar = option if option is not None else _place(command, len(before) - count)
     if metavar.startswith("NAME"):  # where globs are fine, a name with a bracket must not be one
         from glob import escape
-        from shlex import quote
 
         globs = any(argument.many and not argument.flags for argument in command.arguments().values())
-        return [quote(escape(name) if globs and is_glob(name) else name) for name in sorted(names)]
+        return [escape(name) if globs and is_glob(name) else name for name in sorted(names)]
     if "|" in metavar:
         return metavar.split("|")
     return _CHOICES.get(metavar, ())
@@ -66,11 +66,12 @@ def _place(command: type[Command], given: int) -> str:
 def hint(line: str, names: Iterable[str]) -> str:
     """What may come next, for a line under the prompt: the words that fit, or how the command is used."""
     found = complete(line, names) if line else list(VERBS)
+    typed = unfinished(line)
     if len(found) > 1:
-        head = "" if found[0] in VERBS else line.rpartition(" ")[0]
-        return "  ".join(entry.removeprefix(head).strip() for entry in found)
+        start = 0 if found[0] in VERBS else typed.start
+        return "  ".join(entry[start:].strip() for entry in found)
     try:
-        command, _ = find(tuple(split(line)))
+        command, _ = find((*typed.before, typed.text))
     except UsageError:
         return ""
     return f"{command.usage()} · {command.summary()}"

@@ -1,7 +1,9 @@
 """Completion for shells: what stands in their scripts is only the asking, `headrace __complete` has the answers.
 
-headrace completion bash|zsh|fish        the script, to be sourced
-headrace __complete WORD… CURRENT        a candidate on each line; never an error, never more than a second
+headrace completion bash|zsh|fish                  the script, to be sourced
+headrace __complete WORD… CURRENT                  a candidate on each line; never an error, never more than a second
+headrace __complete --bash KIND PART LINE          the same as bash wants it, see tui.script.shells
+headrace __complete --fish WORD… TOKEN             and as fish wants it
 """
 
 from __future__ import annotations
@@ -16,43 +18,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tui.errors import HeadraceError, UsageError
+from tui.script.shells import HOW, SCRIPTS
 
 if TYPE_CHECKING:
     from tui.profiles import Profile
-
-BASH = r"""_headrace() {
-    local current="${COMP_WORDS[COMP_CWORD]}" quote="" line
-    case "$current" in \'*|\"*) quote="${current:0:1}"; current="${current:1}";; esac
-    COMPREPLY=()
-    while IFS= read -r line; do
-        [[ -n "$quote" ]] || printf -v line %q "$line"
-        COMPREPLY+=("$line")
-    done < <(headrace __complete "${COMP_WORDS[@]:1:COMP_CWORD-1}" "$current" 2>/dev/null)
-    [[ ${#COMPREPLY[@]} -ne 1 || "${COMPREPLY[0]}" == -* ]] || compopt -o nospace
-}
-complete -o default -F _headrace headrace
-"""
-ZSH = r"""#compdef headrace
-_headrace() {
-    local -a found
-    found=("${(@f)$(headrace __complete "${(@)words[2,CURRENT-1]}" "${(Q)PREFIX}" 2>/dev/null)}")
-    (( ${#found} )) && [[ -n "${found[1]}" ]] && compadd -S '' -- "${found[@]}" || _files
-}
-if [ "$funcstack[1]" = "_headrace" ]; then _headrace "$@"; else compdef _headrace headrace; fi
-"""
-FISH = r"""function __headrace_complete
-    set -l words (commandline -opc)
-    headrace __complete $words[2..-1] (commandline -ct | string trim -l -c "'\"") 2>/dev/null
-end
-complete -c headrace -f -a '(__headrace_complete)'
-complete -c headrace -l script -l record -l replay -r -F
-"""
-SCRIPTS = {"bash": BASH, "zsh": ZSH, "fish": FISH}
-HOW = {
-    "bash": "source <(headrace completion bash)",
-    "zsh": "source <(headrace completion zsh)",
-    "fish": "headrace completion fish | source",
-}
 
 KEPT = 30.0  # seconds that names are taken from the last answer
 PATIENCE = 0.7  # seconds for a cluster
@@ -77,10 +46,28 @@ def print_script(words: Sequence[str]) -> int:
 def print_candidates(words: Sequence[str]) -> int:
     """What goes wrong here must not disturb a prompt."""
     with suppress(HeadraceError, OSError):
-        *before, current = words or ("",)
-        found = [word for word in candidates(before, current) if word != current]
-        sys.stdout.write("".join(f"{word}\n" for word in found if "\n" not in word))
+        sys.stdout.write("".join(f"{word}\n" for word in _found(words) if "\n" not in word))
     return 0
+
+
+def _found(words: Sequence[str]) -> list[str]:
+    if len(words) == 4 and words[0] == "--bash":
+        from tui.script.shells import in_bash
+
+        _, kind, part, line = words
+        return in_bash(kind, part, line, others)
+    if words and words[0] == "--fish":
+        from tui.script.shells import in_fish
+
+        *before, token = words[1:] or ("",)
+        return in_fish(before, token, others)
+    *before, current = words or ("",)
+    return others(before, current)
+
+
+def others(before: Sequence[str], current: str) -> list[str]:
+    """Candidates that are more than what stands there."""
+    return [word for word in candidates(before, current) if word != current]
 
 
 def candidates(before: Sequence[str], current: str) -> list[str]:

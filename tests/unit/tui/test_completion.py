@@ -17,7 +17,10 @@ import pytest
 
 from tui.profiles import Profile, Profiles
 from tui.script import completion
-from tui.script.completion import candidates
+from tui.script.completion import candidates, others
+from tui.script.shells import in_fish
+
+QUOTES = ("'", '"')
 
 
 @pytest.fixture
@@ -30,7 +33,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     profiles.use("prod")
     kept = completion._kept("prod")
     kept.parent.mkdir(parents=True)
-    kept.write_text('["orders sink", "orders-source", "payments"]')
+    kept.write_text('["orders sink", "orders-source", "payments", "two\\u0027s company", "cost$in", "glob[1]"]')
     return tmp_path
 
 
@@ -42,7 +45,10 @@ def test_what_may_come(home: Path) -> None:
     assert candidates(["config"], "use") == ["use-context"]
     assert candidates(["config", "use-context"], "p") == ["prod"]
     assert candidates(["-c"], "get con") == ["get connectors", "get contexts"]
-    assert candidates(["-c"], "restart connector ord") == ["restart connector orders-source"]
+    assert candidates(["-c"], "restart connector ord") == [
+        "restart connector orders\\ sink",
+        "restart connector orders-source",
+    ]
     assert candidates(["-c"], "stop pay") == ["stop payments"]
     assert candidates(["-c", "stop x"], "resume pay") == ["resume payments"]
     assert candidates(["-c"], "stop x --dry") == ["stop x --dry-run"]
@@ -71,17 +77,52 @@ def bash(home: Path) -> Iterator[pexpect.spawn]:  # type: ignore[type-arg]
 @pytest.mark.parametrize(
     ("typed", "completed"),
     [
-        ("headrace emb", "headrace embedded"),
-        ("headrace --context st", "headrace --context staging"),
-        ("headrace -c 'get plug", "headrace -c 'get plugins"),
-        ("headrace -c 'stop pay", "headrace -c 'stop payments"),
-        ('headrace -c "restart connector orders-', 'headrace -c "restart connector orders-source'),
-        ("headrace completion f", "headrace completion fish"),
+        ("headrace emb", "headrace embedded |"),
+        ("headrace --context st", "headrace --context staging |"),
+        ("headrace completion f", "headrace completion fish |"),
+        ("headrace -c 'get plug", "headrace -c 'get plugins|"),
+        ("headrace -c 'stop pay", "headrace -c 'stop payments|"),
+        ("headrace -c 'stop ord", "headrace -c 'stop orders|"),
+        ("headrace -c ge", "'get |"),
+        ('headrace -c "restart connector orders-', 'headrace -c "restart connector orders-source|'),
+        ("headrace --context prod -c 'stop x' -c 'resume pay", "-c 'resume payments|"),
     ],
 )
 def test_in_bash(bash: pexpect.spawn, typed: str, completed: str) -> None:  # type: ignore[type-arg]
-    bash.send(f"{typed}\t")
+    """What is typed behind it shows where the cursor is: a quote that was open is still open."""
+    bash.send(f"{typed}\t|")
     bash.expect(re.escape(completed))
+
+
+@pytest.mark.parametrize(
+    ("typed", "heard"),
+    [
+        ("'stop orders\\ ", "stop orders\\ sink"),
+        ("'stop two", "stop two\\'s\\ company"),
+        ("'stop two\\'\\''s\\ company pay", "stop two\\'s\\ company payments"),
+        ('"stop two', "stop two\\'s\\ company"),
+        ('"stop cos', "stop cost$in"),
+        ("stop\\ cos", "stop cost$in"),
+        ("'stop glo", "stop glob[[]1]"),
+    ],
+)
+def test_names_reach_the_program_as_they_are(bash: pexpect.spawn, typed: str, heard: str) -> None:  # type: ignore[type-arg]
+    bash.sendline('headrace() { [[ $1 == __* ]] && command headrace "$@" || printf "<%s>" "$@"; }; echo de""fined')
+    bash.expect("defined")
+    bash.send(f"headrace -c {typed}\t{typed[0] if typed[0] in QUOTES else ''}\r")
+    bash.expect(re.escape(f"<-c><{heard}>"))
+
+
+def test_bash_lists_the_words_that_differ(bash: pexpect.spawn) -> None:  # type: ignore[type-arg]
+    bash.send("headrace -c 'restart connector orders\t\t")
+    bash.expect(r"\n(orders\\ sink +orders-source|orders-source +orders\\ sink)")  # sorted as the locale wants it
+
+
+def test_fish_is_given_a_second_one_so_that_it_leaves_the_quote_open(home: Path) -> None:
+    assert in_fish(["-c"], "'stop pay", others) == ["stop payments\tas it is", "stop payments \tand more"]
+    assert in_fish(["-c"], "stop\\ orders\\\\\\ s", others)[0] == "stop orders\\ sink\tas it is"
+    assert in_fish(["--context"], "st", others) == ["staging"]
+    assert len(in_fish(["-c"], "'stop ord", others)) == 2
 
 
 @pytest.mark.parametrize("shell", [name for name in completion.SCRIPTS if shutil.which(name) or name == "bash"])
@@ -107,13 +148,13 @@ FAT = {
     "subprocess",
 }
 STANDARD = "import json, pathlib, tomllib, typing"  # what it cannot do without
-LIKE = "import sys; from tui.main import main; sys.argv = ['headrace', '__complete', '-c', 'stop ord']; main()"
+LIKE = "import sys; from tui.main import main; sys.argv = ['headrace', '__complete', '-c', 'stop pay']; main()"
 
 
 def test_it_imports_little(home: Path) -> None:
     code = f"{LIKE}; print(*(name.partition('.')[0] for name in sys.modules), file=sys.stderr)"
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True, timeout=240)
-    assert done.stdout == "stop orders-source\n"
+    assert done.stdout == "stop payments\n"
     assert not {*FAT, "textual", "rich", "runtime"} & {*done.stderr.split()}
 
 
