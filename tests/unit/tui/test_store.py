@@ -27,7 +27,7 @@ class Watcher:
         self.notices: list[Notice] = []
         self.asked: list[str] = []
         self.streams = streams
-        self._news = asyncio.Event()
+        self._news, self._pauses = asyncio.Event(), asyncio.Event()
         lines = self._lines if streams is not None else None
         self.store = Store(
             Connect(transport), lines, pace=pace, clock=lambda: self.now, sleep=self._sleep, chance=lambda: 0.5
@@ -38,6 +38,7 @@ class Watcher:
 
     async def _sleep(self, seconds: float) -> None:
         self.slept.append(seconds)
+        self._pauses.set()
         self.now += seconds
         if self.gate is not None:
             await self.gate.wait()
@@ -56,6 +57,11 @@ class Watcher:
     def _hear(self, snapshot: Snapshot, diff: Diff) -> None:
         self.seen.append((snapshot, diff))
         self._news.set()
+
+    async def paused_again(self, before: int) -> None:
+        while len(self.slept) == before:
+            self._pauses.clear()
+            await asyncio.wait_for(self._pauses.wait(), 5)
 
     async def until(self, count: int) -> None:
         while len(self.seen) < count:
@@ -116,8 +122,7 @@ async def test_who_asks_now_does_not_make_the_pauses_longer() -> None:
             before = len(watcher.slept)
             watcher.store.refresh() if asked % 2 else watcher.store.heard()
             await watcher.until(len(watcher.seen) + 1)
-            while len(watcher.slept) == before:
-                await asyncio.sleep(0)
+            await watcher.paused_again(before)
     assert len(set(watcher.slept[-3:])) == 1
 
 
