@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import ClassVar
 
 from textual import events
 from textual.app import App, SystemCommand
 from textual.binding import Binding, BindingType
 from textual.command import Provider
+from textual.filter import LineFilter
 from textual.screen import Screen
 
 from tui import collector
@@ -46,6 +47,7 @@ class HeadraceApp(App[int]):
         super().__init__()
         self.profile = profile
         self.animation_level = "none"
+        self._uncoloured: tuple[str, LineFilter] | None = None  # of which theme, and under NO_COLOR only
         self.copied = ""  # what became of the last copy
         self.homes: dict[str, Home] = {}  # by label: what was marked and filtered there is found again
         self.appearance = Appearance(self, config_folder(os.environ), self._warn)
@@ -85,6 +87,16 @@ class HeadraceApp(App[int]):
     def home(self) -> Home:
         """The main screen of the cluster that is looked at."""
         return self.homes[self.profile.label]
+
+    def get_line_filters(self) -> Sequence[LineFilter]:
+        """The toolkit's own answer to NO_COLOR is greys."""
+        if not self.no_color:
+            return super().get_line_filters()
+        if self._uncoloured is None or self._uncoloured[0] != self.theme:
+            from tui.uncoloured import Uncoloured
+
+            self._uncoloured = self.theme, Uncoloured(self.theme_variables)
+        return [self._uncoloured[1]]
 
     def on_ready(self) -> None:
         self.app_resume_signal.subscribe(self, lambda _: self.call_later(self._paint_anew))

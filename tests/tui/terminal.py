@@ -37,6 +37,7 @@ class Terminal:
         self._screen = pyte.Screen(columns, lines)
         self._stream = pyte.ByteStream(self._screen)
         self._rest = b""
+        self.written = b""  # all that the program sent
         self.process = pexpect.spawn(program, list(arguments), env=env, dimensions=(lines, columns), timeout=30)
 
     def __enter__(self) -> Terminal:
@@ -51,6 +52,7 @@ class Terminal:
             self._feed(self.process.read_nonblocking(65536, seconds))
 
     def _feed(self, data: bytes) -> None:
+        self.written += data
         data = self._rest + data
         cut = data.rfind(b"\x1b")
         whole = cut < 0 or len(data) - cut > 32 or re.match(rb"\x1b\[[0-9;?<>=$]*[a-zA-Z]", data[cut:])
@@ -76,6 +78,12 @@ class Terminal:
 
     def sees(self, *texts: str, within: float = 45.0) -> None:
         self.until(lambda: all(text in self.text for text in texts), " and ".join(texts), within)
+
+    @property
+    def reversed_lines(self) -> list[str]:
+        """Those that have a stretch of text in reverse."""
+        rows = ((line, self._screen.buffer[y]) for y, line in enumerate(self.lines))
+        return [line for line, row in rows if any(row[x].reverse for x in range(len(line)))]
 
     def press(self, *keys: str) -> None:
         for key in keys:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -28,8 +29,19 @@ def test_terms_as_ssh_brings_them(term: str) -> None:
 def test_no_colour_and_an_old_locale(lang: str) -> None:
     with Terminal(*REPLAY, NO_COLOR="1", LANG=lang, LC_ALL=lang) as terminal:
         terminal.sees("orders-search", "FAILED")
+        terminal.until(lambda: terminal.reversed_lines, "the cursor's row in reverse")
+        terminal.press("?")
+        terminal.sees("keys that work here")
+        terminal.escape()
+        terminal.press("t")
+        terminal.sees("why task 0 failed")
+        terminal.escape()
         terminal.press("q")
         assert terminal.exit_code() == 0
+    codes = {
+        int(code) for one in re.findall(rb"\x1b\[([0-9;:]*)m", terminal.written) for code in re.findall(rb"\d+", one)
+    }
+    assert codes <= {0, 1, 2, 4, 7}, "bold, dim, underline and reverse are no colours; anything else is"
 
 
 def test_interrupt_twice_leaves(tmp_path: Path) -> None:
