@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, ClassVar
 
 from runtime.api.columns import Values
@@ -33,6 +33,10 @@ class Converter(ABC):
 
     def to_connect_together(self, topic: str, data: Sequence[bytes]) -> Values | None:
         """The same for many records at once, all of one schema. None, or any exception: one by one instead."""
+        return None
+
+    def shapes_together(self, data: Sequence[bytes]) -> Sequence[Hashable] | None:
+        """Of records that cannot be taken at once: what tells those of different schemas apart. None: nothing does."""
         return None
 
 

@@ -167,6 +167,9 @@ class JsonConverter(Converter, HeaderConverter):
         schema, payloads = known
         return self._read_together.get(schema)(payloads)
 
+    def shapes_together(self, data: Sequence[bytes]) -> Sequence[bytes] | None:
+        return self._envelopes.beginnings(data) if self._schemas and self._content is None else None
+
     def _payload(self, schema: Schema, payload: Any, data: bytes, enveloped: bool) -> Any:
         read = self._read.get(schema)
         try:

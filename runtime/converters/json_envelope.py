@@ -50,6 +50,10 @@ class Envelopes:
         found = [loads(one[length:-1]) for one in data if one.startswith(prefix) and one[-1] == _CLOSING]
         return (schema, found) if len(found) == len(data) else None
 
+    def beginnings(self, data: Sequence[bytes]) -> Sequence[bytes]:
+        """Compact envelopes up to their payloads."""
+        return [one[: one.find(_PAYLOAD)] for one in data]
+
     def read(self, data: bytes) -> tuple[Schema | None, Any]:
         """Schema and payload of any envelope; DataError when it is none."""
         value = loads(data)

@@ -72,6 +72,11 @@ class Chain:
         """Whether all steps are Connect's own: these leave timestamps alone."""
         return all(type(step.transformation).__module__.startswith("runtime.transforms.") for step in self._steps)
 
+    @property
+    def takes_batches(self) -> bool:
+        """Whether there are steps, and the first may take many records at once."""
+        return bool(self._together) and self._together[0] is not None
+
     def __len__(self) -> int:
         return len(self._steps)
 

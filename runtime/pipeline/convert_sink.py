@@ -6,8 +6,8 @@ from collections.abc import Container, Sequence
 from typing import TYPE_CHECKING, Any
 
 from runtime.api.batch import SinkBatch
-from runtime.api.columns import Constant, Values, together
 from runtime.api.record import Headers, SinkRecord, TopicPartition
+from runtime.pipeline.sink_batches import SinkBatches, batches_of, in_order
 from runtime.pipeline.tolerance import Failure, Stage, Tolerance, plugin_name
 
 if TYPE_CHECKING:
@@ -27,8 +27,7 @@ class SinkConversion:
         self._key, self._value, self._header = converters
         self._chain = chain
         self._tolerance = tolerance
-        self._keys = together(self._key, "to_connect", "to_connect_together")
-        self._values = together(self._value, "to_connect", "to_connect_together")
+        self._batches = SinkBatches(converters, chain.takes_batches)
 
     def convert(
         self, messages: Sequence[Any], assigned: Container[TopicPartition]
@@ -36,49 +35,25 @@ class SinkConversion:
         """Records as the task gets them, and the positions behind them (skipped and dropped ones included). Raises what
         the task fails with."""
         try:
-            batch = self._batch(messages)
-            positions = {} if batch is None else _positions_behind(batch)
-            if batch is not None and all(tp in assigned for tp in positions):
-                return self._transformed_together(batch), positions
+            batches = self._batches.of(messages)
+            positions = {} if batches is None else _positions_behind(messages)
+            if batches is not None and all(tp in assigned for tp in positions):
+                return self._transformed_together(batches, len(messages)), positions
             records, positions = self._records(messages, assigned)
+            several = len(self._chain) > 1 and self._chain.takes_batches and records
+            batches = batches_of(records) if several else None
+            if batches is not None:
+                return self._transformed_together(batches, len(records)), positions
             return self._transformed(records), positions
         finally:
             self._tolerance.release(messages)
 
-    def _batch(self, messages: Sequence[Any]) -> SinkBatch | None:
-        """All messages at once, where they are of one topic and alike; None where they are to be converted one by
-        one."""
-        topics = {message.topic() for message in messages}
-        if self._values is None or len(topics) != 1:
-            return None
-        topic = topics.pop()
-        data = [message.value() for message in messages]
-        if None in data:
-            return None
-        try:
-            values = self._values(topic, data)
-            keys = self._batch_keys(topic, [message.key() for message in messages])
-            if values is None or keys is None:
-                return None
-            headers = [message.headers() for message in messages]
-            if any(headers):
-                headers = [self._headers(topic, found) if found else found for found in headers]
-        except Exception:  # one by one it will be seen whose fault it is
-            return None
-        return SinkBatch(topic, messages, keys, values, headers)
-
-    def _batch_keys(self, topic: str, data: list[bytes | None]) -> Values | None:
-        nulls = data.count(None)
-        if nulls == len(data):
-            schema, null = self._key.to_connect(topic, None)
-            return Values(schema, Constant(null, nulls))
-        return self._keys(topic, data) if not nulls and self._keys is not None else None
-
-    def _transformed_together(self, batch: SinkBatch) -> SinkBatch | list[SinkRecord]:
-        left, done = self._chain.run_together([batch])
-        if not left:
-            return []
-        return left[0] if done == len(self._chain) else self._transformed(left[0].records, done)
+    def _transformed_together(self, batches: Sequence[SinkBatch], count: int) -> SinkBatch | list[SinkRecord]:
+        left, done = self._chain.run_together(batches)
+        if len(left) == 1 and done == len(self._chain):
+            return left[0]
+        records = in_order(left, count)
+        return records if done == len(self._chain) else self._transformed(records, done)
 
     def _records(
         self, messages: Sequence[Any], assigned: Container[TopicPartition]
@@ -179,10 +154,10 @@ class SinkConversion:
         )  # fmt: skip
 
 
-def _positions_behind(batch: SinkBatch) -> Positions:
-    """The next offset of each partition that the records are from."""
-    last = dict(zip(batch.partitions(), batch.messages, strict=True))
-    return {TopicPartition(batch.topic, number): message.offset() + 1 for number, message in last.items()}
+def _positions_behind(messages: Sequence[Any]) -> Positions:
+    """The next offset of each partition that the messages are from."""
+    last = {(message.topic(), message.partition()): message for message in messages}
+    return {TopicPartition(*partition): message.offset() + 1 for partition, message in last.items()}
 
 
 def message_place(message: Message) -> str:

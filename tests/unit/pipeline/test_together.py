@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from unittest.mock import patch
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -19,11 +20,13 @@ from runtime.connectors.file_source import FileStreamSourceTask
 from runtime.converters.header import SimpleHeaderConverter
 from runtime.converters.json import JsonConverter
 from runtime.converters.string import StringConverter
+from runtime.pipeline import convert_sink, sink_batches
 from runtime.pipeline.chain import Chain, Step
 from runtime.pipeline.convert_sink import SinkConversion, sink_place
 from runtime.pipeline.convert_source import SourceConversion, source_place
 from runtime.pipeline.load import Converters
 from runtime.pipeline.offsets import CommittedOffsets
+from runtime.pipeline.sink_batches import batches_of
 from runtime.pipeline.tolerance import Tolerance
 from tests.support.messages import Message
 from tests.support.transforms import made, predicate, tolerance
@@ -36,6 +39,9 @@ LINE = Schema(
         Field("t", Schema(Type.STRING, optional=True, default="dflt")),
     ),
 )  # fmt: skip
+OTHER = Schema(
+    Type.STRUCT, name="n", fields=(Field("a", STRING_SCHEMA), Field("t", OPTIONAL_STRING_SCHEMA), Field("c", INNER))
+)
 STEPS: list[Transformation] = [
     made("InsertField$Value", {"static.field": "s", "static.value": "v", "offset.field": "o", "topic.field": "top"}),
     made("InsertField$Value", {"partition.field": "p", "timestamp.field": "ts"}),
@@ -115,6 +121,7 @@ def _json(schemas: bool) -> JsonConverter:
 
 
 ENVELOPES = STRUCTS.map(lambda value: _json(True).from_connect("t", LINE, value))
+OTHERS = STRUCTS.map(lambda value: _json(True).from_connect("t", OTHER, {**value, "a": str(value["a"])}))
 OBJECTS = MAPS.map(lambda value: _json(False).from_connect("t", None, value))
 ODD = st.sampled_from([None, b"{", b"", b'{"schema":null,"payload":1}', b'"text"', b"null"])
 
@@ -130,15 +137,20 @@ def _counted(errors: Tolerance) -> tuple[int, ...]:
     return counts.failures, counts.errors, counts.skipped, counts.retries
 
 
-def _sunk(steps: list[Step], schemas: bool, messages: list[Message], together: bool, **policy: Any) -> Any:
+def _sunk(steps: list[Step], schemas: bool, messages: list[Message], way: str, **policy: Any) -> Any:
+    """`way`: "together"; "transformed" together, but converted one by one; "each" by itself."""
     errors: Tolerance = tolerance(**policy)
     converters = Converters(StringConverter(), _json(schemas), SimpleHeaderConverter())
     conversion = SinkConversion(converters, Chain(steps, errors, sink_place), errors)
-    if not together:
-        conversion._values = None
+    if way != "together":
+        conversion._batches._values = None
     assigned = {TopicPartition("t", 0), TopicPartition("t", 1), TopicPartition("v", 0)}
     try:
-        records, positions = conversion.convert(messages, assigned)
+        with (
+            patch.object(sink_batches, "_FEWEST", 1),  # also batches of one record
+            patch.object(convert_sink, "batches_of", lambda records: None if way == "each" else batches_of(records)),
+        ):
+            records, positions = conversion.convert(messages, assigned)
     except Exception as error:
         return repr(error), repr(error.__cause__), _counted(errors)
     texts = java_texts(records.values) if isinstance(records, SinkBatch) else [_seen(record)[-1] for record in records]
@@ -147,7 +159,7 @@ def _sunk(steps: list[Step], schemas: bool, messages: list[Message], together: b
 
 @st.composite
 def _messages(draw: st.DrawFn, schemas: bool) -> list[Message]:
-    usual = ENVELOPES if schemas else OBJECTS
+    usual = draw(st.sampled_from([ENVELOPES, ENVELOPES | OTHERS])) if schemas else OBJECTS
     values = draw(st.lists(usual if draw(st.booleans()) else usual | ODD, min_size=1, max_size=6))
     keys = st.sampled_from([None, b"k"]) if draw(st.booleans()) else st.none()
     headers = st.sampled_from([None, [("h", b"1")], [("g", None), ("h", b"x"), ("h", b"2")]])
@@ -167,7 +179,9 @@ def _messages(draw: st.DrawFn, schemas: bool) -> list[Message]:
 def test_sink_records(steps: list[Step], data: st.DataObject, schemas: bool, tolerate_all: bool) -> None:
     messages = data.draw(_messages(schemas))
     policy = {"tolerate_all": tolerate_all}
-    assert _sunk(steps, schemas, messages, True, **policy) == _sunk(steps, schemas, messages, False, **policy)
+    expected = _sunk(steps, schemas, messages, "each", **policy)
+    assert _sunk(steps, schemas, messages, "together", **policy) == expected
+    assert _sunk(steps, schemas, messages, "transformed", **policy) == expected
 
 
 class Own(SourceTask):
