@@ -46,6 +46,31 @@ def _text(value: str, key: str) -> str:
     return _USER_INFO.sub("", value) if "@" in value else value
 
 
+# A word of a line as a shell reads it, quotes and all; what is not closed goes to the end.
+_WORD = re.compile(r"""(?:[^\s'"\\]|\\.|'[^']*(?:'|$)|"(?:\\.|[^"\\])*(?:"|$))+|\\""")
+
+
+def scrubbed_line(line: str) -> str:
+    """A typed command without the values of sensitive keys and options: `-s db.password=…`, `--token …`."""
+    hidden = False
+
+    def shown(match: re.Match[str]) -> str:
+        nonlocal hidden
+        word = re.sub(r"""['"\\]""", "", match.group())
+        if hidden:
+            hidden = False
+            return HIDDEN
+        key, equals, value = word.partition("=")
+        if not is_sensitive(key):
+            return _USER_INFO.sub("", match.group())
+        if equals:
+            return match.group() if _REFERENCE.fullmatch(value) else f"{key}={HIDDEN}"
+        hidden = key.startswith("--")
+        return match.group()
+
+    return _WORD.sub(shown, line)
+
+
 def without_user(url: str) -> str:
     """A URL as it may be shown: without user and password."""
     if "@" not in url:

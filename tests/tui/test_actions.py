@@ -138,8 +138,8 @@ async def test_commands_are_typed_completed_and_previewed(cluster: Cluster) -> N
         await seen.press("escape", "colon", "up")
         await seen.sees(":get plugins")
         await seen.press("escape")
-        await seen.press("colon", *f"stop {prefix}-*", "enter")
-        await seen.sees("2 connectors, type 2 to go on", "would be stopped")
+        await seen.press("colon", *f"stop {prefix}-* -y", "enter")
+        await seen.sees("2 connectors, type 2 to go on", "would be stopped")  # -y is for scripts
         await seen.confirm("2", "enter")
         await seen.sees("RESULT", "stopped")
         await seen.press("escape")

@@ -14,6 +14,7 @@ from tests.tui.console import Console, console
 from tui import model
 from tui.client import Call
 from tui.commands.offsets import PatchOffsets
+from tui.commands.targets import matches
 from tui.config.secrets import is_secret
 from tui.model import Connector
 from tui.screens import traces
@@ -23,6 +24,7 @@ from tui.screens.filtering import matcher
 from tui.screens.home import Home
 from tui.screens.operations import Operations, Phase, as_curl
 from tui.script.completing import complete, hint
+from tui.script.grammar import parse
 from tui.snapshot import Diff, Link, LinkState, Notice, Snapshot
 from tui.widgets.columns import Column, arrange
 from tui.widgets.text import fit, span, visible
@@ -195,6 +197,14 @@ def test_keys_are_those_of_the_commands() -> None:
     assert bound["edit"] == PatchOffsets.key
 
 
+def test_a_copied_line_means_the_same_connector() -> None:
+    for name in ("orders", "-tz", "--yes", "a b", "it's", "a*[x]", "ü"):
+        for action in ACTIONS.values():
+            command = parse(action.script_line(connector(name)))
+            assert command is not None
+            assert matches(name, command.names) and not matches(name + "x", command.names)
+
+
 def test_filter() -> None:
     one = connector("orders-sink", tasks=("FAILED",))
     assert all(
@@ -249,6 +259,7 @@ def test_curl() -> None:
         "curl -sS -X PATCH http://h:1/connectors/a%20b/offsets -H 'Content-Type: application/json' "
         """-d '{"offsets": ["it'"'"'s"]}'"""
     )
+    assert "hunter2" not in as_curl("http://h:1/", Call("PATCH", "/connectors/a/config", {"db.password": "hunter2"}))
 
 
 def test_columns_drop_by_rank_and_grow_by_need() -> None:

@@ -31,11 +31,17 @@ async def decided(
     context: Context, name: str, base: tuple[Offset, ...], changes: Sequence[Change], *, stop: bool, why: str | None
 ) -> Plan:
     """To make these changes, if the offsets still are what they were decided on."""
+    state = await changeable(context, name, stop)
+    return Plan(name, base, tuple(changes), state, ran=state != "STOPPED", why=why or "")
+
+
+async def changeable(context: Context, name: str, stop: bool) -> str:
+    """The connector's state; raises NotApplied where it runs and is not to be stopped."""
     state = await state_of(context, name)
     if state != "STOPPED" and not stop:
         text = f"it is {state}, and only the offsets of a STOPPED connector can be changed"
         raise NotApplied(text, "--stop stops it, and sets it going again afterwards", code=4)
-    return Plan(name, base, tuple(changes), state, ran=state != "STOPPED", why=why or "")
+    return state
 
 
 async def state_of(context: Context, name: str) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from tui.commands.arguments import words
 from tui.commands.base import Command, Context
 from tui.commands.registry import commands, find
@@ -21,14 +23,20 @@ class Help(Command):
 
 
 def overview() -> str:
-    every = commands()
-    width = max(len(command.verb) for command in every)
-    return "\n".join(f"{command.verb:<{width}}  {command.summary()}" for command in every)
+    return listed(commands())
+
+
+def listed(some: Sequence[type[Command]]) -> str:
+    width = max(len(command.verb) for command in some)
+    return "\n".join(f"{command.verb:<{width}}  {command.summary()}" for command in some)
 
 
 def explain(line: tuple[str, ...]) -> str:
-    """Usage, help and arguments of one command."""
-    command, _ = find(line)
+    """Usage, help and arguments of one command; of a verb with several nouns, what there is."""
+    of_verb = [command for command in commands() if line == (command.verb.partition(" ")[0],) != (command.verb,)]
+    if len(of_verb) > 1:
+        return listed(of_verb)
+    command = of_verb[0] if of_verb else find(line)[0]
     lines = [command.usage(), "", (command.__doc__ or "").strip(), ""]
     for argument in command.arguments().values():
         name = ", ".join(argument.flags) or argument.metavar

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 from tui import model
 from tui.commands.arguments import Argument, by_regex, flag, integer, maybe_word, option, options, word, words
 from tui.commands.base import Change, Context, Danger, refuse
-from tui.commands.changing import change, decided, line, made, planned, would
+from tui.commands.changing import change, changeable, decided, line, made, planned, would
 from tui.commands.result import Outcome, Result, confirmation
-from tui.commands.targets import chosen, compiled, each, must_confirm, there
+from tui.commands.targets import chosen, compiled, each, failure, must_confirm
 from tui.errors import UsageError
+from tui.offsets.changes import Change as OffsetChange
 from tui.offsets.moments import EXPECTED, Moment, parse
-from tui.offsets.plan import Action
+from tui.offsets.plan import Action, NotApplied
 from tui.offsets.travel import Journey, Target
 
 Json = Any
@@ -93,18 +95,28 @@ class PatchOffsets(Change):
         entries = self._wanted(context)
         if self.dry_run:
             now = model.offsets(await context.connect.offsets(self.name))
-            return confirmation(would(self.name, made(now, entries)))
+            return await self._would(context, made(now, entries))
 
         async def act(name: str) -> Outcome:
             return await change(context, await planned(context, name, entries, stop=self.stop, why=self.reason))
 
         return await each([self.name], act)
 
+    async def _would(self, context: Context, changes: Sequence[OffsetChange]) -> Result:
+        """What a dry run says: also that it would be refused."""
+        outcomes = would(self.name, changes)
+        if changes:
+            try:
+                await changeable(context, self.name, self.stop)
+            except NotApplied as error:
+                outcomes.append(failure(self.name, error))
+        return confirmation(outcomes)
+
     async def _travel(self, context: Context, to: Moment) -> Result:
         """What going there means, and going."""
         journey = await context.traveller.resolve(self.name, Target(to, self.kafka_topic, self.kafka_partition))
         if self.dry_run or not journey.changes:
-            return confirmation(would(self.name, journey.changes))
+            return await self._would(context, journey.changes)
         for one in journey.changes:
             context.narrate(f"{self.name}: {line(one)}")
         if len(journey.changes) > 1:
@@ -143,13 +155,17 @@ class DeleteOffsets(Change):
     async def run(self, context: Context) -> Result:
         names = await chosen(context.connect, self.names, self.regex)
         if self.dry_run:
-            return await there(context.connect, names, "offsets would be reset")
+            return await each(names, lambda name: self._would(context, name))
         must_confirm(context, self.yes, "reset all offsets of", names)
 
         async def act(name: str) -> Outcome:
             return await reset(context, name, Action.RESET, stop=self.stop, why=self.reason)
 
         return await each(names, act)
+
+    async def _would(self, context: Context, name: str) -> Outcome:
+        await changeable(context, name, self.stop)
+        return Outcome(name, "offsets would be reset")
 
 
 async def reset(context: Context, name: str, action: Action, *, stop: bool, why: str | None) -> Outcome:

@@ -10,7 +10,7 @@ from tui.config import applying
 from tui.config.applying import Edit
 from tui.config.changes import Change as KeyChange
 from tui.config.changes import changes, diff_lines
-from tui.config.secrets import is_masked
+from tui.config.secrets import holds_mask, is_masked
 from tui.errors import HeadraceError
 
 
@@ -29,7 +29,9 @@ class PatchConnector(Change):
         refuse(not self.sets and not self.removes, "needs -s KEY=VALUE or -r KEY")
         for pair in self.sets:
             refuse(pair.find("=") < 1, f"-s {pair}: it looks like KEY=VALUE")
-            refuse(is_masked(pair.partition("=")[2]), f"-s {pair}: that is a mask, not a value")
+            key, _, value = pair.partition("=")
+            refuse(is_masked(value), f"-s {pair}: that is a mask, not a value")
+            refuse(holds_mask(value), f"-s {key}: a mask is still in the value; give all of it")
         both = {pair.partition("=")[0] for pair in self.sets} & set(self.removes)
         refuse(bool(both), f"{', '.join(sorted(both))} is set and removed at once")
         for pattern in self.names if self.regex else ():

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from tui.commands.documents import Document
 from tui.config.changes import Change, changes, diff_lines
-from tui.config.secrets import is_masked, shown
+from tui.config.secrets import holds_mask, is_masked, shown
 from tui.errors import HeadraceError
 
 CREATE, UPDATE, DELETE, KEEP = "create", "update", "delete", "unchanged"
@@ -44,16 +44,15 @@ def _masked(key: str, value: str | None) -> str | None:
 
 
 def step(document: Document, before: Mapping[str, str] | None) -> Step:
-    """Raises HeadraceError for a new connector with a mask where a value should be."""
+    """Raises HeadraceError for a mask where a value should be."""
     made = changes(before or {}, document.config)
-    if before is not None:
-        return Step(document.name, UPDATE if made else KEEP, before, made, document)
-    masks = [change.key for change in made if change.after is not None and is_masked(change.after)]
+    values = {change.key: change.after for change in made if change.after is not None}
+    masks = [key for key, value in values.items() if holds_mask(value) or (before is None and is_masked(value))]
     if masks:
         raise HeadraceError(
             f"{document.where}: {', '.join(masks)} holds a mask, not a value", "give the value, or a ${provider:…}"
         )
-    return Step(document.name, CREATE, None, made, document)
+    return Step(document.name, CREATE if before is None else UPDATE if made else KEEP, before, made, document)
 
 
 def removal(name: str, before: Mapping[str, str]) -> Step:

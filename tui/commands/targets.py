@@ -81,4 +81,4 @@ async def each(names: Iterable[str], act: Callable[[str], Awaitable[Outcome]]) -
 def must_confirm(context: Context, yes: bool, verb: str, names: Sequence[str]) -> None:
     """Asks once for all targets, where there is somebody to ask."""
     if not yes and not context.confirm(f"{verb} {', '.join(names)}?"):
-        raise HeadraceError(f"{verb}: not confirmed, nothing was done")
+        raise HeadraceError(f"{verb} {', '.join(names)}: not confirmed, nothing was done")

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from tui.config.applying import Edit
 from tui.config.changes import Change, changes, merged
 from tui.config.definitions import Validation, unknown
-from tui.config.secrets import is_masked, shown
+from tui.config.secrets import holds_mask, is_masked, shown
 from tui.config.text import Form, Read, read, write
 from tui.editor.checks import Gravity, Problem
 from tui.editor.places import Place
@@ -95,6 +95,8 @@ class Draft(NamedTuple):
         for key, value in found.config.items():
             if is_masked(value) and key not in self.base:
                 problems.append(_problem(found, key, f"{key}: this is a mask, not a value"))
+            if holds_mask(value) and value != self.base.get(key):
+                problems.append(_problem(found, key, f"{key}: the mask is still in it; type the whole value over it"))
         return problems
 
     def _of_worker(self, found: Read, validation: Validation) -> list[Problem]:

@@ -5,15 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping
 
+from tui.scrubbing import is_sensitive
+
 MASK = "********"
-_WORDS = ("password", "passwd", "secret", "token", "credential", "sasl.jaas", "private.key", "apikey", "api.key")
 # What servers, proxies and we ourselves put in place of a secret.
 _MASKED = re.compile(r"\*{3,}|•{3,}|\[hidden]|[\[<]?(?:redacted|masked)[]>]?", re.IGNORECASE)
 
 
 def is_secret(key: str, value: str) -> bool:
     """By its name. A reference such as `${file:…}` tells nothing and may be seen."""
-    return any(word in key.lower() for word in _WORDS) and not is_reference(value)
+    return is_sensitive(key) and not is_reference(value)
 
 
 def is_reference(value: str) -> bool:
@@ -24,6 +25,11 @@ def is_reference(value: str) -> bool:
 def is_masked(value: str) -> bool:
     """Stands for a value that was not told: it means "as it is", and is never sent."""
     return _MASKED.fullmatch(value) is not None
+
+
+def holds_mask(value: str) -> bool:
+    """A mask with something typed beside it: neither the old value nor a new one."""
+    return MASK in value and not is_masked(value)
 
 
 def shown(config: Mapping[str, str], passwords: Collection[str] = ()) -> dict[str, str]:

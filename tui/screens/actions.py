@@ -49,7 +49,10 @@ class Action(NamedTuple):
 
     def script_line(self, one: Connector) -> str:
         options = " -t " + ("FAILED" if one.overall == "FAILED" else "ALL") if self.name == "restart" else ""
-        return f"{self.command.verb} {quote(escape(one.name) if is_glob(one.name) else one.name)}{options}"
+        name = quote(escape(one.name) if is_glob(one.name) else one.name)
+        if name.startswith("-"):
+            return f"{self.command.verb}{options} -- {name}"
+        return f"{self.command.verb} {name}{options}"
 
 
 ACTIONS = {

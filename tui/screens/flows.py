@@ -20,6 +20,7 @@ from tui.screens.log import OperationsScreen
 from tui.screens.operations import Phase, described
 from tui.screens.work import Work, one_line
 from tui.script.grammar import parse
+from tui.scrubbing import scrubbed_line
 
 if TYPE_CHECKING:
     from tui.screens.home import Home
@@ -95,13 +96,13 @@ class Flows:
             return
         if command is None:
             return
+        line = scrubbed_line(line)  # it is shown, logged and copied
         sends = command.changes and not command.values.get("dry_run")
         if not (sends and self.home.is_refused(command.verb)) and self.may(command.changes):
             self.home.do(self._run(command, line))
 
     async def _run(self, command: Command, line: str) -> None:
-        asks = command.changes and command.danger
-        if asks and not (command.values.get("yes") or command.values.get("dry_run")):
+        if command.changes and command.danger and not command.values.get("dry_run"):  # --yes is for scripts
             dialog = await self._preview(command, line)
             if dialog is None or not await self.ask(dialog, line):
                 return

@@ -10,7 +10,7 @@ from shlex import quote
 from typing import TYPE_CHECKING
 
 from tui.model import Connector
-from tui.scrubbing import without_user
+from tui.scrubbing import scrubbed, without_user
 from tui.snapshot import Snapshot
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def as_curl(url: str, call: Call) -> str:
     for name, value in call.headers:
         words += ["-H", quote(f"{name}: {value.encode('latin-1').decode('utf-8', 'replace')}")]
     if call.body is not None:
-        words += ["-H", quote("Content-Type: application/json"), "-d", quote(json.dumps(call.body))]
+        words += ["-H", quote("Content-Type: application/json"), "-d", quote(json.dumps(scrubbed(call.body)))]
     return " ".join(words)
 
 

@@ -147,5 +147,18 @@ def _message(status: int, body: bytes) -> str:
         message = None
     if message:
         return str(message)
-    text = body[:200].decode("utf-8", "replace").strip()
-    return f"HTTP {status}" + (f": {text}" if text and not text.startswith("<") else "")
+    text = body[:2000].decode("utf-8", "replace").strip()
+    if text.startswith("<"):
+        text = _reason(text)
+    return f"HTTP {status}" + (f": {text[:200]}" if text else "")
+
+
+def _reason(page: str) -> str:
+    """What a page of an error says: Jetty repeats it in a table, others in their heading or title."""
+    import re
+    from html import unescape
+
+    for pattern in (r"MESSAGE:</th>\s*<td>([^<]+)", r"<h1>([^<]+)", r"<title>([^<]+)"):
+        if found := re.search(pattern, page, re.IGNORECASE):
+            return " ".join(unescape(found[1]).split())
+    return ""

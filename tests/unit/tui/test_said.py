@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +13,12 @@ from tui.client import Connect, drive
 from tui.commands.base import Context, execute
 from tui.commands.result import Result
 from tui.deadletters.letters import PREFIX, Letter
-from tui.errors import NotFound, in_one, refusal
+from tui.errors import NotFound, Refused, in_one, refusal
 from tui.profiles import Profile, Profiles
 from tui.screens.letter_words import warning
 from tui.script.grammar import parse
+from tui.scrubbing import scrubbed_line
+from tui.wire.endpoint import decode
 
 
 def told(line: str, *answers: Any) -> Result:
@@ -46,6 +49,66 @@ def test_a_dry_run_says_that_offsets_go_too() -> None:
         "would be deleted, and its offsets reset"
     )
     assert told("delete a --dry-run", ["a"]).outcomes[0].message == "would be deleted"
+
+
+def test_a_dry_run_says_what_would_be_refused() -> None:
+    offsets = {"offsets": [{"partition": {"f": "x"}, "offset": {"p": 1}}]}
+    entry = json.dumps({"partition": {"f": "x"}, "offset": {"p": 5}})
+    running = told(f"patch offsets a '{entry}' --dry-run", offsets, status("a"))
+    assert [(one.code, one.message) for one in running.outcomes] == [
+        (0, "would set f x: p 1 → p 5"),
+        (4, "it is RUNNING, and only the offsets of a STOPPED connector can be changed "
+            "(--stop stops it, and sets it going again afterwards)"),
+    ]  # fmt: skip
+    assert told(f"patch offsets a '{entry}' --dry-run", offsets, status("a", "STOPPED")).exit_code == 0
+    assert told("delete offsets a --dry-run", status("a")).exit_code == 4
+    assert told("delete offsets a --dry-run --stop", status("a")).exit_code == 0
+
+
+def test_help_of_a_verb_with_several_nouns() -> None:
+    assert told("help get").text.count("\n") > 5
+    assert told("help restart").text.startswith("restart connector  ")
+    assert told("help export").text.startswith("export offsets [NAME…]")
+    assert told("help help").text.startswith("help ")
+
+
+@pytest.mark.parametrize(
+    ("line", "shown"),
+    [
+        ("patch connector x -s db.password=hunter2 -s a=b", "patch connector x -s db.password=[hidden] -s a=b"),
+        ("patch connector x -s 'db.password=hun ter2' -r y", "patch connector x -s db.password=[hidden] -r y"),
+        ('patch connector x -s "db.password=hun\\"ter 2"', "patch connector x -s db.password=[hidden]"),
+        ("patch connector x -s 'db.password=hunter 2", "patch connector x -s db.password=[hidden]"),
+        ("patch connector x -s db.password=${file:/a:b}", "patch connector x -s db.password=${file:/a:b}"),
+        (
+            "config set-context p --token hunter2 --url http://me:hunter2@h",
+            "config set-context p --token [hidden] --url http://h",
+        ),
+        ("config set-context p --header Authorization=hunter2", "config set-context p --header Authorization=[hidden]"),
+        ("patch offsets n '{\"a\": 1}' --reason 'the key'", "patch offsets n '{\"a\": 1}' --reason 'the key'"),
+        ("stop 'a b' c\\ d", "stop 'a b' c\\ d"),
+    ],
+)
+def test_a_typed_line_is_shown_without_its_secrets(line: str, shown: str) -> None:
+    assert scrubbed_line(line) == shown
+
+
+@pytest.mark.parametrize(
+    ("page", "reason"),
+    [
+        (
+            b"<html><title>Error 400 x</title><tr><th>MESSAGE:</th><td>Ambiguous &amp; bad</td></tr>",
+            ": Ambiguous & bad",
+        ),
+        (b"<html><head><title>502 Bad Gateway</title></head>", ": 502 Bad Gateway"),
+        (b"<p>sorry</p>", ""),
+        (b"no page", ": no page"),
+    ],
+)
+def test_the_reason_on_a_page(page: bytes, reason: str) -> None:
+    with pytest.raises(Refused) as caught:
+        decode(400, page)
+    assert caught.value.message == f"HTTP 400{reason}"
 
 
 def test_lines_of_a_server_stay_apart() -> None:

@@ -121,7 +121,7 @@ async def test_the_same_list_again_is_not_read_again(url: str, monkeypatch: pyte
     [
         ("/missing", NotFound, "Connector x not found"),
         ("/state", WrongState, STATE),
-        ("/html", BadRequest, "HTTP 400"),
+        ("/html", BadRequest, "HTTP 400: Ambiguous URI"),
         ("/text", ServerTrouble, "HTTP 500: plain words"),
         ("/nojson", ServerTrouble, "the answer is not JSON"),
     ],

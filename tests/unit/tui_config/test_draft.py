@@ -53,6 +53,17 @@ def test_errors_stand_at_their_lines_and_unknown_keys_are_flagged() -> None:
     ]
 
 
+def test_something_typed_beside_a_mask_is_neither_the_old_value_nor_a_new_one() -> None:
+    one = draft.of("c", BASE)
+    for value in (f"{MASK}9", f"x{MASK}"):
+        found = one.typed(one.text.replace(MASK, value)).review()
+        assert [error.message for error in found.errors] == [
+            "db.password: the mask is still in it; type the whole value over it"
+        ]
+    stars = {**BASE, "note": f"see {MASK} below"}
+    assert not draft.of("c", stars).review().errors, "what is there already is the user's own"
+
+
 def test_a_mask_is_no_value_and_names_stay() -> None:
     one = draft.of("c", BASE).typed('{"name": "d", "other.password": "***"}')
     assert {error.message for error in one.review().errors} == {
