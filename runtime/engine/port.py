@@ -74,7 +74,12 @@ class Engine(Protocol):
     """Runs tasks on slots. Not thread-safe: event loop only."""
 
     @property
-    def slots(self) -> Sequence[SlotInfo]: ...
+    def slots(self) -> Sequence[SlotInfo]:
+        """Every slot with all its tasks: a look at everything."""
+
+    @property
+    def has_slots(self) -> bool:
+        """Whether there is a slot at all."""
 
     def may_run(self) -> bool:
         """Whether this worker's place in its group is confirmed: only then may its slots run tasks.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from runtime.engine.channel import Message, encode
@@ -111,11 +111,13 @@ class Roster:
         if not self.links:
             self._foresee()
         leased = [link for link in self.links.values() if link.leased]
-        if not leased:
+        waiting = [task for task in self.tasks.values() if task.waiting]
+        if not leased or not waiting:
             return
-        room = _Room([link for link in leased if not self.extras.private(link.slot)], self._more_to_come())
-        share, crowded_out = self._fair_share(len(room.links)), 0
-        for task in [task for task in self.tasks.values() if task.waiting]:
+        usable = [link for link in leased if not self.extras.private(link.slot)]
+        room = _Room(usable, {task.spec.connector for task in waiting}, self._more_to_come())
+        share, crowded_out = self._fair_share(len(usable)), 0
+        for task in waiting:
             cell = self._cell(task)
             link = room.least_loaded(task, share) if cell is None else self.links.get(cell)
             if link is not None and link.leased:
@@ -188,12 +190,14 @@ class Roster:
 
 
 class _Room:
-    """What slots that take any task have left, while tasks are being placed."""
+    """What slots that take any task have left, while tasks of some connectors are being placed."""
 
-    def __init__(self, links: list[Link], more_to_come: bool) -> None:
+    def __init__(self, links: list[Link], connectors: Collection[str], more_to_come: bool) -> None:
         self.links = links
         self._taken = {link.slot: link.taken for link in links}
-        self._siblings = Counter((link.slot, id_.connector) for link in links for id_, _ in link.tasks)
+        self._siblings = Counter(
+            (link.slot, id_.connector) for link in links for id_, _ in link.tasks if id_.connector in connectors
+        )
         self._more_to_come = more_to_come
 
     def least_loaded(self, task: Task, share: float) -> Link | None:

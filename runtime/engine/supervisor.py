@@ -47,6 +47,10 @@ class SparkEngine:
     def slots(self) -> Sequence[SlotInfo]:
         return self._slots.infos()
 
+    @property
+    def has_slots(self) -> bool:
+        return bool(self._roster.links)
+
     def may_run(self) -> bool:
         return self._slots.may_run()
 

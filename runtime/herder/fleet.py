@@ -9,7 +9,7 @@ from typing import Any
 
 from runtime.engine.port import TaskStack
 from runtime.herder.board import Board
-from runtime.herder.loop import ConnectorLoop
+from runtime.herder.loop import SETTLE, ConnectorLoop
 from runtime.herder.tasks import TaskParts, Tasks
 from runtime.storage.configs import ConfigStore
 from runtime.storage.statuses import StatusStore
@@ -79,10 +79,10 @@ class Fleet:
     def forget_topics(self, name: str) -> None:
         self._with(name, lambda loop: loop.tasks.forget_topics())
 
-    async def settled(self, name: str) -> bool:
+    async def settled(self, name: str, within: float = SETTLE) -> bool:
         """Whether a connector has reached its target state; waits for it, but not for ever."""
         loop = self._loops.get(name)
-        return loop is None or await loop.settled()
+        return loop is None or await loop.settled(within)
 
     async def close(self) -> None:
         """Stop all loops; what they ran belongs to nobody."""

@@ -24,6 +24,9 @@ Answer = dict[str, Any]
 START_WAIT = 15.0
 """Seconds that a restart waits to say whether the connector has started."""
 
+STATUS_WAIT = 3.0
+"""Seconds that the first status of a connector is waited for; after them it is unknown, as in Connect."""
+
 
 @dataclass(frozen=True, slots=True)
 class TopicTracking:
@@ -67,12 +70,16 @@ class Herder:
         return views.tasks(name, self._stored(name).tasks)
 
     async def status(self, name: str) -> Answer:
-        connector = self._statuses.connector_status(name)
-        if connector is None or connector.state is State.DESTROYED:
+        """A connector that has just been created gets the time to have a status."""
+        if self._statuses.connector_status(name) is None and self._configs.connector(name) is not None:
+            await self._fleet.settled(name, STATUS_WAIT)
+        return await self._status(name)
+
+    async def _status(self, name: str) -> Answer:
+        connector, stored = self._statuses.connector_status(name), self._configs.connector(name)
+        if connector is None or connector.state is State.DESTROYED or stored is None:  # one just deleted has none
             raise NotFound(f"No status found for connector {name}")
-        stored = self._configs.connector(name)
-        kind = await self._type(stored.config) if stored else "unknown"
-        return views.status(name, connector, self._statuses.task_statuses(name), kind)
+        return views.status(name, connector, self._statuses.task_statuses(name), await self._type(stored.config))
 
     def task_status(self, name: str, task: int) -> Answer:
         status = self._statuses.task_statuses(name).get(task)
@@ -175,7 +182,7 @@ class Herder:
                     raise HerderError(f"Failed to start connector: {name}")
                 return None
             chosen = self._meant(RestartRequest(name, include_tasks, only_failed))
-            answer = _marked_restarting(await self.status(name), *chosen)
+            answer = _marked_restarting(await self._status(name), *chosen)
             await self._configs.put_restart(name, include_tasks, only_failed)  # restart_requested() follows
             return answer
 
@@ -264,7 +271,7 @@ class Herder:
         entry: Answer = {}
         try:
             if "status" in expansions:
-                entry["status"] = await self.status(name)
+                entry["status"] = await self._status(name)
             if "info" in expansions:
                 entry["info"] = await self.info(name)
         except NotFound:

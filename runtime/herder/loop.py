@@ -103,10 +103,10 @@ class ConnectorLoop:
         self._instance = Instance(self._instance.config, failed=True)
         self._board.connector(self.name, State.FAILED, self._version, trace)
 
-    async def settled(self) -> bool:
-        """Whether everything asked for so far has been done; waits up to SETTLE seconds for it."""
+    async def settled(self, within: float = SETTLE) -> bool:
+        """Whether everything asked for so far has been done; waits so many seconds for it."""
         try:
-            await asyncio.wait_for(self._idle.wait(), SETTLE)
+            await asyncio.wait_for(self._idle.wait(), within)
         except TimeoutError:
             return False
         return True

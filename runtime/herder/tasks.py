@@ -147,7 +147,7 @@ class Tasks:
             if (spec := await self._spec(order, offsets, paused)) is None:
                 continue
             self._running[order.task] = Running(spec.epoch, order.task_config, order.connector_config, paused)
-            if not self._parts.engine.slots:
+            if not self._parts.engine.has_slots:
                 self._parts.board.task(spec.id, State.UNASSIGNED, self.version)
             self._parts.board.meters.started(spec.id, spec.epoch)
             self._parts.engine.start_task(spec)

@@ -236,3 +236,12 @@ def test_policies_of_client_overrides(worker: StartWorker, tmp_path: Path, polic
     assert process.request("PUT", "/connectors/s/config", grouped)[0] == 400
     code, body = process.request("PUT", "/connectors/s/config", {**sink, "file": "/etc/passwd"})
     assert (code, "headrace.file.paths" in body["message"]) == (400, True)
+
+
+def test_a_connector_has_a_status_as_long_as_it_exists(connect: Connect, tmp_path: Path) -> None:
+    for _ in range(5):
+        name = unique("shown")
+        connect.create(name, source(tmp_path / "in", name), initial_state="STOPPED")
+        assert connect.ask("GET", f"/connectors/{name}/status")["connector"]["state"] == "STOPPED"
+        connect.ask("DELETE", f"/connectors/{name}")
+        assert connect.worker.request("GET", f"/connectors/{name}/status")[0] == 404
