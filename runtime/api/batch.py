@@ -61,8 +61,8 @@ class _Batch(Sequence[R], Generic[R]):
 
 
 class SourceBatch(_Batch[SourceRecord]):
-    """Records of one source partition for one topic, without keys and headers as long as no transformation makes some.
-    `offset_of` gives what was read up to the n-th (from 0); `timestamp` is that of all."""
+    """Records of one source partition for one topic, without keys and headers unless some are put in. `offset_of` gives
+    what was read up to the n-th (from 0); `timestamp` is that of all."""
 
     def __init__(
         self,
@@ -73,7 +73,8 @@ class SourceBatch(_Batch[SourceRecord]):
         timestamp: int | None = None,
     ) -> None:
         self.source_partition, self.offset_of = source_partition, offset_of
-        self.topic, self.values, self.timestamp = topic, values, timestamp
+        self.topic, self.values = topic, values
+        self.times: Column = Constant(timestamp, values.count)
         self.keys = Values(None, Constant(None, values.count))
         self.headers: Sequence[Headers | None] = Constant(None, values.count)
 
@@ -83,12 +84,12 @@ class SourceBatch(_Batch[SourceRecord]):
         return self.keys.schema is not None or self.keys.null is not True
 
     def _made(self) -> list[SourceRecord]:
-        partition, offset_of, topic, schema = self.source_partition, self.offset_of, self.topic, self.values.schema
-        timestamp, key_schema = self.timestamp, self.keys.schema
+        partition, offset_of, topic = self.source_partition, self.offset_of, self.topic
+        schema, key_schema = self.values.schema, self.keys.schema
         return [
-            SourceRecord(partition, offset_of(n), topic, value, schema, key, key_schema, None, timestamp, headers)
-            for n, (value, key, headers) in enumerate(
-                zip(self.values.rows, self.keys.rows, _one_each(self.headers), strict=True)
+            SourceRecord(partition, offset_of(n), topic, value, schema, key, key_schema, None, time, headers)
+            for n, (value, key, time, headers) in enumerate(
+                zip(self.values.rows, self.keys.rows, self.times, _one_each(self.headers), strict=True)
             )
         ]
 
@@ -102,7 +103,7 @@ class SourceBatch(_Batch[SourceRecord]):
         raise Mixed
 
     def timestamps(self) -> Column:
-        return Constant(self.timestamp, len(self))
+        return self.times
 
 
 class SinkBatch(_Batch[SinkRecord]):

@@ -8,7 +8,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from runtime.api.batch import SourceBatch
-from runtime.api.columns import Constant, Values, together
+from runtime.api.columns import Column, Constant, Values, together
 from runtime.pipeline.tolerance import Failure, Stage, Tolerance, plugin_name
 
 if TYPE_CHECKING:
@@ -82,30 +82,20 @@ class SourceConversion:
             return None
         if found is None or (keys is None and batch.keyed):
             return None
-        stamped = self._stamps and batch.timestamp is not None
-        messages: list[dict[str, Any]] = (
-            [{"value": value} for value in found]
-            if keys is None
-            else [{"value": value, "key": key} for value, key in zip(found, keys, strict=True)]
-        )
-        if stamped:
-            messages = [{**message, "timestamp": batch.timestamp} for message in messages]
-        if headers is None:
-            return [Run(batch.topic, stamped, messages)]
-        for message, own in zip(messages, headers, strict=True):
-            if own:
-                message["headers"] = own
-        return [
-            Run(batch.topic, single, list(run))
-            for single, run in groupby(messages, lambda message: stamped or "headers" in message)
-        ]
+        messages: list[dict[str, Any]] = [{"value": value} for value in found]
+        _put_in(messages, "key", keys)
+        if not _some(headers) and not (self._stamps and _some(batch.times)):
+            return [Run(batch.topic, False, messages)]
+        _put_in(messages, "headers", headers)
+        _put_in(messages, "timestamp", batch.times if self._stamps else None)
+        return [Run(batch.topic, single, list(run)) for single, run in groupby(messages, _single)]
 
-    def _headers_together(self, batch: SourceBatch) -> Sequence[Any] | None:
-        """The headers of each message; None where there are none."""
+    def _headers_together(self, batch: SourceBatch) -> Column:
+        """The headers of each message, None for none."""
         topic, headers = batch.topic, batch.headers
         if type(headers) is Constant:
-            return Constant(self._headers(topic, headers.value), len(batch)) if headers.value else None
-        return [own and self._headers(topic, own) for own in headers]
+            return Constant(self._headers(topic, headers.value) if headers.value else None, len(batch))
+        return [self._headers(topic, own) if own else None for own in headers]
 
     def _convert(self, records: Sequence[SourceRecord], first: int) -> Batch:
         """As convert(), record by record, through the steps from `first` on."""
@@ -216,28 +206,51 @@ def source_place(record: Any) -> tuple[Any, str]:
     return record, f"where source record is = {record.source_partition} at {record.source_offset}"
 
 
+def _some(column: Column | None) -> bool:
+    """Whether there is anything but None, or may be."""
+    return column is not None and not (type(column) is Constant and column.value is None)
+
+
+def _put_in(messages: list[dict[str, Any]], name: str, column: Column | None) -> None:
+    if column is None or not _some(column):
+        return
+    for message, item in zip(messages, column, strict=True):
+        if item is not None:
+            message[name] = item
+
+
+def _single(message: dict[str, Any]) -> bool:
+    return "headers" in message or "timestamp" in message
+
+
 def _alike(records: Sequence[SourceRecord]) -> SourceBatch | None:
-    """Records as a batch: those of one source partition, one topic and one schema that are values alone."""
+    """Records as a batch: those of one source partition, one topic and one schema of keys and of values."""
     if isinstance(records, SourceBatch):
         return records if len(records) else None
     if not records:
         return None
     first = records[0]
-    partition, topic, schema, timestamp = first.source_partition, first.topic, first.value_schema, first.timestamp
+    partition, topic, schema, key_schema = first.source_partition, first.topic, first.value_schema, first.key_schema
     for record in records:
         if (
             record.value_schema is not schema
             or record.topic != topic
             or record.source_partition is not partition
-            or record.timestamp != timestamp
-            or record.key is not None
-            or record.key_schema is not None
-            or record.headers
+            or record.key_schema is not key_schema
             or record.kafka_partition is not None
         ):
             return None
     values = Values(schema, [record.value for record in records])
-    return SourceBatch(partition, lambda n: records[n].source_offset, topic, values, timestamp)
+    batch = SourceBatch(partition, lambda n: records[n].source_offset, topic, values)
+    batch.keys = Values(key_schema, _column([record.key for record in records]))
+    batch.times = _column([record.timestamp for record in records])
+    batch.headers = _column([record.headers or None for record in records])
+    return batch
+
+
+def _column(items: list[Any]) -> Column:
+    """Nothing but None is a Constant."""
+    return Constant(None, len(items)) if items.count(None) == len(items) else items
 
 
 def _before(records: Sequence[SourceRecord], record: Any) -> Sequence[SourceRecord]:

@@ -223,13 +223,20 @@ def test_source_records(
     found = data.draw(st.lists(usual if data.draw(st.booleans()) else usual | _ANY, min_size=1, max_size=6))
     odd = data.draw(st.booleans())
     partitions = [{"p": 1}, {"p": 2}]
+    key_schema, key = data.draw(st.sampled_from([(None, None), (None, None), (STRING_SCHEMA, "k"), (None, {"a": 1})]))
+    times = data.draw(st.sampled_from([0, 86_399_998]))
+    some = data.draw(
+        st.sampled_from([[None], [None, [], [("h", None, 1)], [("g", INT32_SCHEMA, 2), ("h", None, None)]]])
+    )
+    headers = [data.draw(st.sampled_from(some)) for _ in found]
 
     def records() -> list[SourceRecord]:
         return [
             SourceRecord(
                 partitions[odd and n > 2], {"n": n}, "tt" if odd and n == 4 else "t", value, schema,
-                key="k" if odd and n == 1 else None, timestamp=None if odd else 5,
-                headers=[("h", None, 1)] if odd and n == 3 else None, kafka_partition=0 if odd and n == 5 else None,
+                key=None if odd and n == 1 else key, key_schema=key_schema,
+                timestamp=None if odd and n == 3 else times + n,
+                headers=headers[n], kafka_partition=0 if odd and n == 5 else None,
             )
             for n, (schema, value) in enumerate(found)
         ]  # fmt: skip
