@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from tui.client import Connect
 from tui.courses import Course
 from tui.errors import HeadraceError
+from tui.failing import NONE_FAIL, Counted, Failing, counted
 
 EVERY = 8.0  # seconds between two looks at one connector
 AT_ONCE = 4  # connectors asked for in one go
@@ -28,10 +29,11 @@ class Far(NamedTuple):
     age_ms: int | None = None
     stalled: tuple[int, ...] = ()
     at: float = 0.0
+    failing: Failing = NONE_FAIL
 
     @property
     def is_known(self) -> bool:
-        return self.lag is not None or self.age_ms is not None or bool(self.stalled)
+        return self.lag is not None or self.age_ms is not None or bool(self.stalled) or self.failing.everything
 
     def age(self, now: float) -> float:
         """Seconds, as of now."""
@@ -47,11 +49,11 @@ def far(answer: Json) -> Far:
     return Far(sum(lags) if lags and len(lags) == len(entries) else None, min(ages, default=None), stalled)
 
 
-def told(one: Json, at: float) -> Far:
+def told(one: Json, at: float, failing: Failing = NONE_FAIL) -> Far:
     """From a `progress` event."""
     lag = one.get("lag") or {}
     age = None if one.get("lag") is not None else one.get("age_ms")
-    return Far(lag.get("records"), age, tuple(one.get("stalled") or ()), 0.0 if age is None else at)
+    return Far(lag.get("records"), age, tuple(one.get("stalled") or ()), 0.0 if age is None else at, failing)
 
 
 class Progress:
@@ -62,6 +64,7 @@ class Progress:
         self.known: dict[str, Far] = {}
         self.courses: dict[str, Course] = {}
         self._connect, self._changed, self._clock = connect, changed, clock
+        self._counted: dict[str, Counted] = {}
         self._asked: dict[str, float] = {}
         self._busy = self._hears = False
 
@@ -69,10 +72,15 @@ class Progress:
         """All that got on, and how far."""
         self._hears, now = True, self._clock()
         for name, one in connectors.items():
-            self.known[name] = told(one, now)
+            self.known[name] = told(one, now, self._failing(name, counted(one, now)))
             lag = (one.get("lag") or {}).get("records")
             self.courses.setdefault(name, Course()).add(now, float(one.get("written") or 0), lag)
         self._changed()
+
+    def _failing(self, name: str, counts: Counted) -> Failing:
+        before, self._counted[name] = self._counted.get(name), counts
+        nothing_new = before is not None and (before.read, before.failed) == (counts.read, counts.failed)
+        return self.known[name].failing if nothing_new and name in self.known else counts.since(before)
 
     async def look(self, names: Iterable[str]) -> None:
         """Asks for those not asked for lately, a few at a time and never twice at once."""
@@ -101,3 +109,4 @@ class Progress:
             self.known.pop(name, None)
             self.courses.pop(name, None)
             self._asked.pop(name, None)
+            self._counted.pop(name, None)

@@ -50,8 +50,8 @@ class ProgressWatch:
         return {name: self.of(name) for name in self._board.meters.connectors()}
 
     def of(self, name: str) -> Answer:
-        """`read` and `written` records, `lag` of sinks that run, `age_ms` since a record was written last, and tasks
-        that have `stalled`."""
+        """`read` and `written` records, those of them that `failed`, `lag` of sinks that run, `age_ms` since a record
+        was written last, and tasks that have `stalled`."""
         tasks = self._board.meters.of(name)
         live = [meter for number, meter in tasks.items() if self._stalls.runs(TaskId(name, number))]
         lags = [int(t.now["lag"]) for t in live if t.now.get("lag") is not None]
@@ -59,6 +59,7 @@ class ProgressWatch:
         return {
             "read": int(sum(t.total("read") for t in tasks.values())),
             "written": int(sum(t.total("written") for t in tasks.values())),
+            "failed": sum(task.total["failed"] for task in self._board.errors.of(name).values()),
             "lag": {"records": sum(lags), "ms": self._behind(live)} if lags else None,
             "age_ms": None if newest < 0 else max(self._now() - newest, 0),
             "stalled": sorted(self._stalls.stalled(name)),

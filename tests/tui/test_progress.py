@@ -99,6 +99,7 @@ async def test_what_our_worker_adds(ours: Cluster) -> None:
     ours.wait_offset(sink)
     async with console(ours.url, 120, 40) as seen:
         await seen.go(sink)
+        await seen.sees("✗ all fail")
         await seen.press("enter", "1")
         await seen.sees("100 records failed, 100 skipped", "VALUE_CONVERTER", "wrote", "records/s")
         await seen.press("9")

@@ -16,6 +16,7 @@ from tui.widgets.grid import Cell, Grid
 from tui.widgets.text import short, span, visible
 
 if TYPE_CHECKING:
+    from tui.failing import Failing
     from tui.progress import Far
 
 # The name stays; on narrow screens the class goes first, then the worker, the type, the time, the progress.
@@ -115,9 +116,19 @@ def _progress(known: Far | None, one: Connector, now: float) -> Cell:
         return Cell("")
     if known.stalled and one.running:
         return Cell("STALLED", "grid--error")
+    if known.failing.is_so(now) and one.running:
+        return _fails(known.failing)
     if known.lag is not None:
         return Cell(f"{short(known.lag)} behind" if known.lag else "at the end", "" if known.lag else "grid--muted")
     return Cell(f"{span(known.age(now))} ago" if known.age_ms is not None else "", "grid--muted")
+
+
+def _fails(failing: Failing) -> Cell:
+    """A glyph, a word and a colour, as states have; in the width of the column."""
+    if failing.everything:
+        return Cell(f"{states.glyph('FAILED')} all fail", "grid--error")
+    rate = short(round(failing.rate)) if failing.rate >= 1 else "<1"
+    return Cell(f"! {rate}/s fail", "grid--warning")
 
 
 def worker_of(one: Connector) -> str:

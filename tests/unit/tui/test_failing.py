@@ -1,0 +1,55 @@
+"""A sink that drops or dead-letters its records says so in the list, though it is RUNNING."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from tui.client import Connect
+from tui.failing import HOLDS, Failing, counted
+from tui.model import Connector, Task
+from tui.progress import Far, Progress
+from tui.screens.board import _progress
+
+RUNNING = Connector("a", "sink", "RUNNING", (Task(0, "RUNNING", "w:1"),))
+
+STOPPED = Connector("a", "sink", "STOPPED")
+
+
+def told(read: int, failed: int | None) -> dict[str, object]:
+    more = {} if failed is None else {"failed": failed}
+    return {"a": {"read": read, "written": read, **more, "lag": {"records": 0, "ms": 0}, "age_ms": 0, "stalled": []}}
+
+
+def cell(progress: Progress, now: float) -> tuple[str, str]:
+    return tuple(_progress(progress.known["a"], RUNNING, now))  # type: ignore[return-value]
+
+
+def test_the_list_says_what_fails_as_it_is_heard() -> None:
+    now = [100.0]
+    progress = Progress(cast("Connect", None), lambda: None, lambda: now[0])
+    heard = []
+    for read, failed in ((10, 10), (110, 60), (210, 61), (310, 161), (310, 161), (410, 161)):
+        progress.hear(told(read, failed))
+        heard.append(cell(progress, now[0]))
+        now[0] += 5
+    assert heard == [
+        ("✗ all fail", "grid--error"),
+        ("! 10/s fail", "grid--warning"),
+        ("! <1/s fail", "grid--warning"),
+        ("✗ all fail", "grid--error"),
+        ("✗ all fail", "grid--error"),  # nothing moved, for another reason it was told
+        ("at the end", "grid--muted"),
+    ]
+
+
+def test_a_rate_is_past_when_it_is_quiet_and_nothing_through_stays() -> None:
+    assert Failing(3.0, False, 100.0).is_so(100 + HOLDS / 2) and not Failing(3.0, False, 100.0).is_so(100 + HOLDS)
+    assert Failing(3.0, True, 100.0).is_so(9999) and not Failing().is_so(0)
+    assert _progress(Far(lag=0, failing=Failing(3.0, True)), STOPPED, 0).text == "at the end"
+
+
+def test_workers_that_tell_no_failures_and_those_that_start_anew() -> None:
+    assert counted({"read": 5}, 1.0).since(None) == Failing(at=1.0)
+    before = counted({"read": 500, "failed": 400}, 1.0)
+    assert counted({"read": 5, "failed": 1}, 6.0).since(before) == Failing(at=6.0), "counted from nought"
+    assert counted({"read": 9, "failed": 9}, 6.0).since(before).everything
