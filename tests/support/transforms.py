@@ -8,7 +8,7 @@ from typing import Any
 from runtime.api.transformation import Predicate, Transformation
 from runtime.pipeline.chain import Chain, Step
 from runtime.pipeline.control import Control
-from runtime.pipeline.tolerance import Policy, Tolerance
+from runtime.pipeline.tolerance import Policy, Reporter, Tolerance
 from runtime.plugins import load
 
 _K = "org.apache.kafka.connect.transforms."
@@ -27,8 +27,8 @@ def predicate(name: str, config: Mapping[str, str]) -> Predicate:
     return found
 
 
-def tolerance(**policy: Any) -> Tolerance:
-    return Tolerance(Policy(**policy), "c-0", Control(False, lambda: None))
+def tolerance(reporter: Reporter | None = None, **policy: Any) -> Tolerance:
+    return Tolerance(Policy(**policy), "c-0", Control(False, lambda: None), reporter)
 
 
 def chain(*steps: Step, errors: Tolerance | None = None) -> Chain:

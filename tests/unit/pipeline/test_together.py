@@ -27,7 +27,7 @@ from runtime.pipeline.convert_source import SourceConversion, source_place
 from runtime.pipeline.load import Converters
 from runtime.pipeline.offsets import CommittedOffsets
 from runtime.pipeline.sink_batches import batches_of
-from runtime.pipeline.tolerance import Tolerance
+from runtime.pipeline.tolerance import Failure, Tolerance
 from tests.support.messages import Message
 from tests.support.transforms import made, predicate, tolerance
 
@@ -137,9 +137,21 @@ def _counted(errors: Tolerance) -> tuple[int, ...]:
     return counts.failures, counts.errors, counts.skipped, counts.retries
 
 
+class Letters:
+    """What dead letters are made of, in their order."""
+
+    def __init__(self) -> None:
+        self.told: list[Any] = []
+
+    def report(self, failure: Failure) -> None:
+        offset = failure.record.offset()
+        self.told.append((offset, failure.stage, failure.plugin, repr(failure.error), failure.where))
+
+
 def _sunk(steps: list[Step], schemas: bool, messages: list[Message], way: str, **policy: Any) -> Any:
     """`way`: "together"; "transformed" together, but converted one by one; "each" by itself."""
-    errors: Tolerance = tolerance(**policy)
+    letters = Letters()
+    errors: Tolerance = tolerance(letters, **policy)
     converters = Converters(StringConverter(), _json(schemas), SimpleHeaderConverter())
     conversion = SinkConversion(converters, Chain(steps, errors, sink_place), errors)
     if way != "together":
@@ -152,9 +164,9 @@ def _sunk(steps: list[Step], schemas: bool, messages: list[Message], way: str, *
         ):
             records, positions = conversion.convert(messages, assigned)
     except Exception as error:
-        return repr(error), repr(error.__cause__), _counted(errors)
+        return repr(error), repr(error.__cause__), _counted(errors), letters.told
     texts = java_texts(records.values) if isinstance(records, SinkBatch) else [_seen(record)[-1] for record in records]
-    return [_seen(record) for record in records], positions, _counted(errors), list(texts)
+    return [_seen(record) for record in records], positions, _counted(errors), list(texts), letters.told
 
 
 @st.composite
