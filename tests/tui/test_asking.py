@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from textual import events
 from textual.content import Content
 
 from tests.tui.console import Console, console
@@ -64,6 +65,25 @@ async def test_read_only_is_refused_before_anything_is_asked() -> None:
         await seen.until(lambda: isinstance(seen.app.screen, LoggersScreen))
         await seen.press("a", *"org.apache", "enter")
         await seen.sees("setting a level refused: the context")
+
+
+async def test_keys_behind_the_one_that_asks_never_reach_the_list(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As over a slow line, or pasted: `Dr` would have resumed what the question was about."""
+    monkeypatch.setattr("tui.screens.dialog.UNSEEN", 1.0)
+    async with console(NOBODY) as seen:
+        await alone(seen)
+        tell(seen, connector("orders", "PAUSED", ("PAUSED",)), connector("payments", "PAUSED", ("PAUSED",)))
+        await seen.go("orders")
+        for keys in ("Dr", "Dpayments\r", "sDr", "*sr"):
+            for key in keys:
+                seen.app.post_message(events.Key({"\r": "enter", "*": "asterisk"}.get(key, key), key))
+            await seen.until(lambda: isinstance(seen.app.screen, Dialog) and seen.app.screen.armed)
+            assert [type(screen) for screen in seen.app.screen_stack] == [type(seen.home), Dialog]
+            await seen.press("escape")
+            await seen.sees("not done")
+            seen.home.say("")
+            seen.home.many.clear()
+        assert not seen.home.operations.log
 
 
 async def test_a_name_that_begins_with_n_is_typed_and_a_wrong_one_is_told() -> None:

@@ -100,7 +100,7 @@ class Dialog(ModalScreen[bool]):
             return bool(self.wanted) is (action == "leave") and (self.armed or action != "yes")
         if action == "why":
             return self.armed and self.asks_why and not self.wanted
-        return action != "other" or self.armed
+        return self.armed or action not in ("other", "scroll")  # before that there may be nothing to move in yet
 
     @property
     def kind(self) -> str:
@@ -111,9 +111,11 @@ class Dialog(ModalScreen[bool]):
         return self.query_one("#name", Input)
 
     def on_key(self, event: events.Key) -> None:
-        """A name may be typed straight away, without going to its field first."""
+        """A name may be typed straight away, without going to its field first: only Enter waits for eyes."""
+        if not (self.wanted and self.is_mounted and event.is_printable and event.character):
+            return
         field = self.name_field
-        if self.wanted and self.armed and event.is_printable and not field.has_focus and event.character:
+        if not field.has_focus:
             event.stop()
             event.prevent_default()
             field.focus()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from asyncio import Future, get_running_loop
 from typing import TYPE_CHECKING
 
 from textual.content import Content
@@ -46,8 +47,14 @@ class Flows:
             return False
         return True
 
-    async def ask(self, dialog: Dialog, what: str) -> bool:
-        if await self.home.app.push_screen_wait(dialog):
+    def put(self, dialog: Dialog) -> Future[bool]:
+        """A question, over the list before anything else happens: keys that are on their way mean the question."""
+        answer: Future[bool] = get_running_loop().create_future()
+        self.home.app.push_screen(dialog, lambda said: None if answer.done() else answer.set_result(bool(said)))
+        return answer
+
+    async def agreed(self, answer: Future[bool], what: str) -> bool:
+        if await answer:
             return True
         self.home.say(f"not done: {what}")
         return False
@@ -63,13 +70,12 @@ class Flows:
             self.home.say(f"{running.title} is still under way", "warn")
         elif why := action.needs(one):
             self.home.say(why)
-        elif self.may(change=True):
-            self.home.do(self._act(action, one))
+        elif self.may(change=True) and not self.home.is_refused(action.name):
+            answer = self.put(self._question(action, one)) if action.danger else None
+            self.home.do(self._act(action, one, answer))
 
-    async def _act(self, action: Action, one: Connector) -> None:
-        if self.home.is_refused(action.name):
-            return
-        if action.danger and not await self.ask(self._question(action, one), f"{action.name} {one.name}"):
+    async def _act(self, action: Action, one: Connector, answer: Future[bool] | None) -> None:
+        if answer is not None and not await self.agreed(answer, f"{action.name} {one.name}"):
             return
         now = self.home.snapshot.connectors.get(one.name)
         if now is None:
@@ -104,7 +110,7 @@ class Flows:
     async def _run(self, command: Command, line: str) -> None:
         if command.changes and command.danger and not command.values.get("dry_run"):  # --yes is for scripts
             dialog = await self._preview(command, line)
-            if dialog is None or not await self.ask(dialog, line):
+            if dialog is None or not await self.agreed(self.put(dialog), line):
                 return
         result = await self.work.run(command, line)
         if result is not None:
@@ -155,12 +161,12 @@ class Flows:
         ]
         lines += unsaved
         if lines:
-            self.home.do(self._quit(lines))
+            self.home.do(self._quit(self.put(Dialog("quit?", reading.plain("\n".join(lines)), "quit"))))
         else:
             self.home.app.exit(0)
 
-    async def _quit(self, lines: list[str]) -> None:
-        if await self.ask(Dialog("quit?", reading.plain("\n".join(lines)), "quit"), "quit"):
+    async def _quit(self, answer: Future[bool]) -> None:
+        if await self.agreed(answer, "quit"):
             self.home.app.exit(0)
 
     async def close(self) -> None:

@@ -9,7 +9,10 @@ from tui.screens.marks import Marks
 from tui.widgets.text import counted
 
 if TYPE_CHECKING:
-    from tui.screens.bulk import Bulk
+    from asyncio import Future
+
+    from tui.screens.actions import Action
+    from tui.screens.bulk import Bulk, Target
     from tui.screens.home.screen import Home
 
 
@@ -58,22 +61,14 @@ class Many:
         return f"{count}: those shown by /{text}" if text else f"{count}: all of them"
 
     def menu(self) -> None:
-        self.home.do(self._menu())
-
-    async def _menu(self) -> None:
         from tui.screens.bulk_screen import BulkMenu
 
-        name = await self.home.app.push_screen_wait(BulkMenu(self.who()))
-        if name is not None:
-            await self._ask(name)
+        self.home.app.push_screen(BulkMenu(self.who()), lambda name: self.act(name) if name else None)
 
     def act(self, name: str) -> None:
         """A verb's key while there are marks."""
-        self.home.do(self._ask(name))
-
-    async def _ask(self, name: str) -> None:
         from tui.screens.actions import ACTIONS
-        from tui.screens.bulk import Bulk, chosen
+        from tui.screens.bulk import chosen
         from tui.screens.bulk_screen import question
 
         home, action = self.home, ACTIONS[name]
@@ -85,9 +80,14 @@ class Many:
             home.say(f"nothing to {name}: " + (targets[0].left_out if len(targets) == 1 else f"{who}, none needs it"))
             return
         where = f" on {home.profile.label}" if home.profile.production else ""
-        if not await home.flows.ask(question(action, targets, home.snapshot.connectors, where), f"{name} {who}"):
-            return
-        if not home.flows.may(change=True):
+        answer = home.flows.put(question(action, targets, home.snapshot.connectors, where))
+        home.do(self._go(action, targets, f"{name} {who}", answer))
+
+    async def _go(self, action: Action, targets: list[Target], what: str, answer: Future[bool]) -> None:
+        from tui.screens.bulk import Bulk
+
+        home = self.home
+        if home.flows is None or not await home.flows.agreed(answer, what) or not home.flows.may(change=True):
             return
         self.clear()
         bulk = Bulk(action, targets, home.flows.work.act, home.snapshot_of, home.news.steps_changed)
