@@ -270,6 +270,8 @@ def test_columns_drop_by_rank_and_grow_by_need() -> None:
 
 
 def test_text() -> None:
+    assert fit("orders-postgres-eu-1", 11, middle=True) == "order…-eu-1" and fit("abcd", 1, middle=True) == "…"
+    assert fit("日本語日本語", 6, middle=True) == "日…語 " and fit("abc", 3, middle=True) == "abc"
     assert fit("abcdef", 4) == "abc…" and fit("日本語", 5) == "日本…" and fit("日本語", 4) == "日… "
     assert fit("7", 3, right=True) == "  7" and fit("x", 0) == ""
     assert visible("a\nb\x7f\u200b") == "a␊b␡�"

@@ -52,6 +52,11 @@ async def test_a_connector_is_made_key_by_key(cluster: Cluster, tmp_path: Path) 
         screen.query_one("#fields").go("errors.log.enable")  # type: ignore[attr-defined]
         await seen.press("space")
         await seen.sees("values: true, false")
+        await seen.press("plus", *"db.password", "enter")
+        await seen.sees("db.password")
+        assert "db.password" not in screen.new.values, "a key alone has no value yet"
+        await seen.press(*"hunter2", "enter")
+        await seen.sees("********")
         await seen.press("plus", *"errors.tolerance=all", "enter", "ctrl+s")
         await seen.until(lambda: isinstance(seen.app.screen, ReviewScreen))
         await seen.sees(f'"name": "{name}"', '"errors.log.enable": "true"', "initial state RUNNING")
@@ -63,7 +68,7 @@ async def test_a_connector_is_made_key_by_key(cluster: Cluster, tmp_path: Path) 
     cluster.wait(name, "STOPPED 0/0")
     config = cluster.request("GET", f"/connectors/{name}/config")[1]
     assert config["errors.log.enable"] == "true" and config["errors.tolerance"] == "all"
-    assert config["topic"] == name and "file" not in config
+    assert config["topic"] == name and "file" not in config and config["db.password"] == "hunter2"
 
 
 async def test_what_was_given_is_kept_and_refusals_are_shown(cluster: Cluster) -> None:

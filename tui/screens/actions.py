@@ -31,6 +31,8 @@ class Action(NamedTuple):
         """Why it makes no sense for this connector; empty when it does."""
         if self.name in ("stop", "pause") and one.state == self.goal:
             return f"{one.name} is {self.goal} already"
+        if self.name == "pause" and one.state == "STOPPED":
+            return f"{one.name} is STOPPED, which is more than PAUSED"
         if self.name == "resume" and one.state == "RUNNING":
             return f"{one.name} is RUNNING already" + ("; R restarts what failed" if one.failed else "")
         if self.name == "restart" and one.state in ("STOPPED", "PAUSED"):

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 # The name stays; on narrow screens the class goes first, then the worker, the type, the time, the progress.
 COLUMNS = (
-    Column("name", "NAME", 24, grows=True),
+    Column("name", "NAME", 24, grows=True, middle=True),
     Column("type", "TYPE", 6, rank=3),
     Column("state", "STATE", 13),
     Column("tasks", "TASKS", 13),

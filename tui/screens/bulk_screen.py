@@ -28,7 +28,7 @@ from tui.widgets.grid import Cell, Grid
 from tui.widgets.text import counted, visible
 
 COLUMNS = (
-    Column("name", "NAME", 24, grows=True),
+    Column("name", "NAME", 24, grows=True, middle=True),
     Column("step", "STEP", 12),
     Column("said", "LAST SAID", 24, rank=1, grows=True),
 )

@@ -22,6 +22,7 @@ from tui.widgets.plot import short
 from tui.widgets.text import span
 
 NO_LAG = "lag: this worker tells none, and the context names no brokers that could be asked"
+NO_OFFSETS = "lag: nothing is committed yet"
 COLUMNS = (
     Column("partition", "PARTITION", 20, grows=True),
     Column("position", "POSITION", 12, right=True),
@@ -87,9 +88,9 @@ class MetricsPane(Pane):
         self.query_one("#curves", Static).update(self._curves())
         self._partitions()
         last = self.history.last
-        known = last is not None and last.lag is not None
-        is_sink = self.connector.type == "sink"
-        self.query_one(Note).say(self.trouble or ("" if known or not is_sink or last is None else NO_LAG))
+        is_unknown = last is not None and last.lag is None and self.connector.type == "sink"
+        no_lag = NO_LAG if last is not None and last.places else NO_OFFSETS
+        self.query_one(Note).say(self.trouble or (no_lag if is_unknown else ""))
 
     def _curves(self) -> Content:
         width, height = self.size.width - 4, max(1, min(10, (self.size.height - 10) // 2))

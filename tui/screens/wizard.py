@@ -139,10 +139,10 @@ class CreateScreen(Page):
     # Giving values
 
     def allows(self, action: str) -> bool:
-        return action != "next_choice" or bool(self._choices())
+        return action != "next_choice" or bool(self._choices(self.query_one("#fields", Grid).current))
 
-    def _choices(self) -> tuple[str, ...]:
-        key = self.keys.get(self.query_one("#fields", Grid).current or "")
+    def _choices(self, name: str | None) -> tuple[str, ...]:
+        key = self.keys.get(name or "")
         return key.choices if key else ()
 
     def action_edit(self) -> None:
@@ -152,7 +152,7 @@ class CreateScreen(Page):
 
     def _open(self, name: str) -> None:
         self._editing, self._before = name, self.new.values.get(name, "")
-        choices = self._choices()
+        choices = self._choices(name)
         self.open_prompt(
             "=",
             "" if self._is_secret(name) else self._before,
@@ -162,8 +162,8 @@ class CreateScreen(Page):
         self.say(f"{name}{values}")
 
     def action_next_choice(self) -> None:
-        name, choices = self.query_one("#fields", Grid).current, self._choices()
-        if name is not None and choices:
+        name = self.query_one("#fields", Grid).current
+        if name is not None and (choices := self._choices(name)):
             key = self.keys[name]
             now = self.new.values.get(name) or key.default or ""
             self._give(name, choices[(choices.index(now) + 1) % len(choices)] if now in choices else choices[0])
@@ -199,11 +199,16 @@ class CreateScreen(Page):
             self._done()
 
     def _added(self, text: str) -> None:
-        name, sign, value = text.partition("=")
+        """`key=value`; after a key alone its value is asked for."""
+        name, sign, value = (part.strip() for part in text.partition("="))
         self._done()
-        if name.strip():
-            self._give(name.strip(), value.strip() if sign else self.new.values.get(name.strip(), " "))
-            self.query_one("#fields", Grid).go(name.strip())
+        if not name:
+            return
+        if sign:
+            self._give(name, value)
+            self.query_one("#fields", Grid).go(name)
+        else:
+            self._open(name)
 
     def on_prompt_left(self, event: Prompt.Left) -> None:
         if event.sign:

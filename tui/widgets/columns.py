@@ -17,6 +17,7 @@ class Column(NamedTuple):
     rank: int = 0  # 0: never dropped
     grows: bool = False
     right: bool = False
+    middle: bool = False  # what is too long is cut there: names differ at their ends
 
 
 def arrange(columns: Sequence[Column], wanted: Mapping[str, int], space: int) -> list[tuple[Column, int]]:

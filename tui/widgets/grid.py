@@ -317,7 +317,7 @@ class Grid(ScrollView, can_focus=True):
             segments.append(Segment(MARK if key in self.marks else " ", fill + self._style("grid--accent")))
         for column, size in self.arranged:
             cell = cells.get(column.key)
-            text = fit(visible(cell.text), size, column.right) if cell else " " * size
+            text = fit(visible(cell.text), size, column.right, column.middle) if cell else " " * size
             ink = self._style("grid--muted" if self.stale else cell.style if cell else "")
             segments += [Segment(text, base + ink + cursor), Segment(" " * GAP, fill)]
         return Strip(segments).adjust_cell_length(width, fill)

@@ -70,7 +70,7 @@ class PromptInput(Input):
         self.prompt.leave()
 
     def on_blur(self, event: events.Blur) -> None:
-        if self.prompt.is_open:
+        if self.prompt.is_open and not self.has_focus:  # it may have it again already
             self.prompt.leave(blurred=True)
 
 

@@ -27,16 +27,25 @@ def _picture(match: re.Match[str]) -> str:
     return "␡" if code == 0x7F else "�"
 
 
-def fit(text: str, width: int, right: bool = False) -> str:
-    """Exactly `width` cells: padded, or cut with an ellipsis at the end."""
+def fit(text: str, width: int, right: bool = False, middle: bool = False) -> str:
+    """Exactly `width` cells: padded, or cut with an ellipsis at the end, or in the middle."""
     if width <= 0:
         return ""
     length = len(text) if text.isascii() else cell_len(text)
     if length > width:
-        cut = set_cell_size(text, width - 1).rstrip() + "…"
+        tail = _tail(text, (width - 1) // 2) if middle else ""
+        cut = set_cell_size(text, width - 1 - cell_len(tail)).rstrip() + "…" + tail
         return cut + " " * (width - cell_len(cut))
     blanks = " " * (width - length)
     return blanks + text if right else text + blanks
+
+
+def _tail(text: str, width: int) -> str:
+    """As much of the end as `width` cells hold."""
+    tail = text[len(text) - width :]
+    while cell_len(tail) > width:
+        tail = tail[1:]
+    return tail
 
 
 def short(number: int) -> str:
