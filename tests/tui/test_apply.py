@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import time
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
@@ -10,6 +12,7 @@ import pytest
 
 from tests.support.waiting import wait_until
 from tests.tui.conftest import Cluster
+from tests.tui.forwarder import Forwarder
 from tui import session
 from tui.client import Call, Connect
 from tui.errors import HeadraceError, TimedOut, Unreachable
@@ -165,7 +168,9 @@ async def test_gone_for_good_is_noted_and_finished_later(
 
     wire.before = cut
     with pytest.raises(NotApplied) as caught:
-        await carry_out(plan(cluster, running, 10), Connect(wire), book)
+        await carry_out(
+            plan(cluster, running, 10), Connect(wire), book, clock=lambda: time.monotonic() + 40 * len(gone)
+        )
     assert caught.value.stopped and caught.value.unfinished and f"finish {running}" in caught.value.advice
     wire.before = lambda call: None
     with pytest.raises(NotApplied, match="waits for being finished"):
@@ -179,15 +184,19 @@ async def test_gone_for_good_is_noted_and_finished_later(
 
 async def test_lost_after_the_change(cluster: Cluster, running: str, wire: Faulty, book: Notebook) -> None:
     """The change is made: nothing may say that it was not."""
-    seen = []
-    wire.fault = lambda call: (
-        Unreachable("gone")
-        if call.path.endswith("/offsets") and call.method == "GET" and seen.append(1) is None and len(seen) == 2
-        else None
-    )
-    done = await carry_out(plan(cluster, running, 10), Connect(wire), book)
+    seen: list[Call] = []
+
+    def cut(call: Call) -> None:
+        seen.extend([call] if seen or call.method == "PATCH" else [])
+        if len(seen) > 1:
+            raise Unreachable("gone")
+
+    wire.before = cut
+    clock = lambda: time.monotonic() + 40 * len(seen)  # noqa: E731
+    done = await carry_out(plan(cluster, running, 10), Connect(wire), book, clock=clock)
     assert done.trouble == "the offsets were changed, but then: gone" and done.left_stopped
     assert position(cluster, running) == 10
+    wire.before = lambda call: None
     done_later = await Recovery(Connect(wire), book).finish(running)
     assert "resumed" in done_later.message
     cluster.wait(running, "RUNNING 1/1")
@@ -238,6 +247,40 @@ async def test_a_conflict_leaves_it_as_it_was(
     with pytest.raises(NotApplied, match="somebody else changed") as caught:
         await carry_out(one, Connect(wire), book)
     assert caught.value.exit_code == 4 and caught.value.conflicts and position(cluster, stopped_source) == 7
+
+
+BLIPS = (("PUT", "stop"), ("GET", "status"), ("GET", "offsets"), ("PATCH", "offsets"), ("PUT", "resume"))
+
+
+@pytest.mark.parametrize("is_sent", [False, True], ids=["before it is sent", "its answer is lost"])
+async def test_a_blip_at_each_request(cluster: Cluster, running: str, book: Notebook, is_sent: bool) -> None:
+    """All connections die, and the port is closed until somebody has noticed; nobody is left STOPPED."""
+    async with Forwarder(cluster.url) as forwarder:
+        wire = Faulty(forwarder.url)
+        for number, blip in enumerate(BLIPS):
+            hit: list[Call] = []
+
+            def blow(call: Call, blip: tuple[str, str] = blip, hit: list[Call] = hit) -> None:
+                if not hit and (call.method, call.path.rpartition("/")[2]) == blip:
+                    hit.append(call)
+                    if is_sent:
+                        forwarder.dies_at_answer = True
+                    else:
+                        forwarder.die()
+
+            back: list[asyncio.Task[None]] = []
+
+            def noticed(text: str, back: list[asyncio.Task[None]] = back) -> None:
+                if "again" in text:
+                    back.append(asyncio.create_task(forwarder.revive()))
+
+            wire.before = blow
+            done = await carry_out(plan(cluster, running, 20 + number), Connect(wire), book, noticed)
+            assert hit and back and not done.left_stopped and not done.trouble, blip
+            assert done.verdict.certainty is Certainty.DEFINITE and book.intents.of(running) is None
+            cluster.wait(running, "RUNNING 1/1")
+            assert book.histories.read(running)[0]["after"][0]["offset"] == {"position": 20 + number}
+        await wire.close()
 
 
 KILLS = (

@@ -2,30 +2,30 @@
 
     stop (if it must be) → read → did anybody change it? → alter → read back → into the history → as it was before
 
-Each step is noted on disk before it is taken. What fails leaves the connector as it was, offsets and state. Where that
-cannot be done because the cluster does not answer, the note stays: `recovery` goes on from it.
+Each step is noted on disk before it is taken. A cluster that is away for a moment is waited for (`patience`). What
+fails leaves the connector as it was, offsets and state. Where that cannot be done because the cluster stays away, the
+note stays: `recovery` goes on from it.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from tui import model
 from tui.client import Connect
-from tui.errors import HeadraceError, NotFound, Refused, TimedOut, Unreachable, WrongState
+from tui.errors import HeadraceError, NotFound, Refused, ServerTrouble, TimedOut, WrongState
 from tui.model import Certainty, Offset, Verdict
 from tui.offsets import partitions
 from tui.offsets.changes import Change, Conflict, changes, conflicts, same
 from tui.offsets.intents import Held, Intent, Step, at
 from tui.offsets.notebook import Notebook
+from tui.offsets.patience import Clock, Patience, Tell, is_lost
 from tui.offsets.plan import Action, Applied, NotApplied, Plan
 
 STOPS_WITHIN = 90.0  # seconds
 LOOKS_EVERY = 0.25  # seconds between looks at the state while waiting
-
-Tell = Callable[[str], None]
-Clock = Callable[[], float]
+TRIES = 3  # of the change itself, where its answer is lost
 
 
 def silent(step: str) -> None:
@@ -65,6 +65,7 @@ class Operation:
         )  # fmt: skip
         self.plan, self.name = intent.plan, intent.plan.name
         self.origin = notebook.origin(intent.plan.why)
+        self.patience = Patience(connect.sleep, tell, clock)
         self.stopped = False  # by us, or by the console that did not come to its end
 
     async def run(self) -> Applied:
@@ -89,24 +90,20 @@ class Operation:
         self.tell("stopping the connector")
         self.stopped = True
         try:
-            await self.connect.stop(self.name)
-        except Refused:
-            self.stopped = False
+            await self.patience.with_(lambda: self.connect.stop(self.name))
+        except Refused as error:
+            self.stopped = isinstance(error, ServerTrouble)  # it may have been passed on
             raise
         deadline = self.clock() + STOPS_WITHIN
-        while (seen := await self.look()) is None or not seen.is_in("STOPPED"):
-            now = "it does not answer" if seen is None else f"{seen.state}, {len(seen.tasks)} tasks left"
+        while not (seen := await self.look()).is_in("STOPPED"):
+            left = f"{len(seen.tasks)} task{'' if len(seen.tasks) == 1 else 's'} left"
             if self.clock() > deadline:
-                raise TimedOut(f"not STOPPED within {STOPS_WITHIN:g} s: {now}")
-            self.tell(f"waiting for STOPPED: {now}")
+                raise TimedOut(f"not STOPPED within {STOPS_WITHIN:g} s: {seen.state}, {left}")
+            self.tell(f"waiting for STOPPED: {seen.state}, {left}")
             await self.connect.sleep(LOOKS_EVERY)
 
-    async def look(self) -> model.Connector | None:
-        """A worker that is away for a moment is waited for."""
-        try:
-            return model.connector(self.name, await self.connect.status(self.name))
-        except Unreachable:
-            return None
+    async def look(self) -> model.Connector:
+        return model.connector(self.name, await self.patience.with_(lambda: self.connect.status(self.name)))
 
     async def unchanged(self) -> tuple[Offset, ...]:
         """The offsets that are there now, the same as when the change was decided."""
@@ -129,18 +126,26 @@ class Operation:
             raise await self.as_it_was(error, before) from error
         return await self.afterwards(verdict, before)
 
-    async def answered(self) -> Verdict:
-        """The same change twice is the same: where no answer comes, it is asked for again, and then looked for."""
+    async def answered(self, tries: int = TRIES) -> Verdict:
+        """The same change twice is the same: where no answer comes, it is asked for again as soon as the cluster is
+        back, and then looked for."""
         try:
             return await self.ask()
-        except (TimedOut, Unreachable) as error:
+        except HeadraceError as error:
+            if not is_lost(error):
+                raise
             lost = error
         self.tell(f"{lost.message}: asking again, which does the same")
         try:
-            return await self.ask()
-        except (TimedOut, Unreachable):
-            if differing(self.plan.changes, await self.read()):
-                raise lost from None
+            missing = differing(self.plan.changes, await self.read())
+        except NotFound:
+            if self.plan.action is not Action.DELETE:
+                raise
+            return Verdict(Certainty.POSSIBLE, f"{lost.message}; looked again, the connector is gone")
+        if tries > 1:
+            return await self.answered(tries - 1)
+        if missing:
+            raise lost
         return Verdict(Certainty.POSSIBLE, f"{lost.message}; read again, the offsets are as they should be")
 
     async def ask(self) -> Verdict:
@@ -188,7 +193,7 @@ class Operation:
                 stopped = False
             self.held.drop()
         except HeadraceError as trouble:
-            unfinished = isinstance(trouble, TimedOut | Unreachable)
+            unfinished = True
             said = "whether it took effect is not known, since" if before is not None else "and then"
             advice = f"{said} {trouble.message}; {_ways_out(self.name)}"
         if isinstance(error, NotApplied):
@@ -205,19 +210,18 @@ class Operation:
         last = {partitions.key(entry.partition): entry for entry in wanted}
         if half := changes(now, list(last.values())):
             self.tell("taking back what was altered")
-            await self.connect.alter_offsets(self.name, [change.entry for change in half], self.origin)
+            entries = [change.entry for change in half]
+            await self.patience.with_(lambda: self.connect.alter_offsets(self.name, entries, self.origin))
             return await self.read()
         return now
 
     async def go_on(self) -> None:
         self.tell(f"{self.plan.way_back}: the connector goes on as it was")
-        if self.plan.way_back == "pause":
-            await self.connect.pause(self.name)
-        else:
-            await self.connect.resume(self.name)
+        back = self.connect.pause if self.plan.way_back == "pause" else self.connect.resume
+        await self.patience.with_(lambda: back(self.name))
 
     async def read(self) -> tuple[Offset, ...]:
-        return model.offsets(await self.connect.offsets(self.name))
+        return model.offsets(await self.patience.with_(lambda: self.connect.offsets(self.name)))
 
     def note(self, step: Step, before: tuple[Offset, ...] | None = None) -> None:
         self.intent = at(self.intent, step, before)

@@ -72,7 +72,7 @@ class Applied(NamedTuple):
 
 class NotApplied(HeadraceError):
     """The offsets are as they were, and so is the connector, unless `stopped` (it still is, by us) or `unfinished`
-    (the cluster does not answer: what there is to do is noted, and can be finished later) says otherwise.
+    (the cluster stayed away: what there is to do is noted, and can be finished later) says otherwise.
     `now`: what was read last, where it is not what the change was based on."""
 
     def __init__(

@@ -14,7 +14,8 @@ from tui.offsets import partitions
 from tui.offsets.changes import Change, Conflict, changes, same
 from tui.offsets.intents import Held, Intent, Step
 from tui.offsets.notebook import Notebook
-from tui.offsets.operation import Clock, Operation, Tell, silent
+from tui.offsets.operation import Operation, silent
+from tui.offsets.patience import Clock, Tell
 from tui.offsets.plan import Action, Applied, NotApplied
 
 _Act = Callable[["Intent", "Held"], Awaitable["Recovered"]]

@@ -1,0 +1,67 @@
+"""A TCP forwarder in front of a worker that dies, with all its connections, and comes back at the same port."""
+
+from __future__ import annotations
+
+import asyncio
+from asyncio import StreamReader, StreamWriter
+from types import TracebackType
+from urllib.parse import urlsplit
+
+
+class Forwarder:
+    """On the running event loop."""
+
+    def __init__(self, url: str) -> None:
+        self._there = urlsplit(url)
+        self._server: asyncio.Server | None = None
+        self._writers: set[StreamWriter] = set()
+        self.port = 0
+        self.dies_at_answer = False  # the next request arrives, its answer does not
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    async def __aenter__(self) -> Forwarder:
+        await self.revive()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
+    ) -> None:
+        self.die()
+
+    async def revive(self) -> None:
+        if self._server is None:
+            self._server = await asyncio.start_server(self._accept, "127.0.0.1", self.port)
+            self.port = self._server.sockets[0].getsockname()[1]
+
+    def die(self) -> None:
+        self.dies_at_answer = False
+        if self._server is not None:
+            self._server.close()
+            self._server = None
+        for writer in list(self._writers):
+            writer.transport.abort()
+        self._writers.clear()
+
+    async def _accept(self, reader: StreamReader, writer: StreamWriter) -> None:
+        far_reader, far_writer = await asyncio.open_connection(self._there.hostname, self._there.port)
+        self._writers |= {writer, far_writer}
+        try:
+            await asyncio.gather(self._pump(reader, far_writer, False), self._pump(far_reader, writer, True))
+        except OSError:
+            return  # one of the two is gone: that is what this is for
+        finally:
+            for one in (writer, far_writer):
+                one.close()
+                self._writers.discard(one)
+
+    async def _pump(self, reader: StreamReader, writer: StreamWriter, is_answer: bool) -> None:
+        while data := await reader.read(65536):
+            if is_answer and self.dies_at_answer:
+                self.die()
+                return
+            writer.write(data)
+            await writer.drain()
+        writer.close()

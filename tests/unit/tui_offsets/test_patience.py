@@ -1,0 +1,212 @@
+"""An outage at any request of a change of offsets, however it looks: nothing is left half done or STOPPED."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.unit.tui.scripted import status
+from tui.client import Call, Connect
+from tui.errors import HeadraceError, ServerTrouble, TimedOut, Unreachable, refusal
+from tui.model import Offset
+from tui.offsets.changes import changes
+from tui.offsets.notebook import Notebook
+from tui.offsets.operation import carry_out
+from tui.offsets.patience import BEARS
+from tui.offsets.plan import Action, Applied, NotApplied, Plan
+from tui.offsets.recovery import Recovery
+
+PARTITION = {"kafka_topic": "t", "kafka_partition": 0}
+REQUESTS = 8  # of a whole change: stop, status, status, offsets, alter, offsets, resume, and one to spare
+
+
+def unsent() -> HeadraceError:
+    return Unreachable("cannot reach http://w: Connection refused")
+
+
+def unknown() -> HeadraceError:
+    error = Unreachable("cannot reach http://w: Connection reset by peer")
+    error.sent = True
+    return error
+
+
+OUTAGES: list[tuple[Callable[[], HeadraceError], bool]] = [
+    (unsent, False),
+    (unknown, False),
+    (unknown, True),
+    (lambda: TimedOut("http://w gave no answer within 95 s"), True),
+    (lambda: refusal(503, "HTTP 503 Service Unavailable"), False),
+    (lambda: refusal(504, "HTTP 504 Gateway Timeout"), True),
+]
+
+
+class Worker:
+    """A connector with one offset. `arrives`: the worker does what is asked, and only its answer is lost."""
+
+    url = "http://w"
+
+    def __init__(self) -> None:
+        self.state, self.offset, self.looks = "RUNNING", 1500, 0
+        self.now, self.seen = 0.0, 0
+        self.away: Callable[[int], HeadraceError | None] = lambda seen: None
+        self.arrives = False
+        self.there = True
+
+    async def send(self, call: Call) -> Any:
+        self.seen += 1
+        error = self.away(self.seen)
+        answer = self.answer(call) if error is None or self.arrives else None
+        if error is not None:
+            raise error
+        return answer
+
+    def answer(self, call: Call) -> Any:
+        if not self.there:
+            raise refusal(404, "Connector s not found")
+        match call.method, call.path.rpartition("/")[2]:
+            case "PUT", "stop":
+                self.state, self.looks = "STOPPED", 0
+            case "PUT", verb:
+                self.state = {"resume": "RUNNING", "pause": "PAUSED"}[verb]
+            case "GET", "status":
+                self.looks += 1
+                return status("s", self.state, ["RUNNING"] * (self.looks < 2 or self.state != "STOPPED"), "sink")
+            case "GET", "offsets":
+                return {"offsets": [Offset(PARTITION, {"kafka_offset": self.offset}).entry()]}
+            case "PATCH", "offsets":
+                assert self.state == "STOPPED"
+                self.offset = call.body["offsets"][0]["offset"]["kafka_offset"]
+                return {"message": "The offsets for this connector have been altered successfully"}
+            case "DELETE", "offsets":
+                return {"message": "The offsets for this connector have been reset successfully"}
+            case "DELETE", _:
+                self.there = False
+        return None
+
+    async def sleep(self, seconds: float) -> None:
+        self.now += seconds
+
+    async def close(self) -> None:
+        pass
+
+    def clock(self) -> float:
+        return self.now
+
+
+def plan(state: str = "RUNNING", action: Action = Action.ALTER) -> Plan:
+    base = (Offset(PARTITION, {"kafka_offset": 1500}),)
+    wanted = Offset(PARTITION, None if action is Action.DELETE else {"kafka_offset": 500})
+    return Plan("s", base, tuple(changes(base, [wanted])), state, ran=True, action=action)
+
+
+@pytest.fixture
+def worker() -> Worker:
+    return Worker()
+
+
+@pytest.fixture
+def book(tmp_path: Path) -> Notebook:
+    return Notebook(tmp_path, "http://w", "somebody")
+
+
+async def carried(worker: Worker, book: Notebook, said: list[str], one: Plan | None = None) -> Applied:
+    return await carry_out(one or plan(), Connect(worker), book, said.append, worker.clock)
+
+
+@pytest.mark.parametrize("requests", [1, 4])
+@pytest.mark.parametrize("outage", range(len(OUTAGES)))
+@pytest.mark.parametrize("first", range(1, REQUESTS + 1))
+async def test_an_outage_at_each_request(
+    worker: Worker, book: Notebook, first: int, outage: int, requests: int
+) -> None:
+    make, worker.arrives = OUTAGES[outage]
+    worker.away = lambda seen: make() if first <= seen < first + requests else None
+    said: list[str] = []
+    done = await carried(worker, book, said)
+    assert (worker.state, worker.offset) == ("RUNNING", 500)
+    assert not (done.left_stopped or done.trouble or done.differing) and book.intents.of("s") is None
+    assert len(book.histories.read("s")) == 1
+    if first < REQUESTS:
+        assert any("again" in text for text in said), said
+
+
+@pytest.mark.parametrize("first", range(1, REQUESTS))
+async def test_an_outage_that_lasts_is_noted_and_finished_later(worker: Worker, book: Notebook, first: int) -> None:
+    worker.away = lambda seen: unsent() if seen >= first else None
+    try:
+        done = await carried(worker, book, [])
+        assert done.left_stopped and done.trouble
+    except NotApplied as error:
+        assert error.unfinished and "finish s" in error.advice
+    assert BEARS <= worker.now < 2 * BEARS, "borne once, not at each step"
+    worker.away = lambda seen: None
+    await Recovery(Connect(worker), book).finish("s")
+    assert (worker.state, worker.offset) == ("RUNNING", 500) and book.intents.of("s") is None
+
+
+@pytest.mark.parametrize("first", range(1, REQUESTS))
+async def test_a_refusal_with_an_outage_around_it_leaves_it_as_it_was(
+    worker: Worker, book: Notebook, first: int
+) -> None:
+    """What takes back bears as much."""
+    worker.away = lambda seen: unsent() if first <= seen < first + 3 else None
+    refuse = worker.answer
+
+    def answer(call: Call) -> Any:
+        if call.method == "PATCH" and call.body["offsets"][0]["offset"]["kafka_offset"] == 500:
+            raise refusal(500, "Failed to alter consumer group offsets")
+        return refuse(call)
+
+    worker.answer = answer  # type: ignore[method-assign]
+    with pytest.raises(NotApplied, match="Failed to alter") as caught:
+        await carried(worker, book, [])
+    assert not caught.value.stopped and not caught.value.unfinished
+    assert (worker.state, worker.offset) == ("RUNNING", 1500) and book.intents.of("s") is None
+
+
+async def test_a_stop_that_a_worker_answers_with_its_own_trouble_is_taken_back(worker: Worker, book: Notebook) -> None:
+    whole = worker.answer
+
+    def answer(call: Call) -> Any:
+        done = whole(call)
+        if call.path.endswith("/stop"):
+            raise ServerTrouble("HTTP 502 Bad Gateway", 502)
+        return done
+
+    worker.answer = answer  # type: ignore[method-assign]
+    with pytest.raises(NotApplied, match="502"):
+        await carried(worker, book, [])
+    assert worker.state == "RUNNING", "it was stopped all the same, and set going again"
+
+
+@pytest.mark.parametrize("first", range(1, REQUESTS))
+async def test_paused_goes_back_to_paused(worker: Worker, book: Notebook, first: int) -> None:
+    worker.state = "PAUSED"
+    worker.away = lambda seen: unsent() if first <= seen < first + 2 else None
+    await carried(worker, book, [], plan("PAUSED"))
+    assert (worker.state, worker.offset) == ("PAUSED", 500)
+
+
+async def test_deleted_although_the_answer_was_lost(worker: Worker, book: Notebook) -> None:
+    worker.state, worker.arrives = "STOPPED", True
+    worker.away = lambda seen: unknown() if seen == 3 else None  # offsets, reset, delete
+    done = await carried(worker, book, [], plan("STOPPED", Action.DELETE))
+    assert not worker.there and "the connector is gone" in done.verdict.message
+
+
+async def test_the_alter_is_not_sent_without_end(worker: Worker, book: Notebook) -> None:
+    altered, whole = [], worker.answer
+
+    def answer(call: Call) -> Any:
+        if call.method == "PATCH":
+            altered.append(call)
+            raise unsent()
+        return whole(call)
+
+    worker.answer = answer  # type: ignore[method-assign]
+    with pytest.raises(NotApplied, match="refused"):
+        await carried(worker, book, [])
+    assert len(altered) == 3 and worker.state == "RUNNING"
