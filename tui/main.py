@@ -155,13 +155,17 @@ def _check_terminal() -> None:
 
 
 def _check_recording(path: str) -> None:
-    """Before the screen is there: what cannot be written would show nothing else."""
+    """Before the screen is there: what cannot be written would show nothing else. No recording is written over."""
     from pathlib import Path
 
     try:
-        os.close(os.open(Path(path).expanduser(), os.O_WRONLY | os.O_CREAT, 0o600))
+        number = os.open(Path(path).expanduser(), os.O_WRONLY | os.O_CREAT, 0o600)
+        is_taken = os.fstat(number).st_size > 0
+        os.close(number)
     except OSError as error:
         raise UsageError(f"cannot record to {path}: {error.strerror}") from None
+    if is_taken:
+        raise UsageError(f"cannot record to {path}: there is something in it", "name another file")
 
 
 def _app(profile: Any, options: dict[str, Any]) -> int:

@@ -97,6 +97,12 @@ def test_a_file_that_is_no_recording(tmp_path: Path) -> None:
 
 
 def test_a_recording_that_cannot_be_written_is_said_at_once(tmp_path: Path) -> None:
+    taken = tmp_path / "taken.jsonl"
+    taken.write_text("of yesterday")
+    with Terminal("http://127.0.0.1:1", "--record", str(taken)) as terminal:
+        terminal.sees("there is something in it (name another file)")
+        assert terminal.exit_code() == 2
+    assert taken.read_text() == "of yesterday"
     with Terminal("http://127.0.0.1:1", "--record", str(tmp_path / "none" / "tape.jsonl")) as terminal:
         assert terminal.exit_code() == 2
         assert "cannot record to" in terminal.text

@@ -69,7 +69,7 @@ class ConfigKeys(Container):
         name = self.grid.current
         if name is None:
             return
-        text = words.documentation(name, self.keys.get(name))
+        text = words.documentation(name, self.keys.get(name)) if self.keys else words.nothing()
         value = shown(self.config, self.hidden).get(name, "")
         if len(value) > CUT:
             text = Content.assemble((f"{visible(value)}\n", "bold"), text)

@@ -39,7 +39,7 @@ def overview(one: Connector, notices: Sequence[str] = (), pace: Pairs = (), belo
     def line(key: str, *value: Part) -> None:
         parts.extend([(f"{key:<16} ", "$text-muted"), *value, "\n"])
 
-    line("state", (states.word(one.state), f"bold {ink(one.state)}"))
+    line("connector", (states.word(one.state), f"bold {ink(one.state)}"))
     failed = [(f", {one.failed} failed", "bold $error")] if one.failed else []
     line("tasks", f"{one.running} of {counted(len(one.tasks), 'task')} running", *failed)
     line("type", visible(one.type))
