@@ -17,6 +17,7 @@ class Forwarder:
         self._writers: set[StreamWriter] = set()
         self.port = 0
         self.dies_at_answer = False  # the next request arrives, its answer does not
+        self.dies_of = b"\0"  # the same for the first request with these bytes in it
 
     @property
     def url(self) -> str:
@@ -59,6 +60,8 @@ class Forwarder:
 
     async def _pump(self, reader: StreamReader, writer: StreamWriter, is_answer: bool) -> None:
         while data := await reader.read(65536):
+            if not is_answer and self.dies_of in data:
+                self.dies_at_answer, self.dies_of = True, b"\0"
             if is_answer and self.dies_at_answer:
                 self.die()
                 return

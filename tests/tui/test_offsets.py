@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.support.waiting import wait_until
 from tests.tui.conftest import Cluster
 from tests.tui.console import Console, console
+from tests.tui.forwarder import Forwarder
+from tui.offsets import patience
 from tui.screens.dialog import Dialog
+from tui.screens.unfinished import Unfinished
 from tui.widgets.pager import Pager
 
 
@@ -157,3 +162,38 @@ async def test_the_editor_side_by_side_when_broad(cluster: Cluster, stopped_sour
         editor = seen.home.view.offsets.editor.region
         beside = seen.home.view.offsets.query_one("#review").region
         assert beside.x >= editor.right and beside.y == editor.y
+
+
+async def test_a_cluster_that_stays_away_too_long(
+    cluster: Cluster, stopped_source: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is left to do is asked as soon as it is back, not only at the next start."""
+    name = stopped_source
+    cluster.request("PUT", f"/connectors/{name}/resume")
+    cluster.wait(name, "RUNNING 1/1")
+    monkeypatch.setattr(patience, "BEARS", 0.5)
+    async with Forwarder(cluster.url) as forwarder, console(forwarder.url) as seen:
+        await edit(seen, name)
+        await write(seen, "1000", "400")
+        await seen.press("ctrl+s")
+        forwarder.dies_of = f"PUT /connectors/{name}/stop".encode()
+        await seen.confirm("y")
+        await seen.sees("not applied", "could not be set going again")
+        cluster.wait(name, "STOPPED 0/0")
+        await seen.until(lambda: seen.home.is_stale, "the list knows that nobody answers")
+        await forwarder.revive()
+        await seen.until(lambda: isinstance(seen.app.screen, Unfinished) and seen.app.screen.armed, "the question")
+        await seen.sees(f"a change of {name} was interrupted", "The connector was RUNNING before")
+        await seen.press("f")
+        await seen.until(lambda: not isinstance(seen.app.screen, Unfinished), "answered")
+        await seen.sees(f"{name}: ", "altered successfully")
+    cluster.wait(name, "RUNNING 1/1")
+
+
+async def test_only_the_keys_that_do_something_here(cluster: Cluster, stopped_source: str) -> None:
+    """Offsets of a source are no positions in topics."""
+    async with console(cluster.url) as seen:
+        await edit(seen, stopped_source)
+        await seen.press("escape")
+        await seen.sees("PARTITION", "position 1000")
+        assert "set by time" not in seen.text

@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from tui.errors import HeadraceError
+from tui.model import Offset
 from tui.offsets import files
+from tui.offsets.changes import changes
 from tui.offsets.intents import Intent
 
 Json = Any
@@ -35,7 +37,9 @@ class Histories:
             raise HeadraceError(f"{self._path(name)} is damaged: {error}", "remove the line, or the file") from error
 
     def add(self, intent: Intent) -> None:
-        """The change was made. The same one again changes nothing."""
+        """The change was made. The same one again changes nothing, and what changed nothing is no change."""
+        if not _is_change(intent):
+            return
         lines = self._lines(intent.plan.name)
         newest: Json = json.loads(lines[-1]) if lines else {"number": 0, "id": ""}
         if newest["id"] == intent.id:
@@ -53,6 +57,12 @@ class Histories:
 
     def _path(self, name: str) -> Path:
         return self.folder / f"{files.file_name(name)}.jsonl"
+
+
+def _is_change(intent: Intent) -> bool:
+    """What nobody knows the offsets before is taken for one."""
+    wanted = [Offset(change.partition, change.after) for change in intent.plan.changes]
+    return intent.before is None or bool(changes(intent.before, wanted))
 
 
 def _past(intent: Intent, number: int) -> Json:

@@ -40,6 +40,11 @@ class Past(NamedTuple):
         """What it changed."""
         return changes(self.before, self.after)
 
+    @property
+    def has_changed(self) -> bool:
+        """Where it was no alter, all that was there is gone."""
+        return bool(self.made if self.action == "alter" else self.before)
+
     def __str__(self) -> str:
         return f"change {self.number} of {self.at}" + (f" by {self.who}" if self.who else "")
 
@@ -56,7 +61,7 @@ async def history(connect: Connect, notebook: Notebook, name: str) -> History:
     """The worker's, or else this machine's."""
     raw = await by_worker(connect, name)
     kept = notebook.histories.read(name) if raw is None else raw
-    return History(tuple(map(_past, kept)), kept, raw is not None)
+    return History(tuple(map(read, kept)), kept, raw is not None)
 
 
 async def by_worker(connect: Connect, name: str) -> list[Json] | None:
@@ -70,13 +75,14 @@ async def by_worker(connect: Connect, name: str) -> list[Json] | None:
 
 
 def last(found: History, name: str) -> Past:
-    """The newest change; raises HeadraceError when there is none."""
-    if not found.entries:
+    """The newest change; raises HeadraceError when there is none. Entries that changed nothing do not hide it."""
+    made = next((past for past in found.entries if past.has_changed), None)
+    if made is None:
         advice = (
             "" if found.by_worker else "this worker keeps no history, and this machine knows what was done from here"
         )
         raise HeadraceError(f"nobody has changed the offsets of {name} yet", advice)
-    return found.entries[0]
+    return made
 
 
 def numbered(found: History, name: str, number: int) -> Past:
@@ -102,6 +108,7 @@ def as_before(past: Past, now: Sequence[Offset]) -> list[Change]:
     return changes(now, [*past.before, *gone])
 
 
-def _past(d: Json) -> Past:
+def read(d: Json) -> Past:
+    """An entry of the history."""
     before, after = (model.offsets({"offsets": d[key]}) for key in ("before", "after"))
     return Past(d["number"], d["time"], d["action"], d["who"], d["why"], before, after)

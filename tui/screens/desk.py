@@ -74,6 +74,12 @@ class Desk:
         """A connector that was just created, as soon as the cluster tells of it."""
         self.do(self._open_when_there(name))
 
+    def offer_unfinished(self, name: str) -> None:
+        """A change of offsets that could not be brought to its end: asks what to do as soon as the cluster is back."""
+        from tui.screens import unfinished
+
+        self.do(unfinished.offer_when_back(self._home, self, name))
+
     async def _open_when_there(self, name: str) -> None:
         self.cluster.store.refresh()
         for _ in range(100):

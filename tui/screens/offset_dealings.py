@@ -89,8 +89,12 @@ class Dealings:
         except HeadraceError as error:
             refused = error if isinstance(error, NotApplied) else NotApplied(error.message, error.advice)
             self.pane.refused(plan, refused)
+            is_left = refused.unfinished
         else:
             self.pane.applied(plan, done)
+            is_left = bool(done.trouble)
+        if is_left:
+            self.desk.offer_unfinished(plan.name)
         self.pane.screen.refresh_bindings()
 
     async def _carried_out(self, plan: Plan) -> Applied:

@@ -70,6 +70,10 @@ class OffsetsPane(Pane):
     def on_resize(self) -> None:
         self.set_class(self.size.width >= 130, "-broad")
 
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Only the offsets of sinks are positions in topics."""
+        return action != "travel" or (self.connector is not None and self.connector.type != "source")
+
     # What is shown
 
     @property

@@ -1,9 +1,10 @@
-"""A change that an earlier console did not bring to its end: what it was, and the ways out of it."""
+"""A change that this console or an earlier one did not bring to its end: what it was, and the ways out of it."""
 
 from __future__ import annotations
 
 import asyncio
 import time
+from math import inf
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.app import ComposeResult
@@ -15,6 +16,8 @@ from textual.widgets import Label
 
 from tui.errors import HeadraceError
 from tui.offsets.intents import Intent, Step
+from tui.offsets.patience import is_outage
+from tui.offsets.plan import NotApplied
 from tui.offsets.recovery import Recovered, Recovery
 from tui.screens import wording
 from tui.screens.desk import Desk
@@ -28,6 +31,7 @@ if TYPE_CHECKING:
     from tui.screens.home import Home
 
 ANSWERS_WITHIN = 60.0  # seconds for the cluster to be there, before the question waits for the next start
+AGAIN = 2.0  # seconds after a choice that did not reach it, until it is asked for again
 MEANS = {
     Step.STOPPING: "nothing was altered yet",
     Step.ALTERING: "the offsets may be altered already, all of them or some",
@@ -85,7 +89,7 @@ def described(intent: Intent) -> Content:
     why = f": {plan.why}" if plan.why else ""
     return Content.assemble(
         visible(f"{plan.action.value} of its offsets, begun {ago} ago{who}{why}"),
-        "\nThe console ended while ",
+        "\nIt was interrupted while ",
         (intent.step.value, "bold"),
         f": {MEANS[intent.step]}. The connector was {plan.state} before.\n\n",
         wording.diff(plan.changes, 20),
@@ -99,23 +103,49 @@ async def offer(home: Home, desk: Desk) -> None:
     left = notebook.intents.interrupted()
     if not left or desk.profile.read_only:
         return
-    deadline = time.monotonic() + ANSWERS_WITHIN
+    if not await _is_back(home, ANSWERS_WITHIN):
+        return
+    for intent in left:
+        if not await _asked(home, desk, intent):
+            await offer_when_back(home, desk, intent.plan.name)
+
+
+async def offer_when_back(home: Home, desk: Desk, name: str) -> None:
+    """Asks for the change of this connector when the cluster answers, and again when it went away over the answer."""
+    notebook = desk.cluster.context(desk.connect, lambda text: None).notebook
+    while await _is_back(home):
+        intent = next((one for one in notebook.intents.interrupted() if one.plan.name == name), None)
+        if intent is None or await _asked(home, desk, intent):  # None: settled meanwhile, or being settled
+            return
+        desk.cluster.store.refresh()
+        await asyncio.sleep(AGAIN)
+
+
+async def _is_back(home: Home, within: float = inf) -> bool:
+    deadline = time.monotonic() + within
     while home.snapshot.link.state not in (LinkState.LIVE, LinkState.POLLING):
         if time.monotonic() > deadline:
-            return
+            return False
         await asyncio.sleep(0.1)
-    for intent in left:
-        if intent.plan.name not in home.snapshot.connectors:  # deleted since: nothing is left to do
-            await Recovery(desk.connect, notebook).forget(intent.plan.name)
-            continue
-        choice = await home.app.push_screen_wait(Unfinished(intent))
-        if choice:
-            await _settle(desk, intent, choice)
-        else:
-            desk.say(f"later: `:finish {intent.plan.name}` goes on with it", "warn")
+    return True
 
 
-async def _settle(desk: Desk, intent: Intent, choice: str) -> None:
+async def _asked(home: Home, desk: Desk, intent: Intent) -> bool:
+    """False when it is to be asked again: the cluster went away once more."""
+    name = intent.plan.name
+    if name not in home.snapshot.connectors:  # deleted since: nothing is left to do
+        notebook = desk.cluster.context(desk.connect, lambda text: None).notebook
+        await Recovery(desk.connect, notebook).forget(name)
+        return True
+    choice = await home.app.push_screen_wait(Unfinished(intent))
+    if choice:
+        return await _settled(desk, intent, choice)
+    desk.say(f"later: `:finish {name}` goes on with it", "warn")
+    return True
+
+
+async def _settled(desk: Desk, intent: Intent, choice: str) -> bool:
+    """False when it is left as it is, because the cluster does not answer."""
     name = intent.plan.name
     line = f"finish {name}" + {"finish": "", "back": " --back", "forget": " --forget"}[choice]
     try:
@@ -127,8 +157,9 @@ async def _settle(desk: Desk, intent: Intent, choice: str) -> None:
             desk.operations.done(operation, _said(done))
     except HeadraceError as error:
         desk.say(" ".join(str(error).split()), "bad")
-    else:
-        desk.say(f"{name}: {_said(done)}", "warn" if done.left_stopped else "good")
+        return not (is_outage(error) or (isinstance(error, NotApplied) and error.unfinished))
+    desk.say(f"{name}: {_said(done)}", "warn" if done.left_stopped else "good")
+    return True
 
 
 def _said(done: Recovered) -> str:

@@ -7,16 +7,17 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tui.errors import Conflict, HeadraceError
 from tui.model import Offset
-from tui.offsets import files, history
+from tui.offsets import files, history, past
 from tui.offsets.changes import changes
 from tui.offsets.intents import Intent, Step, at
 from tui.offsets.notebook import Notebook
-from tui.offsets.plan import Plan
+from tui.offsets.plan import Action, Plan
 
 PARTITION = {"filename": "/tmp/ü \ud800"}
 BEFORE = (Offset(PARTITION, {"position": 5}),)
@@ -81,7 +82,7 @@ def test_a_killed_process_lets_go(book: Notebook, tmp_path: Path) -> None:
 
 def test_history_is_bounded_private_and_newest_first(book: Notebook) -> None:
     for number in range(history.KEPT + 5):
-        book.histories.add(intent(to=number))
+        book.histories.add(intent(to=100 + number))
     found = book.histories.read("plain")
     assert [past["number"] for past in found] == list(range(history.KEPT + 5, 5, -1))
     assert found[0]["after"][0] == {"partition": PARTITION, "offset": {"position": history.KEPT + 4}}
@@ -104,7 +105,7 @@ def test_the_same_change_is_there_once(book: Notebook) -> None:
 def test_a_large_history_forgets_sooner(book: Notebook, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(history, "LARGEST", 900)
     for number in range(5):
-        book.histories.add(intent(to=number))
+        book.histories.add(intent(to=100 + number))
     assert book.histories.read("plain")[0]["number"] == 5
     assert len(book.histories.read("plain")) < 5
 
@@ -129,3 +130,34 @@ def test_a_damaged_note_is_named(book: Notebook) -> None:
     file.write_text("{")
     with pytest.raises(HeadraceError, match="no change that this version knows"):
         book.intents.of("plain")
+
+
+def test_what_changes_nothing_is_no_change(book: Notebook) -> None:
+    """It does not bury what there is to undo."""
+    book.histories.add(intent(to=3))
+    nothing = intent(to=5)
+    book.histories.add(replace(nothing, id="same"))
+    reset = replace(intent(), plan=Plan("plain", None, (), "STOPPED", action=Action.RESET), before=(), id="empty")
+    book.histories.add(reset)
+    (kept,) = book.histories.read("plain")
+    assert kept["after"][0]["offset"] == {"position": 3}
+
+
+def test_a_worker_that_keeps_what_changed_nothing() -> None:
+    """What is undone is the last that changed something."""
+    before = {"partition": PARTITION, "offset": {"position": 5}}
+    entries: list[Any] = [
+        ("reset", [], []),
+        ("alter", [before], [before]),
+        ("reset", [before], []),
+        ("alter", [], [before]),
+    ]
+    common = {"who": "", "why": "", "time": 0}
+    raw = [
+        {**common, "number": 4 - place, "action": action, "before": was, "after": then}
+        for place, (action, was, then) in enumerate(entries)
+    ]
+    found = past.History(tuple(map(past.read, raw)), raw, True)
+    assert past.last(found, "x").number == 2
+    with pytest.raises(HeadraceError, match="nobody has changed"):
+        past.last(found._replace(entries=found.entries[:2]), "x")
