@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 from tui.errors import UsageError
 from tui.profiles import Profile, Profiles, config_folder
 from tui.secrets import resolve, resolved
-from tui.wire.endpoint import ANSWERS_WITHIN, CONNECTS_WITHIN, Endpoint, check_url
+from tui.urls import check_url
+from tui.wire.endpoint import ANSWERS_WITHIN, CONNECTS_WITHIN, Endpoint
 
 if TYPE_CHECKING:
     from tui.client import Connect, Transport

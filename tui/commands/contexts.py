@@ -9,29 +9,43 @@ from typing import Any
 from tui.commands.arguments import duration, flag, maybe_word, option, options, word, words
 from tui.commands.base import Command, Context, refuse
 from tui.commands.result import Outcome, Result, Table, confirmation
-from tui.errors import NotFound
-from tui.profiles import Profile
+from tui.errors import NotFound, UsageError
+from tui.profiles import Contexts, Profile, profile_of
 from tui.scrubbing import without_user
-from tui.wire.endpoint import check_url
 
 SECRET = "a secret: itself, or env:NAME, command:LINE, keyring:SERVICE/USER"
 
 
 class GetContexts(Command):
-    """List the contexts, the current one marked."""
+    """List the contexts, the current one marked; of one that cannot be used, what is wrong."""
 
     verb = "get contexts"
     local = True
 
     async def run(self, context: Context) -> Result:
         contexts = context.profiles.load()
-        profiles = sorted(contexts.profiles.items())
-        rows = tuple(("*" if name == contexts.current else "", name, _urls(p), _traits(p)) for name, p in profiles)
-        raw = [
-            {"name": name, "url": without_user(p.url), "current": name == contexts.current, "read-only": p.read_only}
-            for name, p in profiles
-        ]
-        return Result(raw, Table(("CURRENT", "NAME", "URL", "TRAITS"), rows), names=tuple(name for name, _ in profiles))
+        return Result(
+            [_document(contexts, name) for name in contexts.names],
+            Table(("CURRENT", "NAME", "URL", "TRAITS"), tuple(_row(contexts, name) for name in contexts.names)),
+            names=tuple(contexts.names),
+        )
+
+
+def _row(contexts: Contexts, name: str) -> tuple[str, ...]:
+    current = "*" if name == contexts.current else ""
+    if (wrong := contexts.wrong.get(name)) is not None:
+        return current, name, without_user(wrong.url), f"cannot be used: {wrong.why}"
+    profile = contexts.profiles[name]
+    return current, name, _urls(profile), _traits(profile)
+
+
+def _document(contexts: Contexts, name: str) -> dict[str, Any]:
+    current = name == contexts.current
+    if (wrong := contexts.wrong.get(name)) is not None:
+        return {"name": name, "url": without_user(wrong.url), "current": current, "error": wrong.why}
+    one = contexts.profiles[name]
+    traits = {"read-only": one.read_only, "production": one.production}
+    return {"name": name, "url": without_user(one.url), "current": current, **traits}
 
 
 def _urls(profile: Profile) -> str:
@@ -93,36 +107,38 @@ class SetContext(Command):
     read_only = flag("--read-only", help="refuse every change")
     writable = flag("--writable", help="not read-only any more")
     production = flag("--production", help="give it the colour of danger")
+    no_production = flag("--no-production", help="not production any more")
 
     def check(self) -> None:
         refuse(self.read_only and self.writable, "--read-only or --writable, not both")
+        refuse(self.production and self.no_production, "--production or --no-production, not both")
         for pair in (*self.header, *self.client):
             refuse(pair.find("=") < 1, f"{pair}: it looks like NAME=VALUE")
 
     async def run(self, context: Context) -> Result:
         contexts = context.profiles.load()
-        before = contexts.profiles.get(self.name)
-        urls = self._urls() or ((before.url, *before.others) if before else ())
-        refuse(not urls, f"the context {self.name!r} is new: give its URL")
-        for url in urls:
-            check_url(url)
-        profile = (before or Profile(urls[0]))._replace(name=self.name, url=urls[0], others=urls[1:], **self._given())
+        before = contexts.table(self.name)
+        refuse(not before.get("url") and not self._urls(), f"the context {self.name!r} is new: give its URL")
+        profile = profile_of(self.name, {**before, **self._given()})
         profile = profile._replace(
             headers={**profile.headers, **_pairs(self.header)},
             client={**profile.client, **_pairs(self.client)},
         )
         context.profiles.put(profile)
-        if not contexts.profiles:
+        if not contexts.names:
             context.profiles.use(self.name)
         return confirmation([Outcome(self.name, "changed" if before else "created")])
 
-    def _urls(self) -> tuple[str, ...]:
+    def _urls(self) -> list[str]:
         given = [*self.url, *(self.cluster or "").split(",")]
-        return tuple(url.strip() for url in given if url.strip())
+        return [url.strip() for url in given if url.strip()]
 
     def _given(self) -> dict[str, Any]:
-        given = {field: self.values[key] for key, field in _FIELDS.items() if key in self.values}
-        return given | ({"read_only": False} if self.writable else {})
+        """As the file would have it."""
+        given = {key: self.values[name] for name, key in _KEYS.items() if name in self.values}
+        given |= {"url": urls} if (urls := self._urls()) else {}
+        given |= {"read-only": False} if self.writable else {}
+        return given | ({"production": False} if self.no_production else {})
 
 
 def _pairs(texts: Sequence[str]) -> dict[str, str]:
@@ -130,8 +146,11 @@ def _pairs(texts: Sequence[str]) -> dict[str, str]:
 
 
 _SAME = ("username", "password", "token", "ca", "certificate", "key_password", "proxy", "connect_timeout", "timeout")
-_FIELDS = {name: name for name in (*_SAME, "bootstrap", "colour", "read_only", "production")} | {"private_key": "key"}
-"""Arguments, and the profile's fields they set."""
+_KEYS = {name: name.replace("_", "-") for name in (*_SAME, "colour", "read_only", "production")} | {
+    "private_key": "key",
+    "bootstrap": "bootstrap-servers",
+}
+"""Arguments, and the keys of the file they set."""
 
 
 class UseContext(Command):
@@ -175,12 +194,15 @@ class ImportKcctl(Command):
         contexts = context.profiles.load()
         outcomes = []
         for profile in found.profiles.values():
-            if profile.name in contexts.profiles:
+            if profile.name in contexts.names:
                 outcomes.append(Outcome(profile.name, "left out: there is a context of that name"))
                 continue
-            check_url(profile.url)
-            context.profiles.put(profile)
+            try:
+                context.profiles.put(profile)
+            except UsageError as error:
+                outcomes.append(Outcome(profile.name, f"left out: {error.message}", error.exit_code))
+                continue
             outcomes.append(Outcome(profile.name, "imported"))
-        if not contexts.current and found.current in found.profiles:
+        if not contexts.current and found.current in context.profiles.load().profiles:
             context.profiles.use(found.current)
         return confirmation(outcomes)

@@ -114,7 +114,7 @@ def _after_config(before: Sequence[str], current: str) -> list[str]:
 def _contexts() -> list[str]:
     from tui import session
 
-    return sorted(session.profiles().load().profiles)
+    return session.profiles().load().names
 
 
 def _command(before: Sequence[str], current: str) -> list[str]:

@@ -79,17 +79,6 @@ class Endpoint(NamedTuple):
         return TimedOut(f"{self.shown} gave no answer within {within or self.answer_timeout:g} s")
 
 
-def check_url(url: str) -> None:
-    """Raises UsageError for what cannot be a worker's."""
-    try:
-        parts = urlsplit(url)
-        good = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port is None or parts.port > 0)
-    except ValueError:
-        good = False
-    if not good:
-        raise UsageError(f"{url!r} is not the URL of a Connect worker", "it looks like http://host:8083")
-
-
 def basic(user: str, password: str) -> str:
     from base64 import b64encode
 

@@ -80,11 +80,38 @@ def test_a_url_with_a_password_is_shown_without(profiles: Profiles) -> None:
         ("set-context new http://h:1 --header X", "NAME=VALUE"),
         ("set-context new http://h:1 --read-only --writable", "not both"),
         ("set-context new nonsense", "not the URL"),
+        ("set-context new http://h:1 --colour red", "must be like #d7875f"),
+        ("set-context new http://h:1 --production --no-production", "not both"),
     ],
 )
 def test_what_cannot_be(profiles: Profiles, line: str, message: str) -> None:
     with pytest.raises(UsageError, match=message):
         run(profiles, line)
+    assert not profiles.path.exists()
+
+
+def test_a_wrong_context_is_shown_and_can_be_mended(profiles: Profiles) -> None:
+    profiles.path.parent.mkdir()
+    wrong = '[contexts.f]\nurl = "http://u:hunter2@f:1"\nbrokers = "b:1"\ncolor = "red"\n'
+    profiles.path.write_text(f'{wrong}[contexts.j]\nurl = "http://j:1"\n')
+    listed = run(profiles, "get contexts")
+    assert "must be like #d7875f" in listed.raw[0]["error"] and "hunter2" not in str(listed)
+    assert "error" not in listed.raw[1]
+    with pytest.raises(UsageError, match="must be like"):
+        run(profiles, "set-context f --production")
+    run(profiles, "set-context f --colour '#d7875f' --bootstrap-servers b:2")
+    assert profiles.get("f")[:2] == ("http://u:hunter2@f:1", "f")
+    assert (profiles.get("f").bootstrap, profiles.get("f").colour) == ("b:2", "#d7875f")
+    profiles.path.write_text(wrong)
+    run(profiles, "config remove-context f")
+    assert profiles.load().names == []
+
+
+def test_production_can_be_taken_back(profiles: Profiles) -> None:
+    run(profiles, "set-context p http://p:1 --production")
+    assert run(profiles, "get contexts -o json").raw[0]["production"] is True
+    run(profiles, "set-context p --no-production")
+    assert run(profiles, "get contexts").raw[0]["production"] is False
 
 
 def test_kcctls_contexts(profiles: Profiles, tmp_path: Path) -> None:
@@ -104,6 +131,12 @@ def test_kcctls_contexts(profiles: Profiles, tmp_path: Path) -> None:
     assert contexts.profiles["prod"] == Profile("https://p:8083", "prod", "u", "p", client={"ssl.x": "1"})
     again = run(profiles, f"config import-kcctl {file}").outcomes
     assert all("left out" in outcome.message for outcome in again)
+    file.write_text(
+        json.dumps({"currentContext": "odd", "odd": {"cluster": "nonsense"}, "ok": {"cluster": "http://h"}})
+    )
+    odd = run(profiles, f"config import-kcctl {file}")
+    assert [one.failed for one in odd.outcomes] == [True, False] and "not the URL" in odd.outcomes[0].message
+    assert profiles.load().names == ["local", "ok", "prod"]
     file.write_text("currentContext=x")
     with pytest.raises(HeadraceError, match="not JSON"):
         run(profiles, f"config import-kcctl {file}")

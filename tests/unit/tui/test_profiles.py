@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import stat
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -31,25 +32,61 @@ def test_round_trip(profiles: Profiles) -> None:
     assert profiles.load() == Contexts("", {odd.name: odd})
 
 
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        ("x = [", "is not TOML"),
-        ("[contexts.a]\n", "'a' has no url"),
-        ('[contexts.a]\nurl = "x"\ncolour = "red"\n', "must be like #d7875f"),
-        ('[contexts.a]\nurl = ["x", 2]\n', "others must be a list of URLs"),
-        ('[contexts.a]\nurl = "x"\ntimeout = "soon"\n', "timeout must be a number of seconds"),
-        ('[contexts.a]\nurl = "x"\nheaders = { A = 1 }\n', "headers must be a table of text"),
-        ('[contexts.a]\nurl = "x"\nbrand = "red"\n', "unknown key 'brand'"),
-        ('[contexts.a]\nurl = "x"\nread-only = "yes"\n', "read-only must be true or false"),
-    ],
-)
-def test_a_broken_file_is_named(profiles: Profiles, content: str, message: str) -> None:
+def written(profiles: Profiles, content: str) -> None:
     profiles.path.parent.mkdir()
     profiles.path.write_text(content)
+
+
+@pytest.mark.parametrize(("content", "message"), [("x = [", "is not TOML"), ("contexts = 3", "must be a table")])
+def test_a_broken_file_is_named(profiles: Profiles, content: str, message: str) -> None:
+    written(profiles, content)
     with pytest.raises(HeadraceError, match=message) as caught:
         profiles.load()
     assert str(profiles.path) in str(caught.value)
+
+
+WRONG = [
+    ("[contexts.a]\n", "'a' has no url"),
+    ("[contexts]\na = 3\n", "'a' has no url"),
+    ('[contexts.a]\nurl = "x"\n', "context 'a': 'x' is not the URL"),
+    ('[contexts.a]\nurl = "http://x"\ncolour = "red"\n', "must be like #d7875f"),
+    ('[contexts.a]\nurl = ["http://x", 2]\n', "others must be a list of URLs"),
+    ('[contexts.a]\nurl = "http://x"\nothers = "abc"\n', "others must be a list of URLs"),
+    ('[contexts.a]\nurl = "http://x"\ntimeout = "soon"\n', "timeout must be a number of seconds"),
+    ('[contexts.a]\nurl = "http://x"\nheaders = { A = 1 }\n', "headers must be a table of text"),
+    ('[contexts.a]\nurl = "http://x"\nbrand = [1.5, { "a b" = 1979-05-27 }]\n', "unknown key 'brand'"),
+    ('[contexts.a]\nurl = "http://x"\nread-only = "yes"\n', "read-only must be true or false"),
+]
+
+
+@pytest.mark.parametrize(("content", "message"), WRONG)
+def test_a_wrong_context_is_refused_alone_and_kept(profiles: Profiles, content: str, message: str) -> None:
+    written(profiles, content + '[contexts.good]\nurl = "http://g:1"\n')
+    there = tomllib.loads(content)["contexts"]["a"]
+    profiles.use("good")
+    profiles.put(Profile("http://h:1", "more"))
+    assert tomllib.loads(profiles.path.read_text())["contexts"]["a"] == there
+    assert session.choose("", "", profiles, {}) == Profile("http://g:1", "good")
+    with pytest.raises(HeadraceError, match=message) as caught:
+        session.choose("", "a", profiles, {})
+    assert str(profiles.path) in str(caught.value)
+    profiles.remove("a")
+    assert profiles.load().names == ["good", "more"]
+
+
+def test_nothing_is_written_that_could_not_be_read(profiles: Profiles) -> None:
+    for wrong in (Profile("http://h:1", "a", colour="red"), Profile("h", "a"), Profile("http://h:1", "")):
+        with pytest.raises(UsageError):
+            profiles.put(wrong)
+    assert not profiles.path.exists()
+
+
+@pytest.mark.parametrize("spelling", ["bootstrap", "bootstrap-servers", "bootstrap_servers", "brokers"])
+def test_spellings_of_the_brokers(profiles: Profiles, spelling: str) -> None:
+    written(profiles, f'[contexts.a]\nurl = "http://h:1"\n{spelling} = "b:9"\n')
+    profiles.use("a")
+    assert profiles.get("a").bootstrap == "b:9"
+    assert '\nbootstrap-servers = "b:9"\n' in profiles.path.read_text()
 
 
 def test_which_cluster(profiles: Profiles) -> None:

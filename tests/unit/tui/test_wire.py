@@ -13,8 +13,9 @@ import pytest
 
 from tui.client import EXPANDED, Call, Transport
 from tui.errors import BadRequest, NotFound, ServerTrouble, TimedOut, Unreachable, UsageError, WrongState
+from tui.urls import check_url
 from tui.wire.blocking import Blocking
-from tui.wire.endpoint import Endpoint, check_url
+from tui.wire.endpoint import Endpoint
 from tui.wire.evented import Evented
 
 STATE = "Connectors must be in the STOPPED state before their offsets can be modified."
