@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import ClassVar
 
 from textual import events
@@ -160,7 +161,7 @@ class HeadraceApp(App[int]):
         from tui.screens.reading import Reading, help_text
 
         active = list(self.screen.active_bindings.values())
-        self.push_screen(Reading("help", help_text(active, self.get_key_display)))
+        self.push_screen(Reading("help", partial(help_text, active, self.get_key_display)))
 
     def action_picture(self) -> None:
         from datetime import datetime

@@ -10,8 +10,9 @@ from textual import events
 from tests.tui.console import Console, console
 from tests.tui.test_pieces import NOBODY, alone, connector, tell
 from tui import model
+from tui.commands.result import Result, Table
 from tui.profiles import Profile, Profiles
-from tui.screens import past_lines
+from tui.screens import past_lines, reading
 from tui.screens.clusters import ClustersScreen
 from tui.screens.filtering import complete
 
@@ -98,3 +99,22 @@ async def test_keys_of_editing_are_not_overtaken() -> None:
         await seen.until(lambda: pane.is_editing and pane.editor.has_focus)
         burst(seen, "backspace", "backspace", "7", "left", "4", "end", "backspace", "}")
         await seen.until(lambda: '"kafka_offset": 47}' in pane.editor.text, pane.editor.text)
+
+
+async def test_results_are_never_folded_within_a_cell(folders: Path) -> None:
+    """Columns that are only wide are left out where they do not fit; the rest goes sideways."""
+    columns = ("NAME", "STATE", "WORKER")
+    rows = tuple((f"connector-{n}" * 4, "RUNNING", "worker " * 4) for n in range(3))
+    table = Table(columns, rows, frozenset({"WORKER"}))
+    async with console("http://127.0.0.1:1") as seen:
+        seen.app.push_screen(reading.page("get connectors", Result(table=table)))
+        await seen.sees("connector-0connector-0", "RUNNING")
+        assert "WORKER" not in seen.text and sum("connector-" in line for line in seen.lines) == 3
+        seen.app.pop_screen()
+        seen.app.push_screen(reading.page("get connectors -o wide", Result(table=table), "wide"))
+        await seen.sees("WORKER")
+        assert sum("worker" in line for line in seen.lines) == 3 and not seen.text.count("worker worker worker worker")
+        await seen.press("right", "right", "right", "right", "right")
+        await seen.sees("worker worker worker worker")
+        await seen.press("left", "left", "left", "left", "left")
+        await seen.sees("connector-0connector-0")

@@ -19,7 +19,7 @@ class Help(Command):
     command = words("COMMAND", "as in `help patch offsets`", at_least=0)
 
     async def run(self, context: Context) -> Result:
-        return Result(text=explain(self.command) if self.command else overview())
+        return Result(text=explain(self.command) if self.command else overview(), prose=True)
 
 
 def overview() -> str:

@@ -45,6 +45,7 @@ class Result(NamedTuple):
     text: str = ""
     names: tuple[str, ...] = ()
     outcomes: tuple[Outcome, ...] = ()
+    prose: bool = False  # `text` may be folded where it is too wide
     pending: bool = False  # a dry run has found something to do
 
     @property

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from asyncio import Future, get_running_loop
+from functools import partial
 from typing import TYPE_CHECKING
 
 from textual.content import Content
@@ -131,10 +132,9 @@ class Flows:
 
     def _show(self, command: Command, line: str, result: Result) -> None:
         if not result.is_confirmation:
-            form = command.values.get("output") or ("wide" if self.home.is_broad else "table")
-            self.home.app.push_screen(reading.Reading(f":{line}", reading.of_output(result, form)))
+            self.home.app.push_screen(reading.page(line, result, command.values.get("output") or ""))
         elif len(result.outcomes) > 1:
-            self.home.app.push_screen(reading.Reading(f":{line}", reading.of_result(result, wide=True)))
+            self.home.app.push_screen(reading.page(line, result))
 
     # Over the screen
 
@@ -147,7 +147,7 @@ class Flows:
                 screen.draw()
 
     def show_help(self) -> None:
-        text = reading.help_text(list(self.home.active_bindings.values()), self.home.app.get_key_display)
+        text = partial(reading.help_text, list(self.home.active_bindings.values()), self.home.app.get_key_display)
         self.home.app.push_screen(reading.Reading("help", text))
 
     # Leaving

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import ClassVar
 
 from textual import events
@@ -89,5 +90,5 @@ class Page(Screen[None]):
     def action_help(self) -> None:
         from tui.screens import reading
 
-        text = reading.help_text(list(self.active_bindings.values()), self.app.get_key_display)
+        text = partial(reading.help_text, list(self.active_bindings.values()), self.app.get_key_display)
         self.app.push_screen(reading.Reading("help", text))

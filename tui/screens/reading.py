@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import ClassVar
 
+from rich.cells import cell_len
 from textual.app import App, ComposeResult
 from textual.binding import ActiveBinding, Binding, BindingType
 from textual.containers import Vertical
@@ -15,11 +16,14 @@ from textual.widgets import Label
 from tui.commands.registry import commands
 from tui.commands.result import Result
 from tui.script import output
+from tui.script.folding import folded
 from tui.widgets.bars import KeyBar
 from tui.widgets.jsontext import coloured
 from tui.widgets.pager import Pager
 from tui.widgets.text import visible, visible_lines
 
+Fitted = Callable[[int], Content]  # as it is shown in so many cells
+FRAME = 6  # cells of a page's frame and scroll bar
 HALF = 22  # cells of a text that leaves room for a second one beside it
 
 
@@ -35,21 +39,28 @@ class Reading(ModalScreen[None]):
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q,enter,ctrl+c,question_mark", "close", "close", key_display="esc"),
-        Binding("up,down,pageup,pagedown", "none", "scroll", key_display="↑↓", show=True),
+        Binding("up,down,left,right,pageup,pagedown", "none", "scroll", key_display="↑↓ ←→", show=True),
     ]
 
-    def __init__(self, title: str, content: Content) -> None:
+    def __init__(self, title: str, content: Fitted, *, sideways: bool = False) -> None:
         super().__init__()
-        self.title_text, self.content = title, content
+        self.title_text, self.content, self.sideways = title, content, sideways
 
     def compose(self) -> ComposeResult:
         with Vertical():
             yield Label(Content(visible(self.title_text)), id="title")
-            yield Pager(self.content)
+            yield Pager(self._fitted(), sideways=self.sideways)
             yield KeyBar()
 
     def on_mount(self) -> None:
         self.query_one(Pager).focus()
+
+    def on_resize(self) -> None:
+        self.query_one(Pager).put(self._fitted())
+
+    def _fitted(self) -> Content:
+        """For the room within the frame."""
+        return self.content(self.app.size.width * 96 // 100 - FRAME)
 
     def action_close(self) -> None:
         self.dismiss(None)
@@ -66,18 +77,32 @@ def of_result(result: Result, wide: bool) -> Content:
     return plain(result.text)
 
 
-def of_output(result: Result, form: str) -> Content:
-    """In a form of `-o`; tables and texts as they are."""
-    if form == "json":
-        return coloured(output.render(result, form))
-    return (
-        plain(output.render(result, form).rstrip("\n"))
-        if form not in ("table", "wide")
-        else of_result(result, form == "wide")
-    )
+def page(line: str, result: Result, form: str = "") -> Reading:
+    """What a typed line has brought, in a form of `-o`; without one a table has the columns that fit."""
+    title = f":{line}"
+    if form not in ("", "table", "wide"):
+        text = output.render(result, form)
+        return Reading(title, lambda _: coloured(text) if form == "json" else plain(text.rstrip("\n")))
+    if result.table is None or result.is_confirmation:  # what a server said is read in full
+        return Reading(title, lambda width: plain(_prose(result, width)))
+    return Reading(title, lambda width: plain(_columns(result, form, width)), sideways=True)
 
 
-def help_text(active: Sequence[ActiveBinding], display: Callable[[Binding], str]) -> Content:
+def _columns(result: Result, form: str, width: int) -> str:
+    assert result.table is not None
+    text = output.draw(result.table, wide=form != "table")
+    if form or all(cell_len(line) <= width for line in text.splitlines()):
+        return text
+    return output.draw(result.table, wide=False)
+
+
+def _prose(result: Result, width: int) -> str:
+    if result.table is not None:
+        return folded(output.draw(result.table, wide=True), width)
+    return folded(result.text, width) if result.prose else result.text
+
+
+def help_text(active: Sequence[ActiveBinding], display: Callable[[Binding], str], width: int) -> Content:
     """The keys that work where it was asked for, then every command."""
     keys: dict[str, tuple[Binding, list[str]]] = {}
     for one in sorted(active, key=_rank):
@@ -91,7 +116,9 @@ def help_text(active: Sequence[ActiveBinding], display: Callable[[Binding], str]
     parts.append(("  all must hold; -x: not x; space marks, * marks all of them, b acts on them\n", "$text-muted"))
     parts += [("\ncommands\n", "bold $accent"), (":  tab completes, ↑ has the history\n", "$text-muted")]
     for command in commands():
-        parts += [(f"  {command.usage()}\n", "bold"), (f"      {command.summary()}\n", "$text-muted")]
+        usage = folded(f"  {command.usage()}", width)
+        summary = folded(f"      {command.summary()}", width)
+        parts += [(f"{usage}\n", "bold"), (f"{summary}\n", "$text-muted")]
     return Content.assemble(*parts)
 
 

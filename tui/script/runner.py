@@ -46,7 +46,7 @@ class Printer:
     def result(self, result: Result, form: str | None, where: str = "") -> None:
         printed = not result.is_confirmation or form is not None or bool(result.text)
         if printed and result != Result():  # nothing: it was told item by item
-            sys.stdout.write(render(result, form or "table", self.colour))
+            sys.stdout.write(render(_fitting(result), form or "table", self.colour))
         if result.is_confirmation:
             self._outcomes(result, printed, where)
         sys.stdout.flush()
@@ -85,6 +85,18 @@ class Printer:
     @property
     def exit_code(self) -> int:
         return common_code(self.codes)
+
+
+def _fitting(result: Result) -> Result:
+    """Prose as wide as the terminal. Through a pipe lines stay whole, for grep; tables are folded by nobody."""
+    if not (result.prose and sys.stdout.isatty()):
+        return result
+    from os import get_terminal_size  # COLUMNS may be what the shell began with
+
+    from tui.script.folding import folded
+
+    columns = get_terminal_size(sys.stdout.fileno()).columns or 80
+    return result._replace(text=folded(result.text, columns))
 
 
 def lines_of(texts: Iterable[str], numbered: bool) -> tuple[list[Line], list[tuple[str, UsageError]]]:

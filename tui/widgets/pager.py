@@ -10,6 +10,8 @@ from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.widgets import Static
 
+SIDEWAYS = 8  # cells of one key
+
 
 class Pager(VerticalScroll, can_focus=True):
     """Shows one `Content`; keeps its place when the same page is shown anew."""
@@ -17,6 +19,8 @@ class Pager(VerticalScroll, can_focus=True):
     DEFAULT_CSS = """
     Pager { scrollbar-size-vertical: 1; padding: 0 1; background: $background; }
     Pager > Static { width: 1fr; height: auto; }
+    Pager.-sideways { overflow-x: auto; }
+    Pager.-sideways > Static { width: auto; text-wrap: nowrap; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("up,k", "scroll_up", "up", show=False),
@@ -25,10 +29,12 @@ class Pager(VerticalScroll, can_focus=True):
         Binding("G,end", "scroll_end", "end", show=False),
         Binding("ctrl+f,pagedown,space", "page_down", "page down", show=False),
         Binding("ctrl+b,pageup", "page_up", "page up", show=False),
+        Binding("left,h", "sideways(-1)", "left", show=False),
+        Binding("right,l", "sideways(1)", "right", show=False),
     ]
 
-    def __init__(self, content: Content | None = None, *, id: str | None = None) -> None:
-        super().__init__(id=id)
+    def __init__(self, content: Content | None = None, *, id: str | None = None, sideways: bool = False) -> None:
+        super().__init__(id=id, classes="-sideways" if sideways else None)
         self.content = content or Content("")
 
     def compose(self) -> ComposeResult:
@@ -40,3 +46,7 @@ class Pager(VerticalScroll, can_focus=True):
             self.query_one(Static).update(content)
         if top:
             self.scroll_home(animate=False)
+
+    def action_sideways(self, step: int) -> None:
+        """Where lines are not folded."""
+        self.scroll_relative(x=step * SIDEWAYS, animate=False)
