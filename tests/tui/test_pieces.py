@@ -162,7 +162,9 @@ async def test_quitting_asks_for_text_that_would_be_lost() -> None:
         await seen.sees("quit?", "edited offsets not applied: one")
         await seen.confirm("n")
         assert seen.app.is_running
-        seen.home.view.offsets.drafts.clear()
+        seen.home.heard(snapshot(connector("other", "RUNNING", ())), Diff(removed=frozenset({"one"})))
+        await seen.sees("one: deleted; what was edited cannot be applied any more")
+        assert pane.has_unsaved == ["one"] and not seen.app.unsaved, "kept for one of its name, and asked about no more"
         await seen.press("ctrl+q")
         await seen.until(lambda: not seen.app.is_running)
 

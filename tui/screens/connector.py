@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from textual.app import ComposeResult
 from textual.containers import Vertical
@@ -87,11 +87,12 @@ class ConnectorView(Vertical):
         """The open page, if it is one that asks for itself."""
         return next((pane for pane in self.query(Pane) if pane.id == self.page), None)
 
-    @property
-    def has_unsaved(self) -> list[str]:
-        """Texts that would be lost."""
-        offsets = [f"edited offsets not applied: {name}" for name in self.offsets.has_unsaved]
-        return offsets + [f"edited config not applied: {name}" for name in self.config.has_unsaved]
+    def unsaved(self) -> Iterator[tuple[str, str]]:
+        """Connectors with texts that were not applied, and what to say of each."""
+        for name in self.offsets.has_unsaved:
+            yield name, f"edited offsets not applied: {name}"
+        for name in self.config.has_unsaved:
+            yield name, f"edited config not applied: {name}"
 
     def turn(self, page: str) -> None:
         self.query_one(ContentSwitcher).current = page

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from tui.screens.operations import Operation, Phase
@@ -32,12 +33,21 @@ class News:
         if home.progress is not None:
             home.progress.forget(snapshot.connectors)
         home.many.marks.forget(set(home.many.marks) - snapshot.connectors.keys())
+        self._deleted(diff.removed)
         was_away = home.snapshot.link.state in (LinkState.CONNECTING, LinkState.LOST)
         home.snapshot = snapshot
         if was_away and snapshot.link.state in (LinkState.LIVE, LinkState.POLLING):
             home.do(home.read_version())
         home.operations.observe(snapshot)
         home.draw()
+
+    def _deleted(self, names: Collection[str]) -> None:
+        """Edits are kept for a connector of that name that comes back, and hold nobody up who leaves."""
+        if self.home.flows is None:
+            return
+        edited = sorted({name for name, _ in self.home.view.unsaved() if name in names})
+        if edited:
+            self.home.say(f"{', '.join(edited)}: deleted; what was edited cannot be applied any more", "warn")
 
     def noticed(self, notice: Notice) -> None:
         """What our worker says beside states; warnings and errors are worth the status line."""

@@ -197,8 +197,9 @@ class Home(Moves):
 
     @property
     def unsaved(self) -> list[str]:
-        """What would be lost, a line each."""
-        return self.view.has_unsaved if self._view is not None else []
+        """What would be lost, a line each: edits of what is deleted meanwhile could be applied nowhere."""
+        there = self.snapshot.connectors
+        return [line for name, line in self.view.unsaved() if name in there] if self._view is not None else []
 
 
 def _load() -> None:
