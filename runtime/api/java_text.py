@@ -123,6 +123,8 @@ def _hash_code(key: Any) -> int:
 
 def float_text(value: float, single: bool = False) -> str:
     """A double as Java prints it: `1000.0`, `1.0E8`, `1.5E-5`, `NaN`, `Infinity`."""
+    if not single and (1e-3 <= value < _ALL_DIGITS or -_ALL_DIGITS < value <= -1e-3):
+        return repr(value)  # spelled alike
     if value != value:
         return "NaN"
     if value in (float("inf"), float("-inf")):

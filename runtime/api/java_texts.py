@@ -7,7 +7,7 @@ from itertools import repeat
 from typing import Any
 
 from runtime.api.columns import Column, Constant, Mixed, Values, kinds
-from runtime.api.java_text import java_text, map_order
+from runtime.api.java_text import float_text, java_text, map_order
 from runtime.api.schema import Schema, Type
 
 
@@ -32,6 +32,13 @@ def _texts(column: Column, schema: Schema | None) -> Sequence[str]:
         return column
     if found == {int}:
         return list(map(str, column))
+    if found == {float} and (schema is None or schema.type is Type.FLOAT64):
+        return list(map(float_text, column))
+    if schema is not None and schema.type is Type.STRUCT and found == {dict}:
+        try:
+            return _structs(schema, Values(schema, column))
+        except Mixed:
+            pass
     return [java_text(value, schema) for value in column]
 
 

@@ -85,7 +85,7 @@ def parse_literal(text: str) -> Literal:
             return _Reader(trimmed).container()
         except (_NotALiteral, RecursionError):
             return STRING_SCHEMA, text
-    if trimmed.startswith('"'):
+    if trimmed and not trimmed[0].isdecimal() and trimmed[0] not in "+-tf":  # what the others begin with
         return STRING_SCHEMA, text
     return _scalar(trimmed) or _beginning(trimmed) or (STRING_SCHEMA, text)
 

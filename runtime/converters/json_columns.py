@@ -17,7 +17,7 @@ from runtime.api.logical import DATE, DECIMAL, TIME, TIMESTAMP
 from runtime.api.schema import Schema, Type
 from runtime.api.validate import BOUNDS
 from runtime.converters.json_read import gap_check, reader
-from runtime.converters.json_text import beyond_bmp_escaped, clean, dumps, plain
+from runtime.converters.json_text import beyond_bmp_escaped, clean, dumps, number, plain
 from runtime.converters.json_write import WriteOptions, writer
 
 ColumnReader = Callable[[Column], Column]
@@ -63,16 +63,26 @@ def _fields(names: tuple[str, ...], payloads: list[Any]) -> Mapping[str, Column]
 
 
 def _column_reader(schema: Schema, fill: bool) -> ColumnReader:
-    read = reader(schema, fill)
-    usual = _usual(schema, fill)
-    bound = BOUNDS.get(schema.type)
+    read, read_usual = reader(schema, fill), _usual_reader(schema, fill)
 
     def read_column(column: Column) -> Column:
-        if usual and kinds(column) <= usual and (bound is None or _within(column, bound)):
-            return column
-        return [read(found) for found in column]
+        found = read_usual(column)
+        return [read(payload) for payload in column] if found is None else found
 
     return read_column
+
+
+def _usual_reader(schema: Schema, fill: bool) -> Callable[[Column], Column | None]:
+    """Reads columns of what is usual for the schema, and no others."""
+    if schema.name in _LOGICAL:
+        return lambda column: None
+    if schema.type is Type.STRUCT and schema.fields:
+        read_structs = values_reader(schema, fill)
+        return lambda column: read_structs(list(column)).rows if kinds(column) == {dict} else None
+    if schema.type is Type.FLOAT64:  # there is no -0.0
+        return lambda column: [found + 0.0 for found in column] if kinds(column) == {float} else None
+    usual, bound = _usual(schema, fill), BOUNDS.get(schema.type)
+    return lambda column: column if usual and kinds(column) <= usual and _within(column, bound) else None
 
 
 def _usual(schema: Schema, fill: bool) -> set[type]:
@@ -83,7 +93,9 @@ def _usual(schema: Schema, fill: bool) -> set[type]:
     return {kind, _NULL} if schema.optional and (schema.default is None or not fill) else {kind}
 
 
-def _within(column: Column, bound: int) -> bool:
+def _within(column: Column, bound: int | None) -> bool:
+    if bound is None:
+        return True
     numbers = column if _NULL not in kinds(column) else [number for number in column if number is not None]
     return not numbers or (min(numbers) >= -bound and max(numbers) < bound)
 
@@ -95,18 +107,21 @@ def values_writer(
     if schema.type is not Type.STRUCT or schema.name in _LOGICAL or not schema.fields:
         write = _column_writer(schema, options)
         return lambda values: _joined([prefix, *write(values.rows), suffix], values.count)
-    plan = [(field.name, _column_writer(field.schema, options)) for field in schema.fields]
-    names = [dumps(name) for name, _ in plan]
+    write_fields = _fields_writer(schema, options)
+    return lambda values: _joined([prefix, *write_fields(values.columns), suffix], values.count)
 
-    def write_structs(values: Values) -> list[bytes]:
-        columns = values.columns
-        parts: list[Part] = [prefix, b"{"]
-        for (name, write_column), text in zip(plan, names, strict=True):
+
+def _fields_writer(schema: Schema, options: WriteOptions) -> Callable[[Mapping[str, Column]], list[Part]]:
+    plan = [(field.name, dumps(field.name), _column_writer(field.schema, options)) for field in schema.fields]
+
+    def write_fields(columns: Mapping[str, Column]) -> list[Part]:
+        parts: list[Part] = [b"{"]
+        for name, text, write_column in plan:
             parts += [text, b":", *write_column(columns[name]), b","]
         parts[-1] = b"}"
-        return _joined([*parts, suffix], values.count)
+        return parts
 
-    return write_structs
+    return write_fields
 
 
 def write_maps(values: Values, prefix: bytes, suffix: bytes) -> list[bytes]:
@@ -122,11 +137,13 @@ def write_maps(values: Values, prefix: bytes, suffix: bytes) -> list[bytes]:
 def _write_plain(column: Column) -> list[Part]:
     if type(column) is Constant:
         return [dumps(plain(column.value))]
+    if (texts := _write_texts(column)) is not None:
+        return texts
     found = kinds(column)
-    if found == {str} and len(texts := _texts(column)) == len(column):
-        return [b'"', texts, b'"']
     if found <= {int, bool, _NULL}:
-        return [orjson.dumps(column)[1:-1].split(b",")]
+        return _numbers(column)
+    if found == {float}:
+        return _numbers(list(map(number, column)))
     return [[dumps(plain(value)) for value in column]]
 
 
@@ -145,24 +162,54 @@ def _joined(parts: Sequence[Part], count: int) -> list[bytes]:
 
 
 def _column_writer(schema: Schema, options: WriteOptions) -> ColumnWriter:
-    write = writer(schema, options)
-    usual = _usual(schema, options.fill)
-    text = schema.type is Type.STRING
-    bound = BOUNDS.get(schema.type)
+    write, write_usual = writer(schema, options), _usual_writer(schema, options)
 
     def write_column(column: Column) -> list[Part]:
         if type(column) is Constant:
             return [dumps(write(column.value))]
-        found = kinds(column) if usual else None
-        if text and found == {str} and usual:
-            texts = _texts(column)
-            if len(texts) == len(column):
-                return [b'"', texts, b'"']
-        elif found and found <= usual and not text and (bound is None or _within(column, bound)):
-            return [orjson.dumps(column)[1:-1].split(b",")]
-        return [[dumps(write(value)) for value in column]]
+        found = write_usual(column)
+        return [[dumps(write(value)) for value in column]] if found is None else found
 
     return write_column
+
+
+def _usual_writer(schema: Schema, options: WriteOptions) -> Callable[[Column], list[Part] | None]:
+    """Writes columns of what is usual for the schema, and no others."""
+    if schema.name in _LOGICAL:
+        return lambda column: None
+    if schema.type is Type.STRUCT and schema.fields:
+        return _inner_writer(schema, options)
+    if schema.type is Type.FLOAT64:
+        return lambda column: _numbers(list(map(number, column))) if kinds(column) == {float} else None
+    usual, bound = _usual(schema, options.fill), BOUNDS.get(schema.type)
+    if not usual:
+        return lambda column: None
+    if schema.type is Type.STRING:
+        return _write_texts
+    return lambda column: _numbers(column) if kinds(column) <= usual and _within(column, bound) else None
+
+
+def _inner_writer(schema: Schema, options: WriteOptions) -> Callable[[Column], list[Part] | None]:
+    write_fields, names = _fields_writer(schema, options), tuple(field.name for field in schema.fields)
+
+    def write_structs(column: Column) -> list[Part] | None:
+        try:
+            return write_fields(columns_of(names, column)) if kinds(column) == {dict} else None
+        except Mixed:  # a missing field is a null one
+            return None
+
+    return write_structs
+
+
+def _write_texts(column: Column) -> list[Part] | None:
+    if kinds(column) != {str} or len(texts := _texts(column)) != len(column):
+        return None
+    return [b'"', texts, b'"']
+
+
+def _numbers(column: Column) -> list[Part]:
+    """Of what JSON spells without commas: numbers, booleans, null."""
+    return [orjson.dumps(column)[1:-1].split(b",")]
 
 
 _BETWEEN = "\x7f"  # a character that JSON leaves as it is, and that texts seldom hold
