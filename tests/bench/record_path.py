@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 import gc
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from runtime.api.converter import Converter
@@ -26,18 +26,19 @@ from runtime.pipeline.offsets import CommittedOffsets
 from tests.support.transforms import made, tolerance
 
 _BATCH = 2000
+_FORMAT, _TIME = "yyyy-MM-dd'T'HH:mm:ss.SSSX", b"2023-11-05T10:11:12.123Z"
 
 
 class _Message:
     """A message as the client gives it, but made of Python."""
 
-    __slots__ = ("_offset", "_value")
+    __slots__ = ("_offset", "_topic", "_value")
 
-    def __init__(self, offset: int, value: bytes) -> None:
-        self._offset, self._value = offset, value
+    def __init__(self, offset: int, value: bytes, topic: str) -> None:
+        self._offset, self._value, self._topic = offset, value, topic
 
     def topic(self) -> str:
-        return "t"
+        return self._topic
 
     def partition(self) -> int:
         return 0
@@ -102,16 +103,16 @@ def _source(steps: list[Step], converter: Converter, records: int) -> Callable[[
     return run
 
 
-def _sink(steps: list[Step], converter: Converter, value: bytes, records: int) -> Callable[[], None]:
+def _sink(steps: list[Step], converter: Converter, value: bytes, records: int, topics: str = "t") -> Callable[[], None]:
     errors = tolerance()
     converters = Converters(converter, converter, SimpleHeaderConverter())
     conversion = SinkConversion(converters, Chain(steps, errors, sink_place), errors)
-    assigned = {TopicPartition("t", 0)}
-    messages = [_Message(n, value) for n in range(_BATCH)]
+    assigned = {TopicPartition(topic, 0) for topic in topics}
+    messages = [_Message(n, value, topics[n % len(topics)]) for n in range(_BATCH)]
 
     def run() -> None:
         for _ in range(0, records, _BATCH):
-            found: tuple[list[SinkRecord], Any] = conversion.convert(messages, assigned)
+            found: tuple[Sequence[SinkRecord], Any] = conversion.convert(messages, assigned)
             assert len(found[0]) == _BATCH
 
     return run
@@ -131,15 +132,23 @@ def main() -> None:
         Step(made("ReplaceField$Value", {"renames": "line:text"})),
         Step(made("ExtractField$Value", {"field": "text"})),
     ]
+    router = [Step(made("TimestampRouter", {})), Step(made("InsertHeader", {"header": "h", "value.literal": "17"}))]
     _measure("source, String", records, _source([], StringConverter(), records))
     _measure("source, JSON with schemas", records, _source([], _json(True), records))
     _measure("source, JSON with schemas, 3 SMTs", records, _source(_three(), _json(True), records))
     _measure("source, JSON without schemas, 3 SMTs", records, _source(_three(), _json(False), records))
+    _measure("source, String, TimestampRouter, InsertHeader", records, _source(router, StringConverter(), records))
     _measure("sink, String", records, _sink([], StringConverter(), line, records))
     _measure("sink, JSON without schemas", records, _sink([], _json(False), plain, records))
     _measure("sink, JSON without schemas, 3 SMTs", records, _sink(extracted, _json(False), plain, records))
     _measure("sink, JSON with schemas", records, _sink([], _json(True), envelope, records))
     _measure("sink, JSON with schemas, 3 SMTs", records, _sink(_three(), _json(True), envelope, records))
+    _measure("sink, JSON without schemas, router, header", records, _sink(router, _json(False), plain, records))
+    _measure("sink, JSON, 3 SMTs, two topics", records, _sink(_three(), _json(True), envelope, records, "tv"))
+    times = [Step(made("TimestampConverter$Value", {"field": "at", "target.type": "unix", "format": _FORMAT}))]
+    _measure(
+        "sink, JSON without schemas, times read", records, _sink(times, _json(False), b'{"at":"%s"}' % _TIME, records)
+    )
 
 
 if __name__ == "__main__":
