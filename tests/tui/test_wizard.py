@@ -7,9 +7,14 @@ from pathlib import Path
 from tests.support.broker import unique
 from tests.tui.conftest import Cluster
 from tests.tui.console import console
-from tui.screens.plugins import PluginsScreen
+from tui.screens.plugins import PluginsScreen, plugins
 from tui.screens.review import ReviewScreen
 from tui.screens.wizard import CreateScreen
+
+
+def test_a_converter_is_listed_for_each_of_its_uses() -> None:
+    uses = [{"class": "o.JsonConverter", "type": use, "version": "1"} for use in ("converter", "header_converter")]
+    assert len({one.id for one in plugins(uses)}) == 2
 
 
 async def test_plugins_are_found_and_their_keys_explained(cluster: Cluster) -> None:

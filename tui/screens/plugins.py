@@ -35,7 +35,7 @@ KEYS = (
 
 
 class Plugin(NamedTuple):
-    """One of them; `id` tells versions of the same class apart."""
+    """One of them; `id` tells versions and uses of the same class apart."""
 
     cls: str
     type: str
@@ -43,7 +43,7 @@ class Plugin(NamedTuple):
 
     @property
     def id(self) -> str:
-        return f"{self.cls}@{self.version}"
+        return f"{self.type} {self.cls}@{self.version}"
 
     @property
     def name(self) -> str:
