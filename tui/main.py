@@ -171,8 +171,8 @@ def _check_recording(path: str) -> None:
 def _app(profile: Any, options: dict[str, Any]) -> int:
     from tui.app import run as run_app
 
-    read_only = profile.read_only or options.get("read_only", False)
-    return int(run_app(profile._replace(read_only=read_only, record=options.get("record", ""))))
+    profile = profile.only_reading() if options.get("read_only", False) else profile
+    return int(run_app(profile._replace(record=options.get("record", ""))))
 
 
 if __name__ == "__main__":

@@ -9,10 +9,21 @@ from tui.errors import ReadOnly
 from tui.profiles import Profile
 
 
+def refusal(profile: Profile, action: str) -> str:
+    """Why nothing is changed there, and whose word that is; empty where changes are allowed."""
+    if not profile.read_only:
+        return ""
+    if profile.replay:
+        return f"{action} refused: a recording is read-only"
+    if profile.option_read_only:
+        return f"{action} refused: --read-only was given"
+    return f"{action} refused: the context {profile.label} is read-only"
+
+
 def permit(profile: Profile, action: str) -> None:
     """Raises ReadOnly when the profile forbids changes."""
-    if profile.read_only:
-        raise ReadOnly(f"{action} refused: the context {profile.label} is read-only")
+    if why := refusal(profile, action):
+        raise ReadOnly(why)
 
 
 def guard(profile: Profile) -> Callable[[Call], None]:

@@ -46,6 +46,10 @@ class Profile(NamedTuple):
     def label(self) -> str:
         return self.name or self.url
 
+    def only_reading(self) -> Profile:
+        """As --read-only wants it; a context that is read-only itself says so itself."""
+        return self._replace(read_only=True, option_read_only=not self.read_only)
+
     def __repr__(self) -> str:
         return f"Profile({without_user(self.label)!r})"  # nothing else: some are secrets
 

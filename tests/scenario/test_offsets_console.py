@@ -68,7 +68,7 @@ def test_history_undo_and_rollback(connect: Connect, tmp_path: Path) -> None:
     console("delete orphans c", "delete orphans c --dry-run", options=("--keep-going",), code=3)
     assert "c" not in console("get orphans -o name").out.split()
     console("rollback c", code=2)
-    console("rollback c --to 99", code=1)
+    console("rollback c --to 99", code=3)
 
 
 def _offsets(connect: Connect) -> dict[str, int]:

@@ -9,11 +9,12 @@ from tui.commands.base import Change, Context, Danger, refuse
 from tui.commands.documents import Document, documents, files_of
 from tui.commands.plan import CREATE, DELETE, KEEP, Step, removal, step, text_of
 from tui.commands.result import Outcome, Result, confirmation
-from tui.commands.targets import each, must_confirm
+from tui.commands.targets import each, failure, must_confirm
+from tui.commands.validating import validate
 from tui.config import applying
 from tui.config.applying import Edit
 from tui.config.changes import merged
-from tui.errors import BadRequest, HeadraceError, NotFound
+from tui.errors import HeadraceError, NotFound, Refused
 
 
 class Apply(Change):
@@ -42,10 +43,11 @@ class Apply(Change):
             return Outcome(name, _would(steps[name]))
 
         planned = await each(wanted, look)
-        removals = await self._removals(context, wanted) if self.prune else []
+        removals, unread = await self._removals(context, wanted) if self.prune else ([], [])
         if self.dry_run:
-            return _shown(planned, [*steps.values(), *removals])
-        return await self._carry_out(context, planned, steps, removals)
+            return _shown(planned, [*steps.values(), *removals], unread)
+        done = await self._carry_out(context, planned, steps, removals)
+        return confirmation([*done.outcomes, *unread]) if unread else done
 
     def _wanted(self, context: Context) -> dict[str, Document]:
         every = [document for path in self.files for file in files_of(path) for document in self._read(context, file)]
@@ -60,12 +62,22 @@ class Apply(Change):
         """What is to be done about one; a dry run asks the worker to validate as well."""
         found = step(document, await _current(context, document.name))
         if self.dry_run and found.pending:
-            await _validate(context, document, merged(found.before or {}, found.changes))
+            await validate(context, merged(found.before or {}, found.changes), document.where)
         return found
 
-    async def _removals(self, context: Context, wanted: Collection[str]) -> list[Step]:
-        names = sorted(set(await context.connect.names()) - set(wanted))
-        return [removal(name, await _current(context, name) or {}) for name in names]
+    async def _removals(self, context: Context, wanted: Collection[str]) -> tuple[list[Step], list[Outcome]]:
+        """What is to be deleted; and what stays because it cannot even be read (some workers refuse a / in a name)."""
+        found: list[Step] = []
+
+        async def look(name: str) -> Outcome:
+            try:
+                found.append(removal(name, await _current(context, name) or {}))
+            except Refused as error:
+                return failure(name, about_reading(error))
+            return Outcome(name, _would(found[-1]))
+
+        looked = await each(sorted(set(await context.connect.names()) - set(wanted)), look)
+        return found, [outcome for outcome in looked.outcomes if outcome.failed]
 
     async def _carry_out(
         self, context: Context, planned: Result, steps: dict[str, Step], removals: list[Step]
@@ -114,16 +126,6 @@ async def _apply(context: Context, one: Step) -> Outcome:
     return Outcome(one.name, "updated", raw={"name": one.name, "config": dict(done.after)})
 
 
-async def _validate(context: Context, document: Document, config: dict[str, str]) -> None:
-    """Asks the worker; an invalid config fails as it would for real."""
-    plugin = str(config.get("connector.class") or "")
-    refuse(not plugin, f"{document.where}: no connector.class")
-    answer = await context.connect.validate(plugin.rpartition(".")[2], config)
-    errors = [error for entry in answer.get("configs", ()) for error in entry["value"].get("errors", ())]
-    if errors:
-        raise BadRequest("; ".join(errors), 400)
-
-
 def _would(one: Step) -> str:
     if one.action == KEEP:
         return KEEP
@@ -131,12 +133,17 @@ def _would(one: Step) -> str:
     return f"would be {one.action.removesuffix('e')}ed{keys}"
 
 
-def _shown(planned: Result, steps: list[Step]) -> Result:
+def about_reading(error: Refused) -> Refused:
+    error.message = f"not deleted, its config cannot be read: {error.message}"
+    return error
+
+
+def _shown(planned: Result, steps: list[Step], unread: list[Outcome]) -> Result:
     """A dry run: the diff for people, the steps for machines; what cannot be done is among the outcomes."""
-    outcomes = [*planned.outcomes, *(Outcome(one.name, _would(one)) for one in steps if one.action == DELETE)]
+    outcomes = [*planned.outcomes, *(Outcome(one.name, _would(one)) for one in steps if one.action == DELETE), *unread]
     return Result(
         [one.as_json() for one in steps],
-        text=text_of(steps),
+        text=text_of(steps) + (f", {len(unread)} that cannot be read" if unread else ""),
         names=tuple(one.name for one in steps if one.pending),
         outcomes=tuple(outcomes),
         pending=any(one.pending for one in steps),

@@ -62,5 +62,6 @@ async def _orphans(context: Context) -> Json:
     try:
         return await context.connect.orphaned_offsets()
     except NotFound as error:
-        error.advice = "only Headrace's workers list them"
-        raise
+        if not error.message.startswith("HTTP 404"):
+            raise
+        raise NotFound("this worker lists no offsets left over", 404, "only Headrace's workers do") from None

@@ -6,12 +6,13 @@ from tui.commands.arguments import by_regex, options, words
 from tui.commands.base import Change, Context, Danger, refuse
 from tui.commands.result import Outcome, Result
 from tui.commands.targets import chosen, compiled, each, must_confirm
+from tui.commands.validating import validate
 from tui.config import applying
 from tui.config.applying import Edit
 from tui.config.changes import Change as KeyChange
-from tui.config.changes import changes, diff_lines
+from tui.config.changes import changes, diff_lines, merged
 from tui.config.secrets import holds_mask, is_masked
-from tui.errors import HeadraceError
+from tui.errors import BadRequest, HeadraceError
 
 
 class PatchConnector(Change):
@@ -49,6 +50,7 @@ class PatchConnector(Change):
         if not made:
             return Outcome(name, "unchanged")
         if self.dry_run:
+            await self._judge(context, name, merged(before, made))
             return Outcome(name, f"would be changed: {'; '.join(diff_lines(made))}")
         done = await applying.apply(Edit(name, before, made), context.connect)
         if done.differing:
@@ -56,6 +58,12 @@ class PatchConnector(Change):
             raise HeadraceError(f"accepted, but read back {keys} is not what was sent")
         text = "; ".join(diff_lines(made)) + (f" (not read back: {done.trouble})" if done.trouble else "")
         return Outcome(name, f"changed: {text}", raw={"name": name, "config": dict(done.after)})
+
+    async def _judge(self, context: Context, name: str, config: dict[str, str]) -> None:
+        """Fails as the change would for real."""
+        if config.get("name", name) != name:
+            raise BadRequest(f"name={config['name']}: the name of a connector cannot be changed", 400)
+        await validate(context, config, name)
 
     def _changes(self, before: dict[str, str]) -> tuple[KeyChange, ...]:
         wanted = {key: value for key, value in before.items() if key not in self.removes}

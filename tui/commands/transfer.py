@@ -39,11 +39,15 @@ class ExportOffsets(Command):
             if entries or self.names:
                 found[name] = [entry.entry() for entry in entries]
         total = sum(map(len, found.values()))
-        context.narrate(f"{total:,} offsets of {len(found):,} connectors")
+        context.narrate(f"{counted(total, 'offset')} of {counted(len(found), 'connector')}")
         if self.file is None or self.file == "-":
             return Result(found, text=document(found), names=tuple(found))
         context.write(self.file, document(found) + "\n")
         return Result({"file": self.file, "connectors": len(found), "offsets": total}, names=tuple(found))
+
+
+def counted(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def document(found: dict[str, list[Json]]) -> str:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from tui import model
 from tui.client import Connect
-from tui.errors import HeadraceError, Refused
+from tui.errors import HeadraceError, NotFound, Refused
 from tui.model import Offset
 from tui.offsets import partitions
 from tui.offsets.changes import Change, changes
@@ -89,7 +89,7 @@ def numbered(found: History, name: str, number: int) -> Past:
     for past in found.entries:
         if past.number == number:
             return past
-    raise HeadraceError(f"there is no change {number} of {name}, or not any more", f"get offset history {name}")
+    raise NotFound(f"there is no change {number} of {name}, or not any more", 404, f"get offset history {name}")
 
 
 def undone(past: Past, now: Sequence[Offset]) -> list[Change]:

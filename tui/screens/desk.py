@@ -114,8 +114,8 @@ class Desk:
     def may_change(self, what: str, say: Callable[[str, str], None] | None = None) -> bool:
         """Says why not, when nothing can be sent."""
         say = say or self.say
-        if self.profile.read_only:
-            say(f"{what} refused: the context {self.profile.label} is read-only", "bad")
+        if refusal := policy.refusal(self.profile, what):
+            say(refusal, "bad")
         elif self.is_stale:
             say("the cluster does not answer: nothing is sent until it is back", "warn")
         return not (self.profile.read_only or self.is_stale)

@@ -47,7 +47,7 @@ class _Cluster:
         if self._profile is None:
             self._profile = self.known() or self._embedded()
             if self.order.read_only:
-                self._profile = self._profile._replace(read_only=True)
+                self._profile = self._profile.only_reading()
         return self._profile
 
     def _embedded(self) -> Profile:

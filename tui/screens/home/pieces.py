@@ -80,7 +80,9 @@ class Pieces(Screen[None]):
 
     def refusal(self, what: str) -> str:
         """Empty where the context allows changes."""
-        return f"{what} refused: the context {self.profile.label} is read-only" if self.profile.read_only else ""
+        from tui import policy
+
+        return policy.refusal(self.profile, what)
 
     def say(self, text: str, kind: str = "info") -> None:
         self.said_at, self.said_kind = time.time(), kind if text else ""
