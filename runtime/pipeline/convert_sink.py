@@ -36,7 +36,7 @@ class SinkConversion:
         the task fails with."""
         try:
             batches = self._batches.of(messages)
-            positions = {} if batches is None else _positions_behind(messages)
+            positions = {} if batches is None else _positions_behind(batches)
             if batches is not None and all(tp in assigned for tp in positions):
                 return self._transformed_together(batches, len(messages)), positions
             records, positions = self._records(messages, assigned)
@@ -154,10 +154,14 @@ class SinkConversion:
         )  # fmt: skip
 
 
-def _positions_behind(messages: Sequence[Any]) -> Positions:
-    """The next offset of each partition that the messages are from."""
-    last = {(message.topic(), message.partition()): message for message in messages}
-    return {TopicPartition(*partition): message.offset() + 1 for partition, message in last.items()}
+def _positions_behind(batches: Sequence[SinkBatch]) -> Positions:
+    """The next offset of each partition that the records are from."""
+    behind: Positions = {}
+    for batch in batches:
+        for number, message in dict(zip(batch.partitions(), batch.messages, strict=True)).items():
+            tp = TopicPartition(batch.topic, number)
+            behind[tp] = max(behind.get(tp, 0), message.offset() + 1)
+    return behind
 
 
 def message_place(message: Message) -> str:

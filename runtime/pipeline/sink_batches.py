@@ -63,7 +63,7 @@ class SinkBatches:
             if not batches or None in batches:
                 raise Mixed
             return batches  # type: ignore[return-value]
-        if not self._by_keys or batch.values.schema is not None or batch.values.null is not False:
+        if not self._by_keys or batch.values.schema is not None or _alike_maps(batch.values):
             return [batch]
         shapes = [tuple(row) if type(row) is dict else type(row) for row in batch.values.rows]
         return [_taken(batch, places) for places in _alike(shapes)]
@@ -119,14 +119,14 @@ def in_order(batches: Sequence[SinkBatch], count: int) -> list[SinkRecord]:
 
 
 def _parts(messages: Sequence[Any]) -> list[_Part]:
-    topics = [message.topic() for message in messages]
+    topics = {message.topic() for message in messages}
     keys = [message.key() for message in messages]
     data = [message.value() for message in messages]
-    whole = _Part(topics[0], messages, keys, data, range(len(messages)))
-    if len(set(topics)) == 1 and all(column.count(None) in (0, len(column)) for column in (keys, data)):
+    whole = _Part(messages[0].topic(), messages, keys, data, range(len(messages)))
+    if len(topics) == 1 and all(column.count(None) in (0, len(column)) for column in (keys, data)):
         return [whole]
-    shapes = [(topic, key is None, value is None) for topic, key, value in zip(topics, keys, data, strict=True)]
-    return [whole.at(places)._replace(topic=topics[places[0]]) for places in _alike(shapes)]
+    shapes = [(one.topic(), key is None, value is None) for one, key, value in zip(messages, keys, data, strict=True)]
+    return [whole.at(places)._replace(topic=shapes[places[0]][0]) for places in _alike(shapes)]
 
 
 def _converted(converter: Converter, convert: Any, topic: str, data: Sequence[bytes | None]) -> Values | None:
@@ -152,6 +152,14 @@ def _alike(shapes: Sequence[Hashable]) -> list[Sequence[int]]:
 
 def _too_many(batches: int, records: int) -> bool:
     return batches > 1 and batches * _FEWEST > records
+
+
+def _alike_maps(values: Values) -> bool:
+    """Whether they have the same keys, or are all null."""
+    try:
+        return bool(values.null or values.columns)
+    except Mixed:
+        return False
 
 
 def _taken(batch: SinkBatch, places: Sequence[int]) -> SinkBatch:
