@@ -8,14 +8,15 @@ from typing import Any
 from tui import model
 from tui.commands.base import Context
 from tui.commands.result import Outcome
-from tui.errors import FAILED
+from tui.errors import FAILED, HeadraceError
 from tui.model import Offset
 from tui.offsets import partitions
 from tui.offsets.changes import Change, Kind
-from tui.offsets.operation import carry_out
+from tui.offsets.operation import Again, carry_out
 from tui.offsets.plan import Action, Applied, NotApplied, Plan
 
 Json = Any
+TOLD = 20  # changes of a connector, before it is asked whether to make them
 
 
 async def planned(
@@ -59,14 +60,37 @@ def made(now: Sequence[Offset], entries: Sequence[Json]) -> tuple[Change, ...]:
     return tuple(changes)
 
 
-async def change(context: Context, plan: Plan) -> Outcome:
+def tell(context: Context, plan: Plan) -> None:
+    """What it comes to, before it is done."""
+    for one in plan.changes[:TOLD]:
+        context.narrate(f"{plan.name}: {line(one)}")
+    if more := len(plan.changes[TOLD:]):
+        context.narrate(f"{plan.name}: and {more:,} more")
+    if plan.must_stop:
+        context.narrate(f"{plan.name}: it is {plan.state}; it is stopped for that, and set going again afterwards")
+
+
+async def agreed(context: Context, plan: Plan, yes: bool, total: str = "", again: Again | None = None) -> Outcome:
+    """Tells it, asks where there is somebody to ask, and does it."""
+    tell(context, plan)
+    if total:
+        context.narrate(f"{plan.name}: {total}")
+    if not yes and not context.confirm(f"set the offsets of {plan.name}?"):
+        raise HeadraceError("not confirmed, nothing was done")
+    return await change(context, plan, again)
+
+
+async def change(context: Context, plan: Plan, again: Again | None = None) -> Outcome:
     """Raises NotApplied; what was done on the way is told where the connector is stopped for it."""
 
     def tell(step: str) -> None:
         if plan.must_stop:
             context.narrate(f"{plan.name}: {step}")
 
-    return outcome(plan, await carry_out(plan, context.connect, context.notebook, tell, context.clock))
+    done = await carry_out(plan, context.connect, context.notebook, tell, context.clock, again)
+    for one in done.moved:
+        context.narrate(f"{plan.name}: it had moved on; done was {line(one)}")
+    return outcome(plan, done)
 
 
 def outcome(plan: Plan, done: Applied) -> Outcome:

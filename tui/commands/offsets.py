@@ -9,7 +9,7 @@ from typing import Any
 from tui import model
 from tui.commands.arguments import Argument, by_regex, flag, integer, maybe_word, option, options, word, words
 from tui.commands.base import Change, Context, Danger, refuse
-from tui.commands.changing import change, changeable, decided, line, made, planned, would
+from tui.commands.changing import agreed, change, changeable, decided, made, planned, would
 from tui.commands.result import Outcome, Result, confirmation
 from tui.commands.targets import chosen, compiled, each, failure, must_confirm
 from tui.errors import UsageError
@@ -63,7 +63,8 @@ class PatchOffsets(Change):
         others = self.entries or self.kafka_offset or self.source_partition or self.source_offset
         refuse(bool(others), "--to says where to go: give no offsets beside it")
         refuse(
-            self.kafka_partition is not None and self.kafka_topic is None, "--kafka-partition needs its --kafka-topic"
+            self.kafka_partition is not None and self.kafka_topic is None,
+            "--partition needs its --topic (or --kafka-partition its --kafka-topic): every topic has such a partition",
         )
 
     @property
@@ -98,7 +99,8 @@ class PatchOffsets(Change):
             return await self._would(context, made(now, entries))
 
         async def act(name: str) -> Outcome:
-            return await change(context, await planned(context, name, entries, stop=self.stop, why=self.reason))
+            plan = await planned(context, name, entries, stop=self.stop, why=self.reason)
+            return await agreed(context, plan, self.yes)
 
         return await each([self.name], act)
 
@@ -114,17 +116,18 @@ class PatchOffsets(Change):
 
     async def _travel(self, context: Context, to: Moment) -> Result:
         """What going there means, and going."""
-        journey = await context.traveller.resolve(self.name, Target(to, self.kafka_topic, self.kafka_partition))
+        target = Target(to, self.kafka_topic, self.kafka_partition)
+        journey = await context.traveller.resolve(self.name, target)
         if self.dry_run or not journey.changes:
             return await self._would(context, journey.changes)
-        for one in journey.changes:
-            context.narrate(f"{self.name}: {line(one)}")
-        if len(journey.changes) > 1:
-            context.narrate(f"{self.name}: {total(journey)}")
 
         async def act(name: str) -> Outcome:
             plan = await decided(context, name, journey.base, journey.changes, stop=self.stop, why=self.reason)
-            return await change(context, plan)
+            effect = total(journey) if len(journey.changes) > 1 else ""
+            return await agreed(context, plan, self.yes, effect, again)
+
+        async def again() -> tuple[OffsetChange, ...]:
+            return (await context.traveller.resolve(self.name, target)).changes
 
         return await each([self.name], act)
 

@@ -10,7 +10,8 @@ note stays: `recovery` goes on from it.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 
 from tui import model
 from tui.client import Connect
@@ -25,6 +26,7 @@ from tui.offsets.plan import Action, Applied, NotApplied, Plan
 
 STOPS_WITHIN = 90.0  # seconds
 LOOKS_EVERY = 0.25  # seconds between looks at the state while waiting
+Again = Callable[[], Awaitable[tuple[Change, ...]]]
 TRIES = 3  # of the change itself, where its answer is lost
 
 
@@ -33,17 +35,23 @@ def silent(step: str) -> None:
 
 
 async def carry_out(
-    plan: Plan, connect: Connect, notebook: Notebook, tell: Tell = silent, clock: Clock = time.monotonic
+    plan: Plan,
+    connect: Connect,
+    notebook: Notebook,
+    tell: Tell = silent,
+    clock: Clock = time.monotonic,
+    again: Again | None = None,
 ) -> Applied:
-    """Raises NotApplied with the server's own message where it refused, Conflict while another change of this
-    connector is under way or waits for being finished."""
+    """`again` decides anew once the connector, stopped for this, stands still. Raises NotApplied with the server's own
+    message where it refused, Conflict while another change of this connector is under way or waits for being finished.
+    """
     held = notebook.intents.hold(plan.name)
     try:
         if (left := notebook.intents.of(plan.name)) is not None:
             raise NotApplied(f"an earlier change waits for being finished: {left.text}", _ways_out(plan.name), code=4)
-        return await Operation(
-            Intent(plan, Step.STOPPING, who=notebook.who), connect, notebook, held, tell, clock
-        ).run()
+        operation = Operation(Intent(plan, Step.STOPPING, who=notebook.who), connect, notebook, held, tell, clock)
+        operation.again = again
+        return await operation.run()
     finally:
         held.release()
 
@@ -64,8 +72,10 @@ class Operation:
             intent, connect, notebook, held, tell, clock,
         )  # fmt: skip
         self.plan, self.name = intent.plan, intent.plan.name
+        self.decided = intent.plan.changes
         self.origin = notebook.origin(intent.plan.why)
         self.patience = Patience(connect.sleep, tell, clock)
+        self.again: Again | None = None
         self.stopped = False  # by us, or by the console that did not come to its end
 
     async def run(self) -> Applied:
@@ -81,6 +91,8 @@ class Operation:
         """What comes when it stands still."""
         try:
             before = await self.unchanged()
+            if self.again is not None and self.stopped and not await self.decided_again(self.again):
+                return await self.nothing_to_do(before)
         except HeadraceError as error:
             raise await self.as_it_was(error) from error
         return await self.alter(before)
@@ -115,6 +127,21 @@ class Operation:
         if found := conflicts(self.plan.base, now, self.plan.changes, ran=ran):
             raise NotApplied(f"somebody else changed {_listed(found)} meanwhile", code=4, conflicts=found, now=now)
         return now
+
+    async def decided_again(self, again: Again) -> bool:
+        """A connector gets on until it is stopped: what was meant from where it is, is meant from there."""
+        self.tell("looking again where that is")
+        made = await self.patience.with_(again)
+        self.decided = self.plan.changes
+        self.plan = self.plan._replace(changes=made)
+        self.intent = replace(self.intent, plan=self.plan)
+        return bool(made)
+
+    async def nothing_to_do(self, before: tuple[Offset, ...]) -> Applied:
+        await self.go_on()
+        self.held.drop()
+        verdict = Verdict(Certainty.DEFINITE, "nothing has to be changed: it came there by itself")
+        return Applied(verdict, before, before, (), left_stopped=False)
 
     async def alter(self, before: tuple[Offset, ...]) -> Applied:
         """From here on the change may be there."""
@@ -176,7 +203,8 @@ class Operation:
             self.held.drop()
         except HeadraceError as error:
             trouble = f"the offsets were changed, but then: {error.message}"
-        return Applied(verdict, before, after, differs, left_stopped, trouble)
+        moved = _moved(self.decided, made_from(self.plan.changes, before))
+        return Applied(verdict, before, after, differs, left_stopped, trouble, moved)
 
     def finished(self) -> None:
         self.notebook.histories.add(self.intent)
@@ -232,6 +260,27 @@ def differing(made: Sequence[Change], after: Sequence[Offset]) -> tuple[Change, 
     """Changes that are not found there."""
     there = {partitions.key(entry.partition): entry.offset for entry in after}
     return tuple(change for change in made if not same(there.get(partitions.key(change.partition)), change.after))
+
+
+def made_from(made: Sequence[Change], before: Sequence[Offset]) -> tuple[Change, ...]:
+    """The same, from where it really was; what that means in records was counted from elsewhere."""
+    was = {partitions.key(entry.partition): entry.offset for entry in before}
+    return tuple(
+        change if same(change.before, now) else replace(change, before=now, effect=None)
+        for change in made
+        for now in (was.get(partitions.key(change.partition)),)
+    )
+
+
+def _moved(decided: Sequence[Change], made: tuple[Change, ...]) -> tuple[Change, ...]:
+    """Those that are not what was decided."""
+    known = {partitions.key(change.partition): change for change in decided}
+    return tuple(
+        change
+        for change in made
+        if (old := known.get(partitions.key(change.partition))) is None
+        or not (same(old.before, change.before) and same(old.after, change.after))
+    )
 
 
 def _listed(found: Sequence[Conflict]) -> str:

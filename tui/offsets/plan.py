@@ -68,6 +68,7 @@ class Applied(NamedTuple):
     differing: tuple[Change, ...]
     left_stopped: bool  # we stopped it and did not set it going again: see the verdict
     trouble: str = ""  # what went wrong after the change itself was made
+    moved: tuple[Change, ...] = ()  # changes as they were made, where it stood elsewhere than when they were decided
 
 
 class NotApplied(HeadraceError):

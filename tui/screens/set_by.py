@@ -57,6 +57,8 @@ class SetBy(ModalScreen[Journey | None]):
             self.scopes += [(topic, None), (topic, partition)]
         self.scope = 0
         self.journey: Journey | None = None
+        self._target: Target | None = None  # what is looked for now
+        self._chosen = False  # before there was anything to see: it is taken as soon as there is
         self._typed = ""  # what completion began with
         self._timer: Timer | None = None
 
@@ -90,12 +92,14 @@ class SetBy(ModalScreen[Journey | None]):
         self.changed()
 
     def changed(self) -> None:
-        self.journey = None
+        self.journey, self._target, self._chosen = None, None, False
         if self._timer is not None:
             self._timer.stop()
         self._timer = self.set_timer(LOOK_AFTER, self.look)
 
     def look(self) -> None:
+        if self._timer is not None:
+            self._timer.stop()
         text = self.query_one(Input).value.strip()
         if not text:
             self.say(Content.assemble((EXPECTED, "$text-muted")))
@@ -106,15 +110,22 @@ class SetBy(ModalScreen[Journey | None]):
             self.say(Content.assemble((visible(error.message), "$warning")))
             return
         self.say(Content.assemble((f"looking for {moment}…", "$text-muted")))
-        self.run_worker(self.resolve(Target(moment, *self.scopes[self.scope])), exclusive=True, exit_on_error=False)
+        self._target = Target(moment, *self.scopes[self.scope])
+        self.run_worker(self.resolve(self._target), exclusive=True, exit_on_error=False)
 
     async def resolve(self, target: Target) -> None:
         try:
-            self.journey = await self.traveller.resolve(self.connector_name, target)
+            journey = await self.traveller.resolve(self.connector_name, target)
         except HeadraceError as error:
+            self._chosen = False
             self.say(Content.assemble((visible(str(error)), "$error")))
             return
-        self.say(preview(self.journey, target))
+        if target is not self._target:  # something else was typed meanwhile
+            return
+        self.journey = journey
+        self.say(preview(journey, target))
+        if self._chosen:
+            self.action_choose()
 
     # Keys
 
@@ -136,8 +147,11 @@ class SetBy(ModalScreen[Journey | None]):
         self.query_one(Pager).scroll_relative(y=by, animate=False)
 
     def action_choose(self) -> None:
-        """Only what has been seen."""
-        if self.journey is not None and self.journey.changes:
+        """In the editor it is seen before anything is sent; where nothing would move, that is said here."""
+        if self.journey is None:
+            self._chosen = True
+            self.look()
+        elif self.journey.changes:
             self.dismiss(self.journey)
 
     def action_leave(self) -> None:

@@ -117,6 +117,8 @@ def verdict(name: str, done: Applied) -> tuple[Content, str]:
         parts += ["\n", ("to do: ", f"bold {ink}"), visible(_by_hand(done.verdict.by_hand))]
     if done.differing:
         parts += ["\n", ("read back, but different: ", f"bold {ink}"), diff(done.differing)]
+    if done.moved:
+        parts += ["\n", ("it had moved on; done was: ", "bold"), diff(done.moved, 3)]
     if done.trouble:
         parts += ["\n", (visible(done.trouble), "$error")]
     if done.left_stopped:

@@ -85,7 +85,7 @@ def test_history_is_bounded_private_and_newest_first(book: Notebook) -> None:
         book.histories.add(intent(to=100 + number))
     found = book.histories.read("plain")
     assert [past["number"] for past in found] == list(range(history.KEPT + 5, 5, -1))
-    assert found[0]["after"][0] == {"partition": PARTITION, "offset": {"position": history.KEPT + 4}}
+    assert found[0]["after"][0] == {"partition": PARTITION, "offset": {"position": history.KEPT + 104}}
     assert (found[0]["who"], found[0]["why"], found[0]["before"][0]["offset"]) == (
         "somebody",
         "because",

@@ -12,7 +12,7 @@ from tests.unit.tui.scripted import status
 from tui.client import Call, Connect
 from tui.errors import HeadraceError, ServerTrouble, TimedOut, Unreachable, refusal
 from tui.model import Offset
-from tui.offsets.changes import changes
+from tui.offsets.changes import Change, changes
 from tui.offsets.notebook import Notebook
 from tui.offsets.operation import carry_out
 from tui.offsets.patience import BEARS
@@ -54,6 +54,7 @@ class Worker:
         self.away: Callable[[int], HeadraceError | None] = lambda seen: None
         self.arrives = False
         self.there = True
+        self.late = 0  # what a running sink still does until it is stopped
 
     async def send(self, call: Call) -> Any:
         self.seen += 1
@@ -69,6 +70,7 @@ class Worker:
         match call.method, call.path.rpartition("/")[2]:
             case "PUT", "stop":
                 self.state, self.looks = "STOPPED", 0
+                self.offset, self.late = self.offset + self.late, 0
             case "PUT", verb:
                 self.state = {"resume": "RUNNING", "pause": "PAUSED"}[verb]
             case "GET", "status":
@@ -210,3 +212,41 @@ async def test_the_alter_is_not_sent_without_end(worker: Worker, book: Notebook)
     with pytest.raises(NotApplied, match="refused"):
         await carried(worker, book, [])
     assert len(altered) == 3 and worker.state == "RUNNING"
+
+
+async def test_back_from_where_it_was_stopped(worker: Worker, book: Notebook) -> None:
+    """A running sink gets on after it was decided: `-5` means from where it then is, and that is said."""
+    worker.late = 10
+
+    async def again() -> tuple[Change, ...]:
+        wanted = Offset(PARTITION, {"kafka_offset": worker.offset - 5})
+        return tuple(changes([Offset(PARTITION, {"kafka_offset": worker.offset})], [wanted]))
+
+    one = plan()._replace(changes=await again())
+    done = await carry_out(one, Connect(worker), book, clock=worker.clock, again=again)
+    assert (worker.state, worker.offset) == ("RUNNING", 1505)
+    assert [(c.before, c.after) for c in done.moved] == [({"kafka_offset": 1510}, {"kafka_offset": 1505})]
+    (past,) = book.histories.read("s")
+    assert past["after"][0]["offset"] == {"kafka_offset": 1505}
+
+
+async def test_where_it_came_by_itself_nothing_is_altered(worker: Worker, book: Notebook) -> None:
+    worker.late = 10
+
+    async def again() -> tuple[Change, ...]:
+        return ()
+
+    done = await carry_out(plan(), Connect(worker), book, clock=worker.clock, again=again)
+    assert (worker.state, worker.offset) == ("RUNNING", 1510) and "by itself" in done.verdict.message
+    assert book.intents.of("s") is None and not book.histories.read("s")
+
+
+async def test_what_was_really_done_is_known(worker: Worker, book: Notebook) -> None:
+    """Where a fixed offset was decided, that is set; only where it came from is another."""
+    worker.late = 10
+    done = await carried(worker, book, [])
+    assert [(c.before, c.after) for c in done.moved] == [({"kafka_offset": 1510}, {"kafka_offset": 500})]
+    worker.state = "STOPPED"
+    base = (Offset(PARTITION, {"kafka_offset": 500}),)
+    still = Plan("s", base, tuple(changes(base, [Offset(PARTITION, {"kafka_offset": 7})])), "STOPPED")
+    assert not (await carried(worker, book, [], still)).moved

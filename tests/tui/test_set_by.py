@@ -1,0 +1,86 @@
+"""The box that sets a sink by time: Enter counts also before the brokers have answered."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from textual.app import App
+
+from tui.errors import HeadraceError
+from tui.model import Offset
+from tui.offsets.changes import changes
+from tui.offsets.travel import Journey, Target
+from tui.screens.set_by import SetBy
+from tui.widgets.pager import Pager
+
+BASE = (Offset({"kafka_topic": "t", "kafka_partition": 0}, {"kafka_offset": 1500}),)
+
+
+class Slow:
+    """A traveller whose brokers take their time."""
+
+    def __init__(self, moves: bool = True) -> None:
+        self.go, self.asked, self.moves = asyncio.Event(), asyncio.Event(), moves
+        self.trouble: HeadraceError | None = None
+
+    async def resolve(self, name: str, target: Target) -> Journey:
+        self.asked.set()
+        await self.go.wait()
+        if self.trouble:
+            raise self.trouble
+        made = changes(BASE, [BASE[0]._replace(offset={"kafka_offset": 0})]) if self.moves else []
+        return Journey(BASE, tuple(made), 1)
+
+
+class Boxed(App[None]):
+    """The box alone."""
+
+    def __init__(self, traveller: Any) -> None:
+        super().__init__()
+        self.box, self.found = SetBy("s", None, traveller), list[Journey | None]()
+
+    def on_mount(self) -> None:
+        self.push_screen(self.box, self.found.append)
+
+
+async def test_enter_before_the_answer_takes_it_when_it_is_there() -> None:
+    slow = Slow()
+    app = Boxed(slow)
+    async with app.run_test() as pilot:
+        await pilot.press(*"earliest", "enter")
+        await asyncio.wait_for(slow.asked.wait(), 10)
+        assert not app.found
+        slow.go.set()
+        async with asyncio.timeout(10):
+            while not app.found:
+                await pilot.pause()
+    assert app.found[0] is not None and app.found[0].changes[0].after == {"kafka_offset": 0}
+
+
+async def test_what_is_typed_after_it_takes_enter_back() -> None:
+    slow = Slow()
+    app = Boxed(slow)
+    async with app.run_test() as pilot:
+        await pilot.press(*"earliest", "enter")
+        await asyncio.wait_for(slow.asked.wait(), 10)
+        slow.asked.clear()
+        await pilot.press("backspace", "t")
+        await asyncio.wait_for(slow.asked.wait(), 10)
+        slow.go.set()
+        async with asyncio.timeout(10):
+            while "would move" not in app.box.query_one(Pager).content.plain:
+                await pilot.pause()
+    assert not app.found
+
+
+async def test_where_nothing_moves_the_box_stays_and_says_so() -> None:
+    slow = Slow(moves=False)
+    app = Boxed(slow)
+    async with app.run_test() as pilot:
+        await pilot.press(*"latest", "enter")
+        slow.go.set()
+        async with asyncio.timeout(10):
+            while "none of which would move" not in app.box.query_one(Pager).content.plain:
+                await pilot.pause()
+    assert not app.found
