@@ -116,4 +116,19 @@ def line(one: Change) -> str:
     """`orders-3: offset 5 → offset 3, 2 read again`."""
     was = "none" if one.before is None else partitions.shown_offset(one.before)
     text = f"{partitions.shown(one.partition)}: {was} → {partitions.shown_offset(one.after)}"
-    return text + (f", {one.effect}" if one.effect else "")
+    return text + (f", {one.effect}" if one.effect else "") + (f" ({one.remark})" if one.remark else "")
+
+
+async def remarked(context: Context, made: tuple[Change, ...]) -> tuple[Change, ...]:
+    """With what the brokers, where the context names them, know about typed offsets of a sink."""
+    from tui.offsets import bounds
+    from tui.offsets.travel import aside
+
+    topics = bounds.topics_of(made)
+    if not topics or not context.profile.bootstrap:
+        return made
+    try:
+        return (await aside(lambda: bounds.of_brokers(topics, context.brokers()))).remarked(made)
+    except HeadraceError as error:
+        context.narrate(f"not compared with the topics: {error.message}")
+        return made

@@ -7,10 +7,10 @@ from typing import Any
 from tui import model
 from tui.commands.arguments import flag, integer, option, word
 from tui.commands.base import Change, Command, Context, Danger, refuse
-from tui.commands.changing import change, decided, would
+from tui.commands.changing import agreed, decided, tell, would
 from tui.commands.offsets import REASON_HELP, STOP_HELP
 from tui.commands.result import Outcome, Result, Table, confirmation
-from tui.commands.targets import each
+from tui.commands.targets import each, must_confirm
 from tui.errors import FAILED, NotFound
 from tui.offsets import changes, partitions, past
 from tui.offsets.intents import Intent
@@ -68,7 +68,8 @@ class _Back(Change):
 
         async def act(name: str) -> Outcome:
             why = self.reason or f"{self.verb}: {one}"
-            return await change(context, await decided(context, name, now, wanted, stop=self.stop, why=why))
+            plan = await decided(context, name, now, wanted, stop=self.stop, why=why)
+            return await agreed(context, plan, self.yes)
 
         return await each([self.name], act)
 
@@ -142,14 +143,24 @@ class Finish(Change):
     async def run(self, context: Context) -> Result:
         if self.dry_run:
             return confirmation([Outcome(self.name, self._would(context))])
-        tell = context.narrate
-        recovery = Recovery(context.connect, context.notebook, lambda step: tell(f"{self.name}: {step}"), context.clock)
+        self._ask(context)
+        say = context.narrate
+        recovery = Recovery(context.connect, context.notebook, lambda step: say(f"{self.name}: {step}"), context.clock)
         act = recovery.take_back if self.back else recovery.forget if self.forget else recovery.finish
 
         async def one(name: str) -> Outcome:
             return _recovered(name, await act(name))
 
         return await each([self.name], one)
+
+    def _ask(self, context: Context) -> None:
+        """The change as it was meant, and what is to become of it."""
+        if (found := context.notebook.intents.of(self.name)) is None:
+            return
+        context.narrate(f"{self.name}: {found.text}")
+        tell(context, found.plan._replace(state="STOPPED"))
+        way = "take back" if self.back else "forget" if self.forget else "finish"
+        must_confirm(context, self.yes, f"{way} this change of", [self.name])
 
     def _would(self, context: Context) -> str:
         found = context.notebook.intents.of(self.name)

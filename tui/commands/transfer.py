@@ -11,13 +11,14 @@ from typing import Any
 from tui import model
 from tui.commands.arguments import by_regex, flag, option, words
 from tui.commands.base import Change, Command, Context, Danger, refuse
-from tui.commands.changing import change, planned, would
+from tui.commands.changing import change, planned, tell, would
 from tui.commands.offsets import REASON_HELP, STOP_HELP, parse_entries, parse_json
 from tui.commands.result import Outcome, Result
 from tui.commands.targets import chosen, each, must_confirm
 from tui.errors import FAILED, HeadraceError, about
 from tui.model import Offset
 from tui.offsets.changes import changes
+from tui.offsets.plan import Plan
 
 Json = Any
 
@@ -76,8 +77,7 @@ class ImportOffsets(Change):
     async def run(self, context: Context) -> Result:
         wanted = self._wanted(context)
         if not self.dry_run:
-            must_confirm(context, self.yes, "set the offsets of", list(wanted))
-            return await each(wanted, lambda name: self._set(context, name, wanted[name]))
+            return await self._set(context, wanted)
         outcomes: list[Outcome] = []
         for name, entries in wanted.items():
             outcomes += await self._preview(context, name, entries)
@@ -99,10 +99,25 @@ class ImportOffsets(Change):
             return [Outcome(name, error.message, error.exit_code or FAILED)]
         return would(name, changes(now, [Offset(e["partition"], e["offset"]) for e in entries]))
 
-    async def _set(self, context: Context, name: str, entries: list[Json]) -> Outcome:
-        now = model.offsets(await context.connect.offsets(name))
-        made = changes(now, [Offset(entry["partition"], entry["offset"]) for entry in entries])
-        if not made:
+    async def _set(self, context: Context, wanted: dict[str, list[Json]]) -> Result:
+        """All is told before the one question; what cannot be set does not spare the rest."""
+        plans: dict[str, Plan] = {}
+
+        async def look(name: str) -> Outcome:
+            now = model.offsets(await context.connect.offsets(name))
+            made = changes(now, [Offset(entry["partition"], entry["offset"]) for entry in wanted[name]])
+            if made:
+                entries = [one.entry for one in made]
+                plans[name] = await planned(context, name, entries, stop=self.stop, why=self.reason)
             return Outcome(name, "unchanged")
-        plan = await planned(context, name, [one.entry for one in made], stop=self.stop, why=self.reason)
-        return await change(context, plan)
+
+        looked = {outcome.name: outcome for outcome in (await each(wanted, look)).outcomes}
+        for plan in plans.values():
+            tell(context, plan)
+        if plans:
+            must_confirm(context, self.yes, "set the offsets of", list(plans))
+
+        async def act(name: str) -> Outcome:
+            return await change(context, plans[name]) if name in plans else looked[name]
+
+        return await each(wanted, act)

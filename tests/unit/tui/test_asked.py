@@ -1,0 +1,201 @@
+"""What changes offsets tells the difference and asks, where there is somebody to ask; and what a dry run promises."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.unit.tui.scripted import status
+from tui.client import Call, Connect, drive
+from tui.commands.base import Context, execute
+from tui.commands.result import Result
+from tui.errors import BadRequest, HeadraceError, NotFound
+from tui.offsets.intents import Intent, Step
+from tui.offsets.plan import Plan
+from tui.profiles import Profile, Profiles
+from tui.script.grammar import parse
+
+SOURCE = {"partition": {"f": "x"}, "offset": {"p": 5}}
+SINK = {"partition": {"kafka_topic": "t", "kafka_partition": 0}, "offset": {"kafka_offset": 5}}
+CONFIG = {"name": "a", "connector.class": "x.Y", "tasks.max": "1"}
+
+
+def past(entry: Any) -> Any:
+    before = [{**entry, "offset": dict.fromkeys(entry["offset"], 3)}]
+    return {"number": 1, "time": 0, "action": "alter", "who": "", "why": "", "before": before, "after": [entry]}
+
+
+class Cluster:
+    """The STOPPED connector `a`, and `x/y` which it refuses to speak of."""
+
+    url = "http://cluster:8083"
+
+    def __init__(self, entry: Any = SOURCE) -> None:
+        self.entry = entry
+        self.changed: list[str] = []
+        self.told: list[str] = []
+        self.asked: list[str] = []
+        self.says = False
+
+    async def send(self, call: Call) -> Any:
+        path = call.path.partition("?")[0]
+        if "x%2Fy" in path:
+            raise BadRequest("HTTP 400: Ambiguous URI path separator", 400)
+        if call.changes:
+            self.changed.append(f"{call.method} {path}")
+            return {"message": "done"}
+        known = {
+            "/connectors": ["a", "x/y"],
+            "/connectors/a/status": status("a", "STOPPED", ()),
+            "/connectors/a/config": CONFIG,
+            "/connectors/a/offsets": {"offsets": [self.entry]},
+            "/connectors/a/offsets/history": {"history": [past(self.entry)]},
+            "/connectors/a/offsets/resolve": {"changes": [{**SINK, "from": 5, "to": 4, "reread": 1, "skipped": 0}]},
+            "/connector-plugins/Y/config/validate": {"configs": [{"value": {"errors": _errors(call.body)}}]},
+        }  # fmt: skip
+        if path not in known:
+            raise NotFound("HTTP 404", 404)
+        return known[path]
+
+    async def sleep(self, seconds: float) -> None:
+        pass
+
+    async def close(self) -> None:
+        pass
+
+    def run(self, line: str) -> Result:
+        def confirm(question: str) -> bool:
+            assert self.told, "it was told before"
+            self.asked.append(question)
+            return self.says
+
+        command = parse(line)
+        assert command is not None
+        context = Context(
+            lambda: Connect(self),
+            profile=lambda: Profile(self.url),
+            profiles=Profiles(Path("nowhere")),
+            read=lambda path: Path(path).read_text(),
+            narrate=self.told.append,
+            confirm=confirm,
+        )
+        self.notebook = context.notebook
+        return drive(execute(command, context))
+
+
+def _errors(config: Any) -> list[str]:
+    return [] if (config or {}).get("tasks.max", "1").isdecimal() else ["Invalid value for tasks.max"]
+
+
+@pytest.fixture(autouse=True)
+def notes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+
+
+def wanted(entry: Any) -> Any:
+    return {**entry, "offset": dict.fromkeys(entry["offset"], 4)}
+
+
+LINES = [
+    (SOURCE, f"patch offsets a '{json.dumps(wanted(SOURCE))}'", "f x: p 5 → p 4"),
+    (SOURCE, """patch offsets a --source-partition '{"f": "x"}' --source-offset '{"p": 4}'""", "f x: p 5 → p 4"),
+    (SINK, "patch offsets a --kafka-topic t --kafka-partition 0 --kafka-offset 4", "t-0: offset 5 → offset 4"),
+    (SINK, "patch offsets a --to -1", "t-0: offset 5 → offset 4"),
+    (SOURCE, "undo a", "f x: p 5 → p 3"),
+    (SINK, "rollback a --to 1", "t-0: offset 5 → offset 3"),
+    (SOURCE, "import offsets -f FILE", "f x: p 5 → p 4"),
+]
+
+
+@pytest.mark.parametrize(("entry", "line", "difference"), LINES)
+def test_the_difference_is_told_before_it_is_asked(entry: Any, line: str, difference: str, tmp_path: Path) -> None:
+    (tmp_path / "o.json").write_text(json.dumps({"a": [wanted(SOURCE)]}))
+    line = line.replace("FILE", str(tmp_path / "o.json"))
+    cluster = Cluster(entry)
+    try:
+        said = cluster.run(line).outcomes[0].message
+    except HeadraceError as error:
+        said = error.message
+    assert "not confirmed, nothing was done" in said
+    assert (cluster.asked, cluster.changed) == (["set the offsets of a?"], [])
+    assert any(difference in text for text in cluster.told), cluster.told
+    cluster.says = True
+    cluster.run(line)
+    assert cluster.changed == ["PATCH /connectors/a/offsets"]
+    cluster.run(f"{line} -y")
+    cluster.run(f"{line} --dry-run")
+    assert len(cluster.asked) == 2 and len(cluster.changed) == 2
+
+
+@pytest.mark.parametrize("way", ["", "--back", "--forget"])
+def test_what_was_interrupted_is_told_before_it_is_finished(way: str) -> None:
+    cluster = Cluster()
+    with pytest.raises(NotFound):
+        cluster.run("finish a --dry-run")
+    plan = Plan("a", None, (), "RUNNING")
+    held = cluster.notebook.intents.hold("a")
+    held.write(Intent(plan, Step.STOPPING, None, "somebody"))
+    held.release()
+    with pytest.raises(HeadraceError, match="not confirmed"):
+        cluster.run(f"finish a {way}")
+    assert (len(cluster.asked), cluster.changed) == (1, [])
+    assert cluster.notebook.intents.of("a") is not None
+    cluster.run("finish a --forget -y")
+    assert len(cluster.asked) == 1 and cluster.notebook.intents.of("a") is None
+
+
+def test_a_plan_goes_on_past_what_cannot_be_read(tmp_path: Path) -> None:
+    (tmp_path / "b.json").write_text(json.dumps({"name": "b", "config": {**CONFIG, "name": "b"}}))
+    cluster = Cluster()
+    found = cluster.run(f"apply -f {tmp_path} --prune --dry-run")
+    assert "1 to delete" in found.text and found.text.endswith("1 that cannot be read")
+    (bad,) = [outcome for outcome in found.outcomes if outcome.failed]
+    assert bad.name == "x/y" and "Ambiguous URI path separator" in bad.message
+    assert found.exit_code == 1
+    done = cluster.run(f"apply -f {tmp_path} --prune -y")
+    assert [(one.name, one.failed) for one in done.outcomes] == [("b", False), ("a", False), ("x/y", True)]
+    assert cluster.changed == ["PUT /connectors/b/config", "DELETE /connectors/a"]
+
+
+@pytest.mark.parametrize(
+    ("pair", "message"),
+    [
+        ("tasks.max=abc", "Invalid value for tasks.max"),
+        ("name=other", "the name of a connector cannot be changed"),
+        ("tasks.max=2", "would be changed: - tasks.max=1; + tasks.max=2"),
+    ],
+)
+def test_a_dry_run_of_a_patch_asks_the_worker(pair: str, message: str) -> None:
+    cluster = Cluster()
+    (one,) = cluster.run(f"patch connector a -s {pair} --dry-run").outcomes
+    assert message in one.message and one.failed == (not message.startswith("would"))
+    assert cluster.changed == []
+
+
+def test_a_change_that_is_not_there_is_not_found() -> None:
+    with pytest.raises(NotFound, match="there is no change 17 of a"):
+        Cluster().run("rollback a --to 17")
+
+
+def test_where_nothing_is_listed_it_says_so() -> None:
+    with pytest.raises(NotFound, match="this worker lists no offsets left over"):
+        Cluster().run("get orphans")
+
+
+@pytest.mark.parametrize(
+    ("profile", "words"),
+    [
+        (Profile("http://h", "j", read_only=True), "the context j is read-only"),
+        (Profile("http://h", "j").only_reading(), "--read-only was given"),
+        (Profile("http://h", "j", read_only=True).only_reading(), "the context j is read-only"),
+        (Profile("http://h", "j", read_only=True, replay="x"), "a recording is read-only"),
+    ],
+)
+def test_whose_word_read_only_is(profile: Profile, words: str) -> None:
+    from tui import policy
+
+    assert policy.refusal(profile, "stop") == f"stop refused: {words}"
+    assert policy.refusal(Profile("http://h"), "stop") == ""
