@@ -9,10 +9,11 @@ from typing import Any
 from tui import model
 from tui.commands.arguments import Argument, by_regex, flag, integer, maybe_word, option, options, word, words
 from tui.commands.base import Change, Context, Danger, refuse
-from tui.commands.changing import agreed, change, changeable, decided, made, planned, would
+from tui.commands.changing import agreed, change, changeable, decided, made, planned, remarked, would
 from tui.commands.result import Outcome, Result, confirmation
 from tui.commands.targets import chosen, compiled, each, failure, must_confirm
 from tui.errors import UsageError
+from tui.offsets.bounds import is_negative
 from tui.offsets.changes import Change as OffsetChange
 from tui.offsets.moments import EXPECTED, Moment, parse
 from tui.offsets.plan import Action, NotApplied
@@ -74,6 +75,7 @@ class PatchOffsets(Change):
     def _from_flags(self) -> list[Json]:
         if self._names_sink:
             offset = None if self.kafka_offset == "null" else {"kafka_offset": self.kafka_offset}
+            refuse(is_negative(offset), f"--kafka-offset {self.kafka_offset}: an offset is not negative")
             partition = {"kafka_topic": self.kafka_topic, "kafka_partition": self.kafka_partition}
             return [{"partition": partition, "offset": offset}]
         pairs = zip(self.source_partition, self.source_offset, strict=True)
@@ -96,10 +98,11 @@ class PatchOffsets(Change):
         entries = self._wanted(context)
         if self.dry_run:
             now = model.offsets(await context.connect.offsets(self.name))
-            return await self._would(context, made(now, entries))
+            return await self._would(context, await remarked(context, made(now, entries)))
 
         async def act(name: str) -> Outcome:
             plan = await planned(context, name, entries, stop=self.stop, why=self.reason)
+            plan = plan._replace(changes=await remarked(context, plan.changes))
             return await agreed(context, plan, self.yes)
 
         return await each([self.name], act)
@@ -205,3 +208,4 @@ def _check_entry(entry: Json, where: str) -> None:
     refuse(entry.keys() != {"partition", "offset"}, f'{where} must have "partition" and "offset", and nothing else')
     refuse(not isinstance(entry["partition"], dict), f"{where}: the partition is no JSON object")
     refuse(not isinstance(entry["offset"], dict | None), f"{where}: the offset is no JSON object and not null")
+    refuse(is_negative(entry["offset"]), f"{where}: an offset is not negative")

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from tui.editor.checks import Checked, check
 from tui.model import Connector, Offset
 from tui.offsets import partitions
+from tui.offsets.bounds import NOWHERE, Bounds
 from tui.offsets.changes import Change, changes, left_out, same
 from tui.offsets.plan import Plan
 
@@ -22,6 +23,7 @@ class Draft(NamedTuple):
     ran: bool
     why: str = ""  # for the history
     counted: tuple[Change, ...] = ()  # changes of which somebody knows what they mean in records
+    bounds: Bounds = NOWHERE  # of the topics, where somebody knows them
 
     @property
     def is_touched(self) -> bool:
@@ -39,9 +41,12 @@ class Draft(NamedTuple):
 
     def review(self) -> Review:
         checked = check(self.text, self.connector, self.base)
-        made = () if checked.errors else tuple(map(self._with_effect, changes(self.base, checked.entries)))
+        made = () if checked.errors else self._made(checked.entries)
         stays = () if checked.errors else tuple(left_out(self.base, checked.entries))
         return Review(checked, made, stays)
+
+    def _made(self, entries: Sequence[Offset]) -> tuple[Change, ...]:
+        return self.bounds.remarked(map(self._with_effect, changes(self.base, entries)))
 
     def plan(self, made: Sequence[Change]) -> Plan:
         return Plan(self.connector.name, self.base, tuple(made), self.connector.state, self.ran, why=self.why)
@@ -51,7 +56,9 @@ class Draft(NamedTuple):
         key = partitions.key(change.partition)
         for one in self.counted:
             if partitions.key(one.partition) == key and same(one.before, change.before):
-                return replace(change, effect=one.effect) if same(one.after, change.after) else change
+                return (
+                    replace(change, effect=one.effect, remark=one.remark) if same(one.after, change.after) else change
+                )
         return change
 
 

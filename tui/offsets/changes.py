@@ -40,6 +40,7 @@ class Change:
     before: Json
     after: Json
     effect: Effect | None = field(default=None, compare=False)  # where somebody has counted
+    remark: str = field(default="", compare=False)  # what is odd about it, as an offset past the end
 
     @property
     def entry(self) -> dict[str, Json]:

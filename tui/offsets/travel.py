@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple, TypeVar
 
 from tui import model
@@ -82,7 +83,7 @@ class Traveller:
             moves = await self._by_brokers(name, base, target)
         else:
             moves = [_of_answer(change) for change in answer["changes"]]
-        return Journey(base, tuple(move for move in moves if _moves(move)), len(moves))
+        return Journey(base, tuple(_clamped(target.moment, move) for move in moves if _moves(move)), len(moves))
 
     async def _by_brokers(self, name: str, base: Sequence[Offset], target: Target) -> list[Change]:
         info = await self._connect.info(name)
@@ -159,6 +160,20 @@ def _change(topic: str, partition: int, was: int | None, goal: int, effect: Effe
     before = None if was is None else {"kafka_offset": was}
     kind = Kind.NEW if before is None else Kind.ALTER
     return Change(kind, {"kafka_topic": topic, "kafka_partition": partition}, before, {"kafka_offset": goal}, effect)
+
+
+def _clamped(moment: Moment, change: Change) -> Change:
+    """Says where a topic does not have what was asked for."""
+    before, after = change.before and change.before["kafka_offset"], change.after["kafka_offset"]
+    asked = after
+    if isinstance(moment, Absolute):
+        asked = moment.offset
+    elif isinstance(moment, Relative) and before is not None:
+        asked = int(before) + moment.records
+    if asked == after:
+        return change
+    edge = "end" if asked > after else "beginning"
+    return replace(change, remark=f"the {edge}: the topic has no {asked:,}")
 
 
 def _moves(change: Change) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from tui import model, policy
@@ -10,8 +11,8 @@ from tui.client import Connect
 from tui.commands.base import Context
 from tui.editor import draft
 from tui.errors import HeadraceError
-from tui.model import Certainty, Offset
-from tui.offsets import lag, past
+from tui.model import Certainty, Connector, Offset
+from tui.offsets import bounds, lag, past
 from tui.offsets.brokers import Brokers
 from tui.offsets.changes import Kind
 from tui.offsets.lag import Lag
@@ -61,6 +62,20 @@ class Dealings:
             self._brokers_at = time.monotonic() + AGAIN
             self.desk.say(f"no lag: {one_line(error)}", "warn")
             return {}
+
+    async def bound(self, connector: Connector, base: Sequence[Offset], lags: Mapping[str, Lag]) -> None:
+        """What the topics have: from the brokers where they can be asked, else as far as the worker tells."""
+        found = bounds.of_lags([entry.partition for entry in base], lags)
+        if self.desk.profile.bootstrap and time.monotonic() >= self._brokers_at:
+            topics = {at[0] for entry in base if (at := bounds.place(entry.partition))}
+            topics |= {topic.strip() for topic in connector.config.get("topics", "").split(",")} - {""}
+            try:
+                self._brokers = brokers = self._brokers or self.context(self.desk.connect).brokers()
+                found = await aside(lambda: bounds.of_brokers(topics, brokers))
+            except HeadraceError as error:
+                self._brokers_at = time.monotonic() + AGAIN
+                self.desk.say(f"not compared with the topics: {one_line(error)}", "warn")
+        self.pane.bounded(connector.name, found)
 
     # Changing
 

@@ -15,6 +15,7 @@ from textual.widgets import TextArea
 from tui.editor import draft
 from tui.editor.draft import Draft
 from tui.model import Connector, Offset
+from tui.offsets.bounds import Bounds
 from tui.offsets.lag import NONE, Lag, Remarks
 from tui.offsets.plan import Applied, NotApplied, Plan
 from tui.screens import wording
@@ -168,6 +169,15 @@ class OffsetsPane(Pane):
         self.add_class("-editing")
         self.editor.begin(one.text, len(one.base), self.reading.table.place)
         self.check()
+        if one.connector.type == "sink":
+            self.desk.do(self.dealings.bound(one.connector, one.base, self.lags))
+
+    def bounded(self, name: str, bounds: Bounds) -> None:
+        """Where the topics begin and end: what is typed is held against it."""
+        if (one := self.drafts.get(name)) is not None:
+            self.drafts[name] = one._replace(bounds=bounds)
+            if name == self.name_shown:
+                self.check()
 
     def on_text_area_changed(self, event: TextArea.Changed) -> None:
         event.stop()

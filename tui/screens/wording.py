@@ -34,6 +34,8 @@ def diff(made: Sequence[Change], most: int = 40) -> Content:
             parts.append((f"  ({means})", "$text-muted"))
         if change.kind is Kind.NEW:
             parts.append(("  new", "$text-muted"))
+        if change.remark:
+            parts += ["\n  ", ("! ", "bold $warning"), (visible(change.remark), "$warning")]
         lines.append(Content.assemble(*parts))
     if len(made) > most:
         lines.append(Content.assemble((f"and {len(made) - most:,} more", "$text-muted")))
