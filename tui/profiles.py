@@ -123,12 +123,13 @@ class Profiles:
 
     def get(self, name: str) -> Profile:
         contexts = self.load()
-        self._must_know(contexts, name)
+        self.must_know(contexts, name)
         if name in contexts.wrong:
             raise HeadraceError(f"{self.path}: {contexts.wrong[name].why}")
         return contexts.profiles[name]
 
-    def _must_know(self, contexts: Contexts, name: str) -> None:
+    def must_know(self, contexts: Contexts, name: str) -> None:
+        """Raises UsageError for a name that the file does not have."""
         if name not in contexts.names:
             there = ", ".join(contexts.names) or "none yet"
             raise UsageError(f"no context {name!r} in {self.path} (there: {there})")
@@ -146,7 +147,7 @@ class Profiles:
 
     def remove(self, name: str) -> None:
         contexts = self.load()
-        self._must_know(contexts, name)
+        self.must_know(contexts, name)
         rest = {key: profile for key, profile in contexts.profiles.items() if key != name}
         wrong = {key: one for key, one in contexts.wrong.items() if key != name}
         self._write(Contexts("" if contexts.current == name else contexts.current, rest, wrong))

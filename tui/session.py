@@ -132,7 +132,9 @@ def screen_context(cluster: Connect, profile: Profile, known: Profiles, narrate:
 
     from tui.commands.base import Context
 
-    return Context(lambda: cluster, profile=lambda: profile, profiles=known, narrate=narrate, read=read)
+    return Context(
+        lambda: cluster, profile=lambda: profile, profiles=known, narrate=narrate, read=read, shown=profile.name
+    )
 
 
 def read_text(path: str) -> str:

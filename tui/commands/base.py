@@ -47,11 +47,13 @@ class Context:
         clock: Callable[[], float] = time.monotonic,
         emit: Emit | None = None,
         known_profile: Callable[[], Profile | None] | None = None,
+        shown: str = "",
     ) -> None:
         self._dial, self._profile = dial, profile
         self._connect: Connect | None = None
         self.profiles, self.narrate, self.read, self.confirm, self.clock = profiles, narrate, read, confirm, clock
         self._emit = emit
+        self.shown = shown  # the context that is on the screen
         self.known_profile = known_profile or profile  # without starting anything; None: the embedded cluster
 
     @property

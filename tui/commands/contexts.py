@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from tui.commands.arguments import duration, flag, maybe_word, option, options, word, words
-from tui.commands.base import Command, Context, refuse
+from tui.commands.base import Command, Context, Danger, refuse
 from tui.commands.result import Outcome, Result, Table, confirmation
+from tui.commands.targets import must_confirm
 from tui.errors import NotFound, UsageError
 from tui.profiles import Contexts, Profile, profile_of
 from tui.scrubbing import without_user
@@ -167,16 +168,29 @@ class UseContext(Command):
 
 
 class RemoveContext(Command):
-    """Forget a context."""
+    """Forget a context, with the secrets that stand in it."""
 
     verb = "config remove-context"
     local = True
+    danger = Danger.ASK
 
     name = word("NAME")
+    dry_run = flag("--dry-run", help="say what would be done")
+    yes = flag("-y", "--yes", help="do not ask")
 
     async def run(self, context: Context) -> Result:
+        contexts = context.profiles.load()
+        context.profiles.must_know(contexts, self.name)
+        if self.name == context.shown:
+            raise UsageError(f"{self.name} is the context you are on", "go to another one first, then remove it")
+        is_current = self.name == contexts.current
+        if self.dry_run:
+            more = "; it is the current one, and none is then" if is_current else ""
+            return confirmation([Outcome(self.name, f"would be removed, with all that stands in it{more}")])
+        must_confirm(context, self.yes, "remove the context", [self.name])
         context.profiles.remove(self.name)
-        return confirmation([Outcome(self.name, "removed")])
+        more = "; it was the current one, none is now" if is_current else ""
+        return confirmation([Outcome(self.name, f"removed{more}")])
 
 
 class ImportKcctl(Command):

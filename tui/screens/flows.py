@@ -20,7 +20,7 @@ from tui.screens.desk import Desk
 from tui.screens.dialog import Dialog
 from tui.screens.log import OperationsScreen
 from tui.screens.operations import Phase, described
-from tui.screens.work import Work, one_line
+from tui.screens.work import Work, one_line, summary
 from tui.script.grammar import parse
 from tui.scrubbing import scrubbed_line
 
@@ -109,7 +109,7 @@ class Flows:
             self.home.do(self._run(command, line))
 
     async def _run(self, command: Command, line: str) -> None:
-        if command.changes and command.danger and not command.values.get("dry_run"):  # --yes is for scripts
+        if command.danger and not command.values.get("dry_run"):  # --yes is for scripts
             dialog = await self._preview(command, line)
             if dialog is None or not await self.agreed(self.put(dialog), line):
                 return
@@ -135,6 +135,8 @@ class Flows:
             self.home.app.push_screen(reading.page(line, result, command.values.get("output") or ""))
         elif len(result.outcomes) > 1:
             self.home.app.push_screen(reading.page(line, result))
+        elif command.local:  # no operation says it
+            self.home.say(summary(result.outcomes), "good")
 
     # Over the screen
 

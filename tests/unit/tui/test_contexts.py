@@ -114,6 +114,37 @@ def test_production_can_be_taken_back(profiles: Profiles) -> None:
     assert run(profiles, "get contexts").raw[0]["production"] is False
 
 
+def test_removing_asks_and_spares_the_one_on_the_screen(profiles: Profiles) -> None:
+    for name in ("here", "there"):
+        profiles.put(Profile("http://h:1", name))
+    asked: list[str] = []
+
+    def say_no(question: str) -> bool:
+        asked.append(question)
+        return False
+
+    def typed(line: str) -> Result:
+        command = parse(line)
+        assert command is not None
+        here = profiles.get("here")
+        dial = lambda: pytest.fail("no cluster is needed")  # noqa: E731
+        context = Context(dial, profile=lambda: here, profiles=profiles, read=str, confirm=say_no, shown="here")
+        return drive(execute(command, context))
+
+    with pytest.raises(HeadraceError, match="not confirmed"):
+        typed("config remove-context there")
+    with pytest.raises(UsageError, match="the context you are on"):
+        typed("config remove-context here -y")
+    with pytest.raises(UsageError, match="no context 'x'"):
+        typed("config remove-context x --dry-run")
+    assert "would be removed" in typed("config remove-context there --dry-run").outcomes[0].message
+    assert profiles.load().names == ["here", "there"]
+    profiles.use("there")
+    (done,) = typed("config remove-context there -y").outcomes
+    assert done.message == "removed; it was the current one, none is now"
+    assert (profiles.load().names, profiles.load().current, len(asked)) == (["here"], "", 1)
+
+
 def test_kcctls_contexts(profiles: Profiles, tmp_path: Path) -> None:
     theirs = {
         "currentContext": "local",
