@@ -113,6 +113,13 @@ def test_as_a_script(cluster: Cluster, sink: str, home: dict[str, str], tmp_path
     assert at(cluster, sink) == 10
     wide = headrace(f"get offsets {sink} -o wide").out.splitlines()
     assert wide[0].split()[-3:] == ["END", "LAG", "TIME"] and wide[1].split()[-2:] == ["10", "0"]
+    to = f"patch offsets {sink} --kafka-topic {topic} --dry-run --kafka-partition"
+    assert "past the end 10" in headrace(f"{to} 0 --kafka-offset 199999").err
+    assert f"the topic {topic} has no partition 9" in headrace(f"{to} 9 --kafka-offset 1").err
+    headrace(f"patch offsets {sink} --to earliest")
+    assert "(the end: the topic has no 99,999,999)" in headrace(f"patch offsets {sink} --to 99999999 --dry-run").err
+    headrace(f"rollback {sink} --to 1")
+    headrace(f"{to} 0 --kafka-offset -5", code=2)
     headrace(f"patch offsets {sink} --to 'next week'", code=2)
     headrace("patch offsets nobody --to earliest", code=3)
     headrace("stop nobody --dry-run", code=3)

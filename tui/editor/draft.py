@@ -56,9 +56,8 @@ class Draft(NamedTuple):
         key = partitions.key(change.partition)
         for one in self.counted:
             if partitions.key(one.partition) == key and same(one.before, change.before):
-                return (
-                    replace(change, effect=one.effect, remark=one.remark) if same(one.after, change.after) else change
-                )
+                is_it = same(one.after, change.after)
+                return replace(change, effect=one.effect, remark=one.remark) if is_it else change
         return change
 
 

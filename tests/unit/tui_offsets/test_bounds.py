@@ -66,7 +66,8 @@ def test_in_the_editor_and_in_the_question() -> None:
     "line",
     [
         "patch offsets s --kafka-topic t --kafka-partition 0 --kafka-offset -5",
-        """patch offsets s '[{"partition": {"kafka_topic": "t", "kafka_partition": 0}, "offset": {"kafka_offset": -5}}]'""",
+        "patch offsets s "
+        """'{"partition": {"kafka_topic": "t", "kafka_partition": 0}, "offset": {"kafka_offset": -5}}'""",
     ],
 )
 def test_a_negative_one_costs_no_request(line: str) -> None:
