@@ -151,6 +151,11 @@ def test_colour_only_on_a_terminal_and_a_question_before_delete(console: Console
     assert f"delete {stopped}? [y/N]" in refused
     assert "nothing was done" in refused
     console(f"get connectors '{stopped}'")
+    entry = json.dumps({"partition": {"filename": "/f"}, "offset": {"position": 9}})
+    refused = on_terminal(console, f"patch offsets '{stopped}' '{entry}'", answer=b"n\n")
+    assert "none → position 9" in refused.partition(f"set the offsets of {stopped}? [y/N]")[0]
+    assert "not confirmed, nothing was done" in refused
+    assert console(f"get offsets '{stopped}' -o json").json == {"offsets": []}
 
 
 def on_terminal(console: Console, command: str, answer: bytes = b"", **environ: str) -> str:

@@ -72,6 +72,14 @@ async def test_use_context_changes_the_screen_and_the_file(cluster: Cluster, con
         await seen.press("colon", *"use-context c", "enter")
         await seen.sees("no context 'c'")
         assert seen.home.profile.name == "b"
+        await seen.press("colon", *"config remove-context b", "enter")
+        await seen.sees("b is the context you are on")
+        await seen.press("colon", *"config remove-context a", "enter")
+        await seen.sees("would be removed, with all that stands in it")
+        assert contexts.load().names == ["a", "b"]
+        await seen.confirm("y")
+        await seen.sees("a: removed")
+        assert contexts.load().names == ["b"]
         await seen.press("q")
         await seen.until(lambda: not seen.app.is_running)
 
