@@ -16,8 +16,9 @@ from textual.screen import Screen
 
 from tui import collector
 from tui.appearance import Appearance
+from tui.contexts_file import config_folder
 from tui.errors import HeadraceError
-from tui.profiles import Profile, config_folder
+from tui.profiles import Profile
 from tui.screens.home import Home
 from tui.screens.small import TooSmall, is_too_small
 

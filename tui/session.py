@@ -7,8 +7,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tui.contexts_file import Profiles, config_folder
 from tui.errors import UsageError
-from tui.profiles import Profile, Profiles, config_folder
+from tui.profiles import Profile
 from tui.secrets import resolve, resolved
 from tui.urls import check_url
 from tui.wire.endpoint import ANSWERS_WITHIN, CONNECTS_WITHIN, Endpoint

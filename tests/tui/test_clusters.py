@@ -11,9 +11,10 @@ from tests.tui.conftest import Cluster
 from tests.tui.console import console
 from tui import fleet
 from tui.client import Call, Connect
+from tui.contexts_file import Profiles
 from tui.errors import Unreachable
 from tui.fleet import Fleet, Glance
-from tui.profiles import Profile, Profiles
+from tui.profiles import Profile
 from tui.screens.clusters import ClustersScreen
 from tui.screens.home import Home
 from tui.snapshot import LinkState

@@ -8,7 +8,8 @@ import pytest
 
 from tests.tui.snapshot import NOON, SIZES, recorded, same, still
 from tui import fleet
-from tui.profiles import Profile, Profiles
+from tui.contexts_file import Profiles
+from tui.profiles import Profile
 from tui.screens.actions import ACTIONS
 from tui.screens.bulk import Bulk, chosen
 from tui.screens.bulk_screen import BulkScreen, question

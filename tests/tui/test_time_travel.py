@@ -17,7 +17,8 @@ from tests.support.waiting import wait_until
 from tests.tui.conftest import Cluster
 from tests.tui.slow_lane import SlowLane
 from tests.tui.terminal import Terminal
-from tui.profiles import Profile, Profiles
+from tui.contexts_file import Profiles
+from tui.profiles import Profile
 
 HOURS = 3600_000  # milliseconds
 

@@ -11,7 +11,8 @@ from tests.tui.console import Console, console
 from tests.tui.test_pieces import NOBODY, alone, connector, tell
 from tui import model
 from tui.commands.result import Result, Table
-from tui.profiles import Profile, Profiles
+from tui.contexts_file import Profiles
+from tui.profiles import Profile
 from tui.screens import past_lines, reading
 from tui.screens.clusters import ClustersScreen
 from tui.screens.filtering import complete

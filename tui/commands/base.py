@@ -15,10 +15,11 @@ from tui.errors import HeadraceError, UsageError
 
 if TYPE_CHECKING:
     from tui.client import Connect
+    from tui.contexts_file import Profiles
     from tui.offsets.brokers import Brokers
     from tui.offsets.notebook import Notebook
     from tui.offsets.travel import Traveller
-    from tui.profiles import Profile, Profiles
+    from tui.profiles import Profile
 
 Emit = Callable[[Any, str, Sequence[str]], None]  # an item, the form asked for, its row of a table
 FORMATS = ("table", "wide", "json", "jsonl", "yaml", "name")

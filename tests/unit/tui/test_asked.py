@@ -12,10 +12,11 @@ from tests.unit.tui.scripted import status
 from tui.client import Call, Connect, drive
 from tui.commands.base import Context, execute
 from tui.commands.result import Result
+from tui.contexts_file import Profiles
 from tui.errors import BadRequest, HeadraceError, NotFound
 from tui.offsets.intents import Intent, Step
 from tui.offsets.plan import Plan
-from tui.profiles import Profile, Profiles
+from tui.profiles import Profile
 from tui.script.grammar import parse
 
 SOURCE = {"partition": {"f": "x"}, "offset": {"p": 5}}

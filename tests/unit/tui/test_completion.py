@@ -15,7 +15,8 @@ from pathlib import Path
 import pexpect
 import pytest
 
-from tui.profiles import Profile, Profiles
+from tui.contexts_file import Profiles
+from tui.profiles import Profile
 from tui.script import completion
 from tui.script.completion import candidates, others
 from tui.script.shells import in_fish

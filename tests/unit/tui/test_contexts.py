@@ -10,8 +10,9 @@ import pytest
 from tui.client import drive
 from tui.commands.base import Context, execute
 from tui.commands.result import Result
+from tui.contexts_file import Profiles
 from tui.errors import HeadraceError, UsageError
-from tui.profiles import Profile, Profiles
+from tui.profiles import Profile
 from tui.script.grammar import parse
 from tui.script.output import render
 from tui.session import read_text

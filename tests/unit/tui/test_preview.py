@@ -9,8 +9,9 @@ from tests.unit.tui.scripted import Scripted
 from tui.client import Call, drive
 from tui.commands.base import Context
 from tui.commands.preview import Preview
+from tui.contexts_file import Profiles
 from tui.errors import BadRequest, NotFound, UsageError
-from tui.profiles import Profile, Profiles
+from tui.profiles import Profile
 from tui.script.grammar import parse
 from tui.script.output import render
 

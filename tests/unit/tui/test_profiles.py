@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from tui import session
+from tui.contexts_file import Profiles
 from tui.errors import HeadraceError, UsageError
-from tui.profiles import Contexts, Profile, Profiles
+from tui.profiles import Contexts, Profile
 
 
 @pytest.fixture

@@ -12,9 +12,10 @@ from tests.unit.tui.scripted import Scripted, expanded, status
 from tui.client import Connect, drive
 from tui.commands.base import Context, execute
 from tui.commands.result import Result
+from tui.contexts_file import Profiles
 from tui.deadletters.letters import PREFIX, Letter
 from tui.errors import NotFound, Refused, in_one, refusal
-from tui.profiles import Profile, Profiles
+from tui.profiles import Profile
 from tui.screens.letter_words import warning
 from tui.script.grammar import parse
 from tui.scrubbing import scrubbed_line
