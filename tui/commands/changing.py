@@ -128,7 +128,7 @@ async def remarked(context: Context, made: tuple[Change, ...]) -> tuple[Change, 
     if not topics or not context.profile.bootstrap:
         return made
     try:
-        return (await aside(lambda: bounds.of_brokers(topics, context.brokers()))).remarked(made)
+        return (await aside(lambda: bounds.of_brokers(topics, context.brokers().hasty()))).remarked(made)
     except HeadraceError as error:
         context.narrate(f"not compared with the topics: {error.message}")
         return made

@@ -14,20 +14,24 @@ if TYPE_CHECKING:
     from confluent_kafka.admin import AdminClient
 
 At = tuple[str, int]  # topic, partition
-WITHIN = 20.0  # seconds for an answer
+WITHIN, SOON = 20.0, 5.0  # seconds for an answer; for one that is only nice to have
 
 
 class Brokers:
     """Those of a context. `settings` are librdkafka's (`security.protocol`, `sasl.password`, …)."""
 
-    def __init__(self, servers: str, settings: Mapping[str, str]) -> None:
-        self.servers, self._settings = servers, settings
+    def __init__(self, servers: str, settings: Mapping[str, str], within: float = WITHIN) -> None:
+        self.servers, self._settings, self._within = servers, settings, within
         self._client: AdminClient | None = None
         self._trouble = ""
 
+    def hasty(self) -> Brokers:
+        """The same, given up sooner."""
+        return Brokers(self.servers, self._settings, SOON)
+
     def partitions(self, wanted: Callable[[str], bool]) -> list[At]:
         """Of all topics that are wanted."""
-        topics = self._asked(lambda admin: admin.list_topics(timeout=WITHIN)).topics
+        topics = self._asked(lambda admin: admin.list_topics(timeout=self._within)).topics
         return sorted((name, number) for name, topic in topics.items() if wanted(name) for number in topic.partitions)
 
     def beginnings(self, places: Iterable[At]) -> dict[At, int]:
@@ -47,9 +51,9 @@ class Brokers:
         from confluent_kafka import TopicPartition
 
         asked = {TopicPartition(*at): spec for at, spec in specs.items()}
-        futures = self._asked(lambda admin: admin.list_offsets(asked, request_timeout=WITHIN))
+        futures = self._asked(lambda admin: admin.list_offsets(asked, request_timeout=self._within))
         return {
-            (at.topic, at.partition): self._asked(lambda _, future=future: future.result(WITHIN)).offset  # type: ignore[misc]
+            (at.topic, at.partition): self._asked(lambda _, future=future: future.result(self._within)).offset  # type: ignore[misc]
             for at, future in futures.items()
         }
 
@@ -60,7 +64,7 @@ class Brokers:
         try:
             return question(client)
         except (KafkaException, TimeoutError) as error:
-            cause = error.args[0].str() if isinstance(error, KafkaException) else f"no answer within {WITHIN:g} s"
+            cause = error.args[0].str() if isinstance(error, KafkaException) else f"no answer within {self._within:g} s"
             raise Unreachable(f"the brokers {self.servers}: {cause}{self._trouble}") from error
 
     def _connected(self) -> AdminClient:
