@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from tests.support.waiting import wait_until
@@ -164,8 +166,9 @@ async def test_the_editor_side_by_side_when_broad(cluster: Cluster, stopped_sour
         assert beside.x >= editor.right and beside.y == editor.y
 
 
+@pytest.mark.parametrize("is_typed", [False, True], ids=["editor", "typed"])
 async def test_a_cluster_that_stays_away_too_long(
-    cluster: Cluster, stopped_source: str, monkeypatch: pytest.MonkeyPatch
+    cluster: Cluster, stopped_source: str, is_typed: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What is left to do is asked as soon as it is back, not only at the next start."""
     name = stopped_source
@@ -173,12 +176,18 @@ async def test_a_cluster_that_stays_away_too_long(
     cluster.wait(name, "RUNNING 1/1")
     monkeypatch.setattr(patience, "BEARS", 0.5)
     async with Forwarder(cluster.url) as forwarder, console(forwarder.url) as seen:
-        await edit(seen, name)
-        await write(seen, "1000", "400")
-        await seen.press("ctrl+s")
+        if is_typed:
+            await seen.until(lambda: name in seen.home.board.keys)
+            entry = json.dumps({"partition": cluster.offsets(name)[0][0], "offset": {"position": 400}})
+            await seen.press("colon", *f"patch offsets {name} '{entry}' --stop", "enter")
+        else:
+            await edit(seen, name)
+            await write(seen, "1000", "400")
+            await seen.press("ctrl+s")
         forwarder.dies_of = f"PUT /connectors/{name}/stop".encode()
         await seen.confirm("y")
-        await seen.sees("not applied", "could not be set going again")
+        await seen.until(lambda: seen.home.operations.log and seen.home.operations.log[-1].phase.is_bad, "given up")
+        await seen.sees("cannot reach" if is_typed else "could not be set going again")
         cluster.wait(name, "STOPPED 0/0")
         await seen.until(lambda: seen.home.is_stale, "the list knows that nobody answers")
         await forwarder.revive()

@@ -116,6 +116,13 @@ class Flows:
         result = await self.work.run(command, line)
         if result is not None:
             self._show(command, line, result)
+            self._offer({outcome.name for outcome in result.outcomes if outcome.failed})
+
+    def _offer(self, failed: set[str]) -> None:
+        """Changes of offsets that could not be brought to their end are asked about when the cluster is back."""
+        desk = self.home.view.desk
+        for name in failed and failed & {intent.plan.name for intent in unfinished.interrupted(desk)}:
+            desk.offer_unfinished(name)
 
     async def _preview(self, command: Command, line: str) -> Dialog | None:
         """Shows all targets first; more than one want their number typed."""

@@ -97,10 +97,14 @@ def described(intent: Intent) -> Content:
     )
 
 
+def interrupted(desk: Desk) -> list[Intent]:
+    """Changes that this machine has begun on the cluster, and nobody carries out now."""
+    return desk.cluster.context(desk.connect, lambda text: None).notebook.intents.interrupted()
+
+
 async def offer(home: Home, desk: Desk) -> None:
     """Asks for each change that is left, as soon as the cluster is there."""
-    notebook = desk.cluster.context(desk.connect, lambda text: None).notebook
-    left = notebook.intents.interrupted()
+    left = interrupted(desk)
     if not left or desk.profile.read_only:
         return
     if not await _is_back(home, ANSWERS_WITHIN):
@@ -112,9 +116,8 @@ async def offer(home: Home, desk: Desk) -> None:
 
 async def offer_when_back(home: Home, desk: Desk, name: str) -> None:
     """Asks for the change of this connector when the cluster answers, and again when it went away over the answer."""
-    notebook = desk.cluster.context(desk.connect, lambda text: None).notebook
     while await _is_back(home):
-        intent = next((one for one in notebook.intents.interrupted() if one.plan.name == name), None)
+        intent = next((one for one in interrupted(desk) if one.plan.name == name), None)
         if intent is None or await _asked(home, desk, intent):  # None: settled meanwhile, or being settled
             return
         desk.cluster.store.refresh()
