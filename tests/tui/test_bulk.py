@@ -43,20 +43,20 @@ async def test_marks_belong_to_names_and_bulk_acts_on_them_alone(cluster: Cluste
         await seen.press("space", "space")
         assert set(seen.home.many.marks) == set(names[:2]) and seen.home.board.cursor == names[2]
         await seen.sees("2 marked", f"✚{names[0]}", f"✚{names[1]}")
-        cluster.request("PUT", f"/connectors/{names[0]}/stop")  # the order changes: stopped ones sort last
-        await seen.until(lambda: seen.home.snapshot.connectors[names[0]].state == "STOPPED")
+        cluster.request("PUT", f"/connectors/{names[0]}/pause")  # the order changes: paused ones sort behind
+        await seen.until(lambda: seen.home.snapshot.connectors[names[0]].state == "PAUSED")
         assert set(seen.home.many.marks) == set(names[:2])
-        await seen.press("p")
+        await seen.press("s")
         dialog = await question(seen)
         assert dialog.wanted == "2"
-        await seen.sees("pause 2 connectors? type 2 to go on", names[0], names[1], "type the number")
+        await seen.sees("stop 2 connectors? type 2 to go on", names[0], names[1], "type the number")
         await seen.confirm("2", "enter")
         screen = await results(seen)
         assert {target.name: target.word for target in screen.bulk.targets} == dict.fromkeys(names[:2], "observed")
-        await seen.sees("pause 2 connectors: 2 observed", "✓ observed")
+        await seen.sees("stop 2 connectors: 2 observed", "✓ observed")
         await seen.press("escape")
         assert not seen.home.many.marks, "done: nothing stays marked for the next key"
-        assert [cluster.state(name)[:7] for name in names] == ["PAUSED ", "PAUSED ", "RUNNING", "RUNNING"]
+        assert [cluster.state(name)[:7] for name in names] == ["STOPPED", "STOPPED", "RUNNING", "RUNNING"]
 
 
 async def test_bulk_on_the_filter_leaves_out_what_makes_no_sense(cluster: Cluster) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -90,6 +91,11 @@ def desk_of(seen: Console) -> Desk:
     return seen.home.view.desk
 
 
+def page_of(content: Content) -> Callable[[int], Content]:
+    """The same at every width."""
+    return lambda width: content
+
+
 @sizes
 async def test_messages(size: tuple[int, int], recording: Path) -> None:
     async with recorded(*size, recording) as seen:
@@ -125,8 +131,8 @@ async def test_questions(size: tuple[int, int], recording: Path) -> None:
         plan = Plan(EVIL, (Offset({EVIL: EVIL}, {EVIL: 1}),), (change,), "RUNNING")
         await shown(seen, Dialog(EVIL, wording.question(plan), EVIL, name=EVIL, why=EVIL))
         verdict = Applied(home_verdict(), plan.base or (), (), (change,), True, EVIL)
-        await shown(seen, Reading(EVIL, wording.verdict(EVIL, verdict)[0]))
-        await shown(seen, Reading(EVIL, wording.refusal(NotApplied(EVIL, EVIL, stopped=True))))
+        await shown(seen, Reading(EVIL, page_of(wording.verdict(EVIL, verdict)[0])))
+        await shown(seen, Reading(EVIL, page_of(wording.refusal(NotApplied(EVIL, EVIL, stopped=True)))))
 
 
 def home_verdict() -> Any:
@@ -231,6 +237,6 @@ async def test_workers_loggers_failed_records(
         await shown(seen, LevelMenu(EVIL, EVIL))
         record = {"time": 1, "task": 0, "stage": EVIL, "topic": EVIL, "message": EVIL, "cause": EVIL}
         answer = {"since": 0, "total": {"failed": 1}, "stages": {EVIL: {"failed": 1}}, "last": [record]}
-        await shown(seen, Reading("errors", failed_records.content(answer)))
+        await shown(seen, Reading("errors", page_of(failed_records.content(answer))))
         inside = described(Inside({0: 1}, 5.0, 1, 1, 1, 1), Course(), 20, 0.0)
-        await shown(seen, Reading("inside", Content.assemble(inside)))
+        await shown(seen, Reading("inside", page_of(Content.assemble(inside))))

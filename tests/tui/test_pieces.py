@@ -199,6 +199,11 @@ def test_keys_are_those_of_the_commands() -> None:
     assert bound["edit"] == PatchOffsets.key
 
 
+def test_what_is_stopped_is_not_paused() -> None:
+    assert "is STOPPED" in ACTIONS["pause"].needs(connector("one", "STOPPED", ()))
+    assert not ACTIONS["resume"].needs(connector("one", "STOPPED", ()))
+
+
 def test_a_copied_line_means_the_same_connector() -> None:
     for name in ("orders", "-tz", "--yes", "a b", "it's", "a*[x]", "ü"):
         for action in ACTIONS.values():

@@ -54,7 +54,7 @@ def test_list_open_stop_edit_apply_resume(cluster: Cluster, source: str) -> None
         terminal.sees("headrace", cluster.url, "NAME", "STATE", source, "● RUNNING")
         find(terminal, source)
         terminal.press("enter")
-        terminal.sees("1 overview", "state", "FileStreamSource")
+        terminal.sees("1 overview", "connector ", "FileStreamSource")
         terminal.press("s")
         terminal.sees("Tasks end", "y yes")  # the key appears when it counts
         terminal.press("y")
