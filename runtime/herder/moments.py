@@ -49,7 +49,7 @@ Moment = Edge | At | Relative | Absolute
 
 def parse(text: object, now: datetime) -> Moment:
     """BadRequest says what is expected. A time without a zone is in UTC."""
-    if isinstance(text, int) and not isinstance(text, bool) and text >= 0:
+    if isinstance(text, int) and not isinstance(text, bool) and 0 <= text < 10**18:
         return Absolute(text)
     word = text.strip() if isinstance(text, str) else ""
     if word.lower() in ("earliest", "latest"):

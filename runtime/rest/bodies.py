@@ -92,6 +92,8 @@ def parse(body: bytes, exact_numbers: bool = False) -> Any:
         raise BadRequest(f"The request body is not UTF-8: {e.reason} at byte {e.start}") from None
     except json.JSONDecodeError as e:
         raise BadRequest(f"Malformed JSON in the request body: {e.msg} at line {e.lineno}, column {e.colno}") from None
+    except ValueError as e:  # an integer with more digits than Python reads (sys.get_int_max_str_digits)
+        raise BadRequest(f"A number in the request body is too long: {e}") from None
     except RecursionError:
         raise BadRequest("The request body is nested too deeply") from None
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import base64
 import binascii
+import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import orjson
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -73,7 +73,7 @@ def _last(value: Any) -> int:
     if value is None:
         return _LAST
     if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= MOST:
-        raise BadRequest(f"'last' must be a whole number from 1 to {MOST}, not {orjson.dumps(value).decode()}")
+        raise BadRequest(f"'last' must be a whole number from 1 to {MOST}, not {json.dumps(value)}")
     return value
 
 
