@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from urllib.parse import unquote
 from tui.client import Call, Transport
 from tui.errors import HeadraceError
 from tui.scrubbing import scrubbed, without_user
+from tui.wire.around import Around
 
 LARGEST = 8 * 1024 * 1024  # bytes; then the log becomes audit.jsonl.1, and a new one begins
 
@@ -29,16 +30,13 @@ def audit_file(environ: Mapping[str, str] = os.environ) -> Path:
     return Path(base) / "headrace" / "audit.jsonl"
 
 
-class Audited:
+class Audited(Around):
     """A transport that writes down what changes the cluster, before and after. Reads pass as they are."""
 
     def __init__(self, inner: Transport, context: str, door: str, say: Callable[[str], None] | None = None) -> None:
-        self.inner, self._context, self._door, self._say = inner, context, door, say
+        super().__init__(inner)
+        self._context, self._door, self._say = context, door, say
         self._silenced = False
-
-    @property
-    def url(self) -> str:
-        return self.inner.url
 
     async def send(self, call: Call) -> Any:
         if not call.changes:
@@ -87,15 +85,6 @@ class Audited:
             if not self._silenced and self._say is not None:
                 self._say(f"the audit log {audit_file()} cannot be written: {error.strerror}")
             self._silenced = True
-
-    def lines(self, path: str, last_id: str, lasting: float | None = None) -> AsyncGenerator[str, None]:
-        return self.inner.lines(path, last_id, lasting)
-
-    async def sleep(self, seconds: float) -> None:
-        await self.inner.sleep(seconds)
-
-    async def close(self) -> None:
-        await self.inner.close()
 
 
 def who() -> str:

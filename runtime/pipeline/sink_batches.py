@@ -59,10 +59,13 @@ class SinkBatches:
         batch = self._batch(part)
         if batch is None:
             shapes = None if self._shapes is None else self._shapes(part.data)
-            batches = [] if shapes is None else [self._batch(part.at(places)) for places in _alike(shapes)]
-            if not batches or None in batches:
+            if shapes is None:
                 raise Mixed
-            return batches  # type: ignore[return-value]
+            batches = [self._batch(part.at(places)) for places in _alike(shapes)]
+            alike = [one for one in batches if one is not None]
+            if len(alike) < len(batches):
+                raise Mixed
+            return alike
         if not self._by_keys or batch.values.schema is not None or _alike_maps(batch.values):
             return [batch]
         shapes = [tuple(row) if type(row) is dict else type(row) for row in batch.values.rows]

@@ -14,7 +14,9 @@ from tests.support.waiting import wait_until
 from tests.support.workers import WorkerProcess
 
 CYCLES = 200
-SLACK = 3  # of what comes and goes by itself: a connection that is renewed, a thread that is just ending
+SLACK = 10
+"""Threads or descriptors that come once, whatever is cycled: the client with which the worker looks at the cluster, half a
+minute after its start, is four and five. What a cycle leaves behind would be 200."""
 
 
 @pytest.mark.slow
@@ -48,6 +50,5 @@ def _cycle(connect: Connect, *names: str) -> None:
 
 
 def _no_more(now: Usage, before: Usage) -> bool:
-    # The JVM's own pools of threads and connections breathe; they are not counted by the cycle.
-    assert now.processes == before.processes
-    return now.threads <= before.threads + SLACK and now.files <= before.files + SLACK
+    within = now.threads <= before.threads + SLACK and now.files <= before.files + SLACK
+    return within and now.processes <= before.processes

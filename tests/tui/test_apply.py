@@ -192,7 +192,10 @@ async def test_lost_after_the_change(cluster: Cluster, running: str, wire: Fault
             raise Unreachable("gone")
 
     wire.before = cut
-    clock = lambda: time.monotonic() + 40 * len(seen)  # noqa: E731
+
+    def clock() -> float:
+        return time.monotonic() + 40 * len(seen)
+
     done = await carry_out(plan(cluster, running, 10), Connect(wire), book, clock=clock)
     assert done.trouble == "the offsets were changed, but then: gone" and done.left_stopped
     assert position(cluster, running) == 10

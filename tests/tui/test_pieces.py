@@ -12,6 +12,7 @@ from textual.binding import Binding
 
 from tests.tui.console import Console, console
 from tui import model
+from tui.amounts import span
 from tui.client import Call
 from tui.commands.offsets import PatchOffsets
 from tui.commands.targets import matches
@@ -27,7 +28,7 @@ from tui.script.completing import complete, hint
 from tui.script.grammar import parse
 from tui.snapshot import Diff, Link, LinkState, Notice, Snapshot
 from tui.widgets.columns import Column, arrange
-from tui.widgets.text import fit, span, visible
+from tui.widgets.text import fit, visible
 
 NOBODY = "http://127.0.0.1:1"
 ODD = [

@@ -10,9 +10,9 @@ import pytest
 
 from tests.tui.conftest import Cluster
 from tests.tui.console import console
+from tui.amounts import short
 from tui.client import Call, Connect
 from tui.progress import AT_ONCE, EVERY, Far, Progress, far
-from tui.widgets.text import short
 
 
 @pytest.fixture

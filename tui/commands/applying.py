@@ -73,7 +73,7 @@ class Apply(Change):
             try:
                 found.append(removal(name, await _current(context, name) or {}))
             except Refused as error:
-                return failure(name, about_reading(error))
+                return failure(name, _not_read(error))
             return Outcome(name, _would(found[-1]))
 
         looked = await each(sorted(set(await context.connect.names()) - set(wanted)), look)
@@ -133,9 +133,8 @@ def _would(one: Step) -> str:
     return f"would be {one.action.removesuffix('e')}ed{keys}"
 
 
-def about_reading(error: Refused) -> Refused:
-    error.message = f"not deleted, its config cannot be read: {error.message}"
-    return error
+def _not_read(error: Refused) -> Refused:
+    return type(error)(f"not deleted, its config cannot be read: {error.message}", error.status, error.advice)
 
 
 def _shown(planned: Result, steps: list[Step], unread: list[Outcome]) -> Result:

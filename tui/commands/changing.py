@@ -83,11 +83,11 @@ async def agreed(context: Context, plan: Plan, yes: bool, total: str = "", again
 async def change(context: Context, plan: Plan, again: Again | None = None) -> Outcome:
     """Raises NotApplied; what was done on the way is told where the connector is stopped for it."""
 
-    def tell(step: str) -> None:
+    def say(step: str) -> None:
         if plan.must_stop:
             context.narrate(f"{plan.name}: {step}")
 
-    done = await carry_out(plan, context.connect, context.notebook, tell, context.clock, again)
+    done = await carry_out(plan, context.connect, context.notebook, say, context.clock, again)
     for one in done.moved:
         context.narrate(f"{plan.name}: it had moved on; done was {line(one)}")
     return outcome(plan, done)

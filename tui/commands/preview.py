@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+from tui.amounts import counted
 from tui.commands.arguments import flag, integer, option, options, word
 from tui.commands.base import Command, Context, refuse
 from tui.commands.beside import beside
@@ -104,11 +105,11 @@ def _lines(answer: Json, full: bool) -> Iterator[str]:
     for number, record in enumerate(answer["records"]):
         yield from _record(number, record, full)
     yield ""
-    counted = ", ".join(f"{n} {w.replace('_', ' ')}" for w in _WORDS if (n := answer["summary"].get(w)))
+    outcomes = ", ".join(f"{n} {w.replace('_', ' ')}" for w in _WORDS if (n := answer["summary"].get(w)))
     differs = answer["summary"].get("differs")
     compared = "" if differs is None else f"; {differs} would come out otherwise than now"
     count = answer["summary"]["records"]
-    yield f"{count} record{'' if count == 1 else 's'}: {counted}{compared}"
+    yield f"{counted(count, 'record')}: {outcomes}{compared}"
     yield from (f"note: {warning}" for warning in answer["warnings"])
 
 

@@ -9,6 +9,7 @@ import json
 from typing import Any
 
 from tui import model
+from tui.amounts import counted
 from tui.commands.arguments import by_regex, flag, option, words
 from tui.commands.base import Change, Command, Context, Danger, refuse
 from tui.commands.changing import change, planned, tell, would
@@ -45,10 +46,6 @@ class ExportOffsets(Command):
             return Result(found, text=document(found), names=tuple(found))
         context.write(self.file, document(found) + "\n")
         return Result({"file": self.file, "connectors": len(found), "offsets": total}, names=tuple(found))
-
-
-def counted(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def document(found: dict[str, list[Json]]) -> str:

@@ -12,6 +12,7 @@ from typing import Any
 from uuid import uuid4
 
 from tui import model
+from tui.amounts import counted
 from tui.errors import Conflict, HeadraceError
 from tui.model import Offset
 from tui.offsets import files
@@ -44,7 +45,7 @@ class Intent:
     def text(self) -> str:
         """For the operator who finds it."""
         count = len(self.plan.changes)
-        what = f"{self.plan.action.value} of {count} offset{'' if count == 1 else 's'}"
+        what = f"{self.plan.action.value} of {counted(count, 'offset')}"
         return f"{what}, interrupted while {self.step.value}; {self.plan.name} was {self.plan.state} before"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from tui.amounts import span
 from tui.model import Offset
 from tui.offsets import partitions
 from tui.offsets.brokers import Brokers
@@ -34,7 +35,7 @@ class Remarks(NamedTuple):
             found.append(f"STALLED: {word} {', '.join(map(str, self.stalled))} RUNNING, with records waiting")
         if self.expires_at is not None:
             left = self.expires_at - now_ms
-            when = f"in {span(left)}" if left > 0 else "at any moment now"
+            when = f"in {span(left / 1000)}" if left > 0 else "at any moment now"
             found.append(f"the brokers forget these offsets {when}: it is stopped, and its group is empty")
         return found
 
@@ -76,17 +77,8 @@ def of_brokers(offsets: Sequence[Offset], brokers: Brokers) -> dict[str, Lag]:
 def time_of(one: Lag) -> str:
     """How long ago the next record was written (`12 min`), or the position itself (`3 s old`)."""
     if one.age_ms is not None:
-        return f"{span(one.age_ms)} old"
-    return span(one.behind_ms) if one.records and one.behind_ms is not None else ""
-
-
-def span(milliseconds: int) -> str:
-    """`8 s`, `4 min`, `3 h`, `2 d`."""
-    seconds = milliseconds // 1000
-    for size, unit in ((86400, "d"), (3600, "h"), (60, "min")):
-        if seconds >= size:
-            return f"{seconds // size} {unit}"
-    return f"{max(0, seconds)} s"
+        return f"{span(one.age_ms / 1000)} old"
+    return span(one.behind_ms / 1000) if one.records and one.behind_ms is not None else ""
 
 
 def total(lags: Mapping[str, Lag]) -> Lag:

@@ -14,6 +14,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 
 from tui import model
+from tui.amounts import counted
 from tui.client import Connect
 from tui.errors import HeadraceError, NotFound, Refused, ServerTrouble, TimedOut, WrongState
 from tui.model import Certainty, Offset, Verdict
@@ -108,7 +109,7 @@ class Operation:
             raise
         deadline = self.clock() + STOPS_WITHIN
         while not (seen := await self.look()).is_in("STOPPED"):
-            left = f"{len(seen.tasks)} task{'' if len(seen.tasks) == 1 else 's'} left"
+            left = f"{counted(len(seen.tasks), 'task')} left"
             if self.clock() > deadline:
                 raise TimedOut(f"not STOPPED within {STOPS_WITHIN:g} s: {seen.state}, {left}")
             self.tell(f"waiting for STOPPED: {seen.state}, {left}")

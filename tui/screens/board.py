@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
+from tui.amounts import short, span
 from tui.model import Connector
 from tui.screens.filtering import matcher
 from tui.screens.operations import Operation
@@ -13,7 +14,7 @@ from tui.snapshot import LinkState, Snapshot
 from tui.widgets import states
 from tui.widgets.columns import Column
 from tui.widgets.grid import Cell, Grid
-from tui.widgets.text import short, span, visible
+from tui.widgets.text import visible
 
 if TYPE_CHECKING:
     from tui.failing import Failing

@@ -7,11 +7,11 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 
+from tui.amounts import counted
 from tui.errors import Unreachable
 from tui.model import Connector
 from tui.screens.actions import Action
 from tui.screens.operations import Operation, Phase
-from tui.widgets.text import counted
 
 AT_ONCE = 4  # requests under way; a worker's herder takes them one after the other anyway
 WAITING, CANCELLED, NO_ANSWER = "waiting", "not tried: cancelled", "not tried: the cluster does not answer"

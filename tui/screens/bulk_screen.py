@@ -13,6 +13,7 @@ from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
+from tui.amounts import counted
 from tui.commands.base import Danger
 from tui.model import Connector
 from tui.screens import program
@@ -25,7 +26,7 @@ from tui.widgets import states
 from tui.widgets.bars import Bar, KeyBar
 from tui.widgets.columns import Column
 from tui.widgets.grid import Cell, Grid
-from tui.widgets.text import counted, visible
+from tui.widgets.text import visible
 
 COLUMNS = (
     Column("name", "NAME", 24, grows=True, middle=True),

@@ -13,6 +13,7 @@ from textual.screen import Screen
 from textual.widgets import Static
 
 from tui import session
+from tui.amounts import counted, span
 from tui.client import Connect
 from tui.fleet import Fleet, Glance, severity
 from tui.profiles import Profile
@@ -21,7 +22,7 @@ from tui.widgets import states
 from tui.widgets.bars import Bar, KeyBar
 from tui.widgets.columns import Column
 from tui.widgets.grid import Cell, Grid
-from tui.widgets.text import counted, span, visible
+from tui.widgets.text import visible
 
 COLUMNS = (
     Column("here", "", 1),

@@ -6,6 +6,7 @@ from collections.abc import Collection, Sequence
 
 from textual.content import Content
 
+from tui.amounts import counted
 from tui.config.applying import Applied, ChangedMeanwhile
 from tui.config.changes import Change
 from tui.config.definitions import Key
@@ -13,7 +14,7 @@ from tui.config.draft import Review
 from tui.config.secrets import MASK, hides
 from tui.editor.checks import Gravity, Problem
 from tui.errors import HeadraceError
-from tui.widgets.text import counted, visible
+from tui.widgets.text import visible
 
 Part = str | Content | tuple[str, str]
 MOST = 12  # problems shown at once

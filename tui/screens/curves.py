@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from textual.content import Content
 
+from tui.amounts import span
 from tui.courses import STEP, Course
 from tui.gauges import History
 from tui.widgets.plot import peak, plot, short, spark
-from tui.widgets.text import span
 
 Values = Sequence[float | None]
 Part = str | Content | tuple[str, str]

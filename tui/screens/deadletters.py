@@ -13,6 +13,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import Container
 from textual.content import Content
 
+from tui.amounts import counted
 from tui.deadletters.brokers import DeadLetterTopic, Sent, Window
 from tui.deadletters.letters import TOPIC, Letter, View, best_view, exported, shown
 from tui.errors import HeadraceError
@@ -23,7 +24,7 @@ from tui.screens.dialog import Dialog
 from tui.screens.page import Page
 from tui.widgets.grid import Cell, Grid
 from tui.widgets.pager import Pager
-from tui.widgets.text import counted, visible
+from tui.widgets.text import visible
 
 COUNT = 200  # letters of each partition that are read at once
 BROAD = 120

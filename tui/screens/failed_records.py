@@ -8,7 +8,8 @@ from typing import Any
 
 from textual.content import Content
 
-from tui.widgets.text import counted, visible
+from tui.amounts import counted
+from tui.widgets.text import visible
 
 SHOWN = 8  # kinds of failures, the newest
 ALIKE = ("task", "stage", "message", "cause")

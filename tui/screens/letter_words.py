@@ -7,13 +7,14 @@ from collections.abc import Mapping, Sequence
 
 from textual.content import Content
 
+from tui.amounts import counted
 from tui.deadletters.brokers import Sent
 from tui.deadletters.letters import CONTEXT, Letter, View, best_view, shown
 from tui.screens.traces import chain
 from tui.widgets.columns import Column
 from tui.widgets.grid import Cell
 from tui.widgets.jsontext import coloured
-from tui.widgets.text import counted, visible_lines
+from tui.widgets.text import visible_lines
 
 COLUMNS = (
     Column("mark", " ", 1),

@@ -14,13 +14,14 @@ from textual.content import Content
 from textual.screen import ModalScreen, Screen
 from textual.widgets import Static
 
+from tui.amounts import counted, span
 from tui.client import Connect
 from tui.errors import HeadraceError
 from tui.widgets.bars import Bar, KeyBar, Status
 from tui.widgets.columns import Column
 from tui.widgets.grid import Cell, Grid
 from tui.widgets.prompt import Prompt
-from tui.widgets.text import counted, span, visible
+from tui.widgets.text import visible
 
 # The key that sets it; Connect takes these, and OFF.
 LEVELS = {"f": "FATAL", "e": "ERROR", "w": "WARN", "i": "INFO", "d": "DEBUG", "t": "TRACE", "o": "OFF"}

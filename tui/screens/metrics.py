@@ -9,6 +9,7 @@ from textual.app import ComposeResult
 from textual.content import Content
 from textual.widgets import Static
 
+from tui.amounts import span
 from tui.errors import HeadraceError
 from tui.gauges import History, Place
 from tui.model import Connector
@@ -19,7 +20,6 @@ from tui.screens.sampling import Sampler
 from tui.widgets.columns import Column
 from tui.widgets.grid import Cell, Grid
 from tui.widgets.plot import short
-from tui.widgets.text import span
 
 NO_LAG = "lag: this worker tells none, and the context names no brokers that could be asked"
 NO_OFFSETS = "lag: nothing is committed yet"

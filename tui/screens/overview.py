@@ -6,11 +6,12 @@ from collections.abc import Sequence
 
 from textual.content import Content
 
+from tui.amounts import counted
 from tui.config.secrets import shown
 from tui.model import Connector
 from tui.screens import traces
 from tui.widgets import states
-from tui.widgets.text import counted, visible
+from tui.widgets.text import visible
 
 Part = str | Content | tuple[str, str]
 NAMED = (

@@ -9,6 +9,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Container, Vertical
 
+from tui.amounts import counted
 from tui.config.definitions import Key
 from tui.errors import HeadraceError
 from tui.screens import config_words as words
@@ -18,7 +19,6 @@ from tui.widgets.columns import Column
 from tui.widgets.grid import Cell, Grid
 from tui.widgets.pager import Pager
 from tui.widgets.prompt import Prompt
-from tui.widgets.text import counted
 
 BROAD = 120
 PLUGINS = (

@@ -12,6 +12,7 @@ from textual.screen import ModalScreen
 from textual.timer import Timer
 from textual.widgets import Input, Label
 
+from tui.amounts import counted
 from tui.errors import HeadraceError, UsageError
 from tui.model import Offset
 from tui.offsets.moments import EXAMPLES, EXPECTED, At, parse
@@ -19,7 +20,7 @@ from tui.offsets.travel import Journey, Target, Traveller
 from tui.screens import wording
 from tui.widgets.bars import KeyBar
 from tui.widgets.pager import Pager
-from tui.widgets.text import counted, visible
+from tui.widgets.text import visible
 
 LOOK_AFTER = 0.35  # seconds after the last key
 Scope = tuple[str | None, int | None]

@@ -14,6 +14,7 @@ from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Label
 
+from tui.amounts import span
 from tui.errors import HeadraceError
 from tui.offsets.intents import Intent, Step
 from tui.offsets.patience import is_outage
@@ -25,7 +26,7 @@ from tui.screens.dialog import UNSEEN
 from tui.snapshot import LinkState
 from tui.widgets.bars import KeyBar
 from tui.widgets.pager import Pager
-from tui.widgets.text import span, visible
+from tui.widgets.text import visible
 
 if TYPE_CHECKING:
     from tui.screens.home import Home

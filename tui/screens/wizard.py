@@ -10,6 +10,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.content import Content
 
+from tui.amounts import counted
 from tui.config.definitions import Key, passwords
 from tui.config.secrets import MASK, hides
 from tui.errors import HeadraceError
@@ -23,7 +24,7 @@ from tui.widgets.columns import Column
 from tui.widgets.grid import Cell, Grid
 from tui.widgets.pager import Pager
 from tui.widgets.prompt import Prompt
-from tui.widgets.text import counted, visible
+from tui.widgets.text import visible
 
 CHECK_AFTER = 0.3  # seconds after the last key
 COLUMNS = (

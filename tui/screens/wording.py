@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from textual.content import Content
 
+from tui.amounts import counted, span
 from tui.editor.draft import Review
 from tui.model import Certainty
 from tui.offsets import lag
@@ -14,7 +15,7 @@ from tui.offsets.changes import Change, Kind
 from tui.offsets.lag import Lag, Remarks
 from tui.offsets.partitions import shown, shown_offset
 from tui.offsets.plan import Applied, NotApplied, Plan
-from tui.widgets.text import counted, visible
+from tui.widgets.text import visible
 
 Part = str | Content | tuple[str, str]
 MOST = 10  # problems shown at once
@@ -82,9 +83,9 @@ def progress(lags: Mapping[str, Lag], remarks: Remarks) -> Content:
 
 def _how_far(total: Lag) -> str:
     if total.records is not None:
-        behind = f", the next was written {lag.span(total.behind_ms)} ago" if total.behind_ms else ""
+        behind = f", the next was written {span(total.behind_ms / 1000)} ago" if total.behind_ms else ""
         return f"{counted(total.records, 'record')} to go{behind}" if total.records else "at the end"
-    return "" if total.age_ms is None else f"last moved {lag.span(total.age_ms)} ago"
+    return "" if total.age_ms is None else f"last moved {span(total.age_ms / 1000)} ago"
 
 
 def _problem(glyph: str, text: str, ink: str) -> Content:

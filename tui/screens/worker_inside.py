@@ -7,11 +7,11 @@ import time
 from textual.content import Content
 from textual.widgets import Static
 
+from tui.amounts import counted
 from tui.client import Connect
 from tui.courses import Course
 from tui.errors import HeadraceError, Refused
 from tui.screens import curves
-from tui.widgets.text import counted
 from tui.worker_metrics import Inside, inside
 
 EVERY = 5.0  # seconds

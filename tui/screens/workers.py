@@ -13,6 +13,7 @@ from textual.content import Content
 from textual.screen import Screen
 from textual.widgets import Static
 
+from tui.amounts import counted
 from tui.client import Connect
 from tui.errors import HeadraceError, NotFound, Refused
 from tui.fleet import severity
@@ -22,7 +23,7 @@ from tui.widgets import states
 from tui.widgets.bars import Bar, KeyBar
 from tui.widgets.columns import Column
 from tui.widgets.grid import Cell, Grid
-from tui.widgets.text import counted, visible
+from tui.widgets.text import visible
 
 COLUMNS = (
     Column("worker", "WORKER", 22, grows=True),

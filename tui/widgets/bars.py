@@ -11,11 +11,12 @@ from textual.color import Color
 from textual.content import Content
 from textual.widget import Widget
 
+from tui.amounts import counted
 from tui.model import SEVERITY
 from tui.profiles import Profile
 from tui.snapshot import Link, LinkState
 from tui.widgets import states
-from tui.widgets.text import counted, visible
+from tui.widgets.text import visible
 
 NOTHING = Content("")
 

@@ -24,15 +24,17 @@ from tui import errors
 from tui.client import Call, Transport
 from tui.errors import HeadraceError, NotFound, Refused, UsageError
 from tui.scrubbing import scrubbed, without_user
+from tui.wire.around import Around
 
 Clock = Callable[[], float]
 
 
-class Recorder:
+class Recorder(Around):
     """A transport that writes down what another one hears. Raises HeadraceError when the file cannot be written."""
 
     def __init__(self, inner: Transport, path: str, clock: Clock = time.monotonic) -> None:
-        self.inner, self._clock, self._began = inner, clock, clock()
+        super().__init__(inner)
+        self._clock, self._began = clock, clock()
         try:
             number = os.open(Path(path).expanduser(), os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         except OSError as error:
@@ -40,10 +42,6 @@ class Recorder:
         self._file = os.fdopen(number, "w", encoding="utf-8", errors="surrogateescape", buffering=1)
         now = datetime.now(UTC).isoformat(timespec="seconds")
         self._write({"headrace": 1, "url": without_user(self.url), "time": now})
-
-    @property
-    def url(self) -> str:
-        return self.inner.url
 
     async def send(self, call: Call) -> Any:
         asked: dict[str, Any] = {"method": call.method, "path": call.path}
@@ -74,12 +72,9 @@ class Recorder:
         except (OSError, ValueError):
             return
 
-    async def sleep(self, seconds: float) -> None:
-        await self.inner.sleep(seconds)
-
     async def close(self) -> None:
         self._file.close()
-        await self.inner.close()
+        await super().close()
 
 
 def _scrubbed_line(line: str) -> str:

@@ -36,7 +36,10 @@ def test_initial_state_in_any_case(state: str, expected: TargetState) -> None:
         (b'{"a":NaN}', "NaN is not a JSON number"),
         (b"\xff", "not UTF-8"),
         (b"[" * 100_000, "nested too deeply"),
-        (b'{"name":"a","config":{},"initial_offsets":[' + b"1" * 5000 + b"]}", "A number in the request body is too long"),
+        (
+            b'{"name":"a","config":{},"initial_offsets":[' + b"1" * 5000 + b"]}",
+            "A number in the request body is too long",
+        ),
         (b"[]", "must be a JSON object, not an array"),
         (b"null", "must be a JSON object, not null"),
         (body({"name": "a", "config": {}, "surprise": 1}), "unknown field 'surprise'"),

@@ -128,8 +128,14 @@ def test_removing_asks_and_spares_the_one_on_the_screen(profiles: Profiles) -> N
         command = parse(line)
         assert command is not None
         here = profiles.get("here")
-        dial = lambda: pytest.fail("no cluster is needed")  # noqa: E731
-        context = Context(dial, profile=lambda: here, profiles=profiles, read=str, confirm=say_no, shown="here")
+        context = Context(
+            lambda: pytest.fail("no cluster is needed"),
+            profile=lambda: here,
+            profiles=profiles,
+            read=str,
+            confirm=say_no,
+            shown="here",
+        )
         return drive(execute(command, context))
 
     with pytest.raises(HeadraceError, match="not confirmed"):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tui.offsets.lag import Lag, Remarks, of_answer, remarks, span, time_of, total
+from tui.offsets.lag import Lag, Remarks, of_answer, remarks, time_of, total
 
 DAY = 86_400_000
 
@@ -37,14 +37,3 @@ def test_stalled_and_expiring_are_said() -> None:
     found = remarks({"offsets": [], "stalled": [0, 2], "expires_at": 3 * DAY}).lines(DAY)
     assert found[0].startswith("STALLED: tasks 0, 2") and "in 2 d" in found[1]
     assert "at any moment" in Remarks((), 5).lines(6)[0]
-
-
-def test_spans() -> None:
-    assert [span(ms) for ms in (-5, 999, 59_999, 60_000, 7_200_000, 3 * DAY)] == [
-        "0 s",
-        "0 s",
-        "59 s",
-        "1 min",
-        "2 h",
-        "3 d",
-    ]

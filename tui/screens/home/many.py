@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tui.amounts import counted
 from tui.model import Connector, by_severity
 from tui.screens.marks import Marks
-from tui.widgets.text import counted
 
 if TYPE_CHECKING:
     from asyncio import Future
