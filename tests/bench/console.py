@@ -87,7 +87,7 @@ class Screen:
     Without a URL it is the least that Textual can show."""
 
     url: str = ""
-    process: pexpect.spawn = field(init=False)  # type: ignore[type-arg]
+    process: pexpect.spawn[bytes] = field(init=False)
     began: float = field(init=False)
     seen: bytes = b""
 
@@ -95,7 +95,7 @@ class Screen:
         environ = {**ENVIRON, "TERM": "xterm-256color", "COLORTERM": "truecolor", "LANG": "C.UTF-8"}
         self.began = time.perf_counter()
         command, *words = [HEADRACE, self.url] if self.url else BARE
-        self.process = pexpect.spawn(command, words, env=environ, dimensions=(40, 120), timeout=60)  # type: ignore[arg-type]
+        self.process = pexpect.spawn(command, words, env=environ, dimensions=(40, 120), timeout=60)
         self.process.delaybeforesend = None  # by itself it waits for 50 ms before each key
 
     def read(self, within: float) -> bytes:
@@ -233,7 +233,7 @@ def rival(folder: Path) -> Path | str:
     made = subprocess.run([sys.executable, "-m", "venv", folder / "v"], capture_output=True, text=True, check=False)
     if made.returncode:
         return "no venv can be made"
-    pip = [folder / "v" / "bin" / "pip", "install", "-q", "--disable-pip-version-check", RIVAL]
+    pip = [str(folder / "v" / "bin" / "pip"), "install", "-q", "--disable-pip-version-check", RIVAL]
     done = subprocess.run(pip, capture_output=True, text=True, check=False)
     if done.returncode:
         return f"it cannot be installed: {done.stderr.strip().splitlines()[-1:]}"

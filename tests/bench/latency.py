@@ -34,7 +34,7 @@ def latency(bench: Bench, connect: Connect) -> dict[str, float]:
     while len(times) < LINES and time.monotonic() < deadline:
         message = consumer.poll(1.0)
         if message is not None and message.error() is None:
-            times.append((time.time() - float(message.value())) * 1000)
+            times.append((time.time() - float(message.value() or b"")) * 1000)
     writer.join()
     consumer.close()
     connect.ask("DELETE", f"/connectors/{name}")

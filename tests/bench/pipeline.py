@@ -75,7 +75,8 @@ def main() -> None:
     given = arguments.parse_args()
 
     from confluent_kafka import Consumer, TopicPartition
-    from confluent_kafka.admin import AdminClient, NewTopic
+    from confluent_kafka.admin import AdminClient
+    from confluent_kafka.cimpl import NewTopic
 
     admin = AdminClient({"bootstrap.servers": given.bootstrap})
     watcher = Consumer({"bootstrap.servers": given.bootstrap, "group.id": "bench"})

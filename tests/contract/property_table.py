@@ -120,7 +120,7 @@ def page() -> str:
     parts += ["\nProperties of ours, in both kinds of worker:\n\n"]
     parts += _table(_own_rows(k for k in DISTRIBUTED if k.name.startswith("headrace.")))
     parts += ["\n## Connectors\n\n", *_table(_connector_rows(connect))]
-    parts += ["\nA property of ours, for connectors of both kinds:\n\n", *_table([ISOLATION_ROW])]
+    parts += ["\nA property of ours, for connectors of both kinds:\n\n", *_table(iter([ISOLATION_ROW]))]
     return "".join(parts)
 
 

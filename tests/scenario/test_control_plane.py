@@ -40,7 +40,7 @@ def partitions(broker: KafkaBroker, topic: str) -> int:
 
 
 def setting(broker: KafkaBroker, topic: str, name: str) -> str:
-    from confluent_kafka.admin import ConfigResource
+    from confluent_kafka.admin._config import ConfigResource
 
     admin = _admin(broker)  # held: a client that goes takes its unanswered requests with it
     (asked,) = admin.describe_configs([ConfigResource("topic", topic)]).values()

@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -91,7 +92,7 @@ async def test_a_task_starts_on_a_warm_slot_within_milliseconds(
         started = time.perf_counter()
         spec = task_spec(f"quick-{number}")
         rig.engine.start_task(spec)
-        await until(lambda spec=spec: rig.heard.has(spec.id, 1, State.RUNNING))
+        await until(partial(rig.heard.has, spec.id, 1, State.RUNNING))
         took.append((rig.heard.states[-1][4] - started) * 1000)
         assert await rig.engine.stop_task(spec.id, 5.0)
     p50, p95 = statistics.median(took), sorted(took)[int(len(took) * 0.95)]
@@ -112,7 +113,7 @@ async def test_a_failure_is_reported_with_its_trace_and_touches_nobody(rig: Rig)
     neighbours = await rig.pair("sound")
     for name, behaviour in (("bad", "fail"), ("quitter", "exit")):
         failing = await rig.running(name, behaviour=behaviour)
-        await until(lambda failing=failing: rig.heard.has(failing, 1, State.FAILED))
+        await until(partial(rig.heard.has, failing, 1, State.FAILED))
         assert await rig.engine.stop_task(failing, 1.0)
     assert "ValueError: the task has failed as told" in rig.heard.trace(TaskId("bad", 0))
     assert not rig.heard.lost
@@ -252,9 +253,9 @@ async def test_a_task_that_kills_its_slot_again_is_kept_apart(rig: Rig, tmp_path
     for epoch in (1, 2):
         trigger = tmp_path / str(epoch)
         rig.engine.start_task(task_spec("killer", epoch, behaviour="kill", when=str(trigger)))
-        await until(lambda epoch=epoch: rig.heard.has(killer, epoch, State.RUNNING))
+        await until(partial(rig.heard.has, killer, epoch, State.RUNNING))
         trigger.touch()
-        await until(lambda epoch=epoch: (killer, epoch) in rig.heard.lost_tasks())
+        await until(partial(rig.heard.has_lost, killer, epoch))
         for task, at in rig.heard.lost_tasks():
             if task != killer and at == epochs[task]:
                 epochs[task] += 1

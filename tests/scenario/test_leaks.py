@@ -15,8 +15,8 @@ from tests.support.workers import WorkerProcess
 
 CYCLES = 200
 SLACK = 10
-"""Threads or descriptors that come once, whatever is cycled: the client with which the worker looks at the cluster, half a
-minute after its start, is four and five. What a cycle leaves behind would be 200."""
+"""Threads or descriptors that come once, whatever is cycled: the client that asks Kafka how long it keeps the offsets
+of stopped sinks is made a minute after the start, and has four and five. What each cycle leaves behind would be 200."""
 
 
 @pytest.mark.slow

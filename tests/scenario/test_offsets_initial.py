@@ -171,7 +171,7 @@ def test_of_two_creations_with_and_without_offsets_one_wins(connect: Connect, br
     """The race that the KIP names."""
     for round_ in range(6):
         name, topic = f"c{round_}", broker.create_topic()
-        given = [{"initial_offsets": [_entry({"counter": "x"}, {"n": 1})]}, {}]
+        given: list[dict[str, Any]] = [{"initial_offsets": [_entry({"counter": "x"}, {"n": 1})]}, {}]
         bodies = [
             {"name": name, "config": {**_counting(topic), "who": str(i)}, "initial_state": "STOPPED", **more}
             for i, more in enumerate(given)

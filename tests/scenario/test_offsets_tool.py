@@ -299,7 +299,7 @@ def test_killed_after_the_transaction_the_rest_of_an_import_is_done_next(
     connect.create(name, {"connector.class": SINK, "file": "x", "topics": topic, **STRINGS}, initial_state="STOPPED")
     connect.alter(name, (at[0], {"kafka_offset": 3}), (at[1], {"kafka_offset": 4}))
     process.stop()
-    new = {
+    new: dict[str, list[dict[str, Any]]] = {
         "src": [{"partition": {"counter": "t"}, "offset": {"n": 5}}],
         name: [{"partition": at[0], "offset": {"kafka_offset": 9}}, {"partition": at[1], "offset": None}],
     }

@@ -66,7 +66,9 @@ def test_a_moment_becomes_offsets_that_patch_takes(connect: Connect, broker: Kaf
     answer = connect.ask("POST", f"/connectors/{name}/offsets/resolve", {"to": "earliest"})
     connect.ask("PATCH", f"/connectors/{name}/offsets", {"offsets": answer["offsets"]})
     assert connect.offsets(name) == answer["offsets"]
-    for bad in ({}, {"to": "soon"}, {"to": 1, "more": 2}, {"targets": []}, {"to": 1, "kafka_topic": "nowhere-to-go"}):
+    nowhere = {"to": 1, "kafka_topic": "nowhere-to-go"}
+    refused: list[dict[str, Any]] = [{}, {"to": "soon"}, {"to": 1, "more": 2}, {"targets": []}, nowhere]
+    for bad in refused:
         assert connect.worker.request("POST", f"/connectors/{name}/offsets/resolve", bad)[0] == 400
 
 

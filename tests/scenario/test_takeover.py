@@ -6,6 +6,7 @@ import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -115,8 +116,8 @@ def committed(connect: Connect, lane: Lane) -> bool:
     return source == [lane.path("in").stat().st_size] and sink == len(lane.sent)
 
 
-def partitions_of_keys(bootstrap: str, topic: str) -> dict[bytes, set[int]]:
-    found: dict[bytes, set[int]] = defaultdict(set)
+def partitions_of_keys(bootstrap: str, topic: str) -> dict[bytes, set[int | None]]:
+    found: dict[bytes, set[int | None]] = defaultdict(set)
     for partition, key in topics.placed(bootstrap, topic):
         found[key or b""].add(partition)
     return found
@@ -150,7 +151,7 @@ def test_takeover_and_the_way_back(cluster: Cluster, broker: KafkaBroker, tmp_pa
         """The next one shows at its start what the last one showed, and carries all that is sent from then on."""
         connect = Connect(before)
         for lane in lanes.values():
-            wait_until(lambda lane=lane: committed(connect, lane), 60, f"offsets of {lane.source}", every=0.2)
+            wait_until(partial(committed, connect, lane), 60, f"offsets of {lane.source}", every=0.2)
         left = settled(connect, at_rest)
         assert before.stop() == (0 if before is cluster.ours else 143)
         after.start(120)
@@ -171,7 +172,7 @@ def test_takeover_and_the_way_back(cluster: Cluster, broker: KafkaBroker, tmp_pa
 
     def rest(connect: Connect) -> None:
         for lane in lanes.values():
-            wait_until(lambda lane=lane: committed(connect, lane), 60, f"offsets of {lane.source}", every=0.2)
+            wait_until(partial(committed, connect, lane), 60, f"offsets of {lane.source}", every=0.2)
         for verb, lane in (("pause", paused), ("stop", stopped)):
             connect.put(lane.source, verb)
             connect.put(lane.sink, verb)

@@ -19,7 +19,8 @@ class KafkaBroker:
 
     def create_topic(self, name: str | None = None, partitions: int = 1, **config: str) -> str:
         """Makes a topic, of a name that nobody else has when none is given; config keys with `_` for dots."""
-        from confluent_kafka.admin import AdminClient, NewTopic
+        from confluent_kafka.admin import AdminClient
+        from confluent_kafka.cimpl import NewTopic
 
         topic = name or unique("topic")
         settings = {key.replace("_", "."): value for key, value in config.items()}

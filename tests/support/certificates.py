@@ -48,7 +48,7 @@ def make_stores(folder: Path, name: str = "127.0.0.1") -> Stores:
         .sign(key, hashes.SHA256())
     )
     folder.mkdir(parents=True, exist_ok=True)
-    stores = Stores(*(folder / n for n in ("key.pem", "trust.pem", "key.p12", "trust.p12")))
+    stores = Stores(folder / "key.pem", folder / "trust.pem", folder / "key.p12", folder / "trust.p12")
     chain = certificate.public_bytes(Encoding.PEM)
     stores.trust.write_bytes(chain)
     stores.pem.write_bytes(key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()) + chain)

@@ -63,6 +63,9 @@ class Recorder:
     def lost_tasks(self) -> list[tuple[TaskId, int]]:
         return [entry[:2] for entry in self.lost]
 
+    def has_lost(self, task: TaskId, epoch: int) -> bool:
+        return (task, epoch) in self.lost_tasks()
+
 
 async def until(condition: Callable[[], object], within: float = 30.0) -> float:
     """Seconds until the condition holds; AssertionError when it does not in time."""
@@ -73,10 +76,10 @@ async def until(condition: Callable[[], object], within: float = 30.0) -> float:
     return time.perf_counter() - started
 
 
-def task_spec(name: str, epoch: int = 1, paused: bool = False, **config: str) -> TaskSpec:
+def task_spec(name: str, epoch: int = 1, **config: str) -> TaskSpec:
     """A task for ScriptedRunner."""
     converter = ConverterSpec("StringConverter")
-    return TaskSpec(name, 0, epoch, "source", "x:Y", config, converter, converter, converter, paused=paused)
+    return TaskSpec(name, 0, epoch, "source", "x:Y", config, converter, converter, converter)
 
 
 def descendants(pid: int) -> dict[int, str]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable, Sequence
 
-from runtime.pipeline.port import RevokedError
+from runtime.pipeline.port import OffsetText, RevokedError
 from runtime.pipeline.producers import Producers
 from runtime.pipeline.runner import TaskRunner
 from runtime.task_spec import TaskSpec
@@ -30,6 +31,9 @@ class RecordingHost:
 
     def topic(self, spec: TaskSpec, topic: str) -> None:
         self.topics.append(topic)
+
+    def offsets(self, spec: TaskSpec, records: Sequence[OffsetText], answered: Callable[[str | None], None]) -> None:
+        raise AssertionError("these tasks keep their offsets themselves")
 
     def member(self, spec: TaskSpec, member_id: str) -> None:
         self.members.append(member_id)

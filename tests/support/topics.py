@@ -67,12 +67,12 @@ def count(bootstrap: str, topic: str) -> int:
         consumer.close()
 
 
-def placed(bootstrap: str, topic: str) -> list[tuple[int, bytes | None]]:
+def placed(bootstrap: str, topic: str) -> list[tuple[int | None, bytes | None]]:
     """Partition and key of all that a topic holds now."""
     from confluent_kafka import Consumer, TopicPartition
 
     consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": unique("reader"), "log_level": 0})
-    found = []
+    found: list[tuple[int | None, bytes | None]] = []
     try:
         partitions = consumer.list_topics(topic, timeout=10).topics[topic].partitions
         starts = [TopicPartition(topic, p, 0) for p in partitions]

@@ -38,7 +38,8 @@ class Terminal:
         self._stream = pyte.ByteStream(self._screen)
         self._rest = b""
         self.written = b""  # all that the program sent
-        self.process = pexpect.spawn(program, list(arguments), env=env, dimensions=(lines, columns), timeout=30)
+        size = (lines, columns)
+        self.process: pexpect.spawn[bytes] = pexpect.spawn(program, [*arguments], env=env, dimensions=size, timeout=30)
 
     def __enter__(self) -> Terminal:
         return self

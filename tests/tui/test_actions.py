@@ -66,9 +66,11 @@ async def test_cancel_has_the_focus_and_early_keys_do_not_count(
         await seen.go(name)
         for key in ("s", "y", "y"):  # all of them at once, as over a slow line
             seen.app.post_message(events.Key(key, key))
-        dialog = await seen.until(lambda: isinstance(seen.app.screen, Dialog) and seen.app.screen)
+        await seen.until(lambda: isinstance(seen.app.screen, Dialog))
+        dialog = seen.app.screen
+        assert isinstance(dialog, Dialog)
         await seen.press("y", "enter")
-        assert seen.app.screen is dialog and not dialog.armed, "typed before it could be read"
+        assert not dialog.armed and seen.app.screen is dialog, "typed before it could be read"
         await seen.confirm("enter")
         await seen.sees("not done: stop")
         assert cluster.state(name) == "RUNNING 1/1" and not seen.home.operations.log

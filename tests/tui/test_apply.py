@@ -24,16 +24,17 @@ from tui.offsets.operation import carry_out
 from tui.offsets.plan import Applied, NotApplied, Plan
 from tui.offsets.recovery import Recovery
 from tui.profiles import Profile
+from tui.wire.around import Around
 from tui.wire.evented import Evented
 
 Fault = Callable[[Call], HeadraceError | None]
 
 
-class Faulty:
+class Faulty(Around):
     """The real transport, that breaks after a call was answered, where `fault` says so."""
 
     def __init__(self, url: str) -> None:
-        self.real, self.url = Evented(session.endpoint(Profile(url))), url
+        super().__init__(Evented(session.endpoint(Profile(url))))
         self.fault: Fault = lambda call: None
         self.before: Callable[[Call], None] = lambda call: None
         self.calls: list[str] = []
@@ -41,16 +42,10 @@ class Faulty:
     async def send(self, call: Call) -> Any:
         self.calls.append(f"{call.method} {call.path.rpartition('/')[2]}")
         self.before(call)
-        answer = await self.real.send(call)
+        answer = await self.inner.send(call)
         if error := self.fault(call):
             raise error
         return answer
-
-    async def sleep(self, seconds: float) -> None:
-        await self.real.sleep(seconds)
-
-    async def close(self) -> None:
-        await self.real.close()
 
 
 @pytest.fixture
@@ -287,11 +282,11 @@ async def test_a_blip_at_each_request(cluster: Cluster, running: str, book: Note
 
 
 KILLS = (
-    (("PUT", "stop"), Step.STOPPING),
-    (("GET", "offsets"), Step.STOPPING),
-    (("PATCH", "offsets"), Step.ALTERING),
-    (("GET", "offsets", 2), Step.RESUMING),
-    (("PUT", "resume"), Step.RESUMING),
+    ("PUT", "stop", 1, Step.STOPPING),
+    ("GET", "offsets", 1, Step.STOPPING),
+    ("PATCH", "offsets", 1, Step.ALTERING),
+    ("GET", "offsets", 2, Step.RESUMING),
+    ("PUT", "resume", 1, Step.RESUMING),
 )
 
 
@@ -299,9 +294,9 @@ KILLS = (
 async def test_killed_before_each_request_and_settled_afterwards(
     cluster: Cluster, running: str, wire: Faulty, tmp_path: Path, way: str
 ) -> None:
-    for number, (kill, step) in enumerate(KILLS):
+    for number, (method, path, nth, step) in enumerate(KILLS):
         book = Notebook(tmp_path / str(number), cluster.url, "somebody")
-        wire.before = killed(*kill)
+        wire.before = killed(method, path, nth)
         was = position(cluster, running)
         with pytest.raises(Killed):
             await carry_out(plan(cluster, running, 10 + number), Connect(wire), book)
@@ -313,7 +308,7 @@ async def test_killed_before_each_request_and_settled_afterwards(
         assert not book.intents.interrupted()
         altered = [past["after"][0]["offset"]["position"] for past in book.histories.read(running)]
         undone = [was, 10 + number] if step is Step.RESUMING else []
-        assert altered == ([10 + number] if way == "finish" else undone), kill
+        assert altered == ([10 + number] if way == "finish" else undone), step
 
 
 async def test_after_a_kill_others_are_respected(cluster: Cluster, running: str, wire: Faulty, book: Notebook) -> None:

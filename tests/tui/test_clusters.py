@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.broker import unique
+from tests.support.transport import InMemory
 from tests.tui.conftest import Cluster
 from tests.tui.console import console
 from tui import fleet
@@ -96,7 +97,7 @@ async def test_a_broken_contexts_file_is_said(cluster: Cluster, contexts: Profil
         await seen.sees("is not TOML")
 
 
-class Silent:
+class Silent(InMemory):
     """A transport to nobody."""
 
     url = "http://nobody:1"
@@ -107,10 +108,6 @@ class Silent:
     async def send(self, call: Call) -> None:
         self.asked += 1
         raise Unreachable("cannot reach http://nobody:1: refused")
-
-    async def sleep(self, seconds: float) -> None: ...
-
-    async def close(self) -> None: ...
 
 
 async def test_who_does_not_answer_is_asked_ever_less(monkeypatch: pytest.MonkeyPatch) -> None:

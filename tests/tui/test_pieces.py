@@ -23,7 +23,7 @@ from tui.screens.actions import ACTIONS
 from tui.screens.dialog import Dialog
 from tui.screens.filtering import matcher
 from tui.screens.home import Home
-from tui.screens.operations import Operations, Phase, as_curl
+from tui.screens.operations import Operation, Operations, Phase, as_curl
 from tui.script.completing import complete, hint
 from tui.script.grammar import parse
 from tui.snapshot import Diff, Link, LinkState, Notice, Snapshot
@@ -208,7 +208,7 @@ def test_what_is_stopped_is_not_paused() -> None:
 def test_a_copied_line_means_the_same_connector() -> None:
     for name in ("orders", "-tz", "--yes", "a b", "it's", "a*[x]", "ü"):
         for action in ACTIONS.values():
-            command = parse(action.script_line(connector(name)))
+            command: Any = parse(action.script_line(connector(name)))
             assert command is not None
             assert matches(name, command.names) and not matches(name + "x", command.names)
 
@@ -234,19 +234,23 @@ def test_completion() -> None:
     assert "Stop connectors" in hint("stop connector demo-sink x", names)
 
 
+def phase(one: Operation) -> Phase:
+    return one.phase
+
+
 def test_operations_run_from_requested_to_observed() -> None:
     now = [100.0]
     heard: list[str] = []
     log = Operations(lambda: now[0], lambda one: heard.append(one.last))
     one = log.begin("stop", "c", goal="STOPPED", lines=("stop connector c",), doing="stopping")
     log.observe(snapshot(connector("c", "STOPPED", ())))
-    assert one.phase is Phase.REQUESTED, "nothing is observed before it was accepted"
+    assert phase(one) is Phase.REQUESTED, "nothing is observed before it was accepted"
     log.accepted(one)
     log.observe(Snapshot({"c": connector("c", "STOPPED", ())}, link=Link(LinkState.POLLING, 99.0)))
-    assert one.phase is Phase.ACCEPTED, "an answer from before is no observation"
+    assert phase(one) is Phase.ACCEPTED, "an answer from before is no observation"
     now[0] = 101.0
     log.observe(Snapshot({"c": connector("c", "STOPPED", ())}, link=Link(LinkState.POLLING, 101.0)))
-    assert one.phase is Phase.OBSERVED and one.last == "observed: STOPPED, no tasks after 1.0 s"
+    assert phase(one) is Phase.OBSERVED and one.last == "observed: STOPPED, no tasks after 1.0 s"
     two = log.begin("resume", "c", goal="RUNNING", doing="resuming")
     log.accepted(two)
     now[0] += 61

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.transport import InMemory
 from tests.tui.conftest import Cluster
 from tests.tui.console import console
 from tui.amounts import short
@@ -35,7 +36,7 @@ def test_short() -> None:
     ]
 
 
-class Counting:
+class Counting(InMemory):
     """A transport that counts, and knows the lag of everybody."""
 
     url = "http://counting:1"
@@ -46,13 +47,6 @@ class Counting:
     async def send(self, call: Call) -> Any:
         self.asked.append(call.path)
         return {"offsets": [{"lag": {"records": 3, "ms": 1}}]}
-
-    def lines(self, *_: Any) -> Any:
-        raise NotImplementedError
-
-    async def sleep(self, seconds: float) -> None: ...
-
-    async def close(self) -> None: ...
 
 
 async def test_a_few_at_a_time_and_not_too_often() -> None:

@@ -20,6 +20,7 @@ def test_suspended_and_back_with_the_whole_screen() -> None:
         terminal.sees("headrace", "not reachable", "? help")
         terminal.press("ctrl+z")
         pid = terminal.process.pid
+        assert pid is not None
         wait_until(lambda: _state(pid) == "T", 20, "the program to stop")
         terminal.pump(0.5)
         terminal._screen.reset()  # what the shell wrote meanwhile

@@ -63,7 +63,9 @@ def home(tmp_path: Path, cluster: Cluster, broker: KafkaBroker) -> dict[str, str
 
 
 def test_on_the_screen(cluster: Cluster, sink: str, home: dict[str, str]) -> None:
-    with Terminal("--context", "prod", **home) as terminal:
+    with Terminal(
+        "--context", "prod", XDG_CONFIG_HOME=home["XDG_CONFIG_HOME"], XDG_STATE_HOME=home["XDG_STATE_HOME"]
+    ) as terminal:
         terminal.until(lambda: "● live" in terminal.text or "● polling" in terminal.text, "the cluster")
         terminal.press("/", *sink)
         terminal.sees(f"by /{sink}", "1 of ")

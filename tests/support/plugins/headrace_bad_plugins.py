@@ -151,4 +151,4 @@ class _Raising:
 
 
 class UndefinedSource(BadSource):
-    config_def = _Raising()  # type: ignore[assignment]
+    config_def = _Raising()

@@ -34,7 +34,7 @@ class _Context:
 class Follower:
     """A source task, and what it has read."""
 
-    def __init__(self, path: Path, position: int | None = None, **config: str) -> None:
+    def __init__(self, path: Path, position: int | None = None, /, **config: str) -> None:
         self.task = FileStreamSourceTask()
         self.task.context = _Context(None if position is None else {"position": position})
         self.task.start({"file": str(path), "topic": "t", **config})

@@ -41,7 +41,7 @@ def stub() -> Iterator[StubRegistry]:
     stub.close()
 
 
-def made(stub: StubRegistry, is_key: bool = False, **config: str) -> AvroConverter:
+def made(stub: StubRegistry, is_key: bool = False, /, **config: str) -> AvroConverter:
     converter = AvroConverter()
     keys = {name.replace("_", "."): text for name, text in config.items()}
     converter.configure({"schema.registry.url": stub.url, **keys}, is_key)
@@ -116,7 +116,7 @@ def test_what_is_registered_is_avro_that_others_read(stub: StubRegistry) -> None
 
 
 def test_subjects_ids_and_how_seldom_the_registry_is_asked(stub: StubRegistry) -> None:
-    key, value = made(stub, is_key=True), made(stub)
+    key, value = made(stub, True), made(stub)
     for _ in range(3):
         assert (key.from_connect("t", STRING_SCHEMA, "k") or b"")[5:] == b"\x02k"
         value.from_connect("t", record(("n", INT32_SCHEMA)), {"n": 1})

@@ -25,12 +25,12 @@ def answer(config: dict[str, str | None], **defaults: Any) -> dict[str, Any]:
 
 
 def source(**config: str | None) -> dict[str, Any]:
-    base = {"connector.class": "FileStreamSource", "name": "a", "topic": "t", "file": "f"}
+    base: dict[str, str | None] = {"connector.class": "FileStreamSource", "name": "a", "topic": "t", "file": "f"}
     return answer(base | {k.replace("__", "."): v for k, v in config.items()})
 
 
 def sink(**config: str | None) -> dict[str, Any]:
-    base = {"connector.class": "FileStreamSink", "name": "a", "file": "f"}
+    base: dict[str, str | None] = {"connector.class": "FileStreamSink", "name": "a", "file": "f"}
     return answer(base | {k.replace("__", "."): v for k, v in config.items()})
 
 

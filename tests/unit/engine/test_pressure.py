@@ -9,6 +9,6 @@ from runtime.engine import pressure
 def test_a_machine_is_starved_when_many_wait_for_each_core(
     load: float, expected: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pressure.os, "cpu_count", lambda: 2)
-    monkeypatch.setattr(pressure.os, "getloadavg", lambda: (load, 99.0, 0.0))
+    monkeypatch.setattr("os.cpu_count", lambda: 2)
+    monkeypatch.setattr("os.getloadavg", lambda: (load, 99.0, 0.0))
     assert pressure.starved() is expected

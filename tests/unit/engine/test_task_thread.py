@@ -18,7 +18,7 @@ class Runner:
         self.calls: queue.SimpleQueue[str] = queue.SimpleQueue()
         self.end = threading.Event()
 
-    call = None
+    call = errors = meter = None
 
     def run(self) -> None:
         self.end.wait(10)

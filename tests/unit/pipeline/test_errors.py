@@ -172,7 +172,7 @@ def test_a_sink_reports_what_it_cannot_take(broker: KafkaBroker, tmp_path: Path)
     task = RunningTask(spec)
     wait_until(lambda: group_offsets(broker, spec) == {(topic, 0): 3}, 30)
     task.stop()
-    picky = sys.modules[HERE].Picky  # type: ignore[attr-defined]  # pytest imports this module under another name
+    picky = sys.modules[HERE].Picky  # pytest imports this module under another name
     assert (picky.taken, picky.refusals) == (["good", "good"], 3)
     (message,) = _messages(broker, letters)
     told = {name.removeprefix("__connect.errors."): value.decode() for name, value in message.headers()}

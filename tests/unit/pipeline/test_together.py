@@ -174,6 +174,7 @@ def _messages(draw: st.DrawFn, schemas: bool) -> list[Message]:
     usual = draw(st.sampled_from([ENVELOPES, ENVELOPES | OTHERS])) if schemas else OBJECTS
     values = draw(st.lists(usual if draw(st.booleans()) else usual | ODD, min_size=1, max_size=6))
     keys = st.sampled_from([None, b"k"]) if draw(st.booleans()) else st.none()
+    headers: st.SearchStrategy[list[tuple[str, bytes | None]] | None]
     headers = st.sampled_from([None, [("h", b"1")], [("g", None), ("h", b"x"), ("h", b"2")]])
     headers = headers if draw(st.booleans()) else st.none()
     topics = st.sampled_from("tv") if draw(st.booleans()) else st.just("t")
@@ -237,9 +238,8 @@ def test_source_records(
     partitions = [{"p": 1}, {"p": 2}]
     key_schema, key = data.draw(st.sampled_from([(None, None), (None, None), (STRING_SCHEMA, "k"), (None, {"a": 1})]))
     times = data.draw(st.sampled_from([0, 86_399_998]))
-    some = data.draw(
-        st.sampled_from([[None], [None, [], [("h", None, 1)], [("g", INT32_SCHEMA, 2), ("h", None, None)]]])
-    )
+    headed: list[Any] = [None, [], [("h", None, 1)], [("g", INT32_SCHEMA, 2), ("h", None, None)]]
+    some = data.draw(st.sampled_from([[None], headed]))
     headers = [data.draw(st.sampled_from(some)) for _ in found]
 
     def records() -> list[SourceRecord]:

@@ -114,13 +114,14 @@ async def test_plugins_that_take_the_preview_down() -> None:
     """All at once, so that they wait for their time limits together. No process is left of any."""
     where = "transforms.m (headrace_test_transforms.Misbehaving), record 1"
     values = b'"1"', b'"2"'
-    blocked, killed, refused, closed = await asyncio.gather(
+    answers: list[object] = await asyncio.gather(
         ask(chain(m=bad("block", "2")), *values, limit=4),
         ask(chain(m=bad("kill", "2")), *values),
         ask(chain(m=bad("configure")), *values),
         ask(chain(m=bad("close")), *values),
         return_exceptions=True,
     )
+    blocked, killed, refused, closed = answers
     assert isinstance(blocked, PreviewFailedError)
     assert str(blocked) == f"The preview did not end within 4 s; it was in {where}"
     assert isinstance(killed, PreviewFailedError)

@@ -16,7 +16,7 @@ SHARED = bytes.fromhex(
 
 
 @given(st.dictionaries(st.binary(max_size=200), st.none() | st.binary(max_size=200), max_size=60))
-def test_what_is_written_is_read(entries: dict[bytes, bytes | None]) -> None:
+def test_what_is_written_is_read(entries: dict[bytes | None, bytes | None]) -> None:
     assert java_map.decode(java_map.encode(entries)) == entries
 
 

@@ -28,7 +28,8 @@ def _bytes(value: Any) -> bytes | None:
     return None if value is None else json.dumps(value).encode()
 
 
-def _record(asked: dict[str, Any], reader: JsonConverter) -> SinkRecord | SourceRecord:
+def _record(asked: dict[str, Any], reader: JsonConverter) -> Any:
+    """A SinkRecord or a SourceRecord."""
     key_schema, key = reader.to_connect("t", _bytes(asked.get("key")))
     value_schema, value = reader.to_connect("t", _bytes(asked.get("value")))
     timestamp = asked.get("timestamp", 1700000000123)

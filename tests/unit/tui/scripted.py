@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from tests.support.transport import InMemory
 from tui.client import Call
 
 
-class Scripted:
+class Scripted(InMemory):
     """Answers in order, the last one for ever; an exception is raised instead of returned."""
 
     url = "http://scripted:8083"
@@ -27,9 +28,6 @@ class Scripted:
 
     async def sleep(self, seconds: float) -> None:
         self.slept.append(seconds)
-
-    async def close(self) -> None:
-        pass
 
 
 def status(name: str, state: str = "RUNNING", tasks: Iterable[str] = ("RUNNING",), kind: str = "source") -> Any:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.transport import InMemory
 from tests.unit.tui.scripted import status
 from tui.client import Call, Connect, drive
 from tui.commands.base import Context, execute
@@ -29,7 +30,7 @@ def past(entry: Any) -> Any:
     return {"number": 1, "time": 0, "action": "alter", "who": "", "why": "", "before": before, "after": [entry]}
 
 
-class Cluster:
+class Cluster(InMemory):
     """The STOPPED connector `a`, and `x/y` which it refuses to speak of."""
 
     url = "http://cluster:8083"
@@ -60,12 +61,6 @@ class Cluster:
         if path not in known:
             raise NotFound("HTTP 404", 404)
         return known[path]
-
-    async def sleep(self, seconds: float) -> None:
-        pass
-
-    async def close(self) -> None:
-        pass
 
     def run(self, line: str) -> Result:
         def confirm(question: str) -> bool:

@@ -19,7 +19,7 @@ from tui.contexts_file import Profiles
 from tui.profiles import Profile
 from tui.script import completion
 from tui.script.completion import candidates, others
-from tui.script.shells import in_fish
+from tui.script.shells import SCRIPTS, in_fish
 
 QUOTES = ("'", '"')
 
@@ -63,10 +63,10 @@ def test_a_cluster_that_does_not_answer_is_not_waited_for(home: Path) -> None:
 
 
 @pytest.fixture
-def bash(home: Path) -> Iterator[pexpect.spawn]:  # type: ignore[type-arg]
+def bash(home: Path) -> Iterator[pexpect.spawn[str]]:
     folder = str(Path(sys.executable).parent)
     environ = {**os.environ, "PATH": f"{folder}:{os.environ['PATH']}", "TERM": "dumb", "PS1": "$ "}
-    shell = pexpect.spawn("bash", ["--norc", "--noprofile"], env=environ, encoding="utf-8", timeout=30)  # type: ignore[arg-type]
+    shell = pexpect.spawn("bash", ["--norc", "--noprofile"], env=environ, encoding="utf-8", timeout=30)
     shell.sendline("bind 'set bell-style none'; bind 'set enable-bracketed-paste off'; echo re''ady")
     shell.expect("ready")
     shell.sendline("source <(headrace completion bash); echo sour''ced")
@@ -89,7 +89,7 @@ def bash(home: Path) -> Iterator[pexpect.spawn]:  # type: ignore[type-arg]
         ("headrace --context prod -c 'stop x' -c 'resume pay", "-c 'resume payments|"),
     ],
 )
-def test_in_bash(bash: pexpect.spawn, typed: str, completed: str) -> None:  # type: ignore[type-arg]
+def test_in_bash(bash: pexpect.spawn[str], typed: str, completed: str) -> None:
     """What is typed behind it shows where the cursor is: a quote that was open is still open."""
     bash.send(f"{typed}\t|")
     bash.expect(re.escape(completed))
@@ -107,14 +107,14 @@ def test_in_bash(bash: pexpect.spawn, typed: str, completed: str) -> None:  # ty
         ("'stop glo", "stop glob[[]1]"),
     ],
 )
-def test_names_reach_the_program_as_they_are(bash: pexpect.spawn, typed: str, heard: str) -> None:  # type: ignore[type-arg]
+def test_names_reach_the_program_as_they_are(bash: pexpect.spawn[str], typed: str, heard: str) -> None:
     bash.sendline('headrace() { [[ $1 == __* ]] && command headrace "$@" || printf "<%s>" "$@"; }; echo de""fined')
     bash.expect("defined")
     bash.send(f"headrace -c {typed}\t{typed[0] if typed[0] in QUOTES else ''}\r")
     bash.expect(re.escape(f"<-c><{heard}>"))
 
 
-def test_bash_lists_the_words_that_differ(bash: pexpect.spawn) -> None:  # type: ignore[type-arg]
+def test_bash_lists_the_words_that_differ(bash: pexpect.spawn[str]) -> None:
     bash.send("headrace -c 'restart connector orders\t\t")
     bash.expect(r"\n(orders\\ sink +orders-source|orders-source +orders\\ sink)")  # sorted as the locale wants it
 
@@ -126,10 +126,10 @@ def test_fish_is_given_a_second_one_so_that_it_leaves_the_quote_open(home: Path)
     assert len(in_fish(["-c"], "'stop ord", others)) == 2
 
 
-@pytest.mark.parametrize("shell", [name for name in completion.SCRIPTS if shutil.which(name) or name == "bash"])
+@pytest.mark.parametrize("shell", [name for name in SCRIPTS if shutil.which(name) or name == "bash"])
 def test_the_shell_reads_its_script(shell: str) -> None:
     """Those that are installed; bash is everywhere the tests run."""
-    script = completion.SCRIPTS[shell]
+    script = SCRIPTS[shell]
     done = subprocess.run([shell, "-n"], input=script, capture_output=True, text=True, check=False, timeout=30)
     assert (done.returncode, done.stderr) == (0, "")
 

@@ -9,12 +9,13 @@ from typing import Any
 
 import pytest
 
+from tests.support.transport import InMemory
 from tui.client import Call, Connect
 from tui.errors import Conflict, NotFound, Unreachable, UsageError
 from tui.wire.recording import Recorder, Replay
 
 
-class Worker:
+class Worker(InMemory):
     """Answers, refuses and streams."""
 
     url = "http://user:hunter2@h:8083"
@@ -29,10 +30,6 @@ class Worker:
     async def lines(self, path: str, last_id: str, lasting: float | None = None) -> AsyncGenerator[str, None]:
         for line in ("", "event: connector", 'data: {"config": {"token": "hunter2"}}', ""):
             yield line
-
-    async def sleep(self, seconds: float) -> None: ...
-
-    async def close(self) -> None: ...
 
 
 class Clock:

@@ -6,13 +6,14 @@ from typing import Any
 
 import pytest
 
+from tests.support.transport import InMemory
 from tui.client import Call, Connect
 from tui.config.applying import ChangedMeanwhile, Edit, NotApplied, apply
 from tui.config.changes import Change
 from tui.errors import BadRequest, TimedOut
 
 
-class Worker:
+class Worker(InMemory):
     """Keeps one config; `patch` False answers PATCH as workers of before KIP-477 do."""
 
     url = "http://worker"
@@ -31,10 +32,6 @@ class Worker:
         elif call.method == "PUT":
             self.config = dict(call.body)
         return dict(self.config)
-
-    async def sleep(self, seconds: float) -> None: ...
-
-    async def close(self) -> None: ...
 
     @property
     def sent(self) -> list[tuple[str, Any]]:

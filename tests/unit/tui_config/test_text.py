@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 
 from tui.config.text import Form, read, write
 
-KEYS = st.text(st.characters(exclude_categories=("Cs",)), min_size=1)
-VALUES = st.text(st.characters(exclude_categories=("Cs",)))
+CHARACTERS = st.characters(codec="utf-8")
+KEYS = st.text(CHARACTERS, min_size=1)
+VALUES = st.text(CHARACTERS)
 
 
 @given(st.dictionaries(KEYS, VALUES))

@@ -88,6 +88,6 @@ def test_a_negative_one_costs_no_request(line: str) -> None:
 async def test_where_a_journey_ends_before_its_goal(to: str, goal: int, said: str) -> None:
     moved = {"partition": at("t", 0), "from": 400, "to": goal, "reread": 0, "skipped": 0}
     now = {"offsets": [{"partition": at("t", 0), "offset": {"kafka_offset": 400}}]}
-    connect = Connect(Scripted(now, {"changes": [moved]}))  # type: ignore[arg-type]
+    connect = Connect(Scripted(now, {"changes": [moved]}))
     (change,) = (await Traveller(connect, None).resolve("s", Target(parse(to)))).changes  # type: ignore[arg-type]
     assert change.remark == said

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.transport import InMemory
 from tests.unit.tui.scripted import status
 from tui.client import Call, Connect
 from tui.errors import HeadraceError, ServerTrouble, TimedOut, Unreachable, refusal
@@ -43,7 +44,7 @@ OUTAGES: list[tuple[Callable[[], HeadraceError], bool]] = [
 ]
 
 
-class Worker:
+class Worker(InMemory):
     """A connector with one offset. `arrives`: the worker does what is asked, and only its answer is lost."""
 
     url = "http://w"
@@ -90,9 +91,6 @@ class Worker:
 
     async def sleep(self, seconds: float) -> None:
         self.now += seconds
-
-    async def close(self) -> None:
-        pass
 
     def clock(self) -> float:
         return self.now
@@ -151,7 +149,7 @@ async def test_an_outage_that_lasts_is_noted_and_finished_later(worker: Worker, 
 
 @pytest.mark.parametrize("first", range(1, REQUESTS))
 async def test_a_refusal_with_an_outage_around_it_leaves_it_as_it_was(
-    worker: Worker, book: Notebook, first: int
+    worker: Worker, book: Notebook, monkeypatch: pytest.MonkeyPatch, first: int
 ) -> None:
     """What takes back bears as much."""
     worker.away = lambda seen: unsent() if first <= seen < first + 3 else None
@@ -162,14 +160,16 @@ async def test_a_refusal_with_an_outage_around_it_leaves_it_as_it_was(
             raise refusal(500, "Failed to alter consumer group offsets")
         return refuse(call)
 
-    worker.answer = answer  # type: ignore[method-assign]
+    monkeypatch.setattr(worker, "answer", answer)
     with pytest.raises(NotApplied, match="Failed to alter") as caught:
         await carried(worker, book, [])
     assert not caught.value.stopped and not caught.value.unfinished
     assert (worker.state, worker.offset) == ("RUNNING", 1500) and book.intents.of("s") is None
 
 
-async def test_a_stop_that_a_worker_answers_with_its_own_trouble_is_taken_back(worker: Worker, book: Notebook) -> None:
+async def test_a_stop_that_a_worker_answers_with_its_own_trouble_is_taken_back(
+    worker: Worker, book: Notebook, monkeypatch: pytest.MonkeyPatch
+) -> None:
     whole = worker.answer
 
     def answer(call: Call) -> Any:
@@ -178,7 +178,7 @@ async def test_a_stop_that_a_worker_answers_with_its_own_trouble_is_taken_back(w
             raise ServerTrouble("HTTP 502 Bad Gateway", 502)
         return done
 
-    worker.answer = answer  # type: ignore[method-assign]
+    monkeypatch.setattr(worker, "answer", answer)
     with pytest.raises(NotApplied, match="502"):
         await carried(worker, book, [])
     assert worker.state == "RUNNING", "it was stopped all the same, and set going again"
@@ -199,7 +199,9 @@ async def test_deleted_although_the_answer_was_lost(worker: Worker, book: Notebo
     assert not worker.there and "the connector is gone" in done.verdict.message
 
 
-async def test_the_alter_is_not_sent_without_end(worker: Worker, book: Notebook) -> None:
+async def test_the_alter_is_not_sent_without_end(
+    worker: Worker, book: Notebook, monkeypatch: pytest.MonkeyPatch
+) -> None:
     altered, whole = [], worker.answer
 
     def answer(call: Call) -> Any:
@@ -208,7 +210,7 @@ async def test_the_alter_is_not_sent_without_end(worker: Worker, book: Notebook)
             raise unsent()
         return whole(call)
 
-    worker.answer = answer  # type: ignore[method-assign]
+    monkeypatch.setattr(worker, "answer", answer)
     with pytest.raises(NotApplied, match="refused"):
         await carried(worker, book, [])
     assert len(altered) == 3 and worker.state == "RUNNING"

@@ -1,0 +1,24 @@
+"""What the console's transports in memory have in common: `send` is the test's."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from typing import Any
+
+from tui.client import Call
+
+
+class InMemory:
+    """No time passes, nothing is closed, and there are no events."""
+
+    url = "http://memory:8083"
+
+    async def send(self, call: Call) -> Any:
+        raise NotImplementedError
+
+    def lines(self, path: str, last_id: str, lasting: float | None = None) -> AsyncGenerator[str, None]:
+        raise AssertionError("nobody was to listen for events")
+
+    async def sleep(self, seconds: float) -> None: ...
+
+    async def close(self) -> None: ...
