@@ -20,6 +20,7 @@ from tui.screens.clusters import ClustersScreen
 from tui.screens.home import Home
 from tui.snapshot import LinkState
 from tui.widgets.bars import TitleBar
+from tui.widgets.grid import Grid
 
 
 @pytest.fixture
@@ -41,9 +42,9 @@ async def test_every_context_with_its_state_and_enter_goes_there(cluster: Cluste
         screen = seen.app.screen
         assert isinstance(screen, ClustersScreen)
         assert cluster.url not in screen.fleet.glances, "the cluster on the screen is not asked twice"
-        screen.query_one("Grid").go("gone")  # type: ignore[attr-defined]
+        screen.query_one(Grid).go("gone")
         await seen.sees("next try in", "cannot reach http://127.0.0.1:1")
-        screen.query_one("Grid").go("orders [/prod]")  # type: ignore[attr-defined]
+        screen.query_one(Grid).go("orders [/prod]")
         await seen.press("enter")
         await seen.until(lambda: seen.home.profile.name == "orders [/prod]" and failing in seen.home.board.keys)
         await seen.sees("PRODUCTION", "READ-ONLY", failing)
@@ -54,7 +55,7 @@ async def test_every_context_with_its_state_and_enter_goes_there(cluster: Cluste
         await seen.until(lambda: left._watching and left._watching.is_finished, "who is left is not watched")
         await seen.press("C")
         await seen.until(lambda: isinstance(seen.app.screen, ClustersScreen))
-        seen.app.screen.query_one("Grid").go(cluster.url)  # type: ignore[attr-defined]
+        seen.app.screen.query_one(Grid).go(cluster.url)
         await seen.press("enter")
         await seen.until(lambda: seen.home is left and seen.app.screen is left)
         assert set(left.many.marks) == {source} and left.board.has_focus
@@ -84,6 +85,23 @@ async def test_use_context_changes_the_screen_and_the_file(cluster: Cluster, con
         assert contexts.load().names == ["b"]
         await seen.press("q")
         await seen.until(lambda: not seen.app.is_running)
+
+
+async def test_a_wrong_context_is_there_and_says_why(cluster: Cluster, contexts: Profiles) -> None:
+    contexts.put(Profile(cluster.url, "fine"))
+    with contexts.path.open("a") as file:
+        file.write('[contexts.odd]\nurl = "http://me:hunter2@h:1"\ntimeout = "soon"\n')
+    async with console(cluster.url, 120, 40) as seen:
+        await seen.until(lambda: seen.home.flows)
+        await seen.press("C")
+        await seen.sees("2 clusters", "1 context wrong", "odd", "✗ WRONG")
+        seen.app.screen.query_one(Grid).go("odd")
+        await seen.sees("http://h:1", "timeout", ":config set-context")
+        assert "hunter2" not in seen.text
+        await seen.press("enter")
+        assert isinstance(seen.app.screen, ClustersScreen), "nowhere to go"
+        await seen.press("n", "f5", "escape")
+        await seen.until(lambda: isinstance(seen.app.screen, Home))
 
 
 async def test_a_broken_contexts_file_is_said(cluster: Cluster, contexts: Profiles) -> None:

@@ -16,7 +16,8 @@ from tui import session
 from tui.amounts import counted, span
 from tui.client import Connect
 from tui.fleet import Fleet, Glance, severity
-from tui.profiles import Profile
+from tui.profiles import Profile, Wrong
+from tui.scrubbing import without_user
 from tui.snapshot import LinkState
 from tui.widgets import states
 from tui.widgets.bars import Bar, KeyBar
@@ -58,9 +59,9 @@ class ClustersScreen(Screen[Profile | None]):
         Binding("f5,ctrl+l", "again", "look now"),
     ]
 
-    def __init__(self, profiles: Sequence[Profile], here: Profile) -> None:
+    def __init__(self, profiles: Sequence[Profile], here: Profile, wrong: Mapping[str, Wrong]) -> None:
         super().__init__()
-        self.here = here
+        self.here, self.wrong = here, wrong
         self.profiles = {profile.label: profile for profile in profiles}
         self.current: Glance = Glance(here)  # kept up by the main screen
         self.fleet = self._new_fleet()
@@ -98,31 +99,37 @@ class ClustersScreen(Screen[Profile | None]):
         if not self.query(Grid):
             return
         glances = self.glances
-        keys = sorted(self.profiles)
+        keys = sorted([*self.profiles, *self.wrong])
         widest = {
-            "name": max((len(_name(self.profiles[key])) for key in keys), default=0),
+            "name": max(len(_name(key)) for key in keys),
             "counts": max((len(_counts(one)) for one in glances.values()), default=0),
             "url": max((len(one.profile.url) for one in glances.values()), default=0),
         }
-        self.query_one(Grid).show(keys, lambda key: self.cells(glances[key]), widest)
+        self.query_one(Grid).show(keys, lambda key: self._row(key, glances.get(key)), widest)
         total = sum(one.total for one in glances.values())
         failed = sum(one.counts.get("FAILED", 0) for one in glances.values())
         lost = sum(one.link.state is LinkState.LOST for one in glances.values())
-        parts: list[str | tuple[str, str]] = [f"{counted(len(keys), 'cluster')}, {counted(total, 'connector')}"]
+        clusters = counted(len(self.profiles), "cluster")
+        parts: list[str | tuple[str, str]] = [f"{clusters}, {counted(total, 'connector')}"]
         if failed:
             parts.append((f"   {states.glyph('FAILED')} {failed:,} failed", "bold $error"))
         if lost:
             parts.append((f"   {lost} not reachable", "bold $error"))
+        if self.wrong:
+            parts.append((f"   {counted(len(self.wrong), 'context')} wrong", "bold $error"))
         self.query_one("#counters", Bar).put(Content.assemble(*parts))
         self.about()
 
-    def cells(self, one: Glance) -> Mapping[str, Cell]:
+    def _row(self, key: str, one: Glance | None) -> Mapping[str, Cell]:
+        if one is None:  # a context that cannot be used
+            url = Cell(without_user(self.wrong[key].url), "grid--muted")
+            return {"name": Cell(key, "grid--strong"), "worst": Cell("✗ WRONG", "grid--error"), "url": url}
         lost = one.link.state is LinkState.LOST
         ink = "grid--muted" if lost else ""
         traits = ("PROD " if one.profile.production else "") + ("RO" if one.profile.read_only else "")
         return {
             "here": Cell("*" if one.profile.label == self.here.label else "", "grid--accent"),
-            "name": Cell(_name(one.profile), "grid--error" if one.profile.production else "grid--strong"),
+            "name": Cell(_name(one.profile.label), "grid--error" if one.profile.production else "grid--strong"),
             "traits": Cell(traits, "grid--error" if one.profile.production else "grid--muted"),
             "worst": _worst(one),
             "counts": Cell(_counts(one), ink),
@@ -134,7 +141,10 @@ class ClustersScreen(Screen[Profile | None]):
 
     def about(self) -> None:
         """The row under the cursor in full."""
-        one = self.glances.get(self.query_one(Grid).current or "")
+        key = self.query_one(Grid).current or ""
+        if key in self.wrong:
+            self.query_one("#about", Static).update(self._ruin(key))
+        one = self.glances.get(key)
         if one is None:
             return
         parts: list[str | tuple[str, str]] = [(visible(one.profile.url), "bold")]
@@ -148,20 +158,27 @@ class ClustersScreen(Screen[Profile | None]):
             parts.append(visible(words or ("no connectors" if one.link.heard_at else "asking…")))
         self.query_one("#about", Static).update(Content.assemble(*parts))
 
+    def _ruin(self, name: str) -> Content:
+        """Why a context cannot be used."""
+        url, why = visible(without_user(self.wrong[name].url)), visible(self.wrong[name].why)
+        advice = "mend it in the file, or write it anew with :config set-context"
+        return Content.assemble((url, "bold"), "\n", (why, "$error"), "\n", (advice, "$text-muted"))
+
     def on_grid_moved(self, event: Grid.Moved) -> None:
         event.stop()
         self.about()
 
     def on_grid_opened(self, event: Grid.Opened) -> None:
         event.stop()
-        self.dismiss(self.profiles[event.key])
+        if event.key in self.profiles:
+            self.dismiss(self.profiles[event.key])
 
     def action_open(self) -> None:
         self.query_one(Grid).action_open()
 
     def action_failure(self, step: int) -> None:
         grid = self.query_one(Grid)
-        failed = [key for key in grid.keys if self.glances[key].counts.get("FAILED")]
+        failed = [key for key in grid.keys if key in self.profiles and self.glances[key].counts.get("FAILED")]
         if failed:
             after = [key for key in failed if key > (grid.current or "")]
             grid.go((after or failed)[0])
@@ -175,9 +192,9 @@ class ClustersScreen(Screen[Profile | None]):
         self.dismiss(None)
 
 
-def _name(profile: Profile) -> str:
+def _name(label: str) -> str:
     """Of a cluster without a name its URL, as much of it as tells it from others."""
-    return profile.label.removeprefix("http://")
+    return label.removeprefix("http://")
 
 
 def _worst(one: Glance) -> Cell:

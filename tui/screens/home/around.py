@@ -8,8 +8,10 @@ from tui.errors import HeadraceError, UsageError
 from tui.screens import program
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from tui.fleet import Glance
-    from tui.profiles import Profile
+    from tui.profiles import Profile, Wrong
     from tui.screens.home.screen import Home
     from tui.screens.loggers import Wish
     from tui.screens.workers import WorkersScreen
@@ -25,7 +27,8 @@ class Around:
     async def clusters(self) -> None:
         from tui.screens.clusters import ClustersScreen
 
-        screen = ClustersScreen(self._profiles(), self.home.profile)
+        profiles, wrong = self._profiles()
+        screen = ClustersScreen(profiles, self.home.profile, wrong)
         screen.current = self.glance()
         wanted = await self.home.app.push_screen_wait(screen)
         if wanted is not None:
@@ -72,21 +75,22 @@ class Around:
         """`Apache 4.3.0`."""
         return f"{self._root.get('kind', '')} {self._root.get('version', '')}".strip()
 
-    def _profiles(self) -> list[Profile]:
+    def _profiles(self) -> tuple[list[Profile], Mapping[str, Wrong]]:
         """Every context, and clusters given by their URL; a file that cannot be read is said, and no more."""
         from tui import session
+        from tui.profiles import Contexts
 
         known = [home.profile for home in program.of(self.home).homes.values()]
         try:
-            contexts = list(session.profiles().load().profiles.values())
+            contexts = session.profiles().load()
         except HeadraceError as error:
             self.home.say(" ".join(str(error).split()), "bad")
-            contexts = []
+            contexts = Contexts()
         labels = {profile.label for profile in known}
-        return [*known, *(profile for profile in contexts if profile.label not in labels)]
+        return [*known, *(one for one in contexts.profiles.values() if one.label not in labels)], contexts.wrong
 
     def labels(self) -> list[str]:
-        return [profile.name for profile in self._profiles() if profile.name]
+        return [profile.name for profile in self._profiles()[0] if profile.name]
 
     def glance(self) -> Glance:
         """This cluster, as the store sees it."""
