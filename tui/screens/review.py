@@ -13,6 +13,7 @@ from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Label, TextArea
 
+from tui import policy
 from tui.config.secrets import MASK, hides
 from tui.errors import HeadraceError
 from tui.screens.desk import Desk
@@ -125,8 +126,8 @@ class ReviewScreen(ModalScreen[str]):
     def action_create(self) -> None:
         if self.new.offsets_trouble():
             self.query_one("#trouble", Note).say(self.new.offsets_trouble(), "$error")
-        elif self.desk.profile.read_only:
-            self.query_one("#trouble", Note).say("refused: this context is read-only", "$error")
+        elif refusal := policy.refusal(self.desk.profile, "create"):
+            self.query_one("#trouble", Note).say(refusal, "$error")
         elif not self._busy:
             self._busy = True
             self.run_worker(self._create(), exit_on_error=False)
