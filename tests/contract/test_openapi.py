@@ -28,9 +28,9 @@ include-path-regex = '^/connectors/\{name\}/(offsets|topics)'
 checks.use_after_free.enabled = false
 """
 )
-"""DELETE of offsets is a reset: they can be read afterwards, and there are none. Who changed them is told of a connector
-that is gone, too. Topics are answered of any name, as by Apache's worker: a connector that is not there has used none.
-Checks that the command line names would count everywhere."""
+"""DELETE of offsets is a reset: they can be read afterwards, and there are none. Who changed them is told of a
+connector that is gone, too. Topics are answered of any name, as by Apache's worker: a connector that is not there has
+used none. Checks that the command line names would count everywhere."""
 
 
 @pytest.mark.slow

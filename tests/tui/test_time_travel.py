@@ -3,6 +3,7 @@ a real terminal, and as a script judged by its exit codes."""
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -119,6 +120,12 @@ def test_as_a_script(cluster: Cluster, sink: str, home: dict[str, str], tmp_path
     to = f"patch offsets {sink} --kafka-topic {topic} --dry-run --kafka-partition"
     assert "past the end 10" in headrace(f"{to} 0 --kafka-offset 199999").err
     assert f"the topic {topic} has no partition 9" in headrace(f"{to} 9 --kafka-offset 1").err
+    partition = {"kafka_topic": topic, "kafka_partition": 0}
+    document = {"nobody": [{"partition": partition, "offset": None}], sink: [{"partition": partition, "offset": None}]}
+    document[sink][0]["offset"] = {"kafka_offset": 199999}
+    (tmp_path / "offsets.json").write_text(json.dumps(document))
+    told = headrace(f"import offsets -f {tmp_path}/offsets.json --dry-run", code=3).err
+    assert "past the end 10" in told and "nobody: " in told
     headrace(f"patch offsets {sink} --to earliest")
     assert "(the end: the topic has no 99,999,999)" in headrace(f"patch offsets {sink} --to 99999999 --dry-run").err
     headrace(f"rollback {sink} --to 1")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tui import model
 from tui.commands.base import Context
@@ -14,6 +14,9 @@ from tui.offsets import partitions
 from tui.offsets.changes import Change, Kind
 from tui.offsets.operation import Again, carry_out
 from tui.offsets.plan import Action, Applied, NotApplied, Plan
+
+if TYPE_CHECKING:
+    from tui.offsets.bounds import Bounds
 
 Json = Any
 TOLD = 20  # changes of a connector, before it is asked whether to make them
@@ -119,16 +122,16 @@ def line(one: Change) -> str:
     return text + (f", {one.effect}" if one.effect else "") + (f" ({one.remark})" if one.remark else "")
 
 
-async def remarked(context: Context, made: tuple[Change, ...]) -> tuple[Change, ...]:
-    """With what the brokers, where the context names them, know about typed offsets of a sink."""
+async def limits(context: Context, made: Sequence[Change]) -> Bounds:
+    """Of the topics of these changes."""
     from tui.offsets import bounds
     from tui.offsets.travel import aside
 
     topics = bounds.topics_of(made)
     if not topics or not context.profile.bootstrap:
-        return made
+        return bounds.NOWHERE
     try:
-        return (await aside(lambda: bounds.of_brokers(topics, context.brokers().hasty()))).remarked(made)
+        return await aside(lambda: bounds.of_brokers(topics, context.brokers().hasty()))
     except HeadraceError as error:
         context.narrate(f"not compared with the topics: {error.message}")
-        return made
+        return bounds.NOWHERE

@@ -9,7 +9,7 @@ from typing import Any
 from tui import model
 from tui.commands.arguments import Argument, by_regex, flag, integer, maybe_word, option, options, word, words
 from tui.commands.base import Change, Context, Danger, refuse
-from tui.commands.changing import agreed, change, changeable, decided, made, planned, remarked, would
+from tui.commands.changing import agreed, change, changeable, decided, limits, made, planned, would
 from tui.commands.result import Outcome, Result, confirmation
 from tui.commands.targets import chosen, compiled, each, failure, must_confirm
 from tui.errors import UsageError
@@ -98,11 +98,12 @@ class PatchOffsets(Change):
         entries = self._wanted(context)
         if self.dry_run:
             now = model.offsets(await context.connect.offsets(self.name))
-            return await self._would(context, await remarked(context, made(now, entries)))
+            wanted = made(now, entries)
+            return await self._would(context, (await limits(context, wanted)).remarked(wanted))
 
         async def act(name: str) -> Outcome:
             plan = await planned(context, name, entries, stop=self.stop, why=self.reason)
-            plan = plan._replace(changes=await remarked(context, plan.changes))
+            plan = plan._replace(changes=(await limits(context, plan.changes)).remarked(plan.changes))
             return await agreed(context, plan, self.yes)
 
         return await each([self.name], act)

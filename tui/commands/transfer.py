@@ -6,18 +6,20 @@ The same document that `headrace offsets --export` writes and `--import` takes (
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 from tui import model
 from tui.amounts import counted
 from tui.commands.arguments import by_regex, flag, option, words
 from tui.commands.base import Change, Command, Context, Danger, refuse
-from tui.commands.changing import change, planned, tell, would
+from tui.commands.changing import change, limits, planned, tell, would
 from tui.commands.offsets import REASON_HELP, STOP_HELP, parse_entries, parse_json
 from tui.commands.result import Outcome, Result
 from tui.commands.targets import chosen, each, must_confirm
-from tui.errors import FAILED, HeadraceError, about
+from tui.errors import about
 from tui.model import Offset
+from tui.offsets.changes import Change as OffsetChange
 from tui.offsets.changes import changes
 from tui.offsets.plan import Plan
 
@@ -73,12 +75,7 @@ class ImportOffsets(Change):
 
     async def run(self, context: Context) -> Result:
         wanted = self._wanted(context)
-        if not self.dry_run:
-            return await self._set(context, wanted)
-        outcomes: list[Outcome] = []
-        for name, entries in wanted.items():
-            outcomes += await self._preview(context, name, entries)
-        return Result([outcome.as_json() for outcome in outcomes], names=tuple(wanted), outcomes=tuple(outcomes))
+        return await (self._preview if self.dry_run else self._set)(context, wanted)
 
     def _wanted(self, context: Context) -> dict[str, list[Json]]:
         where = "standard input" if self.file == "-" else str(self.file)
@@ -89,28 +86,34 @@ class ImportOffsets(Change):
         chosen = self.names or tuple(content)
         return {name: parse_entries(json.dumps(content[name]), f"{where}: {name}") for name in chosen if content[name]}
 
-    async def _preview(self, context: Context, name: str, entries: list[Json]) -> list[Outcome]:
-        try:
-            now = model.offsets(await context.connect.offsets(name))
-        except HeadraceError as error:
-            return [Outcome(name, error.message, error.exit_code or FAILED)]
-        return would(name, changes(now, [Offset(e["partition"], e["offset"]) for e in entries]))
+    async def _preview(self, context: Context, wanted: dict[str, list[Json]]) -> Result:
+        made: dict[str, list[OffsetChange]] = {}
+
+        async def look(name: str) -> Outcome:
+            made[name] = await _changes(context, name, wanted[name])
+            return Outcome(name, "looked at")
+
+        looked = await each(wanted, look)
+        known = await limits(context, [change for some in made.values() for change in some])
+        outcomes: list[Outcome] = []
+        for one in looked.outcomes:
+            outcomes += [one] if one.failed else would(one.name, known.remarked(made[one.name]))
+        return Result([outcome.as_json() for outcome in outcomes], names=tuple(wanted), outcomes=tuple(outcomes))
 
     async def _set(self, context: Context, wanted: dict[str, list[Json]]) -> Result:
         """All is told before the one question; what cannot be set does not spare the rest."""
         plans: dict[str, Plan] = {}
 
         async def look(name: str) -> Outcome:
-            now = model.offsets(await context.connect.offsets(name))
-            made = changes(now, [Offset(entry["partition"], entry["offset"]) for entry in wanted[name]])
-            if made:
+            if made := await _changes(context, name, wanted[name]):
                 entries = [one.entry for one in made]
                 plans[name] = await planned(context, name, entries, stop=self.stop, why=self.reason)
             return Outcome(name, "unchanged")
 
         looked = {outcome.name: outcome for outcome in (await each(wanted, look)).outcomes}
+        known = await limits(context, [change for plan in plans.values() for change in plan.changes])
         for plan in plans.values():
-            tell(context, plan)
+            tell(context, plan._replace(changes=known.remarked(plan.changes)))
         if plans:
             must_confirm(context, self.yes, "set the offsets of", list(plans))
 
@@ -118,3 +121,9 @@ class ImportOffsets(Change):
             return await change(context, plans[name]) if name in plans else looked[name]
 
         return await each(wanted, act)
+
+
+async def _changes(context: Context, name: str, entries: Sequence[Json]) -> list[OffsetChange]:
+    """What differs from the offsets that it has."""
+    now = model.offsets(await context.connect.offsets(name))
+    return list(changes(now, [Offset(entry["partition"], entry["offset"]) for entry in entries]))
