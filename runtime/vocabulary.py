@@ -42,3 +42,7 @@ class ConnectorType(StrEnum):
 
     SOURCE = "source"
     SINK = "sink"
+
+
+INTERNAL_TOPICS = frozenset(("__consumer_offsets", "__transaction_state", "__share_group_state"))
+"""Kafka's own: a pattern of topics never means them, whatever it matches."""

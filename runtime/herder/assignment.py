@@ -53,6 +53,7 @@ def spec(worker: WorkerConfig, order: Order, offsets: Sequence[SourceOffset], pa
     config = order.connector_config
     source = order.info.type == ConnectorType.SOURCE
     own_topic = offsets_topic(worker, config) if source else None
+    producer = _client(worker, order, "producer")
     return TaskSpec(
         connector=order.connector,
         task=order.task,
@@ -64,12 +65,12 @@ def spec(worker: WorkerConfig, order: Order, offsets: Sequence[SourceOffset], pa
         value_converter=_converter(worker, config, "value"),
         header_converter=_converter(worker, config, "header"),
         paused=paused,
-        producer=_client(worker, order, "producer"),
+        producer=producer,
         producer_shared=not any(k.startswith("producer.override.") for k in config),
         consumer=_consumer(worker, order) if order.info.type == "sink" else {},
         topics=[t.strip() for t in config.get("topics", "").split(",") if t.strip()],
         topics_regex=config.get("topics.regex", ""),
-        offsets_producer=_offsets_producer(worker, order) if source else {},
+        offsets_producer=_offsets_producer(worker, producer) if source else {},
         offsets_topic=own_topic or worker.offsets.topic,
         offsets_copy_topic=worker.offsets.topic if own_topic else "",
         offsets=list(offsets),
@@ -84,12 +85,13 @@ def spec(worker: WorkerConfig, order: Order, offsets: Sequence[SourceOffset], pa
     )
 
 
-def _offsets_producer(worker: WorkerConfig, order: Order) -> dict[str, object]:
-    """Offsets belong to the worker's cluster, wherever the connector's own producer sends its records."""
-    if not any(k.startswith("producer.override.") for k in order.connector_config):
+def _offsets_producer(worker: WorkerConfig, records: Mapping[str, object]) -> dict[str, object]:
+    """Offsets belong to the worker's cluster and are written as its storage topics are, wherever and however the
+    records go. Nothing where that is the same."""
+    own = client_config(worker.originals, "producer").settings
+    if {**records, "client.id": ""} == {**own, "client.id": ""}:
         return {}
-    name = f"{client_id('producer', order.connector, order.task)}-offsets"
-    return client_config(worker.originals, "producer", client_id=name).settings
+    return {**own, "client.id": "connector-offsets-producer"}
 
 
 def client_warnings(worker: WorkerConfig, order: Order) -> list[str]:

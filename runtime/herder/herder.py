@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
+from weakref import WeakValueDictionary
 
 from runtime.definitions import invalid_message
 from runtime.engine.port import SlotSilentError
@@ -45,7 +46,7 @@ class Herder:
         self._configs, self._statuses, self._host, self._fleet = configs, statuses, host, fleet
         self._tracking = tracking
         self._types: dict[str, str] = {}
-        self._locks: dict[str, asyncio.Lock] = {}
+        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()  # as long as somebody needs it
         self.check_free: Callable[[str], None] = lambda name: None  # raises while a change of offsets is unfinished
 
     # reading
@@ -258,14 +259,9 @@ class Herder:
 
     @asynccontextmanager
     async def _alone(self, name: str) -> AsyncIterator[None]:
-        lock = self._locks.setdefault(name, asyncio.Lock())
-        try:
-            async with lock:
-                self.check_free(name)
-                yield
-        finally:
-            if not lock.locked() and self._configs.connector(name) is None:
-                self._locks.pop(name, None)
+        async with self._locks.setdefault(name, asyncio.Lock()):
+            self.check_free(name)
+            yield
 
     async def _expand(self, name: str, expansions: set[str]) -> Answer:
         entry: Answer = {}

@@ -171,11 +171,15 @@ class ConnectorLoop:
             await self._start(stored, wishes)
 
     async def _remove(self) -> None:
-        self.gone = True
+        """Who creates it anew meanwhile waits until the last task has ended: two would move the same records."""
         await self._stop_instance()
         await self._tasks.stop_all()
         self._board.remove_connector(self.name)
-        self._idle.set()
+        self.gone = self._configs.connector(self.name) is None
+        if self.gone:
+            self._idle.set()
+        else:
+            self.wake()
 
     async def _stop(self, stored: StoredConnector, wishes: Wishes) -> None:
         """STOPPED shows at once; task entries go when the tasks have ended (FACTS 3)."""

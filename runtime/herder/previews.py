@@ -24,6 +24,7 @@ from runtime.kafka.samples import Sample, as_text, newest
 from runtime.secret_values import Secrets
 from runtime.storage.statuses import StatusStore
 from runtime.task_spec import TaskSpec
+from runtime.vocabulary import INTERNAL_TOPICS
 
 MOST = 100
 """Samples of one preview."""
@@ -159,7 +160,7 @@ class Previews:
             return set(wanted.topics).__contains__
         if spec.type == "sink" and spec.topics_regex:
             pattern = java_regex(spec.topics_regex)
-            return lambda topic: not topic.startswith("__") and pattern.fullmatch(topic) is not None
+            return lambda topic: topic not in INTERNAL_TOPICS and pattern.fullmatch(topic) is not None
         if spec.type == "sink":
             return set(spec.topics).__contains__
         used = set(self._statuses.topics(name))

@@ -102,6 +102,8 @@ def _translated(java: Mapping[str, str], kind: str, client_id: str) -> ClientCon
     settings |= secured
     first = settings.get("reconnect.backoff.ms", 100)
     settings["reconnect.backoff.max.ms"] = max(settings["reconnect.backoff.max.ms"], first)
+    if settings.get("group.protocol") == "consumer" and "session.timeout.ms" not in left:
+        settings.pop("session.timeout.ms", None)  # the broker's matter there (KIP-848), and refused
     if kind == "producer":
         _settle_idempotence(settings, "enable.idempotence" in left)
     return ClientConfig(settings, tuple(warnings))

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import weakref
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -36,11 +36,11 @@ class Delivery:
 class _Batch:
     """What a batch brings when it has been acknowledged."""
 
-    __slots__ = ("delivered", "delivery", "error", "offsets", "sealed", "tolerate")
+    __slots__ = ("delivered", "delivery", "error", "offsets", "refused", "sealed")
 
-    def __init__(self, offsets: OffsetsByKey, tolerate: Callable[[KafkaError], None] | None) -> None:
+    def __init__(self, offsets: OffsetsByKey, refused: deque[KafkaError] | None) -> None:
         self.offsets = offsets
-        self.tolerate = tolerate
+        self.refused = refused
         self.sealed = False
         self.delivered = False
         self.error: KafkaError | None = None
@@ -48,8 +48,8 @@ class _Batch:
 
     def failed(self, error: KafkaError) -> None:
         """A message will never be delivered."""
-        if self.tolerate is not None:
-            self.tolerate(error)
+        if self.refused is not None:
+            self.refused.append(error)
         elif self.error is None:
             self.error = error
 
@@ -60,14 +60,14 @@ class _Batch:
 class Acks:
     """The batches of a task in the order they were polled. Reports may come on any thread, all else on the task's."""
 
-    def __init__(self, tolerate: Callable[[KafkaError], None] | None = None) -> None:
-        """`tolerate` is told of messages that Kafka refused; without it they are the batch's failure."""
+    def __init__(self, tolerate: bool = False) -> None:
+        """`tolerate`: messages that Kafka refused are for take_refused(); otherwise they are the batch's failure."""
         self._batches: deque[_Batch] = deque()
-        self._tolerate = tolerate
+        self._refused: deque[KafkaError] | None = deque() if tolerate else None
 
     def begin(self, offsets: OffsetsByKey) -> Delivery:
         """A batch is about to be sent; once sealed and acknowledged to its last message, `offsets` may be committed."""
-        batch = _Batch(offsets, self._tolerate)
+        batch = _Batch(offsets, self._refused)
         delivery = Delivery(batch)
         batch.delivery = weakref.ref(delivery, batch.reported)
         self._batches.append(batch)
@@ -89,6 +89,11 @@ class Acks:
         while batches and batches[0].sealed and batches[0].delivered and batches[0].error is None:
             ready.update(batches.popleft().offsets)
         return ready
+
+    def take_refused(self) -> Iterator[KafkaError]:
+        """Each message that Kafka refused, once, whichever task's thread has heard of it."""
+        while self._refused:
+            yield self._refused.popleft()
 
     @property
     def error(self) -> KafkaError | None:

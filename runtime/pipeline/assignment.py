@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from runtime.api.errors import RetriableError
+from runtime.api.errors import ConnectError, RetriableError
 from runtime.api.record import TopicPartition
 from runtime.pipeline.convert_sink import Positions
 from runtime.pipeline.port import RevokedError
@@ -42,24 +42,32 @@ class Assignment:
     ) -> None:
         self._spec, self._task, self._host, self._control = spec, task, host, control
         self._consumer, self._context = consumer, context
-        self._committed: Positions = {}
+        self._committed: Positions = {}  # and where nothing is committed yet: where reading began
+        self._sent: Positions = {}  # the commit on its way, of partitions that are still this task's
+        self.given_up: set[TopicPartition] = set()  # since the last batch began; they may be back by now
         self._paused = self._held = False
         self._finished = self._committing = False
         self._member = ""
-        self._incremental = "cooperative" in str(spec.consumer.get("partition.assignment.strategy", ""))
+        cooperative = "cooperative" in str(spec.consumer.get("partition.assignment.strategy", ""))
+        self._incremental = cooperative or spec.consumer.get("group.protocol") == "consumer"  # KIP-429, KIP-848
 
     @property
     def callbacks(self) -> dict[str, Callable[..., Any]]:
         return {"on_assign": self._on_assign, "on_revoke": self._on_revoke, "on_lost": self._on_lost}
 
     def advance(self, positions: Positions) -> None:
-        """Everything before these has been put."""
+        """Everything before these has been put. Where a partition was given up meanwhile, that is whose it was then."""
         current = self._context.positions
-        current.update({tp: offset for tp, offset in positions.items() if tp in current})
+        current.update({tp: offset for tp, offset in positions.items() if self.is_kept(tp)})
+
+    def is_kept(self, tp: TopicPartition) -> bool:
+        """Whether the partition has been this task's without a break since the batch began."""
+        return tp in self._context.positions and tp not in self.given_up
 
     def commit(self, in_rebalance: bool = False) -> None:
-        """Flush, then commit what the task allows. A flush that may succeed later rewinds to what is committed.
-        The answer comes later, as on_commit(), since the broker may be away for long; a rebalance waits for it."""
+        """Flush, then commit what the task allows, of all partitions as soon as one has moved (as Connect does). A
+        flush that may succeed later rewinds to what is committed. The answer comes later, as on_commit(), since the
+        broker may be away for long; a rebalance waits for it."""
         current = self._context.positions
         if not current:
             return
@@ -68,23 +76,23 @@ class Assignment:
             return
         self._control.check()
         try:
-            allowed = self._task.pre_commit(dict(current)) or {}
+            with self._control.calling("preCommit"):
+                allowed = self._task.pre_commit(dict(current)) or {}
         except RetriableError as error:
             _log.error("Flushing failed, reading again from the last committed offsets: %s", error)
-            self._context.seek({tp: self._committed.get(tp, offset) for tp, offset in current.items()})
+            self._context.seek(self._committed)
             return
         if not self._context.settle(self._spec.flush_timeout):
             _log.warning("Failed records are still on their way to the dead letter topic; the commit waits for them")
             return
         self._control.check()
-        self._commit(
-            {
-                tp: offset
-                for tp, offset in allowed.items()
-                if tp in current and offset <= current[tp] and self._committed.get(tp) != offset
-            },
-            in_rebalance,
-        )
+        moved = {
+            tp: offset
+            for tp, offset in allowed.items()
+            if tp in current and offset <= current[tp] and self._committed.get(tp) != offset
+        }
+        if moved:
+            self._commit({**self._committed, **moved}, in_rebalance)
 
     def on_commit(self, error: KafkaError | None, partitions: Sequence[KafkaPartition]) -> None:
         """The group's answer to a commit."""
@@ -94,8 +102,8 @@ class Assignment:
             refused = error or p.error
             if refused is not None:  # the group moved on, or the broker went away: the next commit will tell
                 _log.warning("The offset of %s-%d could not be committed now: %s", p.topic, p.partition, refused.str())
-            else:
-                self._committed[TopicPartition(p.topic, p.partition)] = p.offset
+            elif (tp := TopicPartition(p.topic, p.partition)) in self._sent:
+                self._committed[tp] = p.offset
 
     def lag(self) -> int | None:
         """Records between what has been put and the ends of the partitions, as far as the client knows them: nothing
@@ -122,7 +130,7 @@ class Assignment:
         except Exception as error:
             _log.error("The last flush failed, its offsets are not committed: %s", error)
         if self._context.positions:
-            self._task.close(list(self._context.positions))
+            self._close_task(list(self._context.positions))
 
     def apply_requests(self) -> None:
         """What the task asked for through its context."""
@@ -131,7 +139,7 @@ class Assignment:
             for tp, offset in context.seeks.items():
                 if tp in context.positions:
                     self._consumer.seek(_kafka(tp, offset))
-                    context.positions[tp] = offset
+                    context.positions[tp] = self._committed[tp] = offset
             context.seeks.clear()
         if context.pause_changed:
             context.pause_changed = False
@@ -166,9 +174,8 @@ class Assignment:
     def _commit(self, offsets: Mapping[TopicPartition, int], wait: bool) -> None:
         from confluent_kafka import KafkaException
 
-        if not offsets:
-            return
         partitions = [_kafka(tp, offset) for tp, offset in offsets.items()]
+        self._sent = dict(offsets)
         try:
             if wait:
                 self.on_commit(None, self._consumer.commit(offsets=partitions, asynchronous=False) or [])
@@ -189,15 +196,25 @@ class Assignment:
         if self._finished:
             return
         resolved = self._resolve(consumer, partitions)
-        (consumer.incremental_assign if self._incremental else consumer.assign)(resolved)
         new = {TopicPartition(p.topic, p.partition): p.offset for p in resolved}
-        self._context.positions.update({tp: offset for tp, offset in new.items() if offset >= 0})
+        self._context.positions.update(new)
+        self._committed.update(new)
+        if new:
+            with self._control.calling("open"):
+                self._task.open(list(new))
+            self._start_where_asked(resolved)
+        (consumer.incremental_assign if self._incremental else consumer.assign)(resolved)
         if self._paused or self._held or self._context.paused:
             self._apply_pauses(new)
         self._tell_member(consumer)
         _log.info("Assigned: %s", ", ".join(f"{p.topic}-{p.partition} at {p.offset}" for p in resolved) or "nothing")
-        if new:
-            self._task.open(list(new))
+
+    def _start_where_asked(self, resolved: Sequence[KafkaPartition]) -> None:
+        """A task that keeps its positions itself seeks when it is given partitions: nothing is read before that."""
+        for p in resolved:
+            tp = TopicPartition(p.topic, p.partition)
+            if tp in self._context.seeks:
+                p.offset = self._context.positions[tp] = self._committed[tp] = self._context.seeks.pop(tp)
 
     def _on_revoke(self, consumer: Consumer, partitions: list[KafkaPartition]) -> None:
         if self._finished:
@@ -214,11 +231,16 @@ class Assignment:
 
     def _close(self, partitions: Sequence[KafkaPartition]) -> None:
         gone = [TopicPartition(p.topic, p.partition) for p in partitions]
-        self._task.close(gone)
+        self._close_task(gone)
         for tp in gone:
-            for known in (self._context.positions, self._committed, self._context.seeks):
+            for known in (self._context.positions, self._committed, self._sent, self._context.seeks):
                 known.pop(tp, None)
             self._context.paused.discard(tp)
+        self.given_up.update(gone)
+
+    def _close_task(self, partitions: list[TopicPartition]) -> None:
+        with self._control.calling("close"):
+            self._task.close(partitions)
 
     def _resolve(self, consumer: Consumer, partitions: list[KafkaPartition]) -> list[KafkaPartition]:
         """Where to begin in each; the broker is asked again when it does not answer at once."""
@@ -236,12 +258,12 @@ class Assignment:
         if not partitions:
             return []
         committed = consumer.committed(partitions, timeout=_ASK)
-        latest = str(self._spec.consumer.get("auto.offset.reset", "earliest")) in ("latest", "largest", "end")
+        reset = str(self._spec.consumer.get("auto.offset.reset", "earliest"))
+        latest = reset in ("latest", "largest", "end")
         for p in committed:
-            tp = TopicPartition(p.topic, p.partition)
-            if p.offset >= 0:
-                self._committed[tp] = p.offset
-            else:
+            if p.offset < 0 and reset == "error":  # Java's "none"
+                raise ConnectError(f"Undefined offset with no reset policy for partition {p.topic}-{p.partition}")
+            if p.offset < 0:
                 low, high = consumer.get_watermark_offsets(p, timeout=_ASK)
                 p.offset = high if latest else low
         return committed

@@ -41,7 +41,7 @@ def make_consumer(settings: Mapping[str, Any], on_commit: OnCommit, share: int, 
 
     always = {"enable.auto.commit": False, "enable.auto.offset.store": False, "on_commit": on_commit}
     ahead = {"queued.max.messages.kbytes": share, "fetch.max.bytes": max(share, _FETCH) * 1024}
-    group = {} if alone else _AMONG_OTHERS
+    group = {} if alone or settings.get("group.protocol") == "consumer" else _AMONG_OTHERS
     return Consumer({**_DEFAULTS, **group, **ahead, **settings, **always, **ClientLog("consumer").settings})
 
 
@@ -66,7 +66,7 @@ class Events:
         if error.code() == KafkaError._PARTITION_EOF:
             return
         denied = (KafkaError.TOPIC_AUTHORIZATION_FAILED, KafkaError.GROUP_AUTHORIZATION_FAILED)
-        if error.fatal() or error.code() in denied:
+        if error.fatal() or error.code() in (*denied, KafkaError._AUTO_OFFSET_RESET):
             raise ConnectError(f"The consumer cannot go on: {error.str()}")
         if error.str() not in self._told:
             self._told.add(error.str())

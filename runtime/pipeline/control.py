@@ -16,6 +16,11 @@ if TYPE_CHECKING:
     from runtime.pipeline.error_counts import Counts
 
 
+class StoppedError(BaseException):
+    """The task is to stop, and the batch at hand is left as if it had never been read. No Exception: nobody on the way
+    out takes it for a failure of a record."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Call:
     """The connector's code at work: which of its methods, and since when (time.monotonic())."""

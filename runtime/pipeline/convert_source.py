@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Run:
-    """Consecutive messages for one topic that go the same way: as a batch, or each by itself since it has headers or
-    a timestamp."""
+    """Consecutive messages for one topic that go the same way: as a batch, or each by itself since it has headers, a
+    timestamp or a partition of its own."""
 
     topic: str
     single: bool
@@ -144,9 +144,10 @@ class SourceConversion:
             stamped = stamps and record.timestamp is not None
             if stamped:
                 message["timestamp"] = record.timestamp
+            single = stamped or bool(headers)
             if record.kafka_partition is not None:
                 message["partition"] = record.kafka_partition
-            single = stamped or bool(headers)
+                single = True
             if append is None or record.topic != topic or single is not run.single:
                 topic = record.topic
                 run = Run(topic, single)

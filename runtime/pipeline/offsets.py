@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from runtime.kafka.formats import offset_key
-from runtime.pipeline.acks import Acks, OffsetsByKey
+from runtime.pipeline.acks import Acks, Delivery, OffsetsByKey
 from runtime.pipeline.compact import canonical, compact
 
 if TYPE_CHECKING:
@@ -47,6 +47,8 @@ class OffsetWriter:
         self._copy = copy
         self._acks = Acks()
         self._writing: OffsetsByKey = {}
+        self._unsent: list[tuple[bytes, bytes | None]] = []
+        self._delivery: Delivery | None = None
 
     @property
     def busy(self) -> bool:
@@ -54,17 +56,18 @@ class OffsetWriter:
         return bool(self._writing)
 
     def write(self, offsets: OffsetsByKey) -> None:
-        """Start a commit; not while one is on its way. BufferError when the producer's queue is full."""
-        delivery = self._acks.begin({})
-        for key, offset in offsets.items():
-            value = None if offset is None else compact(offset)
-            self._producer.produce(self._topic, key=key, value=value, on_delivery=delivery)
-        self._acks.seal()
+        """Start a commit; not while one is on its way."""
+        self._unsent = [(key, None if offset is None else compact(offset)) for key, offset in offsets.items()]
+        self._unsent.reverse()
+        self._delivery = self._acks.begin({})
         self._writing = offsets
+        self._send()
 
     def finished(self) -> bool:
         """True once when the commit has been acknowledged."""
         self._producer.poll(0)  # it may be another one than that of the records
+        if self._delivery is not None:
+            self._send()
         self._acks.take()
         if not self._writing or self._acks.pending:
             return False
@@ -72,6 +75,18 @@ class OffsetWriter:
         if self._copy:
             self._write_copy(offsets)
         return True
+
+    def _send(self) -> None:
+        """As many as there is room for: the queue is that of all tasks of the slot."""
+        while self._unsent:
+            key, value = self._unsent[-1]
+            try:
+                self._producer.produce(self._topic, key=key, value=value, on_delivery=self._delivery)
+            except BufferError:
+                return
+            self._unsent.pop()
+        self._delivery = None  # its death is the acknowledgement
+        self._acks.seal()
 
     def _write_copy(self, offsets: OffsetsByKey) -> None:
         """The topic that counts has them: what becomes of the copy is logged, and delays nothing."""
@@ -94,4 +109,5 @@ class OffsetWriter:
             return {}
         _log.error("Offsets could not be written to %s, they are tried again: %s", self._topic, error.str())
         offsets, self._writing, self._acks = self._writing, {}, Acks()
+        self._unsent, self._delivery = [], None
         return offsets

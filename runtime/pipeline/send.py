@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from runtime.api.errors import ConnectError
+from runtime.pipeline.control import StoppedError
 
 if TYPE_CHECKING:
     from confluent_kafka import KafkaError, Producer
@@ -15,10 +16,6 @@ if TYPE_CHECKING:
     from runtime.pipeline.control import Control
 
 _FULL_WAIT = 0.05  # seconds between two tries at a full queue
-
-
-class StoppedError(Exception):
-    """The task was stopped while the queue stayed full: the batch has not been handed over to its end."""
 
 
 def send_failure(error: KafkaError) -> ConnectError:
@@ -56,6 +53,7 @@ class Sender:
         """One by one: the client's batch call knows neither headers nor timestamps."""
         from confluent_kafka import KafkaException
 
+        self._control.check()
         give_up = None
         produce = self._producer.produce
         for message in messages:

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 
 from runtime.api.batch import SinkBatch
 from runtime.api.errors import RetriableError
-from runtime.api.record import SinkRecord
+from runtime.api.record import SinkRecord, TopicPartition
 from runtime.pipeline.assignment import Assignment
 from runtime.pipeline.budget import slot_budget
 from runtime.pipeline.chain import Chain
 from runtime.pipeline.consumer import Events, close, fetch, make_consumer
+from runtime.pipeline.control import StoppedError
 from runtime.pipeline.convert_sink import SinkConversion, sink_place
 from runtime.pipeline.deadletter import DeadLetters, dead_letter_topic
 from runtime.pipeline.errant import ErrantRecords
@@ -25,7 +26,7 @@ from runtime.pipeline.tolerance import Policy, Stage, Tolerance
 from runtime.vocabulary import State
 
 if TYPE_CHECKING:
-    from confluent_kafka import Message
+    from confluent_kafka import Consumer, Message
 
     from runtime.api.task import SinkTask
     from runtime.pipeline.control import Control
@@ -55,17 +56,25 @@ class SinkWorker:
         self._chain = Chain(load_steps(spec), self._tolerance, sink_place)
         self._conversion = SinkConversion(load_converters(spec), self._chain, self._tolerance)
         self._share = slot_budget.take()
-        alone = spec.settings.get("tasks.max", "1").strip() == "1"
-        self._consumer = make_consumer(
-            spec.consumer, lambda error, done: self._assignment.on_commit(error, done), self._share, alone
-        )
+        try:
+            self._consumer = self._make_consumer()
+        except BaseException:
+            slot_budget.give_back(self._share)
+            raise
         self._assignment = Assignment(spec, task, host, control, self._consumer, self._context)
         self._subscription = Subscription(self._consumer, spec.topics, spec.topics_regex, self._assignment.callbacks)
         self._events = Events()
         self._most = spec.max_poll_records if "consumer.override.max.poll.records" in spec.config else _BATCH
         self._topics, self._meter = control.topics, control.meter
         self._next_measure = 0.0
+        self._paused = False
         self._next_commit = time.monotonic() + spec.flush_interval
+
+    def _make_consumer(self) -> Consumer:
+        alone = self._spec.settings.get("tasks.max", "1").strip() == "1"
+        return make_consumer(
+            self._spec.consumer, lambda error, done: self._assignment.on_commit(error, done), self._share, alone
+        )
 
     def _dead_letters(self) -> DeadLetters | None:
         if not dead_letter_topic(self._spec.settings):
@@ -92,24 +101,33 @@ class SinkWorker:
                 self._chain.close()
 
     def _loop(self) -> None:
-        control, assignment = self._control, self._assignment
-        paused, wait = False, _POLL
-        while not control.stopping:
-            if control.paused is not paused:
-                paused = control.paused
-                assignment.pause_all(paused)
-                self._host.state(self._spec, State.PAUSED if paused else State.RUNNING)
+        wait = _POLL
+        while not self._control.stopping:
+            self._follow_pause()
             self._subscription.update()
-            assignment.apply_requests()
+            self._assignment.apply_requests()
             messages = fetch(self._consumer, self._most, wait)
             wait = _POLL if messages else min(wait * 1.5, _POLL_IDLE)
             if messages:
-                self._deliver(messages)
+                try:
+                    self._deliver(messages)
+                except StoppedError:
+                    return
             self._measure_when_due()
             self._commit_when_due()
 
+    def _follow_pause(self) -> bool:
+        """Whether the task is paused now."""
+        if self._control.paused is not self._paused:
+            self._paused = self._control.paused
+            self._assignment.pause_all(self._paused)
+            self._context.commit_requested |= self._paused  # who looks at it now sees how far it came
+            self._host.state(self._spec, State.PAUSED if self._paused else State.RUNNING)
+        return self._paused
+
     def _deliver(self, messages: list[Message]) -> None:
         messages = self._events.without(messages)
+        self._assignment.given_up.clear()
         records, positions = self._conversion.convert(messages, self._context.positions)
         if self._spec.track_topics:
             for topic in {tp.topic for tp in positions} - self._topics:
@@ -138,13 +156,14 @@ class SinkWorker:
     def _put_again(self, records: Sequence[SinkRecord]) -> bool:
         """The same batch until it is taken, the consumer paused meanwhile but alive in its group. Records of
         partitions that were lost on the way are left to whoever reads them now."""
-        wait = _RETRY_FIRST
+        wait, is_kept = _RETRY_FIRST, self._assignment.is_kept
         self._assignment.hold(True)
         try:
             while not self._control.stopping:
                 self._serve(wait)
-                positions = self._context.positions
-                records = [r for r in records if (r.original_topic, r.original_kafka_partition) in positions]
+                if self._follow_pause():
+                    continue
+                records = [r for r in records if is_kept(TopicPartition(r.original_topic, r.original_kafka_partition))]
                 self._control.check()
                 self._tolerance.counts.retried(Stage.TASK_PUT)
                 try:

@@ -8,14 +8,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from runtime.api.errors import RetriableError
 from runtime.api.task import OffsetReader, SourceTask
 from runtime.pipeline.acks import Acks
 from runtime.pipeline.chain import Chain
+from runtime.pipeline.control import StoppedError
 from runtime.pipeline.convert_source import Batch, SourceConversion, source_place
 from runtime.pipeline.kept_offsets import KeptOffsets
 from runtime.pipeline.load import load_converters, load_steps
 from runtime.pipeline.offsets import CommittedOffsets, OffsetWriter
-from runtime.pipeline.send import Sender, StoppedError, send_failure
+from runtime.pipeline.send import Sender, send_failure
 from runtime.pipeline.tolerance import Failure, Policy, Stage, Tolerance
 from runtime.pipeline.topic_creation import TopicCreator
 from runtime.vocabulary import State
@@ -57,7 +59,7 @@ class SourceWorker:
         self._chain = Chain(load_steps(spec), self._tolerance, source_place)
         self._conversion = SourceConversion(self._chain, load_converters(spec), committed, self._tolerance, task)
         self._sender = Sender(self._producer, control, spec.flush_timeout, self._refused)
-        self._acks = Acks(self._refused if self._tolerance.policy.tolerate_all else None)
+        self._acks = Acks(self._tolerance.policy.tolerate_all)
         self._writer = _offset_writer(spec, host)
         self._ready: dict[bytes, Mapping[str, Any] | None] = {}
         self._next_commit = time.monotonic() + spec.flush_interval
@@ -106,8 +108,12 @@ class SourceWorker:
 
     def _poll(self) -> Sequence[SourceRecord] | None:
         started = time.monotonic()
-        with self._control.calling("poll"):
-            records = self._task.poll()
+        try:
+            with self._control.calling("poll"):
+                records = self._task.poll()
+        except RetriableError as error:
+            _log.warning("The task could not poll, it is asked again: %s", error)
+            return None
         if records is not None and len(records) > 0:
             self._meter.polled(len(records), time.monotonic() - started)
         return records
@@ -156,11 +162,16 @@ class SourceWorker:
             self._control.wait(seconds)
 
     def _acknowledge(self) -> None:
-        self._ready.update(self._acks.take())
-        self._meter.acknowledged(self._acks.left)
+        self._take_acks()
         error = self._acks.error
         if error is not None:
             raise send_failure(error)
+
+    def _take_acks(self) -> None:
+        for refusal in self._acks.take_refused():
+            self._refused(refusal)
+        self._ready.update(self._acks.take())
+        self._meter.acknowledged(self._acks.left)
 
     def _commit_when_due(self) -> None:
         self._check_commit()
@@ -183,6 +194,7 @@ class SourceWorker:
     def _check_commit(self) -> None:
         if not self._writer.busy:
             return
+        self._control.check()
         if self._writer.finished():
             self._meter.committed(True)
             self._tell_task()
@@ -193,7 +205,8 @@ class SourceWorker:
     def _tell_task(self) -> None:
         """Offsets have been committed; what the task makes of it changes nothing about that, so it is logged."""
         try:
-            self._task.commit()
+            with self._control.calling("commit"):
+                self._task.commit()
         except Exception:
             _log.exception("The task's commit() failed; its offsets are committed all the same")
 
@@ -204,8 +217,7 @@ class SourceWorker:
         deadline = time.monotonic() + self._spec.flush_timeout
         while self._acks.pending and self._acks.error is None and time.monotonic() < deadline:
             self._producer.poll(_REPORTS)
-            self._ready.update(self._acks.take())
-            self._meter.acknowledged(self._acks.left)
+            self._take_acks()
         if self._acks.pending and self._acks.error is None:
             _log.error(
                 "Not all records were acknowledged within %.1f s; their offsets are not committed",

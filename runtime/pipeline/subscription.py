@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from runtime.api.java_regex import java_regex
+from runtime.vocabulary import INTERNAL_TOPICS
 
 if TYPE_CHECKING:
     from confluent_kafka import Consumer
@@ -67,4 +68,4 @@ class Subscription:
         if self._pattern is None:
             return self._named & topics
         matches = self._pattern.fullmatch
-        return {topic for topic in topics if not topic.startswith("__") and matches(topic)}
+        return {topic for topic in topics if topic not in INTERNAL_TOPICS and matches(topic)}

@@ -11,6 +11,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from runtime.api.errors import ConnectError, RetriableError
+from runtime.pipeline.control import StoppedError
 from runtime.pipeline.error_counts import Counts
 from runtime.pipeline.trace import message_of
 
@@ -88,11 +89,14 @@ class Tolerance:
 
     def again(self, error: Exception, operation: Callable[[], T], stage: Stage) -> T:
         """The operation that failed with `error`, tried again as long as it may succeed later and time allows. Raises
-        the last error."""
+        the last error; StoppedError when the task is to stop before that is known."""
         self.counts.failed_try()
         started, delay = time.monotonic(), _FIRST_DELAY
         while isinstance(error, RetriableError) and self._may_wait(started):
             self._control.wait(self._pause(started, delay))
+            if self._control.stopping:
+                self._held.clear()  # they are read again, with the rest of their batch
+                raise StoppedError
             delay *= 2
             self.counts.retried(stage)
             try:
@@ -136,8 +140,6 @@ class Tolerance:
         return self._reporter.report(failure)
 
     def _may_wait(self, started: float) -> bool:
-        if self._control.stopping:
-            return False
         timeout = self.policy.retry_timeout
         return timeout < 0 or time.monotonic() - started < timeout
 

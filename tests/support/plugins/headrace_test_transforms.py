@@ -8,13 +8,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from runtime.api.config import ConfigDef, ConfigKey, Type
-from runtime.api.errors import DataError
+from runtime.api.errors import DataError, RetriableError
 from runtime.api.transformation import R, Transformation
 
 
 class Misbehaving(Transformation):
-    """Does what `how` says to records whose value holds `when`: raise, exit, kill, block, garbage, nest; or tell, which
-    quotes `secret.password`."""
+    """Does what `how` says to records whose value holds `when`: raise, later, exit, kill, block, garbage, nest; or
+    tell, which quotes `secret.password`."""
 
     config_def = ConfigDef(
         ConfigKey("how", Type.STRING, doc="What."),
@@ -41,6 +41,9 @@ class Misbehaving(Transformation):
 
     def _raise(self, record: Any) -> None:
         raise DataError("not this one")
+
+    def _later(self, record: Any) -> None:
+        raise RetriableError("not now")
 
     def _tell(self, record: Any) -> None:
         raise DataError(f"logging in with {self._secret}")

@@ -29,3 +29,12 @@ def test_offsets_go_to_the_workers_cluster_wherever_the_records_go() -> None:
 def test_settings_without_an_equal_are_told() -> None:
     (warning,) = client_warnings(WORKER, order(linger_ms="5", interceptor_classes="a.B"))
     assert "interceptor.classes" in warning
+
+
+def test_offsets_are_not_written_as_the_records_are_told_to_be() -> None:
+    weak = worker_config.distributed(
+        {**WORKER.originals, "producer.acks": "1", "producer.bootstrap.servers": "far:9092"}
+    )
+    task = spec(weak, order(), [], paused=False)
+    assert (task.producer["bootstrap.servers"], str(task.producer["acks"])) == ("far:9092", "1")
+    assert (task.offsets_producer["bootstrap.servers"], task.offsets_producer["acks"]) == ("home:9092", "all")

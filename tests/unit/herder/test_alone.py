@@ -1,0 +1,39 @@
+"""Requests about one connector take turns, also while there is none of that name."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any, cast
+from weakref import WeakValueDictionary
+
+from runtime.herder.herder import Herder
+
+
+async def test_one_at_a_time_for_a_name_that_is_not_known_yet() -> None:
+    herder: Any = object.__new__(Herder)
+    herder._locks = WeakValueDictionary()
+    herder.check_free = lambda name: None
+    inside, most = 0, 0
+    may_end = [asyncio.Event() for _ in range(3)]
+
+    async def request(number: int) -> None:
+        nonlocal inside, most
+        async with cast(Herder, herder).alone("x"):
+            inside += 1
+            most = max(most, inside)
+            await may_end[number].wait()
+            inside -= 1
+
+    first, second = asyncio.create_task(request(0)), asyncio.create_task(request(1))
+    await asyncio.sleep(0)
+    may_end[0].set()
+    await first
+    third = asyncio.create_task(request(2))
+    for event in may_end:
+        await asyncio.sleep(0)
+        event.set()
+    await asyncio.gather(second, third)
+    assert most == 1
+    del first, second, third
+    await asyncio.sleep(0)
+    assert not herder._locks, "nothing is kept for names that nobody needs"
