@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 from urllib.parse import quote
 
 from tui.errors import Conflict, ServerTrouble
+from tui.scrubbing import without_user
 
 T = TypeVar("T")
 Json = Any
@@ -109,7 +110,7 @@ class Connect:
 
     @property
     def url(self) -> str:
-        return self.transport.url
+        return without_user(self.transport.url)
 
     async def root(self) -> Json:
         return await self._send("GET", "/")

@@ -42,14 +42,15 @@ class Profile(NamedTuple):
 
     @property
     def label(self) -> str:
-        return self.name or self.url
+        """What it is called wherever it is shown or written down."""
+        return self.name or without_user(self.url)
 
     def only_reading(self) -> Profile:
         """As --read-only wants it; a context that is read-only itself says so itself."""
         return self._replace(read_only=True, option_read_only=not self.read_only)
 
     def __repr__(self) -> str:
-        return f"Profile({without_user(self.label)!r})"  # nothing else: some are secrets
+        return f"Profile({self.label!r})"  # nothing else: some are secrets
 
 
 class Wrong(NamedTuple):

@@ -190,6 +190,11 @@ class FileStreamSourceConnector(SourceConnector):
     def alter_offsets(
         self, config: Mapping[str, str], offsets: Sequence[tuple[Partition | None, Offset | None]]
     ) -> bool:
+        if not config.get(FILE):
+            raise ConnectError(
+                f"Offsets cannot be modified if the '{FILE}' configuration is unspecified. This is because stdin is used "
+                "for input and offsets are not tracked."
+            )
         for partition, offset in offsets:
             _check_plain({**(partition or {}), **(offset or {})})
             if offset is None:  # a reset is fine for any partition, also for one that should not be there

@@ -253,6 +253,6 @@ def _number(request: Request, name: str, default: int) -> int:
 
 
 def _flag(request: Request, name: str, default: bool) -> bool:
-    """A query parameter; what is not `true` is false, as in Java."""
+    """A query parameter; what is not `true` is false, and nothing as if it were not there, as in Java."""
     value = parameter(request, name)
-    return default if value is None else value.lower() == "true"
+    return value.lower() == "true" if value else default

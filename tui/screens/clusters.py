@@ -103,7 +103,7 @@ class ClustersScreen(Screen[Profile | None]):
         widest = {
             "name": max(len(_name(key)) for key in keys),
             "counts": max((len(_counts(one)) for one in glances.values()), default=0),
-            "url": max((len(one.profile.url) for one in glances.values()), default=0),
+            "url": max((len(without_user(one.profile.url)) for one in glances.values()), default=0),
         }
         self.query_one(Grid).show(keys, lambda key: self._row(key, glances.get(key)), widest)
         total = sum(one.total for one in glances.values())
@@ -136,7 +136,7 @@ class ClustersScreen(Screen[Profile | None]):
             "heard": Cell(_heard(one), "grid--error" if lost else "grid--muted"),
             "kind": Cell(one.kind, "grid--muted"),
             "version": Cell(one.version, "grid--muted"),
-            "url": Cell(one.profile.url, "grid--muted"),
+            "url": Cell(without_user(one.profile.url), "grid--muted"),
         }
 
     def about(self) -> None:
@@ -147,7 +147,7 @@ class ClustersScreen(Screen[Profile | None]):
         one = self.glances.get(key)
         if one is None:
             return
-        parts: list[str | tuple[str, str]] = [(visible(one.profile.url), "bold")]
+        parts: list[str | tuple[str, str]] = [(visible(without_user(one.profile.url)), "bold")]
         known = [f"{one.kind} {one.version}".strip(), one.cluster_id and f"Kafka cluster {one.cluster_id}"]
         parts += [(f"  {visible(text)}", "$text-muted") for text in known if text]
         parts.append("\n")

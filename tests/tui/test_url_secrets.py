@@ -1,0 +1,44 @@
+"""A password in the cluster's URL stands on no screen, in no table and in no file of ours."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.tui.conftest import Cluster
+from tests.tui.console import console
+from tui.client import Connect
+from tui.profiles import Profile
+from tui.session import endpoint
+from tui.wire.evented import Evented
+
+
+async def test_on_every_page(cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for kind in ("CONFIG", "STATE", "CACHE"):
+        monkeypatch.setenv(f"XDG_{kind}_HOME", str(tmp_path / kind))
+    name = cluster.source()
+    url = cluster.url.replace("://", "://me:hunter2@")
+    assert Profile(url).label == cluster.url
+    assert Connect(Evented(endpoint(Profile(url)))).url == cluster.url
+    async with console(url, 200, 50) as seen:
+        await seen.go(name)
+        for key, sign in (("C", "cluster"), ("W", "workers"), ("L", "loggers"), ("P", "plugins"), ("o", "operations")):
+            await seen.press(key)
+            await seen.sees(sign)
+            assert "hunter2" not in seen.text, key
+            await seen.press("escape")
+        await seen.press("p")
+        await seen.confirm("y")
+        await seen.until(lambda: seen.home.operations.log)
+        await seen.press("o")
+        await seen.sees("curl")
+        assert "hunter2" not in seen.text
+        await seen.press("escape", "colon", *"info", "enter")
+        await seen.sees("kafka cluster id")
+        assert "hunter2" not in seen.text
+    assert "hunter2" not in _written_below(tmp_path)
+
+
+def _written_below(folder: Path) -> str:
+    return "\n".join(file.read_text("utf-8", "replace") for file in folder.rglob("*") if file.is_file())
