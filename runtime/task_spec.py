@@ -65,7 +65,7 @@ class TaskSpec:
     admin: dict[str, Any] = field(default_factory=dict)  # librdkafka settings, for what creates topics
     flush_interval: float = 60.0  # seconds, offset.flush.interval.ms
     flush_timeout: float = 5.0  # seconds, offset.flush.timeout.ms
-    max_poll_records: int = 500  # of a sink: upper bound of a put() where the connector asks for it
+    max_poll_records: int | None = None  # of a sink: upper bound of a put(), where somebody asks for one
     track_topics: bool = True
     plugin_path: list[str] = field(default_factory=list)  # folders of Python plugins, for sys.path
     connector_config: dict[str, str] = field(default_factory=dict)  # empty: the same as `config`

@@ -192,8 +192,8 @@ class FileStreamSourceConnector(SourceConnector):
     ) -> bool:
         if not config.get(FILE):
             raise ConnectError(
-                f"Offsets cannot be modified if the '{FILE}' configuration is unspecified. This is because stdin is used "
-                "for input and offsets are not tracked."
+                f"Offsets cannot be modified if the '{FILE}' configuration is unspecified. "
+                "This is because stdin is used for input and offsets are not tracked."
             )
         for partition, offset in offsets:
             _check_plain({**(partition or {}), **(offset or {})})

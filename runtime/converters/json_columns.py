@@ -13,11 +13,12 @@ from typing import Any
 import orjson
 
 from runtime.api.columns import Column, Constant, Mixed, Values, columns_of, kinds
+from runtime.api.jackson import beyond_bmp_escaped
 from runtime.api.logical import DATE, DECIMAL, TIME, TIMESTAMP
 from runtime.api.schema import Schema, Type
 from runtime.api.validate import BOUNDS
 from runtime.converters.json_read import gap_check, reader
-from runtime.converters.json_text import beyond_bmp_escaped, clean, dumps, number, plain
+from runtime.converters.json_text import clean, dumps, number, plain
 from runtime.converters.json_write import WriteOptions, writer
 
 ColumnReader = Callable[[Column], Column]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import json
 import re
-import struct
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Any
@@ -13,11 +12,10 @@ from typing import Any
 import orjson
 
 from runtime.api.errors import DataError
+from runtime.api.jackson import spelled
 from runtime.api.java_text import float_text
 
 _MALFORMED = "Converting byte[] to Kafka Connect data failed due to serialization error: "
-_ESCAPE = re.compile(rb"\\\\|\\u00[0-9a-f]{2}")
-_BEYOND_BMP = re.compile(rb"[\xf0-\xf4][\x80-\xbf]{3}")
 _LEADING_ZEROS = re.compile(r"(-?)0+(?=\d)")
 
 
@@ -27,24 +25,7 @@ def dumps(value: Any) -> bytes:
         text = orjson.dumps(value)
     except TypeError:
         text = orjson.dumps(plain(value))
-    if b"\\u00" in text:  # control characters: hexadecimals in capitals
-        text = _ESCAPE.sub(_capitals, text)
-    return text if text.isascii() else beyond_bmp_escaped(text)
-
-
-def beyond_bmp_escaped(text: bytes) -> bytes:
-    """Characters beyond U+FFFF as the pair of escapes that Jackson makes of them."""
-    return _BEYOND_BMP.sub(_surrogates, text)
-
-
-def _surrogates(found: re.Match[bytes]) -> bytes:
-    high, low = struct.unpack(">HH", found.group().decode().encode("utf-16-be"))
-    return b"\\u%04X\\u%04X" % (high, low)
-
-
-def _capitals(found: re.Match[bytes]) -> bytes:
-    escape = found.group()
-    return escape if escape == b"\\\\" else b"\\u" + escape[2:].upper()
+    return spelled(text)
 
 
 def number(value: float, single: bool = False) -> Any:

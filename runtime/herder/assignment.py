@@ -68,6 +68,7 @@ def spec(worker: WorkerConfig, order: Order, offsets: Sequence[SourceOffset], pa
         producer=producer,
         producer_shared=not any(k.startswith("producer.override.") for k in config),
         consumer=_consumer(worker, order) if order.info.type == "sink" else {},
+        max_poll_records=None if source else _max_poll_records(worker, config),
         topics=[t.strip() for t in config.get("topics", "").split(",") if t.strip()],
         topics_regex=config.get("topics.regex", ""),
         offsets_producer=_offsets_producer(worker, producer) if source else {},
@@ -122,6 +123,11 @@ def _client(worker: WorkerConfig, order: Order, kind: str) -> dict[str, object]:
 
 def _consumer(worker: WorkerConfig, order: Order) -> dict[str, object]:
     return {**_client(worker, order, "consumer"), "group.id": group_id(order.connector, order.connector_config)}
+
+
+def _max_poll_records(worker: WorkerConfig, config: Mapping[str, str]) -> int | None:
+    asked = config.get("consumer.override.max.poll.records", worker.originals.get("consumer.max.poll.records", ""))
+    return int(asked) if asked.strip().isdigit() and int(asked) else None  # what is no number has been refused before
 
 
 def _converter(worker: WorkerConfig, config: Mapping[str, str], which: str) -> ConverterSpec:

@@ -7,12 +7,16 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Any
 
+import orjson
+
+from runtime.api.jackson import spelled
+
 
 def compact(value: object) -> bytes:
     """Compact UTF-8 JSON, as Connect's own converter writes it."""
     try:
-        return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
-    except UnicodeEncodeError:  # half a surrogate pair: only an escape can carry it
+        return spelled(orjson.dumps(value))
+    except TypeError:  # integers beyond 64 bits, keys that are no strings, half a surrogate pair
         return json.dumps(value, separators=(",", ":")).encode()
 
 
@@ -23,7 +27,10 @@ def offset_key(connector: str, partition: Mapping[str, Any] | None) -> bytes:
 
 def canonical(value: object) -> str:
     """A text that is equal for equal partitions, whatever the order of their keys (but 1, 1.0 and true differ)."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"))
+    try:
+        return orjson.dumps(value, option=orjson.OPT_SORT_KEYS).decode()
+    except TypeError:
+        return json.dumps(value, sort_keys=True, separators=(",", ":"))
 
 
 def java_ordered(value: Any) -> Any:

@@ -105,6 +105,11 @@ class Assignment:
             elif (tp := TopicPartition(p.topic, p.partition)) in self._sent:
                 self._committed[tp] = p.offset
 
+    @property
+    def committing(self) -> bool:
+        """The answer to a commit is still to come."""
+        return self._committing
+
     def lag(self) -> int | None:
         """Records between what has been put and the ends of the partitions, as far as the client knows them: nothing
         is asked of the broker. None while it knows none."""

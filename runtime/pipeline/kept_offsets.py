@@ -6,8 +6,8 @@ import logging
 import queue
 from typing import TYPE_CHECKING
 
+from runtime.kafka.formats import compact
 from runtime.pipeline.acks import OffsetsByKey
-from runtime.pipeline.compact import compact
 
 if TYPE_CHECKING:
     from runtime.pipeline.port import SlotHost

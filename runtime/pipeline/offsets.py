@@ -6,9 +6,8 @@ import logging
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from runtime.kafka.formats import offset_key
+from runtime.kafka.formats import canonical, compact, offset_key
 from runtime.pipeline.acks import Acks, Delivery, OffsetsByKey
-from runtime.pipeline.compact import canonical, compact
 
 if TYPE_CHECKING:
     from confluent_kafka import KafkaError, Producer

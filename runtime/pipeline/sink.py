@@ -37,6 +37,7 @@ _log = logging.getLogger(__name__)
 
 _BATCH = 5000  # messages at a time, where the connector asks for no other number
 _POLL, _POLL_IDLE = 0.1, 0.4  # seconds to wait for messages at a time (a stop waits as long), more when none come
+_PAUSE_COMMIT = 2.0  # seconds that a pause waits for the answer to its commit
 _RETRY_FIRST, _RETRY_LAST = 0.1, 5.0  # seconds between two tries of a put that asks for another
 
 
@@ -64,7 +65,7 @@ class SinkWorker:
         self._assignment = Assignment(spec, task, host, control, self._consumer, self._context)
         self._subscription = Subscription(self._consumer, spec.topics, spec.topics_regex, self._assignment.callbacks)
         self._events = Events()
-        self._most = spec.max_poll_records if "consumer.override.max.poll.records" in spec.config else _BATCH
+        self._most = spec.max_poll_records or _BATCH
         self._topics, self._meter = control.topics, control.meter
         self._next_measure = 0.0
         self._paused = False
@@ -121,9 +122,17 @@ class SinkWorker:
         if self._control.paused is not self._paused:
             self._paused = self._control.paused
             self._assignment.pause_all(self._paused)
-            self._context.commit_requested |= self._paused  # who looks at it now sees how far it came
+            if self._paused:
+                self._commit_for_the_pause()
             self._host.state(self._spec, State.PAUSED if self._paused else State.RUNNING)
         return self._paused
+
+    def _commit_for_the_pause(self) -> None:
+        """Whoever sees PAUSED sees how far it came."""
+        self._assignment.commit()
+        until = time.monotonic() + _PAUSE_COMMIT
+        while self._assignment.committing and time.monotonic() < until:
+            self._serve(_POLL)
 
     def _deliver(self, messages: list[Message]) -> None:
         messages = self._events.without(messages)

@@ -118,7 +118,7 @@ def test_the_connector_wants_a_file() -> None:
         FileStreamSourceConnector().start({"topic": "t"})
 
 
-P = {"filename": "x"}
+P, FILE = {"filename": "x"}, {"file": "x"}
 
 
 @pytest.mark.parametrize(
@@ -136,16 +136,22 @@ P = {"filename": "x"}
 )
 def test_offsets_that_cannot_be(partition: Any, offset: Any, message: str) -> None:
     with pytest.raises(ConnectError) as caught:
-        FileStreamSourceConnector().alter_offsets({}, [(P, {"position": 1}), (partition, offset)])
+        FileStreamSourceConnector().alter_offsets(FILE, [(P, {"position": 1}), (partition, offset)])
     assert str(caught.value) == message
 
 
+def test_standard_input_has_no_offsets() -> None:
+    for offsets in ([(P, {"position": 1})], [(P, None)]):
+        with pytest.raises(ConnectError, match="stdin is used for input and offsets are not tracked"):
+            FileStreamSourceConnector().alter_offsets({}, offsets)
+
+
 def test_offsets_that_can_be() -> None:
-    assert FileStreamSourceConnector().alter_offsets({}, [(P, {"position": 0, "more": 1}), ({"y": 1}, None)])
+    assert FileStreamSourceConnector().alter_offsets(FILE, [(P, {"position": 0, "more": 1}), ({"y": 1}, None)])
 
 
 @pytest.mark.parametrize(("value", "kind"), [([1], "ARRAY"), ({"a": 1}, "MAP")])
 def test_offsets_that_java_workers_cannot_write_are_refused(value: object, kind: str) -> None:
     for partition, offset in (({"filename": "/a", "z": value}, {"position": 1}), ({"filename": "/a"}, {"z": value})):
         with pytest.raises(ConnectError, match=f"only contain primitive types as values, but field z contains {kind}"):
-            FileStreamSourceConnector().alter_offsets({}, [(partition, offset)])
+            FileStreamSourceConnector().alter_offsets(FILE, [(partition, offset)])

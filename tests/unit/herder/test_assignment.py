@@ -38,3 +38,17 @@ def test_offsets_are_not_written_as_the_records_are_told_to_be() -> None:
     task = spec(weak, order(), [], paused=False)
     assert (task.producer["bootstrap.servers"], str(task.producer["acks"])) == ("far:9092", "1")
     assert (task.offsets_producer["bootstrap.servers"], task.offsets_producer["acks"]) == ("home:9092", "all")
+
+
+SINK = ConnectorInfo("FileStreamSink", "sink", "1", "T", "runtime.connectors.file_sink:FileStreamSinkTask")
+
+
+def test_how_many_records_a_put_may_have() -> None:
+    def most(worker: dict[str, str], connector: dict[str, str]) -> int | None:
+        config = {"connector.class": "FileStreamSink", "topics": "t", **connector}
+        known = worker_config.distributed({**WORKER.originals, **worker})
+        return spec(known, Order("c", 0, SINK, config, config), [], paused=False).max_poll_records
+
+    assert most({}, {}) is None
+    assert most({"consumer.max.poll.records": "20"}, {}) == 20
+    assert most({"consumer.max.poll.records": "20"}, {"consumer.override.max.poll.records": "10"}) == 10

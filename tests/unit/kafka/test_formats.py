@@ -27,6 +27,11 @@ def test_null_partition_and_value_recorded_from_apache() -> None:
     assert compact(java_ordered({"position": 3, "n": None, "y": "z"})) == b'{"y":"z","position":3,"n":null}'
 
 
+def test_spelled_as_java_spells_it() -> None:
+    """By these bytes a Java worker finds it again."""
+    assert offset_key("c", {"filename": "/🙂\x1f"}) == b'["c",{"filename":"/\\uD83D\\uDE42\\u001F"}]'
+
+
 def test_big_maps_use_a_bigger_table() -> None:
     """Thirteen keys make Java's table grow to 32 places: a..m and then A (65 & 31 = 1 = 97 & 31, after a)."""
     keys = [*"ponmlkjihgfedcba", "A"]

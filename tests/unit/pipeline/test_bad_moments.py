@@ -187,6 +187,19 @@ def test_a_pause_while_put_is_tried_again_is_heard(broker: KafkaBroker, sink: An
     assert task.host.states == [State.RUNNING, State.PAUSED, State.RUNNING]
 
 
+def test_who_sees_it_paused_sees_how_far_it_came(broker: KafkaBroker, sink: Any) -> None:
+    topic = broker.create_topic()
+    produce(broker, topic, *TEN)
+    spec = file_sink(broker, Path("x"), topic, task_class=f"{HERE}:Sink", flush_interval=3600.0)
+    task = RunningTask(spec)
+    wait_until(lambda: len(sink.puts) == 10)
+    assert group_offsets(broker, spec) == {}
+    task.runner.pause(True)
+    task.wait_state(State.PAUSED)
+    assert group_offsets(broker, spec) == {(topic, 0): 10}
+    task.stop()
+
+
 @pytest.mark.parametrize("setting", [{"session.timeout.ms": "nonsense"}, {"no.such.setting": "1"}])
 def test_a_consumer_that_cannot_be_made_takes_no_memory_from_others(
     broker: KafkaBroker, setting: dict[str, str]
