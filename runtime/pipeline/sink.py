@@ -63,7 +63,9 @@ class SinkWorker:
             slot_budget.give_back(self._share)
             raise
         self._assignment = Assignment(spec, task, host, control, self._consumer, self._context)
-        self._subscription = Subscription(self._consumer, spec.topics, spec.topics_regex, self._assignment.callbacks)
+        creates = spec.consumer.get("allow.auto.create.topics", True) is not False
+        callbacks = self._assignment.callbacks
+        self._subscription = Subscription(self._consumer, spec.topics, spec.topics_regex, callbacks, creates)
         self._events = Events()
         self._most = spec.max_poll_records or _BATCH
         self._topics, self._meter = control.topics, control.meter

@@ -23,8 +23,16 @@ _LIST_TIMEOUT = 5.0  # seconds; a stop waits that long at the most when the clus
 class Subscription:
     """Keeps a consumer subscribed. A topic that does not exist yet is read as soon as it does."""
 
-    def __init__(self, consumer: Consumer, topics: Sequence[str], regex: str, callbacks: dict[str, Callable[..., Any]]):
-        self._consumer = consumer
+    def __init__(
+        self,
+        consumer: Consumer,
+        topics: Sequence[str],
+        regex: str,
+        callbacks: dict[str, Callable[..., Any]],
+        creates: bool = True,
+    ):
+        """`creates`: topics that are named and missing are asked for, so that a broker that may do so makes them."""
+        self._consumer, self._creates = consumer, creates
         self._named = set(topics)
         self._pattern = java_regex(regex) if regex else None
         self._callbacks = callbacks
@@ -66,6 +74,18 @@ class Subscription:
             _log.warning("Topics could not be listed, trying again: %s", error.args[0].str())
             return None
         if self._pattern is None:
+            if self._creates:
+                self._ask_for(self._named - topics)
             return self._named & topics
         matches = self._pattern.fullmatch
         return {topic for topic in topics if topic not in INTERNAL_TOPICS and matches(topic)}
+
+    def _ask_for(self, missing: set[str]) -> None:
+        """As Java's consumer does by subscribing; this one's subscribe() creates nothing."""
+        from confluent_kafka import KafkaException
+
+        for topic in missing:
+            try:
+                self._consumer.list_topics(topic, timeout=_LIST_TIMEOUT)
+            except KafkaException as error:
+                _log.debug("The topic %s could not be asked for: %s", topic, error.args[0].str())

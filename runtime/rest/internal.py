@@ -16,6 +16,7 @@ from runtime.herder.errors import BadRequest, Forbidden
 from runtime.rest import bodies
 
 SIGNATURE, ALGORITHM = "X-Connect-Authorization", "X-Connect-Request-Signature-Algorithm"
+_OURS = "HmacSHA256"
 _KNOWN = ("hmacsha1", "hmacsha224", "hmacsha256", "hmacsha384", "hmacsha512", "hmacmd5")
 
 
@@ -40,6 +41,12 @@ def _refuse(request: Request) -> NoReturn:
         raise BadRequest("Internal request missing required signature")
     if algorithm.lower() not in _KNOWN:
         raise BadRequest(f"Algorithm {algorithm} not available")
+    if algorithm != _OURS:
+        raise BadRequest(
+            f"This worker does not support the '{algorithm}' key signing algorithm used by other workers. "
+            f"This worker is currently configured to use: [{_OURS}]. Check that all workers' configuration files "
+            "permit the same set of signature algorithms, and correct any misconfigured worker and restart it."
+        )
     try:
         b64decode(signature, validate=True)
     except binascii.Error as e:

@@ -140,6 +140,17 @@ def test_a_topic_that_comes_later_is_read(broker: KafkaBroker, tmp_path: Path) -
     task.stop()
 
 
+def test_a_named_topic_that_does_not_exist_is_made_where_the_broker_makes_topics(
+    broker: KafkaBroker, tmp_path: Path
+) -> None:
+    topic, file = unique("made"), tmp_path / "out.txt"
+    task = RunningTask(file_sink(broker, file, topic))
+    wait_until(lambda: [line for line in task.host.lines if f"Assigned: {topic}-0" in line])
+    produce(broker, topic, b"one")
+    wait_until(lambda: _lines(file) == [b"one"])
+    task.stop()
+
+
 def test_a_named_topic_that_does_not_exist_yet_is_waited_for(broker: KafkaBroker, tmp_path: Path) -> None:
     topic, file = unique("later"), tmp_path / "out.txt"
     spec = file_sink(broker, file, topic)

@@ -29,6 +29,7 @@ async def client() -> AsyncIterator[httpx.AsyncClient]:
         (None, None, 400, "Internal request missing required signature"),
         ("eA==", None, 400, "Internal request missing required signature"),
         ("eA==", "Foo", 400, "Algorithm Foo not available"),
+        ("eA==", "HmacSHA1", 400, "This worker does not support the 'HmacSHA1' key signing algorithm"),
         ("eA==", "HmacSHA256", 403, "Internal request contained invalid signature."),
     ],
 )
@@ -41,4 +42,4 @@ async def test_nothing_gets_in(
         await client.put("/connectors/c/fence", headers=headers),
         await client.post("/connectors/c/tasks", headers=headers, json=[{"a": "b"}]),
     ):
-        assert (answer.status_code, answer.json()["message"]) == (status, message)
+        assert answer.status_code == status and answer.json()["message"].startswith(message)
