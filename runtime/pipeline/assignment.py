@@ -260,12 +260,16 @@ class Assignment:
 
     def _ask(self, consumer: Consumer, partitions: list[KafkaPartition]) -> list[KafkaPartition]:
         """At the committed offset, else where auto.offset.reset says."""
+        from confluent_kafka import KafkaException
+
         if not partitions:
             return []
         committed = consumer.committed(partitions, timeout=_ASK)
         reset = str(self._spec.consumer.get("auto.offset.reset", "earliest"))
         latest = reset in ("latest", "largest", "end")
         for p in committed:
+            if p.error is not None:
+                raise KafkaException(p.error)
             if p.offset < 0 and reset == "error":  # Java's "none"
                 raise ConnectError(f"Undefined offset with no reset policy for partition {p.topic}-{p.partition}")
             if p.offset < 0:

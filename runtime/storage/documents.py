@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from runtime.kafka.formats import compact
@@ -18,18 +18,19 @@ _log = logging.getLogger(__name__)
 PIECE = 400_000
 """Bytes in one record: brokers take a megabyte unless told otherwise."""
 
-_SEPARATOR = b"\x00"  # between a document's key and the number of a piece; keys have none
+_SEPARATOR = b"\x00"  # between a document's key, its edition and the number of a piece; keys have none
 
 
 class Documents:
     """Reads and writes documents. Event loop only; every write is applied before it returns.
 
-    The head is written after the pieces and names their edition, so a document is there whole or not at all."""
+    The head is written after the pieces of its edition and before those of the one before are removed, so that a
+    crash leaves the document as it was or as it is to be."""
 
     def __init__(self, logs: Opener, spec: TopicSpec) -> None:
         self._log = logs.open(spec, self.apply)
         self._heads: dict[str, dict[str, Any]] = {}
-        self._pieces: dict[bytes, bytes] = {}  # edition and a part of the document's text
+        self._pieces: dict[bytes, bytes] = {}  # parts of documents' texts
 
     async def read_to_end(self) -> None:
         await self._log.read_to_end()
@@ -43,38 +44,23 @@ class Documents:
         head = self._heads.get(key)
         if head is None or "document" in head:
             return None if head is None else dict(head["document"])
-        edition = str(head["edition"]).encode()
-        parts = [self._pieces.get(_piece_key(key, i), b"") for i in range(int(head["pieces"]))]
-        if not all(part.startswith(edition) for part in parts):
+        parts = [self._pieces.get(piece) for piece in _piece_keys(key, head)]
+        if None in parts:
             return None
-        found: dict[str, Any] = json.loads(b"".join(part[len(edition) :] for part in parts))
+        found: dict[str, Any] = json.loads(b"".join(part for part in parts if part is not None))
         return found
 
     async def put(self, key: str, document: dict[str, Any]) -> None:
         """Write a document in place of the one that was there."""
-        await self._log.write_all([*self._records(key, document), *self._leftovers(key, document)])
+        before = [(piece, None) for piece in _piece_keys(key, self._heads.get(key, {}))]
+        await self._log.write_all([*_records(key, document), *before])
 
     async def remove(self, *keys: str) -> None:
         """Remove documents; those that do not exist are no error."""
         await self._log.write_all([record for key in keys for record in self._tombstones(key)])
 
-    def _records(self, key: str, document: dict[str, Any]) -> list[tuple[bytes, bytes | None]]:
-        text = compact(document)
-        if len(text) <= PIECE:
-            return [(key.encode(), compact({"document": document}))]
-        edition = uuid.uuid4().hex
-        parts = [text[i : i + PIECE] for i in range(0, len(text), PIECE)]
-        pieces = [(_piece_key(key, i), edition.encode() + part) for i, part in enumerate(parts)]
-        return [*pieces, (key.encode(), compact({"edition": edition, "pieces": len(parts)}))]
-
-    def _leftovers(self, key: str, document: dict[str, Any]) -> list[tuple[bytes, bytes | None]]:
-        """Pieces of the document before it that this one does not write over."""
-        new = {k for k, _ in self._records(key, document)}
-        return [(k, v) for k, v in self._tombstones(key) if k not in new]
-
     def _tombstones(self, key: str) -> list[tuple[bytes, bytes | None]]:
-        pieces = int(self._heads.get(key, {}).get("pieces", 0))
-        return [(key.encode(), None), *((_piece_key(key, i), None) for i in range(pieces))]
+        return [(key.encode(), None), *((piece, None) for piece in _piece_keys(key, self._heads.get(key, {})))]
 
     # records
 
@@ -102,5 +88,16 @@ class Documents:
             raise Malformed("neither a document nor the head of one")
 
 
-def _piece_key(key: str, number: int) -> bytes:
-    return key.encode() + _SEPARATOR + str(number).encode()
+def _records(key: str, document: dict[str, Any]) -> list[tuple[bytes, bytes | None]]:
+    text = compact(document)
+    if len(text) <= PIECE:
+        return [(key.encode(), compact({"document": document}))]
+    parts = [text[i : i + PIECE] for i in range(0, len(text), PIECE)]
+    head = {"edition": uuid.uuid4().hex, "pieces": len(parts)}
+    return [*zip(_piece_keys(key, head), parts, strict=True), (key.encode(), compact(head))]
+
+
+def _piece_keys(key: str, head: Mapping[str, Any]) -> list[bytes]:
+    """Of the document that the head is the head of."""
+    edition = str(head.get("edition", "")).encode()
+    return [_SEPARATOR.join((key.encode(), edition, b"%d" % n)) for n in range(int(head.get("pieces", 0)))]

@@ -1,0 +1,32 @@
+"""Documents larger than a record: whole in a topic, and as they were where the writing of the next was cut short."""
+
+from __future__ import annotations
+
+from runtime.kafka.log import TopicLogs, TopicSpec
+from runtime.storage.documents import PIECE, Documents, _records
+from tests.support.broker import KafkaBroker, unique
+
+
+async def test_large_documents_are_whole_and_survive_a_crash_in_the_middle(broker: KafkaBroker) -> None:
+    spec = TopicSpec(unique("documents"), 1, 1, "documents", single=True)
+    settings = {"bootstrap.servers": broker.bootstrap}
+    logs = TopicLogs(settings)
+    documents = Documents(logs, spec)
+    await logs.start()
+    old, new = {"text": "ä" * PIECE}, {"text": "b" * (3 * PIECE)}
+    await documents.put("k", old)
+    await documents.put("small", {"n": 1})
+    await logs._write(spec.topic, _records("k", new)[:-1])  # all of it but the head
+    assert documents.get("k") == old
+    await documents.put("k", new)
+    await documents.remove("small")
+    await logs.close()
+
+    logs = TopicLogs(settings)
+    again = Documents(logs, spec)
+    await logs.start()
+    await again.read_to_end()
+    assert again.get("k") == new and again.get("small") is None and again.keys("") == ["k"]
+    await again.put("k", {"n": 2})
+    assert again.get("k") == {"n": 2}
+    await logs.close()
