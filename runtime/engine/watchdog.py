@@ -25,7 +25,7 @@ class Watchdog:
         limit: float,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`limit` is the seconds that poll, put, start or stop may last before the task is called stuck."""
+        """`limit` is the seconds that a call of the connector's code may last before the task is called stuck."""
         self._tasks, self._told, self._limit, self._clock = tasks, told, limit, clock
         self._stuck: dict[TaskThread, Call] = {}
 

@@ -10,20 +10,11 @@ import threading
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from runtime.kafka.clients import PRODUCER_FIXED
 from runtime.pipeline.client_log import ClientLog
 
 if TYPE_CHECKING:
     from confluent_kafka import Producer
-
-_DEFAULTS: dict[str, Any] = {
-    "acks": "all",
-    "enable.idempotence": True,
-    "partitioner": "murmur2_random",  # Java's; librdkafka's own would spread keys differently
-    "message.timeout.ms": 0,  # wait for the broker for ever, as Java does
-    "linger.ms": 5,
-    "queue.buffering.max.messages": 200_000,
-    "queue.buffering.max.kbytes": 65_536,
-}
 
 
 class _Entry:
@@ -35,7 +26,7 @@ class _Entry:
         self.log = ClientLog("producer")
         # Success is told without a call per record: see acks.py.
         always = {"delivery.report.only.error": True, **self.log.settings}
-        self.producer = Producer({**_DEFAULTS, **settings, **always})
+        self.producer = Producer({**PRODUCER_FIXED, **settings, **always})
 
 
 class Producers:
