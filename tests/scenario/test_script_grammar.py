@@ -137,7 +137,7 @@ def test_offsets_out_and_in_again(console: Console, files: Files, tmp_path: Path
     entry = {"partition": {"filename": "/none/a"}, "offset": {"position": 12}}
     console(f"patch offsets {name} {json.dumps(entry)}")
     said = console(f"export offsets -e '{files.prefix}.*' -f {kept}")
-    assert (said.out, said.err) == ("", "1 offset of 1 connector\n")
+    assert (said.out, said.err) == ("", f"1 offset of 1 connector, written to {kept}\n")
     assert json.loads(kept.read_text()) == {name: [entry]} == console(f"export offsets {name}").json
     assert console(f"import offsets -f {kept}").err == f"{name}: unchanged\n"
     console(f"delete offsets {name}")

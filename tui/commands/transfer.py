@@ -43,10 +43,12 @@ class ExportOffsets(Command):
             if entries or self.names:
                 found[name] = [entry.entry() for entry in entries]
         total = sum(map(len, found.values()))
-        context.narrate(f"{counted(total, 'offset')} of {counted(len(found), 'connector')}")
+        said = f"{counted(total, 'offset')} of {counted(len(found), 'connector')}"
         if self.file is None or self.file == "-":
+            context.narrate(said)
             return Result(found, text=document(found), names=tuple(found))
         context.write(self.file, document(found) + "\n")
+        context.narrate(f"{said}, written to {self.file}")
         return Result({"file": self.file, "connectors": len(found), "offsets": total}, names=tuple(found))
 
 

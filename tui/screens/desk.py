@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Mapping
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from tui import embedded, policy, session
@@ -17,6 +18,7 @@ from tui.model import Connector
 from tui.profiles import Profile
 from tui.screens import program
 from tui.screens.cluster import Cluster
+from tui.screens.home.pieces import AWAY, LINK
 from tui.screens.journal import Journal
 from tui.screens.new_connector import NewConnector
 from tui.screens.operations import Operation, Operations
@@ -113,11 +115,10 @@ class Desk:
 
     def may_change(self, what: str, say: Callable[[str, str], None] | None = None) -> bool:
         """Says why not, when nothing can be sent."""
-        say = say or self.say
         if refusal := policy.refusal(self.profile, what):
-            say(refusal, "bad")
+            (say or self.say)(refusal, "bad")
         elif self.is_stale:
-            say("the cluster does not answer: nothing is sent until it is back", "warn")
+            (say or partial(self._home.say, about=LINK))(AWAY, "warn")
         return not (self.profile.read_only or self.is_stale)
 
     @asynccontextmanager

@@ -18,6 +18,7 @@ from tui.screens.cluster import Cluster
 from tui.screens.connector import ConnectorView
 from tui.screens.desk import Desk
 from tui.screens.dialog import Dialog
+from tui.screens.home.pieces import AWAY, LINK
 from tui.screens.log import OperationsScreen
 from tui.screens.operations import Phase, described
 from tui.screens.work import Work, one_line, summary
@@ -44,7 +45,7 @@ class Flows:
     def may(self, change: bool) -> bool:
         """Says why not, when nothing can be sent."""
         if change and self.home.is_stale:
-            self.home.say("the cluster does not answer: nothing is sent until it is back", "warn")
+            self.home.say(AWAY, "warn", LINK)
             return False
         return True
 
@@ -114,6 +115,8 @@ class Flows:
             if dialog is None or not await self.agreed(self.put(dialog), line):
                 return
         result = await self.work.run(command, line)
+        if not command.changes:  # what changes is an operation, which tells its end
+            self.home.settle()
         if result is not None:
             self._show(command, line, result)
             self._offer({outcome.name for outcome in result.outcomes if outcome.failed})
@@ -138,12 +141,15 @@ class Flows:
         return Dialog(title, reading.of_result(preview, wide=False), command.verb.split()[0], name=name)
 
     def _show(self, command: Command, line: str, result: Result) -> None:
+        form = command.values.get("output") or ""
+        if not result.is_confirmation and not (form or result.table or result.text):
+            return  # written to a file, say: it was told
         if not result.is_confirmation:
-            self.home.app.push_screen(reading.page(line, result, command.values.get("output") or ""))
+            self.home.app.push_screen(reading.page(line, result, form))
         elif len(result.outcomes) > 1:
             self.home.app.push_screen(reading.page(line, result))
-        elif command.local:  # no operation says it
-            self.home.say(summary(result.outcomes), "good")
+        elif command.local or not command.changes:  # no operation says it
+            self.home.say(summary(result.outcomes), "bad" if result.exit_code else "good")
 
     # Over the screen
 

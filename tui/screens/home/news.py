@@ -6,6 +6,7 @@ import time
 from collections.abc import Collection
 from typing import TYPE_CHECKING
 
+from tui.screens.home.pieces import LINK
 from tui.screens.operations import Operation, Phase
 from tui.snapshot import Diff, LinkState, Notice, Snapshot
 from tui.widgets.bars import TitleBar
@@ -13,7 +14,8 @@ from tui.widgets.bars import TitleBar
 if TYPE_CHECKING:
     from tui.screens.home.screen import Home
 
-SAID_FOR = 15.0  # seconds that good news stay; bad news stay until the next
+SAID_FOR = 15.0  # seconds that good news stay; bad answers stay until the next
+NEWS_STAY = 180.0  # seconds that bad news stay which nobody asked for
 STEPS_GATHER = 0.05  # seconds: steps within it are drawn at once
 NOTICES_KEPT = 10  # of each connector
 NOTICE_KINDS = {"WARN": "warn", "WARNING": "warn", "ERROR": "bad"}
@@ -34,12 +36,24 @@ class News:
             home.progress.forget(snapshot.connectors)
         home.many.marks.forget(set(home.many.marks) - snapshot.connectors.keys())
         self._deleted(diff.removed)
+        if self._is_over(snapshot):
+            home.say("")
         was_away = home.snapshot.link.state in (LinkState.CONNECTING, LinkState.LOST)
         home.snapshot = snapshot
         if was_away and snapshot.link.state in (LinkState.LIVE, LinkState.POLLING):
             home.do(home.read_version())
         home.operations.observe(snapshot)
         home.draw()
+
+    def _is_over(self, now: Snapshot) -> bool:
+        """Whether what the status line tells of is not so any more."""
+        about, before = self.home.said.about, self.home.snapshot
+        if about == LINK:
+            return now.link.state in (LinkState.LIVE, LinkState.POLLING)
+        if about not in before.connectors:
+            return False
+        one = now.connectors.get(about)
+        return one is None or (before.connectors[about].overall == "FAILED" and one.overall != "FAILED")
 
     def _deleted(self, names: Collection[str]) -> None:
         """Edits are kept for a connector of that name that comes back, and hold nobody up who leaves."""
@@ -60,8 +74,9 @@ class News:
         said = self.home.notices.setdefault(notice.connector, [])
         said.append(f"{time.strftime('%H:%M:%S')} {notice.level.lower()}{task}: {notice.message}")
         del said[:-NOTICES_KEPT]
-        if notice.level.upper() in NOTICE_KINDS:
-            self.home.say(" ".join(text.split()), NOTICE_KINDS[notice.level.upper()])
+        kind = NOTICE_KINDS.get(notice.level.upper())
+        if kind and not (notice.connector and self.home.is_elsewhere(notice.connector)):
+            self.home.say(" ".join(text.split()), kind, notice.connector)
         if self.home.flows is not None and self.home.view.name_shown == notice.connector:
             self.home.view.draw()
 
@@ -112,5 +127,7 @@ class News:
             home.board.refresh_changed()
         if home.progress is not None and store.snapshot.link.state is LinkState.LIVE and home.board.display:
             home.do(home.progress.look(self._moving()))
-        if home.said_kind in ("good", "info") and now - home.said_at > SAID_FOR:
+        said = home.said
+        stays = SAID_FOR if said.kind in ("good", "info") else NEWS_STAY if said.about else None
+        if said.kind and stays is not None and now - said.at > stays:
             home.say("")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Coroutine
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from textual.screen import Screen
 
@@ -22,6 +22,19 @@ if TYPE_CHECKING:
     from tui.screens.home.many import Many
 
 
+AWAY = "the cluster does not answer: nothing is sent until it is back"
+LINK = "\0link"  # what is said of the link to the cluster: no connector's name
+
+
+class Said(NamedTuple):
+    """The status line's text. `about` is the connector that news are of, or LINK; empty for an answer to a key."""
+
+    text: str = ""
+    kind: str = ""
+    at: float = 0.0
+    about: str = ""
+
+
 class Pieces(Screen[None]):
     """What every part of the main screen may ask for."""
 
@@ -34,7 +47,7 @@ class Pieces(Screen[None]):
         self.filter_text = ""
         self.flows: Flows | None = None
         self._view: ConnectorView | None = None
-        self.said_at, self.said_kind = 0.0, ""
+        self.said = Said()
         self._sensed: tuple[object, ...] = ()
 
     @property
@@ -84,9 +97,18 @@ class Pieces(Screen[None]):
 
         return policy.refusal(self.profile, what)
 
-    def say(self, text: str, kind: str = "info") -> None:
-        self.said_at, self.said_kind = time.time(), kind if text else ""
+    def say(self, text: str, kind: str = "info", about: str = "") -> None:
+        self.said = Said(text, kind if text else "", time.time(), about)
         self.query_one(Status).say(text, kind)
+
+    def settle(self) -> None:
+        """What was said to be under way has come to its end."""
+        if self.said.kind == "busy":
+            self.say(self.said.text)
+
+    def is_elsewhere(self, name: str) -> bool:
+        """Whether another connector's page is on the screen: the list alone tells of this one."""
+        return self.is_detail and self.view.name_shown != name
 
     def on_resize(self) -> None:
         self.set_class(self.size.width >= BROAD, "-broad")
@@ -121,6 +143,8 @@ class Pieces(Screen[None]):
         self.query_one(Counters).tell(self.board.rows.counts, self.snapshot.link, shown)
 
     def show(self, name: str) -> None:
+        if self.is_detail and self.said.about not in ("", LINK, name):
+            self.say("")
         self.view.show(name, self.snapshot.connectors.get(name), self.is_stale)
 
     # In the background

@@ -1,0 +1,118 @@
+"""The line at the bottom: what was under way says how it ended, and bad news go when they are not so any more."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.tui.console import Console, console
+from tests.tui.snapshot import recorded
+from tests.tui.test_pieces import NOBODY, alone, connector, snapshot, tell
+from tui.screens.home import news
+from tui.screens.home.pieces import Said
+from tui.snapshot import Diff, LinkState, Notice
+
+
+def said(seen: Console) -> tuple[str, str]:
+    return seen.home.said.text, seen.home.said.kind
+
+
+async def typed(seen: Console, line: str) -> None:
+    """All at once: letters are not what is tested here."""
+    await seen.until(lambda: seen.home.flows and seen.home.board.keys, "the list")
+    assert seen.home.flows is not None
+    seen.home.flows.typed(line)
+
+
+async def test_a_wait_says_how_it_ended() -> None:
+    async with recorded(80, 24) as seen:
+        await typed(seen, "wait audit-log PAUSED")
+        await seen.until(lambda: said(seen) == ("audit-log: PAUSED", "good"), "the end")
+        await typed(seen, "wait audit-log RUNNING --timeout 200ms")
+        await seen.until(lambda: said(seen)[1] == "bad", "the end")
+        assert said(seen)[0] == "audit-log: not RUNNING within 0.2 s: PAUSED, tasks 0/1"
+
+
+async def test_a_document_that_was_written_is_not_under_way(tmp_path: Path) -> None:
+    async with recorded(80, 24) as seen:
+        file = tmp_path / "offsets.json"
+        await typed(seen, f"export offsets payments-log -f {file}")
+        await seen.until(lambda: said(seen) == (f"1 offset of 1 connector, written to {file}", "info"), "the end")
+        assert seen.app.screen is seen.home, "no empty page"
+
+
+def failed(seen: Console, name: str) -> None:
+    tell(seen, connector("one"), connector("two"), *(connector(n, tasks=("FAILED",)) for n in (name,)))
+    seen.home.noticed(Notice(0.0, "ERROR", f"{name} is FAILED: Boom", name))
+
+
+async def test_news_of_a_connector_go_with_their_cause() -> None:
+    async with console(NOBODY) as seen:
+        await alone(seen)
+        failed(seen, "bad")
+        assert said(seen) == ("bad is FAILED: Boom", "bad")
+        tell(seen, connector("one"), connector("bad", tasks=("FAILED",), key="changed"))
+        assert said(seen)[0], "it is FAILED still"
+        tell(seen, connector("one"), connector("bad"))
+        assert said(seen) == ("", ""), "it recovered"
+        failed(seen, "bad")
+        tell(seen, connector("one"))
+        assert said(seen) == ("", ""), "it is gone"
+        seen.home.say("bad: no such file", "bad")  # an answer to a key
+        tell(seen, connector("one"), connector("bad"))
+        tell(seen, connector("one"))
+        assert said(seen)[0] == "bad: no such file"
+
+
+async def test_pages_are_free_of_news_of_others() -> None:
+    async with console(NOBODY) as seen:
+        await alone(seen)
+        failed(seen, "bad")
+        await seen.go("bad")
+        await seen.press("enter")
+        assert said(seen)[0] == "bad is FAILED: Boom", "its own page"
+        await seen.press("escape")
+        assert said(seen)[0]
+        await seen.go("one")
+        await seen.press("enter")
+        assert said(seen)[0] == "", "the page of another one"
+        failed(seen, "bad")
+        assert said(seen)[0] == ""
+        seen.home.noticed(Notice(0.0, "ERROR", "the worker stops"))
+        assert said(seen)[0] == "the worker stops", "what is of no connector is everybody's"
+
+
+async def test_the_cluster_is_back() -> None:
+    async with console(NOBODY) as seen:
+        await alone(seen)
+        seen.home.heard(snapshot(connector("one"), state=LinkState.LOST), Diff(link=True))
+        assert seen.home.flows is not None
+        assert not seen.home.flows.may(change=True)
+        assert said(seen) == ("the cluster does not answer: nothing is sent until it is back", "warn")
+        seen.home.heard(snapshot(connector("one"), state=LinkState.LOST), Diff(link=True))
+        assert said(seen)[0]
+        tell(seen, connector("one"))
+        assert said(seen) == ("", "")
+        seen.home.heard(snapshot(connector("one"), state=LinkState.LOST), Diff(link=True))
+        assert not seen.home.view.desk.may_change("altering offsets")
+        assert said(seen)[0].startswith("the cluster does not answer")
+        tell(seen, connector("one"))
+        assert said(seen) == ("", "")
+
+
+async def test_news_do_not_stay_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with console(NOBODY) as seen:
+        await alone(seen)
+        failed(seen, "bad")
+        seen.home.news.tick()
+        assert said(seen)[0]
+        old = time.time() - news.NEWS_STAY - 1
+        seen.home.said = seen.home.said._replace(at=old)
+        seen.home.news.tick()
+        assert said(seen) == ("", "")
+        seen.home.say("not an answer that goes", "bad")
+        seen.home.said = Said(*seen.home.said[:2], old)
+        seen.home.news.tick()
+        assert said(seen)[0], "an answer to a key stays until the next"
