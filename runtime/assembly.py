@@ -11,7 +11,6 @@ from runtime.backing import Backing, Place, admin_settings, lease
 from runtime.config import Storage, WorkerConfig
 from runtime.engine.settings import EngineSettings
 from runtime.engine.supervisor import SparkEngine
-from runtime.herder.assignment import offsets_topic
 from runtime.herder.board import Board
 from runtime.herder.checks import WorkerChecks
 from runtime.herder.events import EventLog
@@ -30,6 +29,7 @@ from runtime.herder.progress import Progress
 from runtime.herder.progress_watch import ProgressWatch
 from runtime.herder.resolving import ResolvingHost
 from runtime.herder.stalls import Stalls
+from runtime.herder.task_specs import offsets_topic
 from runtime.herder.tasks import TaskParts
 from runtime.herder.time_travel import TimeTravel
 from runtime.host.client import Host

@@ -12,8 +12,8 @@ from runtime.api.values import parse, to_text
 from runtime.config import WorkerConfig
 from runtime.definitions.render import definition
 from runtime.herder import topic_creation
-from runtime.herder.assignment import DEDICATED, ISOLATION, SHARED
 from runtime.herder.overrides import OverridePolicy
+from runtime.herder.task_specs import DEDICATED, ISOLATION, SHARED
 from runtime.kafka.client_definitions import client_keys
 from runtime.kafka.formats import java_ordered
 from runtime.vocabulary import ConnectorType

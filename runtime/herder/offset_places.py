@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
-from runtime.herder import assignment
+from runtime.herder import task_specs
 from runtime.kafka.errors import GroupError
 from runtime.kafka.groups import Groups, TopicPartition
 from runtime.storage.connector_offsets import ConnectorOffsets
@@ -63,7 +63,7 @@ class OffsetPlaces:
 
     async def _evict_ours(self, name: str, group: str) -> None:
         """A stopped connector has no members; what is left of it died without leaving."""
-        prefix = assignment.client_id("consumer", name, 0)[:-1]
+        prefix = task_specs.client_id("consumer", name, 0)[:-1]
         members = {m.member_id for m in await self._groups.members(group) if m.client_id.startswith(prefix)}
         if members:
             await self._groups.evict(group, members)

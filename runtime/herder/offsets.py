@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Mapping, Sequence
 from typing import Any
 
-from runtime.herder import assignment, views
+from runtime.herder import task_specs, views
 from runtime.herder.errors import BadRequest, Conflict, HerderError, Unavailable
 from runtime.herder.fleet import Fleet
 from runtime.herder.herder import Herder
@@ -174,7 +174,7 @@ class OffsetsDesk:
     async def group(self, name: str, config: Mapping[str, str]) -> str | None:
         """The consumer group of a sink; None for sources."""
         sink = (await self._host.resolve(config.get("connector.class", ""))).type == "sink"
-        return assignment.group_id(name, config) if sink else None
+        return task_specs.group_id(name, config) if sink else None
 
 
 class _Failing:

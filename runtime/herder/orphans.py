@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from runtime.herder import assignment
+from runtime.herder import task_specs
 from runtime.herder.errors import Conflict, NotFound
 from runtime.herder.herder import Herder
 from runtime.herder.offset_change import OffsetChanges, StepRefused
@@ -73,7 +73,7 @@ class Orphans:
 
     def _used(self) -> set[str]:
         stored = [self._configs.connector(name) for name in self._configs.names()]
-        return {assignment.group_id(one.name, one.config) for one in stored if one is not None}
+        return {task_specs.group_id(one.name, one.config) for one in stored if one is not None}
 
 
 _MOST = 200

@@ -12,11 +12,11 @@ import orjson
 from runtime.api.errors import ConfigError
 from runtime.api.java_regex import java_regex
 from runtime.config import WorkerConfig
-from runtime.herder import assignment
-from runtime.herder.assignment import Order
+from runtime.herder import task_specs
 from runtime.herder.errors import BadRequest, HerderError
 from runtime.herder.herder import Answer, Herder
 from runtime.herder.resolving import ResolvingHost
+from runtime.herder.task_specs import Order
 from runtime.host.port import ConnectorInfo, HostError
 from runtime.host.previews import PreviewFailedError, PreviewHost
 from runtime.kafka.clients import client_config
@@ -108,7 +108,7 @@ class Previews:
     async def _tried(self, name: str, info: ConnectorInfo, config: Mapping[str, str]) -> _Tried:
         try:
             resolved = await self._host.resolved(config)
-            spec = assignment.spec(self._worker, Order(name, 0, info, resolved, resolved), [], False)
+            spec = task_specs.spec(self._worker, Order(name, 0, info, resolved, resolved), [], False)
         except ConfigError as e:
             raise BadRequest(str(e)) from None
         consumer = spec.consumer or client_config(self._worker.originals, "consumer", {}).settings

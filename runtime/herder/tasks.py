@@ -10,10 +10,10 @@ from dataclasses import dataclass, replace
 from runtime.api.errors import ConfigError
 from runtime.config import WorkerConfig
 from runtime.engine.port import Engine
-from runtime.herder import assignment
-from runtime.herder.assignment import Order
+from runtime.herder import task_specs
 from runtime.herder.board import Board
 from runtime.herder.resolving import ResolvingHost
+from runtime.herder.task_specs import Order
 from runtime.herder.topic_creation import topic_groups
 from runtime.host.port import ConnectorInfo
 from runtime.kafka.errors import ClientConfigError
@@ -141,7 +141,7 @@ class Tasks:
         offsets = await self._offsets() if source else []
         if not source:
             await self._evict(orders[0])
-        for warning in assignment.client_warnings(self._parts.worker, orders[0]):
+        for warning in task_specs.client_warnings(self._parts.worker, orders[0]):
             log.warning("%s: %s", self._name, warning)
         for order in orders:
             if (spec := await self._spec(order, offsets, paused)) is None:
@@ -159,7 +159,7 @@ class Tasks:
         try:
             connector, task = await resolve(order.connector_config), await resolve(order.task_config)
             resolved = replace(order, connector_config=connector, task_config=task)
-            return assignment.spec(self._parts.worker, resolved, offsets, paused)
+            return task_specs.spec(self._parts.worker, resolved, offsets, paused)
         except (ConfigError, ClientConfigError) as e:
             self._running[order.task] = Running(0, order.task_config, order.connector_config, paused, failed=True)
             trace = f"{ConfigError.java_name}: {e}\n"
@@ -173,12 +173,12 @@ class Tasks:
 
     async def _evict(self, order: Order) -> None:
         """Members that died without leaving would hold their partitions for a session: send them away first."""
-        group = assignment.group_id(self._name, order.connector_config)
+        group = task_specs.group_id(self._name, order.connector_config)
         members, self._stale_members = self._stale_members, set()
         unreported, self._unreported = self._unreported, set()
         if not self._group_checked or unreported:
             prefix = f"connector-consumer-{self._name}-"
-            lost = {assignment.client_id("consumer", self._name, task) for task in unreported}
+            lost = {task_specs.client_id("consumer", self._name, task) for task in unreported}
             for member in await self._parts.groups.members(group):
                 earlier = not self._group_checked and member.client_id.startswith(prefix)
                 if earlier or member.client_id in lost:

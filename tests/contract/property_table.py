@@ -13,7 +13,7 @@ from runtime.config import DISTRIBUTED, distributed
 from runtime.definitions.common import common_keys
 from runtime.definitions.sink import SINK_KEYS
 from runtime.definitions.source import SOURCE_KEYS
-from runtime.herder.assignment import ISOLATION
+from runtime.herder.task_specs import ISOLATION
 from runtime.kafka.client_names import BUILT_IN
 from runtime.kafka.client_security import _BUILT_IN as BUILT_IN_SECURITY
 from runtime.kafka.clients import client_config

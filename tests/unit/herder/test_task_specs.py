@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from runtime import config as worker_config
-from runtime.herder.assignment import Order, client_warnings, spec
+from runtime.herder.task_specs import Order, client_warnings, spec
 from runtime.host.port import ConnectorInfo
 
 WORKER = worker_config.distributed({
