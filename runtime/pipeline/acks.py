@@ -97,7 +97,7 @@ class Acks:
 
     @property
     def error(self) -> KafkaError | None:
-        """Why the oldest batch will never be acknowledged, if so."""
+        """Why a batch will never be acknowledged: of the oldest such batch."""
         return next((batch.error for batch in self._batches if batch.error is not None), None)
 
     @property
