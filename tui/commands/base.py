@@ -121,6 +121,7 @@ class Command:
     danger: ClassVar[Danger] = Danger.NONE
     local: ClassVar[bool] = False  # needs no cluster
     key: ClassVar[str] = ""  # what the connector list binds to it
+    typed: str = ""  # the words that it was found by
 
     output = option("-o", "--output", metavar="FORMAT", help="|".join(FORMATS), convert=one_of(*FORMATS))
 

@@ -44,7 +44,8 @@ async def changeable(context: Context, name: str, stop: bool) -> str:
     state = await state_of(context, name)
     if state != "STOPPED" and not stop:
         text = f"it is {state}, and only the offsets of a STOPPED connector can be changed"
-        raise NotApplied(text, "--stop stops it, and sets it going again afterwards", code=4)
+        back = "pauses it again" if state == "PAUSED" else "sets it going again"
+        raise NotApplied(text, f"--stop stops it, and {back} afterwards", code=4)
     return state
 
 
@@ -70,7 +71,7 @@ def tell(context: Context, plan: Plan) -> None:
     if more := len(plan.changes[TOLD:]):
         context.narrate(f"{plan.name}: and {more:,} more")
     if plan.must_stop:
-        context.narrate(f"{plan.name}: it is {plan.state}; it is stopped for that, and set going again afterwards")
+        context.narrate(f"{plan.name}: it is {plan.state}; it is stopped for that, and {plan.afterwards} afterwards")
 
 
 async def agreed(context: Context, plan: Plan, yes: bool, total: str = "", again: Again | None = None) -> Outcome:

@@ -16,6 +16,7 @@ from tui.commands.targets import chosen, compiled, is_glob, matches
 from tui.errors import NotFound, Refused, about
 
 Json = Any
+BARE = ("get", "list")  # no noun was typed: a name may have been meant as one
 STATES = ("RUNNING", "FAILED", "UNASSIGNED", "PAUSED", "STOPPED", "RESTARTING")
 
 
@@ -59,7 +60,7 @@ class GetConnectors(Command):
             if not any(matches(there, [name]) for there in every):
                 if is_glob(name):
                     raise NotFound(f"no connector matches {name}", 404)
-                raise NotFound(f"Connector {name} not found", 404, _guess(name, every))
+                raise NotFound(f"Connector {name} not found", 404, _guess(name, every, self.typed in BARE))
         return listing([one for one in every.values() if self._wants(one)])
 
     def _wants(self, one: model.Connector) -> bool:
@@ -71,15 +72,18 @@ class GetConnectors(Command):
         )
 
 
-def _guess(name: str, there: Iterable[str]) -> str:
-    """What was meant: `get plugin` may have been typed as `get plugns`."""
+def _guess(name: str, there: Iterable[str], maybe_noun: bool) -> str:
+    """What was meant: `get plugin` may have been typed as `get plugns`, or as `get workers`, which there is not."""
     from difflib import get_close_matches
 
-    from tui.commands.registry import commands
+    from tui.commands.registry import VERBS
 
-    nouns = [command.verb.removeprefix("get ") for command in commands() if command.verb.startswith("get ")]
-    meant = [f"get {noun}" for noun in get_close_matches(name, nouns, 1)] or get_close_matches(name, there, 1)
-    return f"did you mean {meant[0]}?" if meant else ""
+    nouns = [verb.removeprefix("get ") for verb in VERBS if maybe_noun and verb.startswith("get ")]
+    begun = [noun for noun in nouns if noun.startswith(name)]
+    meant = [f"get {noun}" for noun in begun or get_close_matches(name, nouns, 1)] or get_close_matches(name, there, 1)
+    if meant:
+        return f"did you mean {' or '.join(meant)}?"
+    return f"nor does `get` know {name!r}: there are {', '.join(nouns)}" if nouns else ""
 
 
 def listing(some: list[model.Connector]) -> Result:

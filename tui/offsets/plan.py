@@ -42,6 +42,11 @@ class Plan(NamedTuple):
         return {"STOPPED": "", "PAUSED": "pause"}.get(self.state, "resume")
 
     @property
+    def afterwards(self) -> str:
+        """The state it is brought back to, in words."""
+        return {"": "left STOPPED", "pause": "paused again"}.get(self.way_back, "set going again")
+
+    @property
     def script_lines(self) -> list[str]:
         """The same as a script."""
         from shlex import quote

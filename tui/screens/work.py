@@ -116,10 +116,12 @@ def summary(outcomes: tuple[Outcome, ...]) -> str:
     """One line: the answer where there is one target, counts where there are more."""
     if len(outcomes) == 1:
         return f"{outcomes[0].name}: {outcomes[0].message}"
+    names = {outcome.name for outcome in outcomes}
     failed = [outcome for outcome in outcomes if outcome.failed]
     if not failed:
-        return f"done for {len(outcomes)}"
-    return f"{len(failed)} of {len(outcomes)} failed; {failed[0].name}: {failed[0].message}"
+        return f"done for {len(names)}"
+    first = f"{failed[0].name}: {failed[0].message}"
+    return f"{len({outcome.name for outcome in failed})} of {len(names)} failed; {first}" if len(names) > 1 else first
 
 
 def one_line(error: HeadraceError) -> str:

@@ -94,7 +94,9 @@ def command_of(words: Sequence[str]) -> Command:
         except UsageError as error:
             error.advice = error.advice or f"usage: {kind.usage()}"
             raise
-        return kind(**values)
+        command = kind(**values)
+    command.typed = " ".join(words[:verb_words])
+    return command
 
 
 def arguments_of(declared: dict[str, Argument[Any]], words: Sequence[str]) -> dict[str, Any]:

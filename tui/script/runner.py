@@ -70,9 +70,10 @@ class Printer:
                 self._verdict(outcome.name, outcome.verdict, printed)
             elif not printed:
                 self.say(line)
-        failed = sum(outcome.failed for outcome in result.outcomes)
-        if failed and len(result.outcomes) > 1:
-            self.say(f"headrace: {failed} of {len(result.outcomes)} failed")
+        names = {outcome.name for outcome in result.outcomes}  # of one, a dry run may have several things to say
+        failed = {outcome.name for outcome in result.outcomes if outcome.failed}
+        if failed and len(names) > 1:
+            self.say(f"headrace: {len(failed)} of {len(names)} failed")
 
     def _verdict(self, name: str, verdict: Verdict, printed: bool) -> None:
         """The server's own words are data; what they leave to do by hand is not."""

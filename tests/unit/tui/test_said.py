@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -11,15 +12,21 @@ import pytest
 from tests.unit.tui.scripted import Scripted, expanded, status
 from tui.client import Connect, drive
 from tui.commands.base import Context, execute
-from tui.commands.result import Result
+from tui.commands.changing import tell
+from tui.commands.result import Outcome, Result, confirmation
 from tui.contexts_file import Profiles
 from tui.deadletters.letters import PREFIX, Letter
 from tui.errors import NotFound, Refused, in_one, refusal
+from tui.offsets.plan import Plan
 from tui.profiles import Profile
 from tui.screens.letter_words import warning
+from tui.screens.work import summary
 from tui.script.grammar import parse
+from tui.script.runner import Printer
 from tui.scrubbing import scrubbed_line
 from tui.wire.endpoint import decode
+
+NOUNS = "connectors, plugins, loggers, topics, events, offsets, offset history, contexts, unfinished, orphans"
 
 
 def told(line: str, *answers: Any) -> Result:
@@ -36,13 +43,42 @@ def told(line: str, *answers: Any) -> Result:
 
 
 @pytest.mark.parametrize(
-    ("word", "advice"),
-    [("conectors", "did you mean get connectors?"), ("demo-snk", "did you mean demo-sink?"), ("xyz", "")],
+    ("line", "advice"),
+    [
+        ("get conectors", "did you mean get connectors?"),
+        ("get demo-snk", "did you mean demo-sink?"),
+        ("get o", "did you mean get offsets or get offset history or get orphans?"),
+        ("get workers", f"nor does `get` know 'workers': there are {NOUNS}"),
+        ("list workers", f"nor does `get` know 'workers': there are {NOUNS}"),
+        ("get dead-letters demo-sink", f"nor does `get` know 'dead-letters': there are {NOUNS}"),
+        ("get connectors demo-snk", "did you mean demo-sink?"),
+        ("get connectors workers", ""),  # a name beyond doubt
+    ],
 )
-def test_a_word_that_is_nearly_right(word: str, advice: str) -> None:
+def test_a_word_that_is_nearly_right(line: str, advice: str) -> None:
     with pytest.raises(NotFound) as caught:
-        told(f"get {word}", expanded(status("demo-sink")))
+        told(line, expanded(status("demo-sink")))
+    word = line.removeprefix("get connectors ").removeprefix("get ").removeprefix("list ").split()[0]
     assert (caught.value.message, caught.value.advice) == (f"Connector {word} not found", advice)
+
+
+@pytest.mark.parametrize(("state", "back"), [("PAUSED", "paused again"), ("RUNNING", "set going again")])
+def test_what_becomes_of_a_connector_that_is_stopped_for_its_offsets(state: str, back: str) -> None:
+    plan = Plan("a", None, (), state)
+    assert plan.afterwards == back
+    heard: list[str] = []
+    tell(SimpleNamespace(narrate=heard.append), plan)  # type: ignore[arg-type]
+    assert heard == [f"a: it is {state}; it is stopped for that, and {back} afterwards"]
+
+
+def test_failures_are_counted_by_connector(capsys: pytest.CaptureFixture[str]) -> None:
+    one = [Outcome("a", "would set p: 1 → 2"), Outcome("a", "it is PAUSED", 4)]
+    Printer().result(confirmation(one), None)
+    assert capsys.readouterr().err == "a: would set p: 1 → 2\nheadrace: a: it is PAUSED\n"
+    Printer().result(confirmation([*one, Outcome("b", "no", 4), Outcome("c", "done")]), None)
+    assert "headrace: 2 of 3 failed\n" in capsys.readouterr().err
+    assert summary(tuple(one)) == "a: it is PAUSED"
+    assert summary((*one, Outcome("b", "done"))) == "1 of 2 failed; a: it is PAUSED"
 
 
 def test_a_dry_run_says_that_offsets_go_too() -> None:
@@ -62,7 +98,8 @@ def test_a_dry_run_says_what_would_be_refused() -> None:
             "(--stop stops it, and sets it going again afterwards)"),
     ]  # fmt: skip
     assert told(f"patch offsets a '{entry}' --dry-run", offsets, status("a", "STOPPED")).exit_code == 0
-    assert told("delete offsets a --dry-run", status("a")).exit_code == 4
+    paused = told("delete offsets a --dry-run", status("a", "PAUSED"))
+    assert paused.exit_code == 4 and "--stop stops it, and pauses it again afterwards" in paused.outcomes[0].message
     assert told("delete offsets a --dry-run --stop", status("a")).exit_code == 0
 
 
