@@ -22,6 +22,7 @@ class Ledger:
         self._raw: dict[str, Any] = {}
         self._connectors: dict[str, model.Connector] = {}
         self._since: dict[str, float] = {}
+        self._watching = False  # from the first answer on: what comes later came while one looked
 
     def replace(self, raw: Mapping[str, Any]) -> None:
         """All of them, as a list answer has them."""
@@ -29,6 +30,7 @@ class Ledger:
             self.remove(name)
         for name, part in raw.items():
             self.put(name, part)
+        self._watching = True
 
     async def replace_gently(self, raw: Mapping[str, Any]) -> None:
         """The same, a slice at a time: keys are answered in between."""
@@ -39,6 +41,7 @@ class Ledger:
             for name, part in some:
                 self.put(name, part)
             await asyncio.sleep(0)
+        self._watching = True
 
     def put(self, name: str, part: Any) -> None:
         known = self._raw.get(name)
@@ -46,7 +49,7 @@ class Ledger:
             return
         before = self._connectors.get(name)
         now = model.connector(name, part.get("status"), part.get("info"))
-        if before is not None and before.overall != now.overall:
+        if self._watching and (before is None or before.overall != now.overall):
             self._since[name] = self._clock()
         self._raw[name], self._connectors[name] = part, now
 

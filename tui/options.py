@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -88,9 +89,14 @@ def is_url(word: str) -> bool:
     return word.startswith(("http://", "https://")) and " " not in word
 
 
+_ADDRESS = re.compile(r"([\w.-]+|\[[0-9a-fA-F:.]+\]):\d{1,5}(/\S*)?", re.ASCII)  # a host and its port
+
+
 def _misunderstood(word: str, words: Sequence[str]) -> UsageError:
     if word.startswith("-"):
         return UsageError(f"unknown option {word}", "see: headrace --help")
+    if _ADDRESS.fullmatch(word):
+        return UsageError(f"{word!r} is neither a URL nor a command", f"did you mean http://{word}?")
     from tui.commands.registry import find
 
     try:

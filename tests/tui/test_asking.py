@@ -102,3 +102,35 @@ async def test_a_name_that_begins_with_n_is_typed_and_a_wrong_one_is_told() -> N
         await seen.press("escape")
         await seen.until(lambda: left)
         assert left == [False]
+
+
+async def test_a_name_is_pasted_and_nothing_confirmed() -> None:
+    async with console(NOBODY) as seen:
+        dialog = Dialog("delete?", Content("gone"), "delete", name="tz-badconv")
+        answers = await asked(seen, dialog)
+        assert dialog.focused is not dialog.name_field
+        paste(seen, " tz-bad \nconv\n")
+        await seen.until(lambda: dialog.name_field.value == "tz-bad", "the first line")
+        assert dialog.name_field.has_focus
+        paste(seen, "conv\r")
+        await seen.until(lambda: dialog.name_field.value == "tz-badconv", "what was pasted behind it")
+        paste(seen, "\n")
+        await seen.pilot.pause(0.3)
+        assert not answers and seen.app.screen is dialog
+        await seen.press("enter")
+        await seen.until(lambda: answers == [True])
+
+
+async def test_a_paste_is_no_answer_to_a_yes_or_no() -> None:
+    async with console(NOBODY) as seen:
+        answers = await asked(seen, Dialog("stop?", Content("this"), "stop"))
+        paste(seen, "y\n")
+        await seen.pilot.pause(0.3)
+        assert not answers and isinstance(seen.app.screen, Dialog)
+
+
+def paste(seen: Console, text: str) -> None:
+    """As a terminal with bracketed paste sends it."""
+    driver = seen.app._driver
+    assert driver is not None
+    driver.send_message(events.Paste(text))

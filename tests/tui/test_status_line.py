@@ -12,6 +12,7 @@ from tests.tui.snapshot import recorded
 from tests.tui.test_pieces import NOBODY, alone, connector, snapshot, tell
 from tui.screens.home import news
 from tui.screens.home.pieces import Said
+from tui.screens.operations import Operations
 from tui.snapshot import Diff, LinkState, Notice
 
 
@@ -116,3 +117,16 @@ async def test_news_do_not_stay_for_ever(monkeypatch: pytest.MonkeyPatch) -> Non
         seen.home.said = Said(*seen.home.said[:2], old)
         seen.home.news.tick()
         assert said(seen)[0], "an answer to a key stays until the next"
+
+
+def test_a_pause_that_leaves_failed_tasks_says_so() -> None:
+    said: list[str] = []
+    operations = Operations(lambda: 0.0, lambda one: said.append(one.last))
+    for name in ("bad", "good"):
+        operations.accepted(operations.begin("pause", name, goal="PAUSED", doing="pausing"))
+    some = connector("bad", "PAUSED", ("FAILED",)), connector("good", "PAUSED", ("PAUSED",))
+    operations.observe(snapshot(*some))
+    assert said[-2:] == [
+        "observed: PAUSED; 1 task stays FAILED after 0.0 s",
+        "observed: PAUSED, 0/1 tasks after 0.0 s",
+    ]

@@ -42,7 +42,7 @@ async def test_a_connector_is_made_key_by_key(cluster: Cluster, tmp_path: Path) 
         await seen.press("slash", *"streamsource", "enter", "c")
         await seen.sees("a connector needs a name", "2 keys to mend", "Globally unique name")
         await seen.press("ctrl+s")
-        await seen.sees("not yet: first what is marked")
+        await seen.sees("not yet: mend name first")
         await seen.press("g", "enter", *name, "enter", "down", "enter", *name, "enter")
         await seen.sees("✓ valid")
         screen = seen.app.screen

@@ -36,7 +36,7 @@ class Dealings:
         found = one.review(validator.validation)
         if found.errors:
             self.pane.go_to(found.errors[0].place)
-            self.desk.say("not yet: first what is marked")
+            self.desk.say(f"not applied: mend line {found.errors[0].place.line} first", "warn")
         elif not found.changes:
             self.desk.say("nothing would change")
         elif self.desk.operations.pending(one.name):

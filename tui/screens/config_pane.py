@@ -239,9 +239,11 @@ class ConfigPane(Pane):
             self.open(draft.of(self.name_shown, self.connector.config, self.hidden, self.editor.form))
 
     def turn(self) -> None:
-        turned = self.drafts[self.name_shown].turned()
+        one = self.drafts[self.name_shown]
+        turned = one.turned()
         if turned is None:
-            self.desk.say("not yet: first what is marked")
+            line = next((problem.place.line for problem in one.review().read.problems), 1)
+            self.desk.say(f"not turned: mend line {line} first", "warn")
         else:
             self.open(turned)
 

@@ -13,6 +13,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Button, Input, Label, Static
 
 from tui.widgets.bars import KeyBar
+from tui.widgets.field import Field
 from tui.widgets.pager import Pager
 from tui.widgets.text import visible
 
@@ -74,10 +75,10 @@ class Dialog(ModalScreen[bool]):
             with Horizontal(id="reason", classes="field"):
                 yield Label(Content(f"why ({'tab' if self.wanted else 'w'}): "))
                 hint = "may be left out; it is kept in the history"
-                yield Input(self.why, hint, compact=True, select_on_focus=False, id="why")
+                yield Field(self.why, hint, compact=True, select_on_focus=False, id="why")
             with Horizontal(id="typed", classes="field"):
                 yield Label(Content(f"type {self.kind}: "), id="wants")
-                yield Input(compact=True, select_on_focus=False, id="name")
+                yield Field(compact=True, select_on_focus=False, id="name")
             with Horizontal(id="buttons"):
                 yield Button(Content("cancel"), id="no", compact=True)
                 yield Button(Content(visible(self.yes)), id="yes", compact=True)
@@ -107,8 +108,8 @@ class Dialog(ModalScreen[bool]):
         return "the number" if self.wanted.isdecimal() else "the name"
 
     @property
-    def name_field(self) -> Input:
-        return self.query_one("#name", Input)
+    def name_field(self) -> Field:
+        return self.query_one("#name", Field)
 
     def on_key(self, event: events.Key) -> None:
         """A name may be typed straight away, without going to its field first: only Enter waits for eyes."""
@@ -120,6 +121,13 @@ class Dialog(ModalScreen[bool]):
             event.prevent_default()
             field.focus()
             field.insert_text_at_cursor(event.character)
+
+    def on_paste(self, event: events.Paste) -> None:
+        """As typing: the name goes to its field, whatever has the focus."""
+        event.stop()
+        if self.wanted and self.is_mounted:
+            self.name_field.focus()
+            self.name_field.paste(event.text)
 
     def on_input_changed(self, event: Input.Changed) -> None:
         if event.input.id == "why":

@@ -223,7 +223,7 @@ class OffsetsPane(Pane):
         if found.checked.errors:
             first = found.checked.errors[0]
             self.editor.move_cursor((first.place.line - 1, first.place.column - 1))
-            self.desk.say("not yet: first what is marked")
+            self.desk.say(f"not applied: mend line {first.place.line} first", "warn")
         elif not found.changes:
             self.desk.say("nothing would change")
         else:

@@ -9,6 +9,7 @@ from enum import Enum
 from shlex import quote
 from typing import TYPE_CHECKING
 
+from tui.amounts import counted
 from tui.model import Connector
 from tui.scrubbing import scrubbed, without_user
 from tui.snapshot import Snapshot
@@ -149,7 +150,7 @@ class Operations:
         # An event may come before the answer to the request that caused it.
         fresh = heard >= operation.accepted_at or snapshot.since.get(operation.target, 0.0) >= operation.started
         if (fresh or seen is None) and reached(seen, operation.goal):
-            self._end(operation, Phase.OBSERVED, f"observed: {described(seen)} after {waited:.1f} s")
+            self._end(operation, Phase.OBSERVED, f"observed: {arrived(seen, operation.goal)} after {waited:.1f} s")
         elif seen is not None and operation.goal == "RUNNING" and seen.overall == "FAILED" and waited > SETTLING:
             self._end(operation, Phase.FAILED, f"observed: {described(seen)}; t shows the trace")
         elif waited > TIME_LIMIT:
@@ -176,6 +177,13 @@ def reached(seen: Connector | None, goal: str) -> bool:
     if goal == "PAUSED":  # a failed task stays FAILED through a pause
         return seen.state == "PAUSED" and all(task.state in ("PAUSED", "FAILED") for task in seen.tasks)
     return seen.is_in(goal)
+
+
+def arrived(seen: Connector | None, goal: str) -> str:
+    """What was reached. A pause leaves failed tasks as they are, and the connector's worst state with them."""
+    if goal == "PAUSED" and seen is not None and seen.failed:
+        return f"PAUSED; {counted(seen.failed, 'task')} {'stays' if seen.failed == 1 else 'stay'} FAILED"
+    return described(seen)
 
 
 def described(seen: Connector | None) -> str:

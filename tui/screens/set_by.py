@@ -19,6 +19,7 @@ from tui.offsets.moments import EXAMPLES, EXPECTED, At, parse
 from tui.offsets.travel import Journey, Target, Traveller
 from tui.screens import wording
 from tui.widgets.bars import KeyBar
+from tui.widgets.field import Field
 from tui.widgets.pager import Pager
 from tui.widgets.text import visible
 
@@ -66,7 +67,7 @@ class SetBy(ModalScreen[Journey | None]):
     def compose(self) -> ComposeResult:
         with Vertical():
             yield Label(Content(visible(f"set {self.connector_name} by…")), id="title")
-            yield Input(compact=True, select_on_focus=False)
+            yield Field(compact=True, select_on_focus=False)
             yield Label(id="examples")
             yield Label(id="scope")
             yield Pager()

@@ -248,7 +248,8 @@ class CreateScreen(Page):
             self.say(" ".join(str(error).split()), "bad")
         if self.errors:
             self.action_wrong()
-            self.say("not yet: first what is marked")
+            at = self.query_one("#fields", Grid).current
+            self.say(f"not yet: mend {at if at in self.errors else next(iter(self.errors))} first", "warn")
             return
         name = await self.app.push_screen_wait(ReviewScreen(self.desk, self.new, passwords(self.keys)))
         if name:

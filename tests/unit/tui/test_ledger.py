@@ -26,6 +26,15 @@ async def test_what_did_not_change_is_the_same_object() -> None:
     assert now.since == {"b": 1.0}
 
 
+async def test_what_came_while_one_looked_has_its_time() -> None:
+    ledger = Ledger(lambda: 7.0)
+    await ledger.replace_gently(books(status("a")))
+    assert ledger.snapshot(Link()).since == {}, "nobody knows since when"
+    ledger.put("b", books(status("b"))["b"])
+    await ledger.replace_gently(books(status("a"), status("b"), status("c")))
+    assert ledger.snapshot(Link()).since == {"b": 7.0, "c": 7.0}
+
+
 async def test_others_have_their_turn_between_slices() -> None:
     ledger, turns = Ledger(lambda: 1.0), 0
 

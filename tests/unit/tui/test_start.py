@@ -68,6 +68,8 @@ def test_without_a_terminal(run: Run) -> None:
         (["--record", "x", "--replay", "y"], "not both"),
         (["completion"], "one of bash, zsh, fish"),
         (["http://x:port", "-c", "info"], "not the URL"),
+        (["127.0.0.1:8083"], "did you mean http://127.0.0.1:8083?"),
+        (["connect-1.example:8083/api", "-c", "info"], "did you mean http://connect-1.example:8083/api?"),
     ],
 )
 def test_usage(run: Run, words: list[str], message: str) -> None:

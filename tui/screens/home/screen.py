@@ -187,7 +187,7 @@ class Home(Moves):
             self.action_quit()
         else:
             self._interrupted = now
-            self.say("q quits; so does ^C pressed again")
+            self.say("q quits; so does ^C pressed again within two seconds")
 
     def action_quit(self) -> None:
         if self.flows is None:
