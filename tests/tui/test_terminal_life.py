@@ -104,5 +104,5 @@ def test_a_recording_that_cannot_be_written_is_said_at_once(tmp_path: Path) -> N
         assert terminal.exit_code() == 2
     assert taken.read_text() == "of yesterday"
     with Terminal("http://127.0.0.1:1", "--record", str(tmp_path / "none" / "tape.jsonl")) as terminal:
+        terminal.sees("cannot record to")
         assert terminal.exit_code() == 2
-        assert "cannot record to" in terminal.text
