@@ -52,6 +52,12 @@ class Terminal:
         with suppress(pexpect.TIMEOUT, pexpect.EOF):
             self._feed(self.process.read_nonblocking(65536, seconds))
 
+    def _pump_the_rest(self) -> None:
+        """What a program that has ended had still written."""
+        with suppress(pexpect.TIMEOUT, pexpect.EOF):
+            while True:
+                self._feed(self.process.read_nonblocking(65536, 0.2))
+
     def _feed(self, data: bytes) -> None:
         self.written += data
         data = self._rest + data
@@ -74,7 +80,9 @@ class Terminal:
         while not condition():
             shown = "\n".join(self.lines)
             assert time.monotonic() < deadline, f"not within {within:g} s: {what}\n{shown}"
-            assert self.process.isalive() or condition(), f"the program has ended: {what}\n{shown}"
+            if not self.process.isalive():
+                self._pump_the_rest()
+                assert condition(), f"the program has ended: {what}\n{shown}"
             self.pump()
 
     def sees(self, *texts: str, within: float = 45.0) -> None:
@@ -109,5 +117,6 @@ class Terminal:
         while self.process.isalive():
             assert time.monotonic() < deadline, f"still running after {within:g} s\n" + "\n".join(self.lines)
             self.pump()
+        self._pump_the_rest()
         self.process.close()
         return self.process.exitstatus
