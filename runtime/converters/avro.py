@@ -20,7 +20,9 @@ from runtime.api.schema import Schema
 from runtime.api.schema_cache import SchemaCache
 from runtime.converters.avro_read import ToConnect, connect_schema
 from runtime.converters.avro_registry import Registry, registry_of
-from runtime.converters.avro_schema import AvroSchemas, for_codec
+from runtime.converters.avro_schema import AvroSchemas
+from runtime.converters.avro_target import Target
+from runtime.converters.avro_union import Codec
 from runtime.converters.avro_write import FromConnect, value_writer
 from runtime.converters.definitions import CONVERTER_TYPE
 
@@ -87,8 +89,7 @@ class AvroConverter(Converter):
             raise DataError("AvroConverter needs records with a schema; this one has none")
         try:
             written = self._written.get(schema)
-            writer = self._writer(topic, schema, written)
-            return writer.write(written.convert(value) if written.convert is not None else value)
+            return self._writer(topic, schema, written).write(value)
         except (DataError, RetriableError):
             raise
         except Exception as error:
@@ -111,15 +112,17 @@ class AvroConverter(Converter):
             raise DataError(f"Failed to deserialize data for topic {topic} to Avro: ") from error
 
     def _written_as(self, schema: Schema) -> _Written:
-        document = AvroSchemas(self._meta, self._enhanced).avro(schema)
-        return _Written(document, value_writer(schema))
+        return _Written(AvroSchemas(self._meta, self._enhanced).avro(schema))
 
     def _writer(self, topic: str, schema: Schema, written: _Written) -> _Writer:
         subject = self._subject(topic, schema)
         found = written.writers.get(subject)
         if found is None:
             number, latest = self._number(subject, orjson.dumps(written.avro).decode())
-            found = written.writers[subject] = _Writer(number, _parsed(latest or written.avro, {}))
+            codec = Codec()
+            parsed = codec.parse(latest or written.avro)
+            convert = value_writer(schema, Target(parsed, codec.named, own=not latest))
+            found = written.writers[subject] = _Writer(number, parsed, convert)
         return found
 
     def _number(self, subject: str, text: str) -> tuple[int, Any]:
@@ -142,10 +145,10 @@ class AvroConverter(Converter):
     def _reader(self, number: int) -> _Reader:
         document, named = self._registry.schema(number)
         schema, convert = connect_schema(document, named, self._meta)
-        known: dict[str, Any] = {}
+        codec = Codec()
         for other in named:
-            _parsed(other, known)
-        return _Reader(schema, convert, _parsed(document, known))
+            codec.parse(other)
+        return _Reader(schema, convert, codec.parse(document))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -153,22 +156,22 @@ class _Written:
     """How values of one Connect schema are written."""
 
     avro: Any
-    convert: FromConnect | None
     writers: dict[str, _Writer] = field(default_factory=dict)  # by subject
 
 
 class _Writer:
     """Avro's binary form behind a schema's id."""
 
-    def __init__(self, number: int, parsed: Any) -> None:
+    def __init__(self, number: int, parsed: Any, convert: FromConnect | None) -> None:
         from fastavro import schemaless_writer
 
+        self._convert = convert
         self._head, self._parsed, self._write = MAGIC + number.to_bytes(4, "big"), parsed, schemaless_writer
 
     def write(self, value: Any) -> bytes:
         out = io.BytesIO()
         out.write(self._head)
-        self._write(out, self._parsed, value)
+        self._write(out, self._parsed, value if self._convert is None else self._convert(value))
         return out.getvalue()
 
 
@@ -184,12 +187,6 @@ class _Reader:
     def read(self, data: bytes) -> Any:
         value = self._read(io.BytesIO(data[5:]), self._parsed, None)
         return value if self._convert is None else self._convert(value)
-
-
-def _parsed(document: Any, named: dict[str, Any]) -> Any:
-    from fastavro import parse_schema
-
-    return parse_schema(for_codec(document), named)
 
 
 def _strategy(name: str) -> str:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from datetime import date, datetime, time
-from decimal import Decimal
 from typing import Any
 
 from runtime.api.errors import DataError
 from runtime.api.logical import DATE_SCHEMA, TIME_SCHEMA, TIMESTAMP_SCHEMA, decimal_schema
 from runtime.api.schema import STRING_SCHEMA, Field, Schema, Type
-from runtime.converters.avro_schema import ENTRY, ENUM, FIXED_SIZE, NAMESPACE, UNION, UNNAMED, Avro, default_value
+from runtime.converters.avro_defaults import default_value
+from runtime.converters.avro_names import ENUM, FIXED_SIZE, UNION, Avro, branch_names, is_null, space_of, type_name
+from runtime.converters.avro_schema import ENTRY, NAMESPACE, UNNAMED
 
 ToConnect = Callable[[Any], Any]
 _PLAIN = {
@@ -19,11 +19,6 @@ _PLAIN = {
 }  # fmt: skip
 _LOGICAL = {
     ("int", "date"): DATE_SCHEMA, ("int", "time-millis"): TIME_SCHEMA, ("long", "timestamp-millis"): TIMESTAMP_SCHEMA,
-}  # fmt: skip
-_KINDS: dict[Type, tuple[type, ...]] = {
-    Type.INT8: (int,), Type.INT16: (int,), Type.INT32: (int,), Type.INT64: (int,), Type.FLOAT32: (float,),
-    Type.FLOAT64: (float,), Type.BOOLEAN: (bool,), Type.STRING: (str,), Type.BYTES: (bytes, Decimal),
-    Type.ARRAY: (list,), Type.MAP: (dict,), Type.STRUCT: (dict,),
 }  # fmt: skip
 
 
@@ -88,10 +83,9 @@ class _Reading:
         return made
 
     def _definition(self, document: Mapping[str, Any], space: str) -> tuple[Schema, ToConnect | None]:
-        name, around = str(document["name"]), space
-        space = name.rpartition(".")[0] if "." in name else document.get("namespace", space)
-        full = name if "." in name or not space else f"{space}.{name}"
-        self._named[full] = document, around
+        full = type_name(document, space)
+        self._named[full] = document, space
+        space = space_of(document, space)
         if document["type"] == "enum":
             symbols = tuple((f"{ENUM}.{symbol}", symbol) for symbol in document["symbols"])
             parameters = ((ENUM, full), *symbols) if self._meta else ()
@@ -136,17 +130,16 @@ class _Reading:
         return made, convert and (lambda found: [convert(value) for value in found])
 
     def _union(self, branches: list[Avro], space: str) -> tuple[Schema, ToConnect | None]:
-        others = [branch for branch in branches if branch != "null"]
+        others = [branch for branch in branches if not is_null(branch)]
         optional = len(others) < len(branches)
         if len(others) == 1:
             schema, convert = self.of(others[0], space)
             return schema.but(optional=optional), convert and (lambda v: None if v is None else convert(v))
         made = [self.of(branch, space) for branch in others]
-        names = [_branch_name(branch, schema) for branch, (schema, _) in zip(others, made, strict=True)]
+        names = branch_names(others, space)
         fields = tuple(Field(n, schema.but(optional=True)) for n, (schema, _) in zip(names, made, strict=True))
-        return Schema(Type.STRUCT, optional, name=UNION, fields=fields), _branches(
-            [(name, schema, convert) for name, (schema, convert) in zip(names, made, strict=True)]
-        )
+        converts = {n: convert for n, (_, convert) in zip(names, made, strict=True) if convert is not None}
+        return Schema(Type.STRUCT, optional, name=UNION, fields=fields), _branches(converts) if converts else None
 
     def _described(self, schema: Schema, document: Mapping[str, Any]) -> Schema:
         """With what stands in `connect.*` properties."""
@@ -182,33 +175,13 @@ def _entries(key: ToConnect | None, value: ToConnect | None) -> ToConnect:
     }
 
 
-def _branch_name(branch: Avro, schema: Schema) -> str:
-    """As Confluent's converter names the fields of a union: the type, or the simple name of a defined one."""
-    if isinstance(branch, dict) and "name" in branch:
-        return str(branch["name"]).rpartition(".")[2]
-    name = branch if isinstance(branch, str) else str(branch["type"])
-    return str(schema.name or name).rpartition(".")[2] if schema.type is Type.STRUCT else name.rpartition(".")[2]
+def _branches(converts: dict[str, ToConnect]) -> ToConnect:
+    """What Codec lets fastavro read has the branch that it is of."""
 
-
-def _branches(branches: list[tuple[str, Schema, ToConnect | None]]) -> ToConnect:
-    """Which branch a value is of: the first whose kind fits."""
-
-    def convert(value: Any) -> dict[str, Any] | None:
-        if value is None:
-            return None
-        for name, schema, inner in branches:
-            if _fits(schema, value):
-                return {name: value if inner is None else inner(value)}
-        raise DataError(f"Found a {type(value).__name__}, which no branch of the union takes")
+    def convert(found: dict[str, Any] | None) -> dict[str, Any] | None:
+        if found is not None:
+            for name in found.keys() & converts.keys():
+                found[name] = converts[name](found[name])
+        return found
 
     return convert
-
-
-def _fits(schema: Schema, value: Any) -> bool:
-    if isinstance(value, date | datetime | time):
-        return schema in (DATE_SCHEMA, TIME_SCHEMA, TIMESTAMP_SCHEMA)
-    if isinstance(value, bool):
-        return schema.type is Type.BOOLEAN
-    if schema.type is Type.STRUCT:
-        return isinstance(value, dict) and value.keys() == {field.name for field in schema.fields}
-    return isinstance(value, _KINDS[schema.type])

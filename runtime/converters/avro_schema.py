@@ -6,15 +6,11 @@ import re
 from typing import Any
 
 from runtime.api.errors import DataError
-from runtime.api.logical import DATE, DECIMAL, TIME, TIMESTAMP, logical_name, scale_of, to_plain
+from runtime.api.logical import DATE, DECIMAL, TIME, TIMESTAMP, logical_name, scale_of
 from runtime.api.schema import Field, Schema, Type
+from runtime.converters.avro_defaults import default_json, union_fields
+from runtime.converters.avro_names import ENUM, FIXED_SIZE, UNION, Avro, type_name
 
-Avro = Any
-"""An Avro schema as JSON."""
-
-ENUM = "io.confluent.connect.avro.Enum"
-UNION = "io.confluent.connect.avro.Union"
-FIXED_SIZE = "connect.fixed.size"
 NAMESPACE, ENTRY, UNNAMED = "io.confluent.connect.avro", "MapEntry", "ConnectDefault"
 LOGICAL = {DECIMAL: "decimal", DATE: "date", TIME: "time-millis", TIMESTAMP: "timestamp-millis"}
 _PRECISION = "connect.decimal.precision"
@@ -36,13 +32,25 @@ class AvroSchemas:
 
     def avro(self, schema: Schema) -> Avro:
         """The Avro schema; a union with null where values are optional."""
-        if schema.name == UNION:
-            branches = [self.avro(field.schema.but(optional=False)) for field in schema.fields]
-            return ["null", *branches] if schema.optional else branches
-        base = self._base(schema)
+        bases = self._branches(schema) if schema.name == UNION else [self._base(schema)]
         if not schema.optional:
-            return base
-        return ["null", base] if schema.default is None else [base, "null"]
+            return bases if schema.name == UNION else bases[0]
+        return ["null", *bases] if schema.default is None else [bases[0], "null", *bases[1:]]
+
+    def _branches(self, schema: Schema) -> list[Avro]:
+        made = [self._branch(field.schema) for field in union_fields(schema)]
+        seen: set[str] = set()
+        for name in map(type_name, made):
+            if name in seen:
+                raise DataError(f"Two branches of a union would be of Avro's type {name}, which nobody can tell apart")
+            seen.add(name)
+        return made
+
+    def _branch(self, schema: Schema) -> Avro:
+        """Enums are such in unions, whatever `enhanced` says: beside text they were text else."""
+        if schema.type is Type.STRING and ENUM in dict(schema.parameters):
+            return self._enum(schema, dict(schema.parameters))
+        return self.avro(schema.but(optional=False))
 
     def _base(self, schema: Schema) -> Avro:
         if schema.type is Type.STRUCT:
@@ -142,53 +150,3 @@ def _named(kind: str, name: str | None) -> dict[str, Any]:
         raise DataError(f"Avro knows no name like {name!r}")
     space, _, simple = str(name).rpartition(".")
     return {"type": kind, "name": simple, **({"namespace": space} if space else {})}
-
-
-def default_json(schema: Schema, value: Any) -> Any:
-    """A default value as Avro has it in its schemas: bytes as Latin-1 text."""
-    if value is None:
-        return None
-    if logical_name(schema) is not None:
-        value = to_plain(schema, value)
-    if isinstance(value, bytes | bytearray):
-        return bytes(value).decode("latin-1")
-    if schema.type is Type.ARRAY:
-        return [default_json(schema.element(), element) for element in value]
-    if schema.type is Type.MAP:
-        return {str(key): default_json(schema.element(), element) for key, element in value.items()}
-    if schema.type is Type.STRUCT:
-        return {field.name: default_json(field.schema, value.get(field.name)) for field in schema.fields}
-    return value
-
-
-def default_value(schema: Schema, value: Any) -> Any:
-    """The inverse of default_json."""
-    from runtime.api.logical import from_plain
-
-    if value is None:
-        return None
-    if schema.type is Type.BYTES and isinstance(value, str):
-        value = value.encode("latin-1")
-    if logical_name(schema) is not None:
-        return from_plain(schema, value)
-    if schema.type is Type.ARRAY:
-        return [default_value(schema.element(), element) for element in value]
-    if schema.type is Type.MAP:
-        return {key: default_value(schema.element(), element) for key, element in value.items()}
-    if schema.type is Type.STRUCT:
-        return {field.name: default_value(field.schema, value.get(field.name)) for field in schema.fields}
-    return float(value) if schema.type in (Type.FLOAT32, Type.FLOAT64) else value
-
-
-def for_codec(document: Avro) -> Avro:
-    """The schema as fastavro is to see it: only the logical types that Connect has, so that others stay plain."""
-    if isinstance(document, list):
-        return [for_codec(branch) for branch in document]
-    if not isinstance(document, dict):
-        return document
-    kept = {key: for_codec(value) if key in ("type", "items", "values") else value for key, value in document.items()}
-    if kept.get("logicalType") not in (None, *LOGICAL.values()):
-        del kept["logicalType"]
-    if "fields" in kept:
-        kept["fields"] = [for_codec(field) for field in kept["fields"]]
-    return {key: value for key, value in kept.items() if not key.startswith("connect.")}

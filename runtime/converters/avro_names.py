@@ -1,0 +1,59 @@
+"""Names in Avro's schemas: of types, of a union's branches, of what Connect writes there."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+from runtime.api.errors import DataError
+
+Avro = Any
+"""An Avro schema as JSON."""
+
+ENUM = "io.confluent.connect.avro.Enum"
+UNION = "io.confluent.connect.avro.Union"
+FIXED_SIZE = "connect.fixed.size"
+DEFINED = ("record", "error", "enum", "fixed")
+KINDS = ("boolean", "int", "long", "float", "double", "string", "bytes", "array", "map")
+
+
+def kind_of(document: Avro) -> str:
+    """Avro's word for a type; a name where it is one that is defined elsewhere."""
+    return kind_of(document["type"]) if isinstance(document, dict) else str(document)
+
+
+def is_null(branch: Avro) -> bool:
+    """Whether a union's branch is null."""
+    return branch == "null" or (isinstance(branch, dict) and branch["type"] == "null")
+
+
+def space_of(document: Mapping[str, Any], space: str) -> str:
+    """The namespace that a definition makes."""
+    name = str(document["name"])
+    return name.rpartition(".")[0] if "." in name else str(document.get("namespace", space) or "")
+
+
+def type_name(document: Avro, space: str = "") -> str:
+    """What tells a type from others in a union: a definition's full name, or the kind."""
+    if isinstance(document, dict):
+        if document["type"] in DEFINED:
+            inside, simple = space_of(document, space), str(document["name"]).rpartition(".")[2]
+            return f"{inside}.{simple}" if inside else simple
+        return type_name(document["type"], space)
+    if isinstance(document, list):
+        raise DataError("A union stands in a union, which Avro does not know")
+    return document if document in KINDS or "." in document or not space else f"{space}.{document}"
+
+
+def branch_names(branches: list[Avro], space: str) -> list[str]:
+    """The names of a union's fields, as Confluent's converter has them: the type, or the simple name of a defined one;
+    the full name where others have the same simple one."""
+    full = [type_name(branch, space) for branch in branches]
+    simple = [name.rpartition(".")[2] for name in full]
+    times = Counter(simple)
+    names = [long if times[short] > 1 else short for long, short in zip(full, simple, strict=True)]
+    twice = next((name for name, number in Counter(names).items() if number > 1), None)
+    if twice is not None:
+        raise DataError(f"Two branches of a union are of the type {twice}, which nobody can tell apart")
+    return names
