@@ -13,7 +13,6 @@ from textual.binding import Binding
 from textual.dom import DOMNode
 
 from tui import settings, themes
-from tui.errors import HeadraceError
 from tui.settings import Settings
 
 LOOKS_EVERY = 1.0  # seconds between looks at the files' times
@@ -24,7 +23,8 @@ class Appearance:
 
     def __init__(self, app: App[Any], folder: Path, say: Callable[[str], None]) -> None:
         self.app, self.folder, self.say = app, folder, say
-        self.complaints: list[str] = []
+        self._of_files: list[str] = []  # what is wrong with them
+        self._of_keys: list[str] = []
         self.of_user: list[str] = []  # names of the user's themes
         self._chosen = ""  # by the user while the program runs: the files do not take it back
         self._settings = Settings()
@@ -32,29 +32,24 @@ class Appearance:
 
     def load(self) -> None:
         """Before the first paint."""
-        self.complaints = []
-        try:
-            self._settings = settings.load(self.folder)
-        except HeadraceError as error:
-            self.complaints.append(str(error))
-        mine, complaints = themes.of_user(self.folder / "themes")
-        self.complaints += complaints
+        self._settings, self._of_files = settings.load(self.folder)
+        found, mine, complaints = _themes(self.folder)
+        self._of_files += complaints
         self.of_user = [theme.name for theme in mine]
-        found = themes.by_name([*themes.bundled(), *mine])
         for theme in found.values():
             self.app.register_theme(theme.textual())
         self.app.theme = self._wanted(found)
         self.app.set_keymap(dict(self._settings.keys))
 
+    @property
+    def complaints(self) -> list[str]:
+        """All that is wrong with the files."""
+        return [*self._of_files, *self._of_keys]
+
     def _wanted(self, found: Mapping[str, themes.Theme]) -> str:
-        for name in (self._chosen, os.environ.get("HEADRACE_THEME", ""), self._settings.theme):
-            if name in found:
-                return name
-            if f"headrace-{name}" in found:
-                return f"headrace-{name}"
-            if name:
-                self.complaints.append(f"no theme {name!r}: there are {', '.join(found)}")
-        return themes.default_for(os.environ)
+        theme, complaints = _wanted(found, self._chosen, os.environ.get("HEADRACE_THEME", ""), self._settings.theme)
+        self._of_files += complaints
+        return theme
 
     def choose(self, name: str) -> None:
         self._chosen = name
@@ -79,9 +74,9 @@ class Appearance:
         self.check_keys()
 
     def _tell(self) -> None:
-        if self.complaints:
-            more = f" (and {len(self.complaints) - 1} more)" if self.complaints[1:] else ""
-            self.say(self.complaints[0] + more)
+        if found := self.complaints:
+            more = f" (and {len(found) - 1} more, see `:config`)" if found[1:] else ""
+            self.say(found[0] + more)
 
     def _times(self) -> dict[str, int]:
         files = [self.folder / settings.FILE]
@@ -91,20 +86,53 @@ class Appearance:
 
     def check_keys(self) -> None:
         """Ids that nothing has, and keys that two bindings of one place would share: the user's is taken back there."""
-        keymap = dict(self._settings.keys)
-        if not keymap:
-            return
-        places = list(_places())
-        known = {binding.id for place in places for binding in place.values() if binding.id}
-        trouble = [f"no key has the id {name!r}{_meant(name, known)}" for name in keymap if name not in known]
-        for place in places:
-            for one, other, key in list(clashes(place, keymap)):
-                trouble.append(f"{key} would be both {one} and {other}: [keys] {one} is left out")
-                keymap.pop(one, None)
+        before = self._of_keys
+        keymap, self._of_keys = _usable(self._settings.keys)
         if keymap != dict(self._settings.keys):
             self.app.set_keymap(keymap)
-        self.complaints = [f"{settings.FILE}: {text}" for text in dict.fromkeys(trouble)]
-        self._tell()
+        if self._of_keys != before:
+            self._tell()
+
+
+def mistakes(folder: Path) -> list[str]:
+    """All that is wrong with the user's files: what the screen would say. The keys' classes have to be loaded."""
+    mine, found = settings.load(folder)
+    there, _, complaints = _themes(folder)
+    _, of_theme = _wanted(there, os.environ.get("HEADRACE_THEME", ""), mine.theme)
+    return [*found, *complaints, *of_theme, *_usable(mine.keys)[1]]
+
+
+def _themes(folder: Path) -> tuple[dict[str, themes.Theme], list[themes.Theme], list[str]]:
+    """All by name, the user's own, and what is wrong with those."""
+    mine, complaints = themes.of_user(folder / "themes")
+    return themes.by_name([*themes.bundled(), *mine]), mine, complaints
+
+
+def _wanted(found: Mapping[str, themes.Theme], *names: str) -> tuple[str, list[str]]:
+    """The first of these that there is; what is said of those before it that there are not."""
+    complaints: list[str] = []
+    for name in filter(None, names):
+        for full in (name, f"headrace-{name}"):
+            if full in found:
+                return full, complaints
+        complaints.append(f"no theme {name!r}: there are {', '.join(found)}")
+    return themes.default_for(os.environ), complaints
+
+
+def _usable(keys: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
+    """The keymap without what clashes, and what is wrong: a key that does something else than meant comes first."""
+    keymap = dict(keys)
+    if not keymap:
+        return keymap, []
+    places = list(_places())
+    known = {binding.id for place in places for binding in place.values() if binding.id}
+    trouble = []
+    for place in places:
+        for one, other, key in list(clashes(place, keymap)):
+            trouble.append(f"{key} would be both {one} and {other}: [keys] {one} is left out")
+            keymap.pop(one, None)
+    trouble += [f"no key has the id {name!r}{_meant(name, known)}" for name in keys if name not in known]
+    return keymap, [f"{settings.FILE}: {text}" for text in dict.fromkeys(trouble)]
 
 
 def _meant(name: str, known: Collection[str]) -> str:

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from io import TextIOWrapper
+from pathlib import Path
 from typing import Any, NoReturn
 
 from tui.errors import BROKEN_PIPE, FAILED, INTERRUPTED, HeadraceError, UsageError
@@ -115,7 +116,20 @@ def _script(options: dict[str, Any], commands: tuple[str, ...]) -> int:
     collector.for_a_script()
     from tui.script.door import Order, run
 
-    return run(Order(commands=commands, **options))
+    return run(Order(commands=commands, mistakes=_mistakes, **options))
+
+
+def _mistakes(folder: Path) -> list[str]:
+    """In the user's settings. The screen is loaded only where there are any: it alone knows its keys."""
+    from tui.settings import FILE
+
+    if not any((folder / name).exists() for name in (FILE, "themes")):
+        return []
+    import tui.app
+    import tui.screens.flows  # noqa: F401 - the keys of all screens
+    from tui.appearance import mistakes
+
+    return mistakes(folder)
 
 
 def _screen(options: dict[str, Any]) -> int:
@@ -156,7 +170,6 @@ def _check_terminal() -> None:
 
 def _check_recording(path: str) -> None:
     """Before the screen is there: what cannot be written would show nothing else. No recording is written over."""
-    from pathlib import Path
 
     try:
         number = os.open(Path(path).expanduser(), os.O_WRONLY | os.O_CREAT, 0o600)

@@ -13,8 +13,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tui.errors import HeadraceError
-
 FILE = "config.toml"
 
 
@@ -25,31 +23,34 @@ class Settings(NamedTuple):
     keys: Mapping[str, str] = {}
 
 
-def load(folder: Path) -> Settings:
-    """Raises HeadraceError naming the file and the key when something in it cannot be."""
+def load(folder: Path) -> tuple[Settings, list[str]]:
+    """What can be used of the file, and each thing in it that cannot, with the file's name."""
     file = folder / FILE
     try:
         text = file.read_text("utf-8")
     except FileNotFoundError:
-        return Settings()
+        return Settings(), []
     except (OSError, UnicodeDecodeError) as error:
-        raise HeadraceError(f"cannot read {file}: {error}") from error
+        return Settings(), [f"cannot read {file}: {error}"]
     import tomllib
 
     try:
         return _settings(file, tomllib.loads(text))
     except tomllib.TOMLDecodeError as error:
-        raise HeadraceError(f"{file} is not TOML: {error}") from error
+        return Settings(), [f"{file} is not TOML: {error}"]
 
 
-def _settings(file: Path, content: Mapping[str, Any]) -> Settings:
-    for key, value in content.items():
-        if key not in ("theme", "keys"):
-            raise HeadraceError(f"{file} has the unknown key {key!r}", "there are theme and [keys]")
-        if not isinstance(value, str if key == "theme" else dict):
-            raise HeadraceError(f"{file}: {key} must be {'text' if key == 'theme' else 'a table'}")
-    keys = content.get("keys", {})
-    for name, value in keys.items():
-        if not isinstance(value, str):
-            raise HeadraceError(f'{file}: [keys] {name} must be text, as in {name} = "S"')
-    return Settings(str(content.get("theme", "")), keys)
+def _settings(file: Path, content: Mapping[str, Any]) -> tuple[Settings, list[str]]:
+    unknown = [key for key in content if key not in ("theme", "keys")]
+    wrong = [f"{file} has the unknown key {key!r}: there are theme and [keys]" for key in unknown]
+    theme, keys = content.get("theme", ""), content.get("keys", {})
+    if not isinstance(theme, str):
+        wrong.append(f"{file}: theme must be text")
+        theme = ""
+    if not isinstance(keys, dict):
+        wrong.append(f"{file}: keys must be a table")
+        keys = {}
+    for name in [name for name, value in keys.items() if not isinstance(value, str)]:
+        wrong.append(f'{file}: [keys] {name} must be text, as in {name} = "S"')
+        del keys[name]
+    return Settings(theme, keys), wrong

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
+import subprocess
+import sys
 from importlib.resources import files
 from pathlib import Path
 
@@ -10,6 +13,7 @@ import pytest
 
 from tests.tui.snapshot import recorded
 from tui.screens.dialog import Dialog
+from tui.screens.reading import Reading
 
 
 @pytest.fixture
@@ -61,6 +65,38 @@ async def test_keys_by_id_and_clashes(folder: Path) -> None:
         await seen.until(lambda: not seen.app.appearance.complaints, "the keys to be read again")
         await seen.press("q")
         assert seen.app.is_running and not isinstance(seen.app.screen, Dialog)
+
+
+WRONG = 'theme = "lihgt"\nbogus = 1\n[keys]\nfilter = "s"\nstpo = "x"\nhelp = 5\n'
+NAMED = (
+    "config.toml has the unknown key 'bogus': there are theme and [keys]",
+    'config.toml: [keys] help must be text, as in help = "S"',
+    "no theme 'lihgt': there are headrace-",
+    "config.toml: s would be both filter and stop: [keys] filter is left out",
+    "config.toml: no key has the id 'stpo': did you mean 'stop'?",
+)
+
+
+async def test_all_mistakes_are_to_be_read_somewhere(folder: Path) -> None:
+    write(folder / "config.toml", WRONG)
+    async with recorded(100, 24) as seen:
+        await seen.sees("has the unknown key 'bogus'", "and 4 more, see `:config`")
+        complaints = seen.app.appearance.complaints
+        assert len(complaints) == len(NAMED)
+        assert all(named in said for named, said in zip(NAMED, complaints, strict=True)), complaints
+        await seen.press("colon", *"config", "enter")
+        await seen.until(lambda: isinstance(seen.app.screen, Reading), "the settings")
+        assert isinstance(page := seen.app.screen, Reading)
+        assert all(named in page.content(80).plain for named in NAMED)
+
+
+def test_the_command_names_them_too(folder: Path) -> None:
+    write(folder / "config.toml", WRONG)
+    words = [sys.executable, "-m", "tui.main", "config", "-o", "json"]
+    done = subprocess.run(words, capture_output=True, text=True, check=True, timeout=60)
+    found = [row["from"] for row in json.loads(done.stdout) if row["setting"] == "mistake"]
+    assert len(found) == len(NAMED)
+    assert all(named in said for named, said in zip(NAMED, found, strict=True)), found
 
 
 @pytest.mark.parametrize("name", ["headrace-ansi", "headrace-safe", "headrace-mono"])

@@ -49,12 +49,14 @@ class Context:
         emit: Emit | None = None,
         known_profile: Callable[[], Profile | None] | None = None,
         shown: str = "",
+        mistakes: Callable[[Path], list[str]] = lambda folder: [],
     ) -> None:
         self._dial, self._profile = dial, profile
         self._connect: Connect | None = None
         self.profiles, self.narrate, self.read, self.confirm, self.clock = profiles, narrate, read, confirm, clock
         self._emit = emit
         self.shown = shown  # the context that is on the screen
+        self.mistakes = mistakes  # in the user's settings, as the screen finds them
         self.known_profile = known_profile or profile  # without starting anything; None: the embedded cluster
 
     @property

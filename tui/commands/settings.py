@@ -92,16 +92,15 @@ def _client(name: str, value: str) -> str:
 
 
 def _screen(context: Context) -> Iterator[Row]:
-    try:
-        mine = settings.load(context.profiles.path.parent)
-    except HeadraceError as error:
-        yield "settings", "", str(error)
-        return
+    folder = context.profiles.path.parent
+    mine, wrong = settings.load(folder)
     theme: dict[str, Any] = {"environment": os.environ.get("HEADRACE_THEME"), settings.FILE: mine.theme}
     origin = next((where for where, value in theme.items() if value), "default")
     yield "theme", theme.get(origin) or _DEFAULT_THEME, origin
     for name, keys in mine.keys.items():
         yield f"keys.{name}", keys, settings.FILE
+    for text in dict.fromkeys([*wrong, *context.mistakes(folder)]):
+        yield "mistake", "", text
 
 
 def _environment() -> Iterator[Row]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tui import policy, session
+from tui.appearance import mistakes
 from tui.client import Call, Connect
 from tui.commands.base import Context
 from tui.profiles import Profile
@@ -33,7 +34,9 @@ class Cluster:
         return Connect(self.transport, guard, notice)
 
     def context(self, connect: Connect, narrate: Callable[[str], None]) -> Context:
-        return session.screen_context(connect, self.profile, session.profiles(), narrate)
+        context = session.screen_context(connect, self.profile, session.profiles(), narrate)
+        context.mistakes = mistakes
+        return context
 
     async def close(self) -> None:
         await self.connect.close()

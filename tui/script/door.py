@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from tui import session
@@ -29,6 +30,7 @@ class Order(NamedTuple):
     commands: tuple[str, ...] = ()
     keep_going: bool = False
     read_only: bool = False
+    mistakes: Callable[[Path], list[str]] = lambda folder: []  # in the user's settings
 
 
 class _Cluster:
@@ -94,6 +96,7 @@ def run(order: Order) -> int:
         narrate=printer.say,
         emit=printer.item,
         known_profile=cluster.known,
+        mistakes=order.mistakes,
         read=lambda path: _read(path, stdin_taken=order.script == "-"),
         confirm=_ask if not order.script and sys.stdin.isatty() and sys.stderr.isatty() else _nobody_to_ask,
     )
