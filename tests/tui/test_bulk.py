@@ -108,7 +108,7 @@ async def test_what_failed_is_tried_again(cluster: Cluster) -> None:
             screen = await results(seen)
             words = [target.word for target in screen.bulk.targets]
             assert words.count("failed") + words.count("left out") == 6
-            await seen.sees("f retry the failed", "cannot reach")
+            await seen.sees("f retries 6", "f retry", "cannot reach")
             await gate.open()
             seen.home.flows.cluster.store.subscribe(seen.home.heard)
             seen.home.action_refresh()

@@ -64,3 +64,5 @@ async def test_pages(size: tuple[int, int], recording: Path) -> None:
         await seen.press("g", "enter", *"new", "enter", "down", "enter", *"orders", "enter", "ctrl+s")
         await seen.until(lambda: isinstance(seen.app.screen, ReviewScreen))
         await same(seen, "wizard-review")
+        await seen.press("y")
+        await seen.sees("create refused: a recording is read-only")

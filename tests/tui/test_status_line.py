@@ -130,3 +130,41 @@ def test_a_pause_that_leaves_failed_tasks_says_so() -> None:
         "observed: PAUSED; 1 task stays FAILED after 0.0 s",
         "observed: PAUSED, 0/1 tasks after 0.0 s",
     ]
+
+
+async def test_a_read_only_cluster_offers_no_changes() -> None:
+    async with recorded(200, 24) as seen:  # a recording
+        await seen.until(lambda: seen.home.flows and seen.home.board.keys, "the list")
+        await seen.go("orders-log")
+        await seen.until(lambda: "t trace" in seen.lines[-1] or "/ filter" in seen.lines[-1], "the keys")
+        for key in ("s stop", "p pause", "R restart", "e edit", "D delete", "b bulk", "space mark"):
+            assert key not in seen.lines[-1]
+        await seen.press("s")
+        await seen.sees("a recording is read-only")
+
+
+async def test_results_wait_for_what_is_being_typed() -> None:
+    async with recorded(80, 24) as seen:
+        await seen.until(lambda: seen.home.flows and seen.home.board.keys, "the list")
+        await seen.press("colon", *"inf")
+        await typed(seen, "get plugins")
+        await seen.pilot.pause(0.5)
+        assert seen.app.screen is seen.home and seen.home.line.is_open
+        await seen.press("o", "escape")
+        await seen.until(lambda: seen.app.screen is not seen.home, "the result")
+        await seen.sees(":get plugins", "FileStreamSource")
+
+
+async def test_where_a_copy_was_written_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with recorded(80, 24) as seen:
+        await seen.until(lambda: seen.home.flows and seen.home.board.keys, "the list")
+        operation = seen.home.operations.begin("stop", "orders-log", lines=("stop orders-log",), doing="stopping")
+        seen.home.operations.done(operation, "done")
+        file = "/home/somebody/.local/state/headrace/copied.txt"
+        words = f"tmux keeps the clipboard to itself (set -s set-clipboard on): written to {file}"
+        monkeypatch.setattr(seen.app, "copied", words)
+        monkeypatch.setattr(seen.app, "copy_to_clipboard", lambda text: None)
+        await seen.press("o")
+        await seen.sees("operations of this session")
+        await seen.press("y")
+        await seen.sees(file)

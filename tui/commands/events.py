@@ -21,7 +21,10 @@ COLUMNS = ("TIME", "EVENT", "CONNECTOR", "WHAT")
 
 
 class GetEvents(Command):
-    """Follow what happens on a cluster of Headrace's workers, until ^C: states, removals, log lines."""
+    """Follow what happens on a cluster of Headrace's workers, until ^C: states, removals, log lines.
+
+    How far each connector got, which is told every few seconds, is left out of the table: -o jsonl and -o wide have it.
+    """
 
     verb = "get events"
 
@@ -33,6 +36,7 @@ class GetEvents(Command):
         lasting = self.lasting
         if lasting is None and not context.emits:  # nobody sees anything before the end
             lasting = LASTING
+            context.narrate(f"listening for {lasting:g} s")
         seen: list[Json] = []
         try:
             async with aclosing(context.connect.lines("/events", lasting)) as lines:
@@ -49,6 +53,8 @@ class GetEvents(Command):
         return Result(seen, Table(COLUMNS, tuple(map(row, seen))), names=tuple(e["connector"] for e in seen))
 
     def _wants(self, event: Json) -> bool:
+        if event["event"] == "progress" and self.output in (None, "table"):
+            return False
         return not self.names or matches(event["connector"], self.names)
 
 

@@ -116,7 +116,10 @@ class RestartTask(Change):
 
 
 class Delete(_EachConnector):
-    """Delete connectors. Their committed offsets stay, unless --with-offsets resets them first."""
+    """Delete connectors. Their committed offsets stay, unless --with-offsets resets them first.
+
+    In a terminal it asks before; in a script, where nobody can be asked, it deletes at once, with or without -y.
+    """
 
     verb, key, done = "delete connector", "D", "deleted"
     danger = Danger.NAME

@@ -102,6 +102,10 @@ class Bulk:
         return Bulk(self.action, failed, self.act, self.look, self.changed) if failed else None
 
     @property
+    def worth_another_try(self) -> int:
+        return sum(target.failed for target in self.targets)
+
+    @property
     def is_open(self) -> bool:
         return any(target.is_open for target in self.targets)
 

@@ -116,7 +116,7 @@ class BulkScreen(ModalScreen[None]):
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q,enter", "close", "close", key_display="esc", priority=True),
-        Binding("f", "again", "retry the failed"),
+        Binding("f", "again", "retry", tooltip="all that failed or was not tried"),
         Binding("x", "cancel", "cancel what waits"),
         Binding("y", "copy", "copy script line"),
         Binding("ctrl+c", "close", "close", show=False),
@@ -125,6 +125,8 @@ class BulkScreen(ModalScreen[None]):
     def __init__(self, bulk: Bulk, start: Callable[[Bulk], None]) -> None:
         super().__init__()
         self.bulk, self.start = bulk, start
+        self._first = ""  # the row that the cursor was put on
+        self._moved = False  # by the user, who sees to it from then on
 
     def compose(self) -> ComposeResult:
         with Vertical():
@@ -143,16 +145,21 @@ class BulkScreen(ModalScreen[None]):
             return
         rows = {target.name: target for target in sorted(self.bulk.targets, key=_rank)}
         grid = self.query_one(Grid)
+        self._moved = self._moved or (self._first in rows and grid.current != self._first)
         widest = max((len(name) for name in rows), default=0)
         grid.show(list(rows), lambda name: _cells(rows[name]), {"name": min(widest, 60), "said": 400})
-        self.query_one("#title", Bar).put(Content(visible(self.bulk.summary())))
+        if rows and not self._moved:
+            self._first = next(iter(rows))
+            grid.go(self._first)
+        again = f"f retries {self.bulk.worth_another_try}" if self.check_action("again", ()) else ""
+        self.query_one("#title", Bar).put(Content(visible(self.bulk.summary())), Content(again))
         current = rows.get(grid.current or "")
         self.query_one("#said", Static).update(Content(visible(current.said) if current else ""))
         self.refresh_bindings()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action == "again":
-            return not self.bulk.is_open and any(target.failed for target in self.bulk.targets)
+            return not self.bulk.is_open and self.bulk.worth_another_try > 0
         return action != "cancel" or self.bulk.can_be_cancelled
 
     def on_grid_moved(self, event: Grid.Moved) -> None:
@@ -167,7 +174,7 @@ class BulkScreen(ModalScreen[None]):
 
     def action_again(self) -> None:
         if bulk := self.bulk.again():
-            self.bulk = bulk
+            self.bulk, self._first, self._moved = bulk, "", False
             self.start(bulk)
             self.draw()
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from asyncio import Future, get_running_loop
+from asyncio import Future, get_running_loop, sleep
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -117,6 +117,10 @@ class Flows:
         result = await self.work.run(command, line)
         if not command.changes:  # what changes is an operation, which tells its end
             self.home.settle()
+        for _ in range(600):  # nothing jumps over what is being typed, unless it lies there for a minute
+            if not self.home.line.is_open:
+                break
+            await sleep(0.1)
         if result is not None:
             self._show(command, line, result)
             self._offer({outcome.name for outcome in result.outcomes if outcome.failed})

@@ -40,7 +40,7 @@ class OperationsScreen(ModalScreen[None]):
     DEFAULT_CSS = """
     OperationsScreen { align: center middle; background: $background 60%; }
     OperationsScreen > Vertical { width: 96%; height: 92%; background: $panel; border: round $border; padding: 0 1; }
-    OperationsScreen #title { text-style: bold; color: $accent; }
+    OperationsScreen #title { text-style: bold; color: $accent; width: 1fr; height: auto; }
     OperationsScreen Grid { height: 1fr; max-height: 8; background: $panel; }
     OperationsScreen Pager { height: 1fr; background: $panel; border-top: solid $border; padding: 0; }
     OperationsScreen KeyBar { background: $panel; padding: 0; }
@@ -114,6 +114,7 @@ class OperationsScreen(ModalScreen[None]):
         self.query_one(Pager).put(Content.assemble(*parts))
 
     def on_grid_moved(self, event: Grid.Moved) -> None:
+        self.query_one("#title", Label).update(self._title())
         self.detail()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:

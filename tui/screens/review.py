@@ -17,6 +17,7 @@ from tui import policy
 from tui.config.secrets import MASK, hides
 from tui.errors import HeadraceError
 from tui.screens.desk import Desk
+from tui.screens.dialog import UNSEEN
 from tui.screens.new_connector import STATES, NewConnector
 from tui.screens.pane import Note
 from tui.widgets.bars import KeyBar
@@ -47,7 +48,8 @@ class ReviewScreen(ModalScreen[str]):
     ReviewScreen KeyBar { background: $panel; padding: 0; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("ctrl+s,f2", "create", "create", key_display="^s", priority=True),
+        Binding("ctrl+s,f2", "create", "create", key_display="y/^s", priority=True),
+        Binding("y", "agree", "create", show=False),
         Binding("s", "state", "state to begin with"),
         Binding("o", "offsets", "first offsets"),
         Binding("escape,ctrl+c", "back", "back to the keys", key_display="esc", priority=True),
@@ -57,6 +59,7 @@ class ReviewScreen(ModalScreen[str]):
         super().__init__(classes="-danger" if desk.profile.production else "")
         self.desk, self.new, self.passwords = desk, new, passwords
         self._busy = False
+        self._armed = False  # y is typed with ease: not before the question was seen
 
     def compose(self) -> ComposeResult:
         where = f" on {self.desk.profile.label}" if self.desk.profile.production else ""
@@ -70,9 +73,13 @@ class ReviewScreen(ModalScreen[str]):
 
     def on_mount(self) -> None:
         self.query_one(Pager).focus()
+        self.set_timer(UNSEEN, self._arm)
         if self.new.offsets:
             self._open_offsets()
         self.draw()
+
+    def _arm(self) -> None:
+        self._armed = True
 
     def draw(self) -> None:
         state = self.new.state
@@ -91,7 +98,7 @@ class ReviewScreen(ModalScreen[str]):
             return False
         if action == "offsets":
             return self.desk.is_ours and not self.query_one(JsonArea).has_focus
-        return action != "state" or not self.query_one(JsonArea).has_focus
+        return action not in ("state", "agree") or not self.query_one(JsonArea).has_focus
 
     def action_state(self) -> None:
         self.new.state = STATES[(STATES.index(self.new.state) + 1) % len(STATES)]
@@ -122,6 +129,10 @@ class ReviewScreen(ModalScreen[str]):
             self.refresh_bindings()
         elif not self._busy:
             self.dismiss("")
+
+    def action_agree(self) -> None:
+        if self._armed:
+            self.action_create()
 
     def action_create(self) -> None:
         if self.new.offsets_trouble():

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 DEAD_LETTERS = "errors.deadletterqueue.topic.name"
 
+CHANGES = ("edit", "undo", "mark", "bulk")  # these lead to changes only
+
 if TYPE_CHECKING:
     from tui.screens.home.screen import Home
 
@@ -53,6 +55,8 @@ class Sense:
     def is_idle(self, action: str) -> bool:
         """Works, but has nothing to do for this connector: not in the footer, though its key says why."""
         home = self.home
+        if home.profile.read_only and (action.startswith("act(") or action in CHANGES):
+            return True
         if action.startswith("act(") and home.flows is not None:
             if home.many.marks and not home.is_on_page:
                 return False

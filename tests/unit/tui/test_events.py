@@ -1,0 +1,53 @@
+"""get events: what of it is for people."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncGenerator
+from pathlib import Path
+
+from tests.support.transport import InMemory
+from tui.client import Connect, drive
+from tui.commands.base import Context, execute
+from tui.commands.result import Result
+from tui.contexts_file import Profiles
+from tui.profiles import Profile
+from tui.script.grammar import parse
+
+
+class Streaming(InMemory):
+    """Three events, and the end."""
+
+    url = "http://streaming:8083"
+
+    async def lines(self, path: str, last_id: str, lasting: float | None = None) -> AsyncGenerator[str, None]:
+        for name, data in (
+            ("connector", {"name": "a", "status": None, "info": None}),
+            ("progress", {"time": 1, "connectors": {"a": {"read": 1}}}),
+            ("removed", {"name": "a"}),
+        ):
+            for line in (f"event: {name}", f"data: {json.dumps(data)}", ""):
+                yield line
+
+
+def told(line: str) -> tuple[Result, list[str]]:
+    heard: list[str] = []
+    context = Context(
+        lambda: Connect(Streaming()),
+        profile=lambda: Profile(Streaming.url),
+        profiles=Profiles(Path("nowhere")),
+        read=str,
+        narrate=heard.append,
+    )
+    command = parse(line)
+    assert command is not None
+    return drive(execute(command, context)), heard
+
+
+def test_how_far_connectors_got_is_for_machines() -> None:
+    for form, events in (("", ["connector", "removed"]), ("-o jsonl", ["connector", "progress", "removed"])):
+        result, heard = told(f"get events {form}")
+        assert [event["event"] for event in result.raw] == events
+        assert heard == ["listening for 10 s"], "nobody sees anything before the end"
+    assert len(told("get events -o wide")[0].raw) == 3
+    assert told("get events --for 2s")[1] == []
