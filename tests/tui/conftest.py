@@ -69,6 +69,15 @@ class Cluster:
     def wait(self, name: str, state: str) -> None:
         wait_until(lambda: self.state(name) == state, 60, f"{name} {state}", every=0.1)
 
+    def wait_failed(self, name: str) -> None:
+        """Its task: `RUNNING 0/1` is also one that has not begun."""
+
+        def failed() -> bool:
+            status, answer = self.request("GET", f"/connectors/{name}/status")
+            return status == 200 and any(task["state"] == "FAILED" for task in answer["tasks"])
+
+        wait_until(failed, 60, f"a FAILED task of {name}", every=0.1)
+
     def wait_offset(self, name: str) -> Any:
         """The first committed offset."""
         return wait_until(lambda: self.offsets(name), 90, f"offsets of {name}", every=0.2)[0][1]

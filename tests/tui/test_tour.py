@@ -25,7 +25,7 @@ def cluster(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Cluster]
 def test_find_the_failed_one_read_why_mend_it_restart_it(cluster: Cluster) -> None:
     source = cluster.source("tour")
     name = cluster.failing(source)
-    cluster.wait(name, "RUNNING 0/1")
+    cluster.wait_failed(name)
     with Terminal(cluster.url) as terminal:
         terminal.sees(name, "✗ FAILED")
         terminal.process.send(f"/{name}\rt")  # in one burst, as a quick hand's keys arrive over SSH
@@ -55,7 +55,7 @@ def test_as_a_script(cluster: Cluster, tmp_path: Path) -> None:
     headrace = Console(cluster.url, tmp_path)
     source = cluster.source("tour")
     name = cluster.failing(source)
-    cluster.wait(name, "RUNNING 0/1")
+    cluster.wait_failed(name)
     assert name in headrace("get connectors --state FAILED -o name").out.split()
     assert headrace(f"wait {name} RUNNING --timeout 500ms", code=6).err.count("FAILED") >= 1
     assert "JsonConverter" in headrace(f"describe connector {name}").out

@@ -26,7 +26,7 @@ def ours(our_connect_url: str, tmp_path: Path) -> Iterator[Cluster]:
 async def test_what_each_worker_runs_and_enter_shows_it(cluster: Cluster) -> None:
     source = cluster.source()
     failing = cluster.failing(source)
-    cluster.wait(failing, "RUNNING 0/1")
+    cluster.wait_failed(failing)
     async with console(cluster.url) as seen:
         await seen.until(lambda: failing in seen.home.board.keys)
         await seen.until(lambda: seen.home.snapshot.connectors[failing].failed)
