@@ -94,7 +94,7 @@ def test_the_command_names_them_too(folder: Path) -> None:
     write(folder / "config.toml", WRONG)
     words = [sys.executable, "-m", "tui.main", "config", "-o", "json"]
     done = subprocess.run(words, capture_output=True, text=True, check=True, timeout=60)
-    found = [row["from"] for row in json.loads(done.stdout) if row["setting"] == "mistake"]
+    found = [row["value"] for row in json.loads(done.stdout) if row["setting"] == "mistake"]
     assert len(found) == len(NAMED)
     assert all(named in said for named, said in zip(NAMED, found, strict=True)), found
 

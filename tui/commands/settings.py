@@ -100,7 +100,7 @@ def _screen(context: Context) -> Iterator[Row]:
     for name, keys in mine.keys.items():
         yield f"keys.{name}", keys, settings.FILE
     for text in dict.fromkeys([*wrong, *context.mistakes(folder)]):
-        yield "mistake", "", text
+        yield "mistake", text.replace(f"{folder}/", ""), ""
 
 
 def _environment() -> Iterator[Row]:
