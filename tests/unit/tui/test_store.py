@@ -94,7 +94,7 @@ async def test_polling_tells_only_differences() -> None:
     assert first.since == {}, "a state that was there before we looked has begun nobody knows when"
     assert (two.added, two.changed, two.removed) == (frozenset("c"), frozenset("a"), frozenset("b"))
     assert second.connectors["a"].overall == "FAILED"
-    assert second.since == {"a": 1004.0}
+    assert second.since == {"a": 1004.0, "c": 1004.0}, "what comes while one looks came then"
     assert first.connectors["a"].overall == "RUNNING", "a snapshot stays as it was"
     assert watcher.slept[:2] == [2.0, 2.0]
     assert all(call.path == "/connectors?expand=status&expand=info" for call in transport.calls)
