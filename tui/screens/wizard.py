@@ -247,9 +247,11 @@ class CreateScreen(Page):
         except HeadraceError as error:
             self.say(" ".join(str(error).split()), "bad")
         if self.errors:
-            self.action_wrong()
-            at = self.query_one("#fields", Grid).current
-            self.say(f"not yet: mend {at if at in self.errors else next(iter(self.errors))} first", "warn")
+            grid = self.query_one("#fields", Grid)
+            if grid.current not in self.errors:
+                self.action_wrong()
+            at = grid.current if grid.current in self.errors else next(iter(self.errors))
+            self.say(f"not yet: mend {at} first", "warn")
             return
         name = await self.app.push_screen_wait(ReviewScreen(self.desk, self.new, passwords(self.keys)))
         if name:
