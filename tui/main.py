@@ -120,15 +120,17 @@ def _script(options: dict[str, Any], commands: tuple[str, ...]) -> int:
 
 
 def _mistakes(folder: Path) -> list[str]:
-    """In the user's settings. The screen is loaded only where there are any: it alone knows its keys."""
+    """In the user's settings. The screens are loaded only where there are any: they alone know their keys."""
     from tui.settings import FILE
 
     if not any((folder / name).exists() for name in (FILE, "themes")):
         return []
-    import tui.app
-    import tui.screens.flows  # noqa: F401 - the keys of all screens
+    from importlib import import_module
+
     from tui.appearance import mistakes
 
+    for screens in ("tui.app", "tui.screens.flows"):
+        import_module(screens)
     return mistakes(folder)
 
 

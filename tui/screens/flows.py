@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from asyncio import Future, get_running_loop, sleep
+from asyncio import Future, get_running_loop, wait_for
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -117,12 +118,8 @@ class Flows:
         result = await self.work.run(command, line)
         if not command.changes:  # what changes is an operation, which tells its end
             self.home.settle()
-        for _ in range(600):  # nothing jumps over what is being typed, unless it lies there for a minute
-            if not self.home.line.is_open:
-                break
-            await sleep(0.1)
         if result is not None:
-            self._show(command, line, result)
+            await self._show(command, line, result)
             self._offer({outcome.name for outcome in result.outcomes if outcome.failed})
 
     def _offer(self, failed: set[str]) -> None:
@@ -144,16 +141,22 @@ class Flows:
             title, name = line, preview.outcomes[0].name if named else ""
         return Dialog(title, reading.of_result(preview, wide=False), command.verb.split()[0], name=name)
 
-    def _show(self, command: Command, line: str, result: Result) -> None:
+    async def _show(self, command: Command, line: str, result: Result) -> None:
         form = command.values.get("output") or ""
         if not result.is_confirmation and not (form or result.table or result.text):
             return  # written to a file, say: it was told
         if not result.is_confirmation:
-            self.home.app.push_screen(reading.page(line, result, form))
+            await self._open(reading.page(line, result, form))
         elif len(result.outcomes) > 1:
-            self.home.app.push_screen(reading.page(line, result))
+            await self._open(reading.page(line, result))
         elif command.local or not command.changes:  # no operation says it
             self.home.say(summary(result.outcomes), "bad" if result.exit_code else "good")
+
+    async def _open(self, page: reading.Reading) -> None:
+        """No page jumps over a line that is being typed, unless that lies there for a minute."""
+        with suppress(TimeoutError):
+            await wait_for(self.home.line.free.wait(), 60)
+        self.home.app.push_screen(page)
 
     # Over the screen
 

@@ -17,19 +17,21 @@ from runtime.api.errors import DataError
 from runtime.api.logical import TIMESTAMP_SCHEMA
 from runtime.api.schema import INT8_SCHEMA, INT32_SCHEMA, INT64_SCHEMA, STRING_SCHEMA, Field, Schema, Type
 from runtime.converters.avro import AvroConverter
+from runtime.converters.avro_registry import Registry
 
 UNION = "io.confluent.connect.avro.Union"
 Avro = Any
 
 
-class _Registry:
-    """As much of a registry as a converter asks."""
+class _Registry(Registry):
+    """Keeps what is registered, and asks nobody."""
 
     def __init__(self) -> None:
+        super().__init__(["http://127.0.0.1:1"])
         self.documents: list[Avro] = []
 
-    def register(self, subject: str, text: str) -> int:
-        return self.add(json.loads(text))
+    def register(self, subject: str, schema: str) -> int:
+        return self.add(json.loads(schema))
 
     def add(self, document: Avro) -> int:
         self.documents.append(document)
@@ -46,7 +48,7 @@ def made(**config: str) -> tuple[AvroConverter, _Registry]:
     converter, registry = AvroConverter(), _Registry()
     keys = {name.replace("_", "."): text for name, text in config.items()}
     converter.configure({"schema.registry.url": "http://127.0.0.1:1", **keys})
-    converter._registry = registry  # type: ignore[assignment]
+    converter._registry = registry
     return converter, registry
 
 

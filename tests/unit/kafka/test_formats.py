@@ -43,6 +43,12 @@ def test_any_text_survives(value: str) -> None:
     assert json.loads(compact({"k": value}).decode()) == {"k": value}
 
 
+def test_canonical_is_one_for_what_a_task_gives_and_what_comes_back() -> None:
+    """Python's tasks may have numbers for keys; JSON has texts only."""
+    given = {1: "ü", 2: None}
+    assert canonical(given) == canonical(json.loads(compact(given)))
+
+
 def test_canonical_tells_numbers_apart() -> None:
     assert len({canonical({"n": n}) for n in (1, 1.0, True, "1", None)}) == 5
 

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -42,8 +42,8 @@ def plugin(name: str) -> Any:
 class Sink(SinkTask):
     """Keeps what it takes until it is flushed; a test says what goes wrong."""
 
-    puts: list[tuple[int, int]] = []  # noqa: RUF012
-    durable: list[tuple[int, int]] = []  # noqa: RUF012
+    puts: ClassVar[list[tuple[int, int]]] = []
+    durable: ClassVar[list[tuple[int, int]]] = []
     refusing = threading.Event()
     refused = 0
     lost_flushes = 0

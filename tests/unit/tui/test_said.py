@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -67,7 +67,7 @@ def test_what_becomes_of_a_connector_that_is_stopped_for_its_offsets(state: str,
     plan = Plan("a", None, (), state)
     assert plan.afterwards == back
     heard: list[str] = []
-    tell(SimpleNamespace(narrate=heard.append), plan)  # type: ignore[arg-type]
+    tell(cast("Context", SimpleNamespace(narrate=heard.append)), plan)
     assert heard == [f"a: it is {state}; it is stopped for that, and {back} afterwards"]
 
 

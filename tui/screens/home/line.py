@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from asyncio import Event
 from typing import TYPE_CHECKING
 
 from textual import events
@@ -23,6 +24,8 @@ class TypedLine:
     def __init__(self, home: Home) -> None:
         self.home = home
         self._prompt: Prompt | None = None
+        self.free = Event()  # set while nothing is being typed
+        self.free.set()
 
     async def mount(self) -> None:
         """After the first paint: what a text field needs takes a while to load."""
@@ -42,6 +45,7 @@ class TypedLine:
 
     def filter(self) -> None:
         there = self.home.snapshot.connectors
+        self.free.clear()
         self.prompt.open("/", self.home.filter_text, lambda text: filtering.complete(text, there.values()))
         self.home.refresh_bindings()
 
@@ -50,6 +54,7 @@ class TypedLine:
 
         if not self.prompt.history[":"]:
             self.prompt.history[":"] = past_lines.load(past_lines.file())
+        self.free.clear()
         self.prompt.open(":", text, self.complete)
         self.hint(text)
         self.home.refresh_bindings()
@@ -98,6 +103,7 @@ class TypedLine:
     def back_to_work(self) -> None:
         """The focus goes where it was before the prompt."""
         home = self.home
+        self.free.set()
         home.say("")
         if home.is_detail and not home.is_broad:
             home.view.take_focus()
