@@ -155,7 +155,7 @@ class Flows:
     async def _open(self, page: reading.Reading) -> None:
         """No page jumps over a line that is being typed, unless that lies there for a minute."""
         with suppress(TimeoutError):
-            await wait_for(self.home.line.free.wait(), 60)
+            await wait_for(self.home.line.closed(), 60)
         self.home.app.push_screen(page)
 
     # Over the screen

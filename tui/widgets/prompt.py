@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from asyncio import Event
 from collections.abc import Callable, Iterable
 from typing import ClassVar
 
@@ -109,6 +110,7 @@ class Prompt(Horizontal):
         super().__init__(id=id)
         self.submitted = submitted
         self.display = False
+        self.closed = Event()
         self.sign = ":"
         self.completer: Completer = lambda text: []
         self.history: dict[str, list[str]] = {":": [], "/": []}
@@ -130,11 +132,13 @@ class Prompt(Horizontal):
         with self.prevent(Input.Changed):
             self.input.value = text
         self.input.cursor_position = len(text)
+        self.closed.clear()
         self.display = True
         self.screen.set_focus(self.input)  # at once: the next key may be here already
 
     def close(self) -> None:
         self.display = False
+        self.closed.set()
 
     @property
     def is_open(self) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from asyncio import Event
 from typing import TYPE_CHECKING
 
 from textual import events
@@ -24,8 +23,6 @@ class TypedLine:
     def __init__(self, home: Home) -> None:
         self.home = home
         self._prompt: Prompt | None = None
-        self.free = Event()  # set while nothing is being typed
-        self.free.set()
 
     async def mount(self) -> None:
         """After the first paint: what a text field needs takes a while to load."""
@@ -43,9 +40,13 @@ class TypedLine:
     def is_open(self) -> bool:
         return self._prompt is not None and self._prompt.is_open
 
+    async def closed(self) -> None:
+        """Returns when nothing is being typed."""
+        if self._prompt is not None and self._prompt.is_open:
+            await self._prompt.closed.wait()
+
     def filter(self) -> None:
         there = self.home.snapshot.connectors
-        self.free.clear()
         self.prompt.open("/", self.home.filter_text, lambda text: filtering.complete(text, there.values()))
         self.home.refresh_bindings()
 
@@ -54,7 +55,6 @@ class TypedLine:
 
         if not self.prompt.history[":"]:
             self.prompt.history[":"] = past_lines.load(past_lines.file())
-        self.free.clear()
         self.prompt.open(":", text, self.complete)
         self.hint(text)
         self.home.refresh_bindings()
@@ -103,7 +103,6 @@ class TypedLine:
     def back_to_work(self) -> None:
         """The focus goes where it was before the prompt."""
         home = self.home
-        self.free.set()
         home.say("")
         if home.is_detail and not home.is_broad:
             home.view.take_focus()
