@@ -65,10 +65,12 @@ async def read_frame(reader: asyncio.StreamReader, limit: int = MAX_FRAME) -> Me
 class BlockingChannel:
     """The slot's side. One thread receives, another sends."""
 
-    def __init__(self, host: str, port: int, timeout: float) -> None:
-        self._socket = socket.create_connection((host, port), timeout)
+    def __init__(self, path: str, timeout: float) -> None:
+        """Connects to the worker's Unix socket at `path` within so many seconds."""
+        self._socket = socket.socket(socket.AF_UNIX)
+        self._socket.settimeout(timeout)
+        self._socket.connect(path)
         self._socket.settimeout(None)
-        self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._stream = self._socket.makefile("rb")
 
     def send(self, message: Message) -> None:

@@ -8,6 +8,7 @@ JSON. It leads a process group of its own, so that signals of the terminal do no
 from __future__ import annotations
 
 import contextlib
+import faulthandler
 import json
 import os
 import shutil
@@ -22,6 +23,7 @@ from typing import Any
 
 from runtime.engine.archive import archive_path, keep, record_options, use_options
 from runtime.engine.daemon import PRELOAD
+from runtime.engine.guard import Guard
 from runtime.engine.jvm import environment, find_java, spark_properties, write_files
 from runtime.engine.settings import DriverSettings, SlotSettings
 from runtime.engine.slot import serve
@@ -40,6 +42,7 @@ class Driver:
 
     def __init__(self, settings: DriverSettings) -> None:
         self._settings = settings
+        self._worker = os.getppid()
         self._started = time.monotonic()
         self._reports = os.fdopen(os.dup(1), "w", buffering=1)
         os.dup2(2, 1)  # what anybody else prints is a log line
@@ -49,9 +52,12 @@ class Driver:
         self._slots = threading.Lock()  # guards the two below
         self._wanted = set(settings.slots)
         self._kept: set[int] = set()  # those with a thread
+        self._guard = Guard(settings.folder)
 
     def run(self) -> None:
         threading.Thread(target=self._watch_worker, daemon=True).start()
+        if self._settings.local:
+            self._guard.start()
         context = self._start_spark()
         self._report_ready(context.version)
         if self._settings.record:
@@ -130,9 +136,7 @@ class Driver:
     def _run_job(self, context: Any, slot: int, attempt: int) -> str | None:
         """Until the job ends. Why, when it is more than the death of the slot, which the worker sees by itself."""
         ours = self._settings
-        settings = SlotSettings(
-            ours.host, ours.port, ours.token, ours.generation, slot, attempt, ours.lease_ttl, ours.runner, ours.folder
-        )
+        settings = SlotSettings(ours.socket, ours.generation, slot, attempt, ours.lease_ttl, ours.runner, ours.folder)
         try:
             context.parallelize([slot], 1).foreachPartition(partial(serve, settings))
         except Exception as error:
@@ -161,12 +165,16 @@ class Driver:
 
     def leave(self) -> None:
         """End the JVM and everything else in this process group, this process last. Does not return."""
-        self._lock.acquire()  # never released: who comes second waits for the end
+        self._lock.acquire()  # never released: a second caller waits for the end
+        self._guard.end_all()
         if self._gateway is not None and not self._settings.record:
             signal_group(signal.SIGTERM)
             with contextlib.suppress(Exception):
                 self._gateway.proc.wait(JVM_END)
+        self._guard.end_all()  # slots that started meanwhile
         shutil.rmtree(self._settings.folder, ignore_errors=True)
+        if os.getppid() != self._worker:  # the worker was killed: nobody else removes its folder
+            shutil.rmtree(Path(self._settings.folder).parent, ignore_errors=True)
         signal_group(signal.SIGKILL)
 
     def _log(self, level: str, message: str) -> None:
@@ -194,6 +202,7 @@ def signal_group(number: int) -> None:
 def main() -> None:
     if os.getpgid(0) != os.getpid():
         os.setpgid(0, 0)
+    faulthandler.enable()
     signal.signal(signal.SIGTERM, lambda *_: None)  # a handler: the JVM would inherit that it is ignored
     settings = DriverSettings(**json.loads(sys.stdin.buffer.readline()))
     if settings.record:

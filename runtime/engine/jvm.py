@@ -24,6 +24,11 @@ DEFAULTS = {
     "spark.sql.ui.retainedExecutions": "10",
 }
 
+LOCAL_FORCED = {
+    "spark.authenticate": "true",  # Spark's ports on loopback are open to every user of the machine
+    "spark.python.daemon.module": "runtime.engine.daemon",
+}
+
 LOCAL_DEFAULTS = {
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
@@ -78,7 +83,7 @@ def spark_properties(
         **(LOCAL_DEFAULTS | {"spark.local.dir": str(folder)} if local else {}),
         **conf,
         **FORCED,
-        **({"spark.python.daemon.module": "runtime.engine.daemon"} if local else {}),
+        **(LOCAL_FORCED if local else {}),
         "spark.master": master,
         "spark.driver.extraJavaOptions": " ".join(java_options),
     }

@@ -11,6 +11,7 @@ from typing import Any
 
 from runtime.engine.driver_child import DriverChild
 from runtime.engine.settings import DriverSettings, EngineSettings
+from runtime.engine.worker_folder import socket_path
 
 _log = logging.getLogger(__name__)
 
@@ -18,19 +19,18 @@ LONGEST_PAUSE = 30.0
 
 
 class DriverKeeper:
-    """The drivers of one worker, one after another. `ended` hears of each one's end, `line` of what it prints."""
+    """The drivers of one worker, one after another. `ended` hears of each one's end, `line` of what it prints;
+    `folder` is the worker's."""
 
     def __init__(
         self,
         settings: EngineSettings,
-        port: int,
-        token: str,
+        folder: str,
         ended: Callable[[], None],
         line: Callable[[str, str], None],
     ) -> None:
         self._settings = settings
-        self._port = port
-        self._token = token
+        self._worker_folder = folder
         self._ended = ended
         self._line = line
         self._child: DriverChild | None = None
@@ -106,10 +106,8 @@ class DriverKeeper:
             slots=list(self._slots),
             master="local[2]" if record else settings.master,
             conf={} if record else dict(settings.spark_conf),
-            folder=tempfile.mkdtemp(prefix="headrace-engine-"),
-            host="127.0.0.1",
-            port=self._port,
-            token=self._token,
+            folder=tempfile.mkdtemp(prefix="driver-", dir=self._worker_folder),
+            socket=socket_path(self._worker_folder),
             lease_ttl=settings.lease_ttl,
             runner=settings.runner,
             archive=settings.archive and not self._stale_archive,

@@ -18,14 +18,14 @@ MAX_LOG_CHARS = 64 * 1024
 class Outbox:
     """A queue and the thread that empties it into the channel, so that no task ever waits for the network.
 
-    The same thread asks for the lease to be renewed: a process that cannot run it loses its lease.
+    The same thread says that the slot is alive. The worker ends a process that cannot run it.
     """
 
     def __init__(
-        self, send: Callable[[Message], None], renew_every: float, clock: Callable[[], float] = time.monotonic
+        self, send: Callable[[Message], None], alive_every: float, clock: Callable[[], float] = time.monotonic
     ) -> None:
         self._send = send
-        self._every = renew_every
+        self._every = alive_every
         self._clock = clock
         self._queue: queue.SimpleQueue[Message] = queue.SimpleQueue()
         self._lock = threading.Lock()
@@ -49,14 +49,14 @@ class Outbox:
         self._queue.put(_line(level, logger, message[:MAX_LOG_CHARS], context))
 
     def _run(self) -> None:
-        renewal = self._clock()
+        due = self._clock()
         try:
             while True:
-                if (now := self._clock()) >= renewal:
-                    self._send({"op": "renew", "at": now, "memory": resident()})
-                    renewal = now + self._every
+                if (now := self._clock()) >= due:
+                    self._send({"op": "alive", "memory": resident()})
+                    due = now + self._every
                 try:
-                    message = self._queue.get(timeout=max(renewal - now, 0.001))
+                    message = self._queue.get(timeout=max(due - now, 0.001))
                 except queue.Empty:
                     continue
                 self._send(message)

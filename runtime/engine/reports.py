@@ -16,12 +16,19 @@ UNASKED_END = "The task has ended although nobody had stopped it, and without an
 
 
 class TaskReports:
-    """Event loop only. `no_room` hears of tasks that their slot could not take, and why."""
+    """Event loop only. `no_room` hears of tasks that their slot could not take, and why; `place` hands out more."""
 
     def __init__(
-        self, roster: Roster, listener: EngineListener, stacks: Stacks, no_room: Callable[[Task, Link, str], None]
+        self,
+        roster: Roster,
+        listener: EngineListener,
+        stacks: Stacks,
+        no_room: Callable[[Task, Link, str], None],
+        place: Callable[[], None],
+        clock: Callable[[], float],
     ) -> None:
         self._roster, self._listener, self._stacks, self._no_room = roster, listener, stacks, no_room
+        self._place, self._clock = place, clock
         self._commits: set[asyncio.Task[None]] = set()
 
     def take(self, link: Link, message: Message) -> None:
@@ -39,7 +46,10 @@ class TaskReports:
     def _of_task(self, task: Task, link: Link, message: Message) -> None:
         current = self._roster.tasks.get(task.spec.id) is task  # else the herder has stopped it: nobody wants to know
         match message["op"]:
+            case "starting":
+                link.admission.acknowledged(task.key, self._clock())
             case "state":
+                self._started(task, link)
                 state = State(message["state"])
                 task.failed = state is State.FAILED
                 if current:
@@ -64,10 +74,19 @@ class TaskReports:
                 self._ended(task, link, current)
 
     def _ended(self, task: Task, link: Link, current: bool) -> None:
-        del link.tasks[task.key]
+        link.remove(task)
         task.ended.set()
+        self._place_more()
         if current and not task.failed:
             self._listener.task_state(task.spec.id, task.spec.epoch, State.FAILED, UNASKED_END)
+
+    def _started(self, task: Task, link: Link) -> None:
+        link.admission.finished(task.key)
+        self._place_more()
+
+    def _place_more(self) -> None:
+        if self._roster.has_waiting:
+            self._place()
 
     async def _keep_offsets(self, task: Task, link: Link, message: Message) -> None:
         records = [(key.encode(), None if value is None else value.encode()) for key, value in message["records"]]

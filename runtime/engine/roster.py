@@ -5,13 +5,18 @@ from __future__ import annotations
 import asyncio
 import math
 from collections import Counter
-from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
 
+from runtime.engine.admission import Admission
 from runtime.engine.channel import Message, encode
 from runtime.engine.descriptors import needed
 from runtime.engine.extras import Extras
+from runtime.engine.lease_cell import LeaseCell
+from runtime.engine.own_processes import OwnProcess
 from runtime.engine.port import SlotInfo
+from runtime.engine.scheduling import Delay
+from runtime.engine.start_history import StartHistory
 from runtime.engine.suspects import Suspects
 from runtime.engine.wire import Key
 from runtime.task_spec import TaskSpec
@@ -41,33 +46,50 @@ class Task:
 
 @dataclass(slots=True, eq=False)
 class Link:
-    """A slot that is connected. `tasks` are those whose thread runs."""
+    """A slot that is connected. `tasks` are those whose thread runs; they change by add() and remove() alone."""
 
     slot: int
     attempt: int
     generation: int
-    pid: int
-    host: str
+    process: OwnProcess
     writer: asyncio.StreamWriter
-    heard: float  # when it last asked for its lease
+    heard: float  # when it last said that it is alive
     room: float = math.inf  # descriptors that its tasks may take together
+    cell: LeaseCell | None = None
     leased: bool = False
     memory: int = 0  # bytes, when it last said so
+    most: float = math.inf  # tasks
+    silence: Delay | None = None  # scheduling delay since it has not answered
+    starved: bool = False  # it did not answer because it did not get a processor
+    admission: Admission = field(default_factory=Admission)
     tasks: dict[Key, Task] = field(default_factory=dict)
+    taken: int = 0  # descriptors that its tasks are likely to take
+    leaks: int = 0  # threads that were revoked and have not ended
+    connectors: Counter[str] = field(default_factory=Counter)  # how many tasks each has here
 
     def send(self, message: Message) -> None:
         if not self.writer.is_closing():
             self.writer.write(encode(message))
 
-    @property
-    def taken(self) -> int:
-        """Descriptors that its tasks are likely to take."""
-        return sum(needed(task.spec) for task in self.tasks.values())
+    def add(self, task: Task) -> None:
+        task.link = self
+        self.tasks[task.key] = task
+        self.taken += needed(task.spec)
+        self.connectors[task.spec.connector] += 1
 
-    @property
-    def leaks(self) -> int:
-        """Threads that have been revoked and go on all the same."""
-        return sum(1 for task in self.tasks.values() if task.revoked_at is not None)
+    def remove(self, task: Task) -> None:
+        """The task's thread has ended, or never started."""
+        del self.tasks[task.key]
+        self.admission.finished(task.key)
+        self.taken -= needed(task.spec)
+        self.leaks -= task.revoked_at is not None
+        self.connectors[task.spec.connector] -= 1
+
+    def revoked(self, task: Task, now: float) -> None:
+        """The task was told to give up at once."""
+        if task.revoked_at is None:
+            task.revoked_at = now
+            self.leaks += 1
 
     def stuck(self, since: float) -> bool:
         """Nothing runs here but threads that were revoked, one of them at `since` or before."""
@@ -75,7 +97,8 @@ class Link:
         return len(revoked) == len(self.tasks) and any(at <= since for at in revoked)
 
     def info(self) -> SlotInfo:
-        return SlotInfo(self.slot, self.attempt, self.pid, tuple(sorted(task.spec.id for task in self.tasks.values())))
+        tasks = tuple(sorted(task.spec.id for task in self.tasks.values()))
+        return SlotInfo(self.slot, self.attempt, self.process.pid, tasks)
 
 
 class Roster:
@@ -92,6 +115,9 @@ class Roster:
         """`room_to_come`: descriptors that a slot probably has for its tasks, as long as none is up to say so."""
         self.links: dict[int, Link] = {}
         self.tasks: dict[TaskId, Task] = {}  # as the herder knows them
+        self.starts = StartHistory()
+        self._waiting: dict[Key, Task] = {}  # oldest first
+        self._any_dedicated = False
         self.extras = Extras(slots, most_extras)
         self.suspects = Suspects()
         self._settled = slots
@@ -104,30 +130,63 @@ class Roster:
         """A slot has died or the first one has come: the others are about to come."""
         self._wait_until = self._clock() + self._wait
 
+    def add(self, task: Task) -> None:
+        """A task to be placed."""
+        self.tasks[task.spec.id] = task
+        self._waiting[task.key] = task
+        self._any_dedicated |= task.spec.dedicated
+
+    @property
+    def has_waiting(self) -> bool:
+        """Whether tasks may be waiting for a slot."""
+        return bool(self._waiting)
+
+    @property
+    def waiting(self) -> int:
+        """How many tasks wait for a slot."""
+        return sum(task.waiting for task in self._waiting.values())
+
     def placements(self) -> Iterator[tuple[Task, Link]]:
         """Tasks that wait, oldest first, each with the slot to give it to now. The caller must do so.
 
-        What finds no room makes extra slots wanted (`extras.numbers`)."""
+        Slots take as many at once as their admission allows; the rest wait for the next call. Tasks that find no room
+        make extra slots wanted (`extras.numbers`)."""
         if not self.links:
             self._foresee()
         leased = [link for link in self.links.values() if link.leased]
-        waiting = [task for task in self.tasks.values() if task.waiting]
-        if not leased or not waiting:
+        if not leased or not self._waiting:
             return
         usable = [link for link in leased if not self.extras.private(link.slot)]
-        room = _Room(usable, {task.spec.connector for task in waiting}, self._more_to_come())
+        room = _Room(usable, self._more_to_come(), self._clock())
         share, crowded_out = self._fair_share(len(usable)), 0
-        for task in waiting:
+        for task in list(self._waiting.values()):
+            if not task.waiting or self.tasks.get(task.spec.id) is not task:
+                del self._waiting[task.key]
+                continue
             cell = self._cell(task)
-            link = room.least_loaded(task, share) if cell is None else self.links.get(cell)
-            if link is not None and link.leased:
-                task.link = link
-                link.tasks[task.key] = task
+            link = room.least_loaded(task, share) if cell is None else self._open_cell(cell)
+            if link is not None:
+                del self._waiting[task.key]
+                link.add(task)
+                link.admission.sent(task.key, self._clock())
                 yield task, link
-            elif cell is None and share == math.inf:
+            elif cell is None and share == math.inf and room.is_full:
                 crowded_out += needed(task.spec)
+            elif room.is_closed and not self._has_cells:
+                break
         if crowded_out and room.links:
             self._make_room(crowded_out, min(link.room for link in room.links))
+
+    def returned(self, link: Link, task: Task) -> None:
+        """The slot could not take the task: it waits again."""
+        link.remove(task)
+        task.link = None
+        self._waiting[task.key] = task
+
+    def link_up(self, link: Link) -> None:
+        """A slot is there; one that died while it started tasks gets fewer of them."""
+        link.admission, link.most = self.starts.of(link.slot, self._clock())
+        self.links[link.slot] = link
 
     def lose_tasks(self, link: Link) -> Sequence[Task]:
         """All tasks of a slot have ended with it; those that had not been stopped are forgotten, and told."""
@@ -141,6 +200,7 @@ class Roster:
 
     def slot_died(self, link: Link) -> Sequence[TaskId]:
         """By itself, with its tasks: those that have to live apart from now on, each in another cell than before."""
+        self.starts.slot_died(link.slot, link.admission.starting, len(link.tasks))
         suspects = self.suspects.slot_died([task.spec.id for task in link.tasks.values()], self._clock())
         if self.extras.private(link.slot) and not any(task.spec.dedicated for task in link.tasks.values()):
             self.extras.remove(link.slot)
@@ -162,13 +222,22 @@ class Roster:
         number = self.extras.of(cell)
         return self.extras.add(cell, now) if number is None else number
 
+    def _open_cell(self, number: int) -> Link | None:
+        link = self.links.get(number)
+        return link if link is not None and link.leased and link.admission.is_open(self._clock()) else None
+
+    @property
+    def _has_cells(self) -> bool:
+        """Whether some task may have to live in a slot of its own."""
+        return self._any_dedicated or self.suspects.any
+
     def _more_to_come(self) -> bool:
         """Whether there is, or could be, another slot for tasks that find no room."""
         return self.extras.may_grow or len(self.links) < len(self.extras.numbers)
 
     def _foresee(self) -> None:
         """No slot is up yet: want at once all that the waiting tasks are going to need."""
-        crowd = sum(needed(task.spec) for task in self.tasks.values() if task.waiting and self._cell(task) is None)
+        crowd = sum(needed(task.spec) for task in self._waiting.values() if task.waiting and self._cell(task) is None)
         self._make_room(crowd, self._room_to_come)
 
     def _make_room(self, descriptors: int, room: float) -> None:
@@ -185,37 +254,41 @@ class Roster:
         if usable >= expected or self._clock() >= self._wait_until:
             return math.inf
         live = sum(len(link.tasks) for link in self.links.values())
-        waiting = sum(1 for task in self.tasks.values() if task.waiting)
-        return -(-(live + waiting) // expected)
+        return -(-(live + self.waiting) // expected)
 
 
 class _Room:
-    """What slots that take any task have left, while tasks of some connectors are being placed."""
+    """What slots that take any task have left, while tasks are being placed."""
 
-    def __init__(self, links: list[Link], connectors: Collection[str], more_to_come: bool) -> None:
-        self.links = links
-        self._taken = {link.slot: link.taken for link in links}
-        self._siblings = Counter(
-            (link.slot, id_.connector) for link in links for id_, _ in link.tasks if id_.connector in connectors
-        )
-        self._more_to_come = more_to_come
+    def __init__(self, links: list[Link], more_to_come: bool, now: float) -> None:
+        self.links, self._more_to_come, self._now = links, more_to_come, now
+        self.is_full = False
+        """Whether the last task found no room for its descriptors, or every slot has as many tasks as it can bear."""
+        self.is_closed = False
+        """Whether the last task found room, but no slot that is ready to start one more."""
 
     def least_loaded(self, task: Task, share: float) -> Link | None:
         """The slot for a task, away from others of its connector; None when it had better wait for another slot."""
-        if not self.links:
-            return None
+        self.is_full = self.is_closed = False
         needs, connector = needed(task.spec), task.spec.connector
 
         def load(link: Link) -> tuple[int, ...]:
-            siblings = self._siblings[link.slot, connector]
-            return link.leaks, self._full(link, needs), siblings, len(link.tasks), link.slot
+            return link.leaks, _full(link, needs), link.connectors[connector], len(link.tasks), link.slot
 
-        best = min(self.links, key=load)
-        if len(best.tasks) >= share or (self._more_to_come and self._full(best, needs)):
+        links = [link for link in self.links if len(link.tasks) < min(link.most, share)]
+        if not links:
+            self.is_full = bool(self.links) and share == math.inf
+            self.is_closed = not self.is_full
             return None
-        self._taken[best.slot] += needs
-        self._siblings[best.slot, connector] += 1
-        return best
+        best = min(links, key=load)
+        if self._more_to_come and _full(best, needs):
+            self.is_full = True
+            return None
+        if best.admission.is_open(self._now):
+            return best
+        self.is_closed = True
+        return None
 
-    def _full(self, link: Link, needs: int) -> bool:
-        return self._taken[link.slot] + needs > link.room
+
+def _full(link: Link, needs: int) -> bool:
+    return link.taken + needs > link.room

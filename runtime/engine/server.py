@@ -1,16 +1,19 @@
-"""The worker's end of the channel: who connects has to show the token first."""
+"""The worker's end of the slots' channel: a Unix socket that only processes of our own driver may use.
+
+The kernel says which process is at the other end; nothing that a peer says about itself is believed.
+"""
 
 from __future__ import annotations
 
 import asyncio
-import hmac
 import logging
 import math
-import secrets
+import os
 from collections.abc import Callable
 from typing import Protocol, cast
 
 from runtime.engine.channel import MAX_HELLO, ChannelError, Message, read_frame
+from runtime.engine.own_processes import OwnProcess, peer
 from runtime.engine.roster import Link
 
 _log = logging.getLogger(__name__)
@@ -22,8 +25,11 @@ CLOSE_REASONS = (OSError, EOFError, ChannelError)  # EOFError: asyncio.Incomplet
 class LinkListener(Protocol):
     """What the supervisor hears."""
 
+    def is_slot(self, pid: int) -> bool:
+        """Whether a process of this user may be a slot."""
+
     def link_up(self, link: Link) -> bool:
-        """A slot has proved itself; False turns it away."""
+        """A slot has connected; False turns it away."""
 
     def link_message(self, link: Link, message: Message) -> None: ...
 
@@ -32,19 +38,16 @@ class LinkListener(Protocol):
 
 
 class SlotServer:
-    """Listens on the loopback interface."""
+    """Listens on a Unix socket."""
 
     def __init__(self, listener: LinkListener, clock: Callable[[], float]) -> None:
         self._listener = listener
         self._clock = clock
         self._server: asyncio.Server | None = None
         self._connections: dict[asyncio.Task[None], asyncio.StreamWriter] = {}
-        self.token = secrets.token_hex(32)
-        self.port = 0
 
-    async def start(self) -> None:
-        self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
-        self.port = self._server.sockets[0].getsockname()[1]
+    async def start(self, path: str) -> None:
+        self._server = await asyncio.start_unix_server(self._serve, path)
 
     async def close(self) -> None:
         """Close every connection: slots end when theirs closes."""
@@ -67,21 +70,21 @@ class SlotServer:
 
     async def _admit(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> Link | None:
         try:
+            pid, uid = peer(writer.get_extra_info("socket"))
+            if uid != os.getuid() or not self._listener.is_slot(pid):
+                raise ChannelError(f"process {pid} of user {uid} is not a slot of this worker")
             async with asyncio.timeout(HELLO_TIMEOUT):
                 hello = await read_frame(reader, MAX_HELLO)
-            if not hmac.compare_digest(str(hello.get("token", "")).encode(), self.token.encode()):
-                raise ChannelError("wrong token")
             link = Link(
                 slot=int(hello["slot"]),
                 attempt=int(hello["attempt"]),
                 generation=int(hello["generation"]),
-                pid=int(hello["pid"]),
-                host=str(hello["host"]),
+                process=OwnProcess(pid),
                 writer=writer,
                 heard=self._clock(),
                 room=math.inf if hello.get("room") is None else float(hello["room"]),
             )
-        except (*CLOSE_REASONS, TimeoutError, KeyError, ValueError) as error:
+        except (*CLOSE_REASONS, TimeoutError, KeyError, TypeError, ValueError) as error:
             _log.warning("A connection to the slots' channel was refused: %s", error or type(error).__name__)
             return None
         return link if self._listener.link_up(link) else None

@@ -59,9 +59,7 @@ class DriverSettings:
     master: str
     conf: dict[str, str]
     folder: str  # for this driver alone; it is removed at the end
-    host: str
-    port: int
-    token: str
+    socket: str  # path of the worker's Unix socket for slots
     lease_ttl: float
     runner: str
     archive: bool  # start from the archive
@@ -76,9 +74,7 @@ class DriverSettings:
 class SlotSettings:
     """What the driver ships with the Spark task."""
 
-    host: str
-    port: int
-    token: str
+    socket: str
     generation: int  # of the driver
     slot: int
     attempt: int

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import faulthandler
 import importlib
 import logging
 import os
-import socket
 import sys
 import time
 import traceback
@@ -14,18 +14,18 @@ from collections.abc import Callable, Iterable
 from runtime.engine.channel import BlockingChannel, Message
 from runtime.engine.descriptors import NoRoomError, check_room, room
 from runtime.engine.error_reports import ErrorReports
-from runtime.engine.lease import Lease, open_stack
+from runtime.engine.lease import Lease, dump_stacks_on_request
+from runtime.engine.lease_cell import LeaseCell
 from runtime.engine.meter_reports import MeterReports
 from runtime.engine.outbox import Outbox
+from runtime.engine.parent import end_with_parent
 from runtime.engine.settings import SlotSettings
 from runtime.engine.slot_host import Host, SlotLogHandler
-from runtime.engine.task_thread import Runner, RunnerFactory, TaskThread
-from runtime.engine.turnstile import Turnstile
+from runtime.engine.task_thread import RunnerFactory, TaskThread
 from runtime.engine.watchdog import Watchdog, stack_of
 from runtime.engine.wire import Key, about, key_of, spec_from_json
 from runtime.pipeline.control import Call
 from runtime.pipeline.log import set_levels
-from runtime.pipeline.port import SlotHost
 from runtime.task_spec import TaskSpec
 
 CONNECT_TIMEOUT = 5.0
@@ -33,8 +33,11 @@ CONNECT_TIMEOUT = 5.0
 
 def serve(settings: SlotSettings, rows: Iterable[object]) -> None:
     """The body of the Spark task. It never returns: leftover threads must not outlive it in a reused process."""
+    os.setsid()  # a plugin that signals its process group reaches this slot alone
+    end_with_parent()
+    faulthandler.enable()
     factory = load_runner(settings.runner)
-    channel = BlockingChannel(settings.host, settings.port, CONNECT_TIMEOUT)
+    channel = BlockingChannel(settings.socket, CONNECT_TIMEOUT)
     try:
         Slot(settings, channel, factory).run()
     except BaseException:
@@ -57,11 +60,10 @@ class Slot:
         self._channel = channel
         self._factory = factory
         self._tasks: dict[Key, TaskThread] = {}
-        self._stack = open_stack(settings.folder, settings.slot, os.getpid())
-        self._lease = Lease(self._stack)
+        self._stack = dump_stacks_on_request(settings.folder, settings.slot, os.getpid())
+        self._lease = Lease(LeaseCell.create(settings.folder, settings.slot, os.getpid()))
         self._outbox = Outbox(channel.send, settings.lease_ttl / 3)
-        self._turnstile = Turnstile()
-        self._host = Host(self._outbox, self._lease, self._turnstile)
+        self._host = Host(self._outbox, self._lease)
         self._errors = ErrorReports(lambda: list(self._tasks.values()), self._outbox.put)
         self._meters = MeterReports(lambda: list(self._tasks.values()), self._outbox.put)
         self._handlers: dict[str, Callable[[Message], None]] = {
@@ -70,7 +72,6 @@ class Slot:
             "revoke": lambda message: self._with_task(message, TaskThread.revoke),
             "forget_topics": lambda message: self._with_task(message, TaskThread.forget_topics),
             "pause": lambda message: self._with_task(message, lambda task: task.pause(message["paused"])),
-            "lease": lambda message: self._lease.extend(message["at"], message["ttl"]),
             "offsets": lambda message: self._host.offsets_answered(message["number"], message["error"]),
             "levels": lambda message: set_levels(message["levels"]),
             "stack": lambda message: self._with_task(message, lambda task: self._stack_of(task, message["number"])),
@@ -82,12 +83,9 @@ class Slot:
         self._channel.send(
             {
                 "op": "hello",
-                "token": settings.token,
                 "generation": settings.generation,
                 "slot": settings.slot,
                 "attempt": settings.attempt,
-                "pid": os.getpid(),
-                "host": socket.gethostname(),
                 "room": room(),
             }
         )
@@ -109,22 +107,18 @@ class Slot:
 
     def _start(self, message: Message) -> None:
         spec = spec_from_json(message["spec"])
+        self._outbox.put(about("starting", spec))
         try:
             check_room()
         except NoRoomError as error:
             self._host.no_room(spec, str(error))
             return
         sys.path.extend(folder for folder in spec.plugin_path if folder not in sys.path)
-        task = TaskThread(spec, self._host, self._make, self._ended)
+        task = TaskThread(spec, self._host, self._factory, self._ended)
         self._tasks[spec.id, spec.epoch] = task
         task.start()
 
-    def _make(self, spec: TaskSpec, host: SlotHost) -> Runner:
-        self._turnstile.enter((spec.id, spec.epoch))
-        return self._factory(spec, host)
-
     def _ended(self, spec: TaskSpec) -> None:
-        self._turnstile.leave((spec.id, spec.epoch))
         if (task := self._tasks.pop((spec.id, spec.epoch), None)) is not None:
             self._errors.tell(task)
             self._meters.tell(task)

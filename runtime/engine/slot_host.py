@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from runtime.engine.lease import Lease
 from runtime.engine.outbox import Outbox
-from runtime.engine.turnstile import Turnstile
 from runtime.engine.wire import about
 from runtime.pipeline.log import quiet
 from runtime.task_spec import TaskSpec
@@ -24,8 +23,8 @@ if TYPE_CHECKING:
 class Host:
     """The pipeline's SlotHost: reports go up the channel."""
 
-    def __init__(self, outbox: Outbox, lease: Lease, turnstile: Turnstile) -> None:
-        self._outbox, self._turnstile = outbox, turnstile
+    def __init__(self, outbox: Outbox, lease: Lease) -> None:
+        self._outbox = outbox
         self._lock = threading.Lock()
         self._producers: Producers | None = None
         self._commits = itertools.count(1)
@@ -43,7 +42,6 @@ class Host:
             return self._producers
 
     def state(self, spec: TaskSpec, state: State, trace: str | None = None) -> None:
-        self._turnstile.leave((spec.id, spec.epoch))
         self._outbox.put(about("state", spec, state=state, trace=trace))
 
     def topic(self, spec: TaskSpec, topic: str) -> None:

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from runtime.engine.roster import Link, Roster
+from runtime.engine.scheduling import Delay
 from runtime.engine.settings import EngineSettings
 
 _log = logging.getLogger(__name__)
 
 LEAK_TIMEOUT = 5.0  # how long a revoked thread may go on before its slot, once free of other tasks, is replaced
+LONGEST_SILENCE = 5  # leases; then a slot is given up even if it hardly got a processor
+LIFT = 1.1  # how many times as many tasks a limited slot may have after each look
+CROWDED_EVERY = 30.0  # seconds between two lines about tasks that wait
 LATE = 10.0  # how long an extra slot may take to come before it is said
 
 
@@ -22,17 +27,35 @@ class SlotWatch:
     roster: Roster
     settings: EngineSettings
     clock: Callable[[], float]
+    crowded: float = math.inf  # when tasks that wait are next reported
 
     @property
     def every(self) -> float:
         return self.settings.lease_ttl / 3
 
-    def silent(self) -> Iterator[tuple[Link, float]]:
-        """Slots that do not ask for their lease any more, and for how long they have not."""
+    def fallen_silent(self) -> Iterator[Link]:
+        """Slots that have just been found not to answer."""
         now = self.clock()
+        for link in self.roster.links.values():
+            if now - link.heard <= self.settings.lease_ttl:
+                link.silence = None
+            elif link.silence is None:
+                link.silence = Delay(link.process.pid)
+                yield link
+
+    def dead(self) -> Iterator[tuple[Link, float]]:
+        """Slots that are given up, and for how many seconds they have not answered.
+
+        The time during which a slot had to wait for a processor does not count against it, up to a limit: a task that
+        holds the interpreter must not hold up its neighbours for long on a busy machine either."""
+        now, ttl = self.clock(), self.settings.lease_ttl
         for link in list(self.roster.links.values()):
-            if now - link.heard > self.settings.lease_ttl * 4 / 3:
-                yield link, now - link.heard
+            if link.silence is None:
+                continue
+            silence, delay = now - link.heard, link.silence.look()
+            if silence - delay > ttl * 4 / 3 or silence > ttl * LONGEST_SILENCE:
+                link.starved = delay > silence / 2
+                yield link, silence
 
     def too_large(self) -> Sequence[Link]:
         """Slots that take more memory than they may: some plugin in them leaks, or wants a slot of its own."""
@@ -55,3 +78,26 @@ class SlotWatch:
             extras.remove(number)
             if number in links:
                 links[number].send({"op": "leave"})
+
+    def look_at_waiting(self) -> None:
+        """Say so when tasks wait for long, and why."""
+        now, waiting = self.clock(), self.roster.waiting
+        if not waiting or not self.roster.links:
+            self.crowded = math.inf
+        elif self.crowded == math.inf:
+            self.crowded = now + CROWDED_EVERY / 2
+        elif now >= self.crowded:
+            self.crowded = now + CROWDED_EVERY
+            running = sum(len(link.tasks) for link in self.roster.links.values())
+            _log.warning(
+                "%d tasks wait to be started, %d run: the slots of this worker are busy or have as many tasks as they "
+                "can bear. Add processors or raise headrace.slots; the tasks are started as soon as there is room",
+                waiting,
+                running,
+            )
+
+    def lift_limits(self) -> None:
+        """A slot that is limited because it died while starting tasks takes more, bit by bit, as long as it lives."""
+        for link in self.roster.links.values():
+            if link.most < math.inf and not link.admission.starting:
+                link.most *= LIFT

@@ -3,23 +3,31 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
+import shutil
+import signal
 from collections.abc import Callable, Mapping, Sequence
 
 from runtime.engine.channel import Message
 from runtime.engine.keeper import DriverKeeper
+from runtime.engine.lease import DUMP, stack_file
+from runtime.engine.lease_cell import LeaseCell
+from runtime.engine.lease_granter import LeaseGranter
+from runtime.engine.own_processes import is_below
 from runtime.engine.port import EngineListener, SlotInfo
-from runtime.engine.pressure import starved
-from runtime.engine.remains import kill as kill_process
-from runtime.engine.remains import last_stack
 from runtime.engine.roster import Link, Roster
 from runtime.engine.server import SlotServer
 from runtime.engine.settings import EngineSettings
 from runtime.engine.slot_watch import SlotWatch
+from runtime.engine.start_history import StartHistory
 from runtime.engine.suspects import BLAMELESS
+from runtime.engine.worker_folder import make_folder, socket_path
 from runtime.vocabulary import TaskId
 
 _log = logging.getLogger(__name__)
+
+MAX_STACK = 64 * 1024  # characters of a stack that are logged
 
 
 class Slots:
@@ -44,6 +52,8 @@ class Slots:
         self._keeping: asyncio.Task[None] | None = None
         self._watching: asyncio.Task[None] | None = None
         self._closing = False
+        self._granter = LeaseGranter(lease, settings.lease_ttl, clock)
+        self._folder = ""
         self.server = SlotServer(self, clock)
         self.driver: DriverKeeper | None = None
 
@@ -72,10 +82,10 @@ class Slots:
     # Their life
 
     async def start(self) -> None:
-        await self.server.start()
-        self.driver = DriverKeeper(
-            self._settings, self.server.port, self.server.token, self._driver_ended, self._driver_line
-        )
+        self._folder = make_folder()
+        await self.server.start(socket_path(self._folder))
+        self._granter.start()
+        self.driver = DriverKeeper(self._settings, self._folder, self._driver_ended, self._driver_line)
         self.want()
         self._keeping = asyncio.create_task(self.driver.run())
         self._watching = asyncio.create_task(self._watch())
@@ -92,21 +102,32 @@ class Slots:
         await self.server.close()
         for link in list(self._roster.links.values()):
             self._drop(link, "the engine closes", kill=True)
+        self._granter.close()
+        shutil.rmtree(self._folder, ignore_errors=True)
 
     async def _watch(self) -> None:
         watch = SlotWatch(self._roster, self._settings, self._clock)
         while True:
             await asyncio.sleep(watch.every)
-            self.may_run()
-            for link, silence in watch.silent():
-                self._drop(link, f"it was not heard of for {silence:.1f} s", kill=True)
+            self._look_at_lease()
+            for link in watch.fallen_silent():
+                link.process.signal(DUMP)
+            for link, silence in watch.dead():
+                self._drop(link, f"it has not answered for {silence:.1f} s", kill=True)
             for link in watch.too_large():
                 self._drop(link, f"it took {link.memory >> 20} MB, more than headrace.slot.memory.mb", kill=True)
             watch.replace_stuck()
             watch.look_at_extras()
+            watch.look_at_waiting()
+            watch.lift_limits()
             self.want()
 
     # What the channel calls
+
+    def is_slot(self, pid: int) -> bool:
+        """On this machine slots are descendants of our driver; elsewhere it is Spark that starts them."""
+        assert self.driver
+        return not self._settings.local or (self.driver.pid is not None and is_below(pid, self.driver.pid))
 
     def link_up(self, link: Link) -> bool:
         assert self.driver
@@ -118,11 +139,17 @@ class Slots:
             self._drop(former, "another process has taken its place", kill=True)
         elif not self._roster.links:
             self._await_missing()
-        self._roster.links[link.slot] = link
+        try:
+            link.cell = LeaseCell.open(self.driver.folder, link.slot, link.process.pid)
+        except OSError as error:
+            _log.error("Slot %d has no lease that this worker could renew: %s", link.slot, error)
+            return False
+        self._roster.link_up(link)
         link.send({"op": "welcome", "stuck_after": self._settings.stuck_after})
         if self._levels:
             link.send({"op": "levels", "levels": self._levels})
-        _log.info("Slot %d is up (process %d, attempt %d)", link.slot, link.pid, link.attempt)
+        self._granter.add(link.cell)
+        _log.info("Slot %d is up (process %d, attempt %d)", link.slot, link.process.pid, link.attempt)
         self._listener.slots_changed()
         if len(self._roster.links) >= self._settings.slots:
             self.driver.record_archive()
@@ -130,9 +157,9 @@ class Slots:
 
     def link_message(self, link: Link, message: Message) -> None:
         match message["op"]:
-            case "renew":
-                link.memory = message["memory"]
-                self._renew(link, message["at"])
+            case "alive":
+                link.memory, link.heard = message["memory"], self._clock()
+                self._look_at_lease()
             case "log":
                 self._listener.log(message["level"], message["logger"], message["message"], message["context"])
             case _:
@@ -142,14 +169,13 @@ class Slots:
         if self._roster.links.get(link.slot) is link:
             self._drop(link, "its process has ended")
 
-    def _renew(self, link: Link, asked_at: float) -> None:
-        link.heard = self._clock()
-        self.may_run()
-        ttl = min(self._settings.lease_ttl, self._lease())
-        if ttl > 0:
-            link.send({"op": "lease", "at": asked_at, "ttl": ttl})
-        if link.leased != (ttl > 0):
-            link.leased = ttl > 0
+    def _look_at_lease(self) -> None:
+        """Slots are given tasks only while their leases are renewed."""
+        held, changed = self.may_run(), False
+        for link in self._roster.links.values():
+            changed |= link.leased != held
+            link.leased = held
+        if changed:
             self._place()
 
     def _await_missing(self) -> None:
@@ -163,8 +189,11 @@ class Slots:
         """Forget a slot; every task on it is lost."""
         del self._roster.links[link.slot]
         link.writer.close()
-        if kill and self._settings.local:
-            kill_process(link)
+        if link.cell is not None:
+            self._granter.revoke(link.cell)
+        if kill:
+            link.process.signal(signal.SIGKILL)
+        link.process.close()
         if not link.tasks and not self._roster.extras.wanted(link.slot):
             _log.info("Slot %d was not needed any more", link.slot)
             return
@@ -174,24 +203,26 @@ class Slots:
         _log.warning("Slot %d is gone: %s; %d tasks were on it", link.slot, reason, len(lost))
         if not self.may_run():  # not its fault
             _log.info("Slot %d had no lease any more: this worker's place in its group is not confirmed", link.slot)
-        elif self._tell_stack(link) and starved():
-            _log.warning("Slot %d was late because this machine has too little processor for all that runs", link.slot)
+        elif link.starved:
+            _log.warning("Slot %d did not answer because this machine has too few processors for its load", link.slot)
         else:
             self._suspect(link)
+            self._report_stack(link)
         self._await_missing()
         self._listener.slots_changed()
         for task in lost:
             reason_of_task = f"slot {link.slot} is gone: {reason}"
             self._listener.task_lost(task.spec.id, task.spec.epoch, task.member_id, reason_of_task)
 
-    def _tell_stack(self, link: Link) -> bool:
-        """Whether it was the lease that ended it."""
+    def _report_stack(self, link: Link) -> None:
+        """Log what a slot that did not answer was doing."""
         assert self.driver
-        stack = last_stack(self.driver.folder, link)
-        if stack:
-            text = f"The lease of slot {link.slot} ended before it was renewed. It was here:\n{stack}"
-            self._listener.log("ERROR", __name__, text, "")
-        return bool(stack)
+        file = stack_file(self.driver.folder, link.slot, link.process.pid)
+        with contextlib.suppress(OSError):
+            if stack := file.read_text(errors="replace"):
+                text = f"Slot {link.slot} did not answer. Its threads were here:\n{stack[-MAX_STACK:]}"
+                self._listener.log("ERROR", __name__, text, "")
+            file.unlink()
 
     def _suspect(self, link: Link) -> None:
         suspects = self._roster.slot_died(link)
@@ -208,6 +239,7 @@ class Slots:
         self._roster.suspects.driver_ended(self._clock())
         for link in list(self._roster.links.values()):
             self._drop(link, "Spark's driver has ended", kill=True)
+        self._roster.starts = StartHistory()
 
     def _driver_line(self, level: str, line: str) -> None:
         self._listener.log(level, "runtime.engine.driver", line, "")

@@ -29,10 +29,12 @@ class Stacks:
             async with asyncio.timeout(within):
                 answer = await future
         except TimeoutError:
-            raise SlotSilentError(f"slot {link.slot} (process {link.pid}) did not answer in {within:g} s") from None
+            raise SlotSilentError(
+                f"slot {link.slot} (process {link.process.pid}) did not answer in {within:g} s"
+            ) from None
         finally:
             del self._waiting[number]
-        return TaskStack(link.slot, link.pid, answer["call"], answer["seconds"], answer["stack"])
+        return TaskStack(link.slot, link.process.pid, answer["call"], answer["seconds"], answer["stack"])
 
     def answered(self, message: Message) -> None:
         future = self._waiting.get(message["number"])

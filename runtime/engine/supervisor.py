@@ -22,6 +22,12 @@ from runtime.engine.wire import about
 from runtime.task_spec import TaskSpec
 from runtime.vocabulary import State, TaskId
 
+PLACE_EVERY = 0.005
+"""Seconds for which placements are collected."""
+
+LOOK_AGAIN = 0.5
+"""Seconds until slots that were busy starting tasks are looked at again."""
+
 
 class SparkEngine:
     """The engine of port.py. Everything happens on one event loop."""
@@ -38,10 +44,10 @@ class SparkEngine:
         room = room_to_come() if settings.local else math.inf
         self._roster = Roster(settings.slots, settings.slot_wait, clock, settings.most_extras, room)
         self._stacks = Stacks()
-        reports = TaskReports(self._roster, listener, self._stacks, self._find_room)
+        reports = TaskReports(self._roster, listener, self._stacks, self._find_room, self._place_soon, clock)
         self._slots = Slots(settings, self._roster, listener, lease, clock, self._place, reports.take)
         self._former_members: dict[TaskId, str] = {}
-        self._placing: asyncio.Handle | None = None
+        self._placing: asyncio.TimerHandle | None = None
 
     @property
     def slots(self) -> Sequence[SlotInfo]:
@@ -71,9 +77,8 @@ class SparkEngine:
         if former is not None:
             self._revoke(former)
         self._former_members.pop(spec.id, None)
-        self._roster.tasks[spec.id] = Task(spec)
-        if self._placing is None:  # a worker that starts hands over a thousand
-            self._placing = asyncio.get_running_loop().call_soon(self._place)
+        self._roster.add(Task(spec))
+        self._place_soon(0.0)
 
     async def stop_task(self, task: TaskId, graceful: float) -> bool:
         stopping = self._roster.tasks.pop(task, None)
@@ -116,12 +121,23 @@ class SparkEngine:
 
     def _revoke(self, task: Task) -> None:
         if task.link is not None and not task.ended.is_set():
-            task.revoked_at = self._clock()
+            task.link.revoked(task, self._clock())
             task.link.send(about("revoke", task.spec))
 
     # Placing
 
+    def _place_soon(self, seconds: float = PLACE_EVERY) -> None:
+        """Tasks are handed out together: a worker that starts has thousands of them."""
+        loop = asyncio.get_running_loop()
+        if self._placing is not None and self._placing.when() > loop.time() + seconds:
+            self._placing.cancel()
+            self._placing = None
+        if self._placing is None:
+            self._placing = loop.call_later(seconds, self._place)
+
     def _place(self) -> None:
+        if self._placing is not None:
+            self._placing.cancel()
         self._placing = None
         for task, link in self._roster.placements():
             try:
@@ -129,22 +145,25 @@ class SparkEngine:
             except (ChannelError, TypeError, ValueError):  # too long, or not JSON
                 self._refuse(task, link, traceback.format_exc())
         self._slots.want()
+        if self._roster.has_waiting and self._roster.links:
+            self._place_soon(LOOK_AGAIN)
 
     def _find_room(self, task: Task, link: Link, reason: str) -> None:
         """A slot has no descriptors left for a task: it is not given more, and the task goes elsewhere if it can."""
-        del link.tasks[task.key]
         if self._roster.tasks.get(task.spec.id) is not task:
+            link.remove(task)
             task.ended.set()
         elif self._roster.crowded(link):
-            task.link = None
-            self._place()
+            self._roster.returned(link, task)
+            self._place_soon()
         else:
+            link.remove(task)
             self._listener.task_state(task.spec.id, task.spec.epoch, State.FAILED, reason)
             task.failed = True
             task.ended.set()
 
     def _refuse(self, task: Task, link: Link, trace: str) -> None:
-        del link.tasks[task.key]
+        link.remove(task)
         task.ended.set()
         tell = self._listener.task_state  # later: the herder is just starting it
         asyncio.get_running_loop().call_soon(tell, task.spec.id, task.spec.epoch, State.FAILED, trace)

@@ -34,6 +34,11 @@ class Suspects:
     def __init__(self) -> None:
         self._records: dict[TaskId, Record] = {}
 
+    @property
+    def any(self) -> bool:
+        """Whether some task has seen its slot die."""
+        return bool(self._records)
+
     def slot_died(self, tasks: Iterable[TaskId], now: float) -> Sequence[TaskId]:
         """Those who are suspects now, and were not before or with so many others."""
         suspects = []

@@ -4,6 +4,7 @@ import asyncio
 import math
 import socket
 import threading
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -65,8 +66,11 @@ def test_what_cannot_travel_is_refused() -> None:
         encode({"op": object()})
 
 
-def test_the_blocking_side_reads_frames_that_come_in_pieces_and_then_the_end() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as server:
+def test_the_blocking_side_reads_frames_that_come_in_pieces_and_then_the_end(tmp_path: Path) -> None:
+    path = str(tmp_path / "socket")
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(path)
+        server.listen()
 
         def serve() -> None:
             peer, _ = server.accept()
@@ -76,6 +80,6 @@ def test_the_blocking_side_reads_frames_that_come_in_pieces_and_then_the_end() -
 
         thread = threading.Thread(target=serve)
         thread.start()
-        channel = BlockingChannel("127.0.0.1", server.getsockname()[1], 5.0)
+        channel = BlockingChannel(path, 5.0)
         assert [channel.receive() for _ in range(3)] == [{"op": "a"}, {"op": "b"}, None]
         thread.join()

@@ -1,14 +1,19 @@
 from __future__ import annotations
 
-import faulthandler
+import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
-from runtime.engine.lease import Lease, LeaseLostError, open_stack, stack_file
+from runtime.engine.guard import Guard
+from runtime.engine.lease import Lease, LeaseLostError, stack_file
+from runtime.engine.lease_cell import LeaseCell, cell_path, granted
+from runtime.engine.lease_granter import LeaseGranter
 from runtime.pipeline.port import RevokedError
+from tests.support.waiting import wait_until
 
 
 class Clock:
@@ -19,51 +24,102 @@ class Clock:
 
 
 @pytest.fixture
-def lease(monkeypatch: pytest.MonkeyPatch) -> Lease:
-    monkeypatch.setattr(faulthandler, "dump_traceback_later", lambda *args, **kwargs: None)
-    return Lease(sys.stderr, Clock())
+def clock() -> Clock:
+    return Clock()
 
 
-def test_it_is_over_before_it_is_granted(lease: Lease) -> None:
+@pytest.fixture
+def cell(tmp_path: Path) -> LeaseCell:
+    return LeaseCell.create(str(tmp_path), 3, 4711)
+
+
+def test_a_lease_is_over_before_it_is_granted(cell: LeaseCell, clock: Clock) -> None:
     with pytest.raises(LeaseLostError):
-        lease.check()
+        Lease(cell, clock).check()
 
 
-def test_it_holds_until_the_deadline_counted_from_the_question(lease: Lease) -> None:
-    clock = lease._clock
-    assert isinstance(clock, Clock)
-    lease.extend(asked_at=97.0, ttl=10.0)
-    clock.now = 106.9
+def test_a_lease_holds_until_the_deadline_that_the_worker_wrote(tmp_path: Path, cell: LeaseCell, clock: Clock) -> None:
+    LeaseCell.open(str(tmp_path), 3, 4711).grant(110.0)
+    lease = Lease(cell, clock)
+    clock.now = 109.9
     lease.check()
-    clock.now = 107.0
+    clock.now = 110.0
     with pytest.raises(RevokedError):
         lease.check()
 
 
-def test_an_answer_that_comes_too_late_does_not_bring_it_back(lease: Lease) -> None:
-    lease.extend(asked_at=80.0, ttl=10.0)
-    assert lease.over
+def test_a_revoked_lease_is_over_at_once(cell: LeaseCell, clock: Clock) -> None:
+    cell.grant(1000.0)
+    cell.revoke()
+    assert Lease(cell, clock).over
 
 
-def test_it_can_be_cut_short(lease: Lease) -> None:
-    lease.extend(asked_at=100.0, ttl=10.0)
-    lease.extend(asked_at=100.0, ttl=0.0)
-    assert lease.over
+def test_a_half_written_deadline_is_never_a_longer_one(cell: LeaseCell) -> None:
+    cell.grant(100.0)
+    cell._memory[:8] = (2**62).to_bytes(8, "little")
+    assert cell.deadline == 100.0
 
 
-def test_the_process_ends_with_its_stack_even_when_the_interpreter_is_held(tmp_path: Path) -> None:
-    program = f"""
-import os, re, time
-from runtime.engine.lease import Lease, open_stack
-lease = Lease(open_stack({str(tmp_path)!r}, 4, 1))
-lease.extend(time.monotonic(), 0.3)
+def test_leases_follow_the_membership_and_run_out_with_it(cell: LeaseCell, clock: Clock) -> None:
+    confirmed = 8.0
+    granter = LeaseGranter(lambda: confirmed, 5.0, clock)
+    granter.add(cell)
+    assert cell.deadline == 105.0, "no longer than the time to live"
+    confirmed = 2.0
+    granter.look()
+    assert cell.deadline == 102.0, "no longer than the membership"
+    confirmed = -1.0
+    granter.look()
+    assert cell.deadline == 102.0
+
+
+def test_a_revoked_lease_is_not_granted_again(cell: LeaseCell, clock: Clock) -> None:
+    granter = LeaseGranter(lambda: 8.0, 5.0, clock)
+    granter.add(cell)
+    granter.revoke(cell)
+    granter.look()
+    assert Lease(cell, clock).over
+
+
+def test_only_granted_leases_are_listed(tmp_path: Path, cell: LeaseCell) -> None:
+    assert list(granted(str(tmp_path))) == []
+    cell.grant(7.5)
+    assert list(granted(str(tmp_path))) == [(cell_path(str(tmp_path), 3, 4711), 4711, 7.5)]
+
+
+SLOT = """
+import os, re, sys
+from runtime.engine.lease import dump_stacks_on_request
+from runtime.engine.lease_cell import LeaseCell
+folder = sys.argv[1]
+file = dump_stacks_on_request(folder, 4, os.getpid())
+LeaseCell.create(folder, 4, os.getpid())
 def holds_the_interpreter():
     re.match(r"(a+)+$", "a" * 60 + "b")
 holds_the_interpreter()
 """
-    assert subprocess.run([sys.executable, "-c", program], timeout=20, check=False).returncode == 1
-    assert "holds_the_interpreter" in stack_file(str(tmp_path), 4, 1).read_text()
 
 
-def test_without_the_workers_folder_the_stack_goes_to_the_executors_log(tmp_path: Path) -> None:
-    assert open_stack(str(tmp_path / "elsewhere"), 0, 1) is sys.stderr
+def test_a_slot_that_holds_its_interpreter_is_ended_with_its_stack(tmp_path: Path) -> None:
+    slot = subprocess.Popen([sys.executable, "-c", SLOT, str(tmp_path)])
+    try:
+        wait_until(cell_path(str(tmp_path), 4, slot.pid).exists, 20)
+        guard = Guard(str(tmp_path))
+        lease = LeaseCell.open(str(tmp_path), 4, slot.pid)
+        lease.grant(time.monotonic() + 60)
+        guard.look()
+        assert slot.poll() is None
+        lease.revoke()
+        guard.look()
+        assert slot.wait(10) < 0
+        assert "holds_the_interpreter" in stack_file(str(tmp_path), 4, slot.pid).read_text()
+    finally:
+        slot.kill()
+
+
+def test_the_guard_never_ends_a_process_that_is_not_below_it(tmp_path: Path) -> None:
+    """The parent of this process stands for a pid that a slot chose, or that was used again."""
+    for pid in (os.getppid(), os.getpid(), 1):
+        LeaseCell.create(str(tmp_path), 0, pid).revoke()
+    Guard(str(tmp_path)).look()
+    assert list(granted(str(tmp_path))) == []

@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+import os
 from collections import Counter
 from dataclasses import replace
 from unittest.mock import Mock
 
 import pytest
 
+from runtime.engine.own_processes import OwnProcess
 from runtime.engine.roster import Link, Roster, Task
 from tests.support.engine_probe import task_spec
 
@@ -28,14 +30,17 @@ def roster(clock: Clock) -> Roster:
 
 
 def add_slot(roster: Roster, slot: int) -> Link:
-    link = roster.links[slot] = Link(slot, 1, 1, 1000 + slot, "host", Mock(), 0.0, leased=True)
+    """A slot that is quick enough to start any number of tasks at once."""
+    link = Link(slot, 1, 1, OwnProcess(os.getpid()), Mock(), 0.0, leased=True)
+    roster.link_up(link)
+    link.admission.window = 1000.0
     return link
 
 
 def add_tasks(roster: Roster, count: int) -> None:
     for number in range(len(roster.tasks), len(roster.tasks) + count):
         task = Task(task_spec(f"task-{number}"))
-        roster.tasks[task.spec.id] = task
+        roster.add(task)
 
 
 def placed(roster: Roster) -> Counter[int]:
@@ -65,7 +70,7 @@ def test_tasks_of_one_connector_go_to_different_slots(roster: Roster) -> None:
     add_slot(roster, 1)
     for number in (0, 1):
         task = Task(replace(task_spec("pair"), task=number))
-        roster.tasks[task.spec.id] = task
+        roster.add(task)
     assert placed(roster) == {0: 1, 1: 1}
 
 
@@ -89,8 +94,9 @@ def test_a_slot_that_does_not_come_is_not_waited_for_too_long(roster: Roster, cl
 
 def test_a_slot_with_a_thread_that_goes_on_is_avoided(roster: Roster) -> None:
     leaky = add_slot(roster, 0)
-    leaked = Task(task_spec("leaked"), link=leaky, revoked_at=1.0)
-    leaky.tasks[leaked.key] = leaked
+    leaked = Task(task_spec("leaked"))
+    leaky.add(leaked)
+    leaky.revoked(leaked, 1.0)
     add_slot(roster, 1)
     add_tasks(roster, 3)
     assert placed(roster) == {1: 3}
@@ -99,19 +105,20 @@ def test_a_slot_with_a_thread_that_goes_on_is_avoided(roster: Roster) -> None:
 def test_a_slot_is_stuck_when_nothing_but_revoked_threads_runs_there(roster: Roster) -> None:
     link = add_slot(roster, 0)
     assert not link.stuck(since=10.0)
-    leaked = Task(task_spec("leaked"), link=link, revoked_at=8.0)
-    link.tasks[leaked.key] = leaked
+    leaked = Task(task_spec("leaked"))
+    link.add(leaked)
+    link.revoked(leaked, 8.0)
     assert link.stuck(since=10.0)
     assert not link.stuck(since=7.0), "it may still be ending"
-    sound = Task(task_spec("sound"), link=link)
-    link.tasks[sound.key] = sound
+    sound = Task(task_spec("sound"))
+    link.add(sound)
     assert not link.stuck(since=10.0)
 
 
 def add_sinks(roster: Roster, count: int) -> None:
     for number in range(count):
         task = Task(replace(task_spec(f"sink-{number}"), type="sink"))
-        roster.tasks[task.spec.id] = task
+        roster.add(task)
 
 
 def test_tasks_that_find_no_room_wait_for_as_many_slots_as_they_need(roster: Roster) -> None:
@@ -148,7 +155,7 @@ def test_a_dedicated_task_gets_a_slot_that_takes_nobody_else(roster: Roster) -> 
     add_slot(roster, 0)
     add_slot(roster, 1)
     task = Task(replace(task_spec("alone"), dedicated=True))
-    roster.tasks[task.spec.id] = task
+    roster.add(task)
     assert not placed(roster)
     assert roster.extras.numbers == [0, 1, 2]
     add_slot(roster, 2)
@@ -171,9 +178,11 @@ def kill_slot(roster: Roster, clock: Clock, slot: int) -> list[str]:
     """Its tasks, which wait again."""
     link = roster.links.pop(slot)
     tasks = [task.spec.id for task in link.tasks.values()]
+    for task in link.tasks.values():
+        link.admission.finished(task.key)
     roster.slot_died(link)
     for id_ in tasks:
-        roster.tasks[id_] = Task(roster.tasks[id_].spec)
+        roster.add(Task(roster.tasks[id_].spec))
     clock.now += 10.0
     return [id_.connector for id_ in tasks]
 
@@ -231,7 +240,7 @@ def test_slots_that_many_tasks_will_need_are_wanted_before_any_is_up(clock: Cloc
     roster = Roster(slots=2, wait=3.0, clock=clock, most_extras=8, room_to_come=10)
     for number in range(7):
         task = Task(replace(task_spec(f"sink-{number}"), type="sink"))
-        roster.tasks[task.spec.id] = task
+        roster.add(task)
     assert not placed(roster)
     assert len(roster.extras.numbers) == 7
     assert not placed(roster)
@@ -243,3 +252,31 @@ def test_no_slot_is_foreseen_for_tasks_that_fit(clock: Clock) -> None:
     add_tasks(roster, 50)
     assert not placed(roster)
     assert len(roster.extras.numbers) == 2
+
+
+def test_a_slot_starts_few_tasks_at_once_and_the_rest_as_these_are_done(roster: Roster) -> None:
+    link = add_slot(roster, 0)
+    link.admission.window = 2.0
+    add_tasks(roster, 5)
+    first = [task for task, _ in roster.placements()]
+    assert len(first) == 2
+    assert not placed(roster)
+    link.admission.finished(first[0].key)
+    assert placed(roster) == {0: 1}
+
+
+def test_a_slot_that_died_while_starting_is_given_fewer_and_later(roster: Roster, clock: Clock) -> None:
+    add_slot(roster, 0)
+    add_tasks(roster, 40)
+    for _ in range(2):
+        list(roster.placements())
+        link = roster.links.pop(0)
+        roster.starts.slot_died(0, link.admission.starting, len(link.tasks))
+        for task in link.tasks.values():
+            roster.add(Task(task.spec))
+        add_slot(roster, 0)
+        assert not placed(roster), "it is given a moment first"
+        clock.now += 5.0
+    assert placed(roster) == {0: 20}
+    roster.links[0].most = float("inf")
+    assert placed(roster) == {0: 20}

@@ -1,0 +1,57 @@
+"""How many tasks a slot may be starting at once: more while it answers quickly, fewer when it is slow.
+
+Hundreds of tasks that start at once share one interpreter so thinly that none of them gets anywhere, nor does the
+thread that speaks to the worker. The right number depends on the machine and on the connectors: it is found by trying.
+"""
+
+from __future__ import annotations
+
+from runtime.engine.wire import Key
+
+FIRST, MOST = 4.0, 32.0
+"""Tasks starting at once: when nothing is known of a slot yet, and at most."""
+
+QUICK = 0.2
+"""Seconds within which a slot that is not overloaded acknowledges a start."""
+
+HANGS = 1.0
+"""Seconds after which an acknowledged start that has not finished makes room for others: it waits for something."""
+
+
+class Admission:
+    """The starts of one slot. Times are seconds of one clock."""
+
+    def __init__(self, first: float = FIRST, not_before: float = 0.0) -> None:
+        self.window = first
+        self._not_before = not_before
+        self._pending: dict[Key, float] = {}  # by the time of sending, oldest first
+        self._acknowledged: set[Key] = set()
+
+    @property
+    def starting(self) -> int:
+        """Tasks that have been sent and have not started yet."""
+        return len(self._pending)
+
+    def sent(self, task: Key, now: float) -> None:
+        self._pending[task] = now
+
+    def acknowledged(self, task: Key, now: float) -> None:
+        """The slot has read the request; how long that took says how busy it is."""
+        sent = self._pending.get(task)
+        if sent is None:
+            return
+        self._acknowledged.add(task)
+        quick = now - sent <= QUICK
+        self.window = min(self.window + 1, MOST) if quick else max(self.window * 0.7, 1.0)
+
+    def finished(self, task: Key) -> None:
+        """The task has started, failed or ended."""
+        self._pending.pop(task, None)
+        self._acknowledged.discard(task)
+
+    def is_open(self, now: float) -> bool:
+        """Whether one more task may be sent now."""
+        if now < self._not_before:
+            return False
+        hanging = sum(1 for task in self._acknowledged if now - self._pending[task] > HANGS)
+        return len(self._pending) - hanging < int(self.window)

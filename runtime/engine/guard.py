@@ -1,0 +1,67 @@
+"""Ends slots whose lease is over, from the driver's process.
+
+A slot checks its lease itself before it produces, puts or commits. The guard ends the rest: a call that holds the
+interpreter, and records that the Kafka client still has queued. It needs neither the slot's interpreter nor the worker.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable
+
+from runtime.engine.lease import DUMP
+from runtime.engine.lease_cell import granted
+from runtime.engine.own_processes import is_below
+
+EVERY = 0.2  # seconds between two looks
+_DUMP_TIME = 0.1  # seconds for a slot to write its stacks
+
+
+class Guard:
+    """Looks at the lease of every slot of a driver's folder. Only processes below this one are ended."""
+
+    def __init__(self, folder: str, clock: Callable[[], float] = time.monotonic) -> None:
+        self._folder, self._clock = folder, clock
+
+    def start(self) -> None:
+        threading.Thread(target=self._run, name="guard", daemon=True).start()
+
+    def _run(self) -> None:
+        while True:
+            time.sleep(EVERY)
+            self.look()
+
+    def look(self) -> None:
+        """End the slots whose lease is over, and forget those whose process is gone."""
+        over = []
+        for path, pid, deadline in granted(self._folder):
+            if not is_below(pid, os.getpid()):
+                path.unlink(missing_ok=True)
+            elif deadline <= self._clock():
+                over.append(pid)
+        end(over)
+
+    def end_all(self) -> None:
+        """End every slot, whatever its lease: the driver leaves."""
+        for _, pid, _ in granted(self._folder):
+            if is_below(pid, os.getpid()):
+                _send(pid, signal.SIGKILL)
+
+
+def end(pids: list[int]) -> None:
+    """Have the processes write their stacks, then kill them."""
+    for pid in pids:
+        _send(pid, DUMP)
+    if pids:
+        time.sleep(_DUMP_TIME)
+    for pid in pids:
+        _send(pid, signal.SIGKILL)
+
+
+def _send(pid: int, number: signal.Signals) -> None:
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.kill(pid, number)

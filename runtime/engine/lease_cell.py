@@ -1,0 +1,79 @@
+"""The deadline of a slot's lease, in memory that worker and slot share.
+
+The worker writes it and the slot reads it, so that renewing a lease needs neither an answer nor the slot's interpreter.
+The cell is a file of 16 bytes in the driver's private folder, one for each slot process; its name holds the process id.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import mmap
+import os
+import struct
+from collections.abc import Iterator
+from pathlib import Path
+
+NEVER = 0
+"""The value of a cell before the first grant."""
+
+_REVOKED = 1
+_CELL = struct.Struct("=qq")  # nanoseconds of the monotonic clock, twice: one copy is whole while the other is written
+_SUFFIX = ".lease"
+
+
+class LeaseCell:
+    """One slot's deadline. Times are seconds of time.monotonic(), one clock for all processes of a machine."""
+
+    def __init__(self, memory: mmap.mmap) -> None:
+        self._memory = memory
+
+    @classmethod
+    def create(cls, folder: str, slot: int, pid: int) -> LeaseCell:
+        """The cell of a new slot process, not granted yet. OSError where the folder cannot be written."""
+        path = cell_path(folder, slot, pid)
+        draft = path.with_suffix(".draft")
+        draft.write_bytes(_CELL.pack(NEVER, NEVER))
+        draft.rename(path)
+        return cls.open(folder, slot, pid)
+
+    @classmethod
+    def open(cls, folder: str, slot: int, pid: int) -> LeaseCell:
+        """An existing cell. OSError when there is none."""
+        with cell_path(folder, slot, pid).open("r+b") as file:
+            return cls(mmap.mmap(file.fileno(), _CELL.size))
+
+    def grant(self, deadline: float) -> None:
+        """Let the slot work until `deadline`."""
+        self._write(max(int(deadline * 1e9), _REVOKED))
+
+    def revoke(self) -> None:
+        """End the lease at once; the slot's process is ended soon after."""
+        self._write(_REVOKED)
+
+    @property
+    def deadline(self) -> float:
+        """Until when the slot may work; 0 before the first grant."""
+        first, second = _CELL.unpack(self._memory[: _CELL.size])
+        return float(min(first, second)) / 1e9
+
+    def _write(self, nanoseconds: int) -> None:
+        struct.pack_into("=q", self._memory, 0, nanoseconds)
+        struct.pack_into("=q", self._memory, 8, nanoseconds)
+
+
+def cell_path(folder: str, slot: int, pid: int) -> Path:
+    """Where the cell of a slot process is."""
+    return Path(folder, f"slot-{slot}-{pid}{_SUFFIX}")
+
+
+def granted(folder: str) -> Iterator[tuple[Path, int, float]]:
+    """Every cell of a folder that has been granted: its file, the pid of its slot, its deadline."""
+    with contextlib.suppress(FileNotFoundError):
+        for entry in os.scandir(folder):
+            if not entry.name.endswith(_SUFFIX):
+                continue
+            path = Path(entry.path)
+            with contextlib.suppress(OSError, struct.error, ValueError):
+                deadline = min(_CELL.unpack(path.read_bytes()))
+                if deadline != NEVER:
+                    yield path, int(path.stem.rpartition("-")[2]), deadline / 1e9

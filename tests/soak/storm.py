@@ -1,0 +1,169 @@
+"""Start storms: thousands of connectors created at once, then restarts of the worker beside a busy process.
+
+`python -m tests.soak.storm [--connectors 3000] [--restarts 10] [--neighbour 1] [--limit 25]`
+
+A run is sound when every creation and restart ends with all connectors RUNNING, when no RUNNING connector leaves that
+state on the way (a relapse), and when each restart takes at most `--limit` seconds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import concurrent.futures
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tests.support.broker import EmbeddedBroker, unique
+from tests.support.connect import SOURCE, STRINGS, Connect
+from tests.support.waiting import wait_until
+from tests.support.workers import WorkerProcess, our_worker
+
+CONNECTIONS = 16
+NEIGHBOUR = "while True: pass"
+_ATTEMPT = re.compile(r"Slot (\d+) is up \(process \d+, attempt (\d+)\)")
+
+
+@dataclass(slots=True)
+class Settling:
+    """How one start of the worker came to rest. Times are in seconds."""
+
+    what: str
+    seconds: float = 0.0
+    relapses: int = 0
+    attempts: int = 0  # starts of slots
+    lag: float = 0.0  # the longest time that the worker's event loop was blocked
+    running: int = 0
+    trouble: str = ""
+
+    def row(self) -> str:
+        return (
+            f"{self.what:14} {self.running} RUNNING after {self.seconds:6.1f} s, {self.relapses} relapses, "
+            f"{self.attempts} slot starts, event loop blocked {self.lag * 1000:.0f} ms at most {self.trouble}"
+        )
+
+
+@dataclass(slots=True)
+class Storm:
+    """One worker, its broker, and what is asked of them."""
+
+    folder: Path
+    connectors: int
+    worker: WorkerProcess
+    connect: Connect
+    settlings: list[Settling] = field(default_factory=list)
+
+    def create(self, timeout: float) -> None:
+        """Create all connectors through a few connections, then wait until they are RUNNING."""
+        names = [f"storm-{number:05d}" for number in range(self.connectors)]
+
+        def create(name: str) -> None:
+            file = self.folder / f"{name}.txt"
+            file.write_text("one line\n")
+            config = {"connector.class": SOURCE, "tasks.max": "1", "file": str(file), "topic": "storm", **STRINGS}
+            self.connect.create(name, config)
+
+        def create_all() -> None:
+            with concurrent.futures.ThreadPoolExecutor(CONNECTIONS) as pool:
+                list(pool.map(create, names))
+
+        self._settle("created", create_all, timeout)
+
+    def restart(self, kill: bool, timeout: float) -> None:
+        """End the worker, by SIGKILL or SIGTERM, and start it again."""
+        if kill:
+            self.worker.kill()
+        else:
+            self.worker.stop(60)
+        self._settle("after SIGKILL" if kill else "after SIGTERM", lambda: self.worker.start(wait=False), timeout)
+
+    def _settle(self, what: str, begin: Callable[[], None], timeout: float) -> None:
+        log_from = self.worker.log.stat().st_size if self.worker.log.exists() else 0
+        settling, started = Settling(what), time.monotonic()
+        self.settlings.append(settling)
+        begin()
+        before = 0
+
+        def settled() -> bool:
+            nonlocal before
+            if not self.worker.running():
+                settling.trouble = "the worker process has ended"
+                return True
+            settling.running = self._running()
+            settling.relapses += settling.running < before
+            before = settling.running
+            return settling.running == self.connectors
+
+        try:
+            wait_until(settled, timeout, "all connectors RUNNING", every=0.5)
+            settling.seconds = time.monotonic() - started
+            wait_until(lambda: not settled() or time.monotonic() - started > settling.seconds + 10, 60, every=1)
+        except AssertionError:
+            settling.seconds = time.monotonic() - started
+            settling.trouble = f"not at rest within {timeout:.0f} s"
+        log = self.worker.log.read_bytes()[log_from:].decode(errors="replace")
+        settling.attempts = len(_ATTEMPT.findall(log))
+        settling.lag = max(
+            (float(ms) / 1000 for ms in re.findall(r"event loop was blocked for (\d+) ms", log)), default=0.0
+        )
+        print(settling.row(), flush=True)
+
+    def _running(self) -> int:
+        try:
+            status, entries = self.worker.request("GET", "/connectors?expand=status")
+        except OSError:
+            return 0
+        if status != 200:
+            return 0
+        return sum(_is_running(entry.get("status")) for entry in entries.values())
+
+
+def _is_running(status: dict[str, object] | None) -> bool:
+    if not status or not status["tasks"]:
+        return False
+    states = [status["connector"]["state"], *(task["state"] for task in status["tasks"])]  # type: ignore[index,attr-defined]
+    return set(states) == {"RUNNING"}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--connectors", type=int, default=3000)
+    parser.add_argument("--restarts", type=int, default=10)
+    parser.add_argument("--neighbour", type=int, default=1, help="how many processes that only compute run beside it")
+    parser.add_argument("--limit", type=float, default=25.0, help="seconds that a restart may take")
+    parser.add_argument("--timeout", type=float, default=240.0)
+    given = parser.parse_args()
+    neighbours = [subprocess.Popen([sys.executable, "-c", NEIGHBOUR]) for _ in range(given.neighbour)]
+    with tempfile.TemporaryDirectory(prefix="headrace-storm-") as name:
+        folder = Path(name)
+        broker = EmbeddedBroker(folder / "broker")
+        broker.start()
+        worker = our_worker(folder, broker.bootstrap, {})
+        try:
+            broker.create_topic("storm")
+            worker.start()
+            storm = Storm(folder, given.connectors, worker, Connect(worker))
+            storm.create(given.timeout)
+            for number in range(given.restarts):
+                storm.restart(number % 2 == 0, given.timeout)
+        finally:
+            for neighbour in neighbours:
+                neighbour.kill()
+            if worker.running():
+                worker.stop(60)
+            log = Path(f"/tmp/{unique('storm')}.log")
+            log.write_bytes(worker.log.read_bytes())
+            print(f"log of the worker: {log}")
+            broker.stop()
+    restarts = storm.settlings[1:]
+    sound = all(s.running == given.connectors and not s.trouble and not s.relapses for s in storm.settlings)
+    return 0 if sound and all(s.seconds <= given.limit for s in restarts) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,72 @@
+from __future__ import annotations
+
+import pytest
+
+from runtime.engine.admission import FIRST, HANGS, MOST, QUICK, Admission
+from runtime.engine.start_history import StartHistory
+from runtime.engine.wire import Key
+from runtime.vocabulary import TaskId
+
+
+def key(number: int) -> Key:
+    return TaskId("connector", number), 1
+
+
+def start(admission: Admission, number: int, at: float, took: float) -> None:
+    """A task is sent, acknowledged `took` seconds later, and has started by then."""
+    admission.sent(key(number), at)
+    admission.acknowledged(key(number), at + took)
+    admission.finished(key(number))
+
+
+def test_a_new_slot_starts_a_few_at_once() -> None:
+    admission = Admission()
+    for number in range(int(FIRST)):
+        assert admission.is_open(0.0)
+        admission.sent(key(number), 0.0)
+    assert not admission.is_open(0.0)
+
+
+def test_a_quick_slot_is_given_more_up_to_a_limit() -> None:
+    admission = Admission()
+    for number in range(100):
+        start(admission, number, float(number), QUICK / 2)
+    assert admission.window == MOST
+
+
+def test_a_slow_slot_is_given_fewer_and_always_one() -> None:
+    admission = Admission()
+    for number in range(20):
+        start(admission, number, float(number), QUICK * 5)
+    assert admission.window == 1.0
+    assert admission.is_open(100.0)
+
+
+@pytest.mark.parametrize("acknowledged", [True, False])
+def test_a_start_that_hangs_makes_room_only_when_the_slot_itself_answers(acknowledged: bool) -> None:
+    admission = Admission(first=1.0)
+    admission.sent(key(0), 0.0)
+    if acknowledged:
+        admission.acknowledged(key(0), QUICK * 2)  # no credit for it: the window stays as it is
+    assert not admission.is_open(HANGS)
+    assert admission.is_open(HANGS + 0.1) is acknowledged
+
+
+def test_a_slot_that_keeps_dying_while_it_starts_tasks_gets_fewer_of_them() -> None:
+    history = StartHistory()
+    assert history.of(0, 0.0)[1] == float("inf")
+    history.slot_died(0, starting=3, tasks=100)
+    assert history.of(0, 0.0)[1] == float("inf"), "one death may be an accident"
+    history.slot_died(0, starting=3, tasks=100)
+    admission, most = history.of(0, 10.0)
+    assert (admission.window, most) == (1.0, 50)
+    assert not admission.is_open(10.0)
+    assert admission.is_open(12.0)
+    assert history.of(1, 0.0)[1] == float("inf"), "other slots are not concerned"
+
+
+def test_a_slot_that_dies_when_all_its_tasks_run_is_not_held_back() -> None:
+    history = StartHistory()
+    for starting in (3, 3, 0):
+        history.slot_died(0, starting, tasks=100)
+    assert history.of(0, 0.0)[1] == float("inf")

@@ -1,0 +1,82 @@
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from unittest.mock import Mock
+
+import pytest
+
+from runtime.engine.own_processes import OwnProcess
+from runtime.engine.roster import Link, Roster
+from runtime.engine.scheduling import Delay, waits
+from runtime.engine.settings import EngineSettings
+from runtime.engine.slot_watch import LONGEST_SILENCE, SlotWatch
+
+TTL = 6.0
+
+
+class Clock:
+    now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+class Starved(Delay):
+    """A process that waits for a processor for a given part of the time."""
+
+    def __init__(self, clock: Clock, share: float) -> None:
+        super().__init__(os.getpid())
+        self._clock, self._share, self._since = clock, share, clock.now
+
+    def look(self) -> float:
+        return (self._clock.now - self._since) * self._share
+
+
+def silence_at_death(share: float) -> tuple[float, bool]:
+    """Seconds until a silent slot that waits for a processor for this part of the time is given up; whether it is
+    taken for starved then."""
+    clock = Clock()
+    roster = Roster(slots=1, wait=3.0, clock=clock)
+    link = Link(0, 1, 1, OwnProcess(os.getpid()), Mock(), 0.0, leased=True)
+    roster.link_up(link)
+    watch = SlotWatch(roster, EngineSettings(slots=1, lease_ttl=TTL), clock)
+    while True:
+        clock.now += 0.5
+        for silent in watch.fallen_silent():
+            silent.silence = Starved(clock, share)
+        for _, silence in watch.dead():
+            return silence, link.starved
+
+
+def test_a_slot_that_does_not_answer_though_it_could_is_given_up_soon() -> None:
+    silence, starved = silence_at_death(0.0)
+    assert TTL < silence <= TTL * 1.5
+    assert not starved
+
+
+def test_a_slot_that_hardly_gets_a_processor_is_given_more_time_but_not_for_ever() -> None:
+    silence, starved = silence_at_death(0.95)
+    assert TTL * 3 < silence <= TTL * LONGEST_SILENCE + 0.5
+    assert starved
+
+
+def test_a_slot_that_answers_again_is_not_silent_any_more() -> None:
+    clock = Clock()
+    roster = Roster(slots=1, wait=3.0, clock=clock)
+    link = Link(0, 1, 1, OwnProcess(os.getpid()), Mock(), 0.0, leased=True)
+    roster.link_up(link)
+    watch = SlotWatch(roster, EngineSettings(slots=1, lease_ttl=TTL), clock)
+    clock.now = TTL + 0.1
+    assert list(watch.fallen_silent()) == [link]
+    assert list(watch.fallen_silent()) == [], "its stack is asked for once"
+    link.heard = clock.now
+    list(watch.fallen_silent())
+    clock.now = TTL * 2
+    assert list(watch.dead()) == []
+
+
+@pytest.mark.skipif(not Path("/proc/self/schedstat").exists(), reason="this kernel does not count scheduling delays")
+def test_the_kernel_counts_the_delay_of_each_thread() -> None:
+    assert os.getpid() in waits(os.getpid())
+    assert Delay(os.getpid()).look() >= 0.0
