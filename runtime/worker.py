@@ -7,6 +7,7 @@ bind the listener ─ serve REST (503) ─ brokers, storage topics ─ group ─
 from __future__ import annotations
 
 import asyncio
+import faulthandler
 import logging
 import os
 import signal
@@ -22,6 +23,7 @@ from runtime.config import WorkerConfig, load_distributed
 from runtime.herder.overrides import OverridePolicy
 from runtime.kafka.errors import ClientConfigError, KafkaProblem
 from runtime.logs.formats import to_stderr
+from runtime.loop_monitor import LoopMonitor
 from runtime.rest.security import protection, tls
 from runtime.rest.server import PortTaken, RestServer
 from runtime.secret_values import Secrets
@@ -45,6 +47,7 @@ def main(file: str) -> int:
 
 def run(file: str, load: Callable[[], tuple[WorkerConfig, MakeBacking, First]]) -> int:
     """Run a worker of the kind that `load` describes."""
+    faulthandler.enable()
     secrets = Secrets()
     try:
         config, make_backing, first = load()
@@ -100,6 +103,8 @@ class Worker:
         """Everything, from the first request to the last offset committed."""
         started = time.monotonic()
         self._watch_signals()
+        monitor = LoopMonitor()
+        monitor.start()
         backing = self._make_backing(self._config, self._door.url, self._lost_group)
         parts = assemble(self._config, self._door.url, backing, self._secrets)
         logging.getLogger().addHandler(parts.lines)
@@ -110,6 +115,7 @@ class Worker:
         starting.cancel()
         await asyncio.gather(starting, return_exceptions=True)
         await self._close(parts)
+        monitor.close()
         if self._failure:
             print(f"headrace worker: {self._failure}", file=sys.stderr)
         return FAILED if self._failure else 0
@@ -131,7 +137,7 @@ class Worker:
         if not await parts.desk.changes.finish():
             parts.desk.changes.finish_later()
         parts.configs.on_restart = parts.herder.restart_requested
-        parts.fleet.start(parts.for_tasks)
+        await parts.fleet.start(parts.for_tasks)
         try:
             await self._first(parts)
         except WorkerEnd as e:

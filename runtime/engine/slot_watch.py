@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from runtime.engine.roster import Link, Roster
-from runtime.engine.scheduling import Delay
+from runtime.scheduling import Delay
 from runtime.engine.settings import EngineSettings
 
 _log = logging.getLogger(__name__)

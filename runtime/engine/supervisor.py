@@ -67,7 +67,12 @@ class SparkEngine:
         await self._slots.start()
 
     async def close(self, graceful: float) -> None:
-        await asyncio.gather(*(self.stop_task(task, graceful) for task in list(self._roster.tasks)))
+        stops = []
+        for number, task in enumerate(list(self._roster.tasks)):
+            if number % 100 == 0:  # thousands of tasks: others get their turn
+                await asyncio.sleep(0)
+            stops.append(asyncio.create_task(self.stop_task(task, graceful)))
+        await asyncio.gather(*stops)
         await self._slots.close()
 
     # Tasks

@@ -10,6 +10,7 @@ from typing import Any
 from runtime.engine.port import TaskStack
 from runtime.herder.board import Board
 from runtime.herder.loop import SETTLE, ConnectorLoop
+from runtime.herder.start_gate import StartGate
 from runtime.herder.tasks import TaskParts, Tasks
 from runtime.storage.configs import ConfigStore
 from runtime.storage.statuses import StatusStore
@@ -17,6 +18,7 @@ from runtime.vocabulary import State, TaskId
 
 log = logging.getLogger(__name__)
 
+YIELD_EVERY = 100  # connectors after which other work of the worker gets its turn
 STACK_TIMEOUT = 5.0  # seconds for a slot to say where a task is
 
 
@@ -27,14 +29,17 @@ class Fleet:
         self._configs, self._statuses, self._board = configs, statuses, board
         self._parts: TaskParts | None = None
         self._loops: dict[str, ConnectorLoop] = {}
+        self._gate = StartGate()
 
-    def start(self, parts: TaskParts) -> None:
+    async def start(self, parts: TaskParts) -> None:
         """Take over: a loop for everything stored, and no status of what is stored no more."""
         self._parts = parts
         for name in self._statuses.connectors():
             if self._configs.connector(name) is None:
                 self._board.remove_connector(name)
-        for name in self._configs.names():
+        for number, name in enumerate(self._configs.names()):
+            if number % YIELD_EVERY == 0:
+                await asyncio.sleep(0)
             self._disown(name)
             self.look(name)
 
@@ -51,7 +56,8 @@ class Fleet:
         if loop is None or loop.gone:
             if self._configs.connector(name) is None:
                 return
-            loop = ConnectorLoop(name, self._configs, self._parts.host, self._board, Tasks(name, self._parts))
+            tasks = Tasks(name, self._parts)
+            loop = ConnectorLoop(name, self._configs, self._parts.host, self._board, tasks, self._gate)
             self._loops[name] = loop
         loop.wake()
 
@@ -88,7 +94,9 @@ class Fleet:
         """Stop all loops; what they ran belongs to nobody."""
         loops, self._loops = list(self._loops.values()), {}
         await asyncio.gather(*(loop.close() for loop in loops))
-        for loop in loops:
+        for number, loop in enumerate(loops):
+            if number % YIELD_EVERY == 0:
+                await asyncio.sleep(0)
             loop.unassign()
 
     # HostListener

@@ -12,6 +12,7 @@ from weakref import WeakValueDictionary
 from runtime.definitions import invalid_message
 from runtime.engine.port import SlotSilentError
 from runtime.herder import views
+from runtime.herder.entry_cache import EntryCache
 from runtime.herder.errors import BadRequest, Conflict, Forbidden, HerderError, NotFound, Unavailable
 from runtime.herder.fleet import Fleet
 from runtime.host.port import HostError, PluginHost, UnknownPluginError
@@ -22,8 +23,14 @@ from runtime.vocabulary import State, TargetState, TaskId
 
 Answer = dict[str, Any]
 
+UNKNOWN = "unknown"
+"""The type of a connector whose class this worker does not have."""
+
 START_WAIT = 15.0
 """Seconds that a restart waits to say whether the connector has started."""
+
+YIELD_EVERY = 200
+"""Connectors of a list after which other requests get their turn."""
 
 STATUS_WAIT = 3.0
 """Seconds that the first status of a connector is waited for; after them it is unknown, as in Connect."""
@@ -46,6 +53,7 @@ class Herder:
         self._configs, self._statuses, self._host, self._fleet = configs, statuses, host, fleet
         self._tracking = tracking
         self._types: dict[str, str] = {}
+        self._entries = EntryCache()
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()  # as long as somebody needs it
         self.check_free: Callable[[str], None] = lambda name: None  # raises while a change of offsets is unfinished
 
@@ -58,7 +66,13 @@ class Herder:
     async def expanded(self, expansions: set[str]) -> dict[str, Answer]:
         """GET /connectors?expand=…: only `status` and `info` bring something (FACTS 3)."""
         names = java_ordered(dict.fromkeys(self._configs.names()))
-        return {name: await self._expand(name, expansions) for name in names}
+        self._entries.keep(names)
+        found = {}
+        for number, name in enumerate(names):
+            if number % YIELD_EVERY == 0:
+                await asyncio.sleep(0)
+            found[name] = await self._expand(name, expansions)
+        return found
 
     async def info(self, name: str) -> Answer:
         stored = self._stored(name)
@@ -264,15 +278,18 @@ class Herder:
             yield
 
     async def _expand(self, name: str, expansions: set[str]) -> Answer:
-        entry: Answer = {}
+        version = self._statuses.changes(name), self._configs.connector(name)
+        entry = self._entries.get(name, version)
         try:
-            if "status" in expansions:
+            if "status" in expansions and "status" not in entry:
                 entry["status"] = await self._status(name)
-            if "info" in expansions:
+            if "info" in expansions and "info" not in entry:
                 entry["info"] = await self.info(name)
         except NotFound:
             pass  # just created or just deleted: what is known is shown
-        return entry
+        if any(part.get("type") == UNKNOWN for part in entry.values()):
+            self._entries.forget(name)  # the plugin host may know the class by next time
+        return {key: entry[key] for key in ("status", "info") if key in expansions and key in entry}
 
     def _stored(self, name: str) -> StoredConnector:
         stored = self._configs.connector(name)
@@ -313,7 +330,7 @@ class Herder:
             try:
                 self._types[cls] = (await self._host.resolve(cls)).type
             except (UnknownPluginError, HostError):
-                return "unknown"
+                return UNKNOWN
         return self._types[cls]
 
 

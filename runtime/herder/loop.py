@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 from runtime.api.errors import ConfigError
 from runtime.herder.board import Board
+from runtime.herder.start_gate import StartGate
 from runtime.herder.tasks import Tasks, UnleasedError
 from runtime.host.port import HOST_DIED, ConnectorInfo, HostError, PluginHost, UnknownPluginError
 from runtime.kafka.errors import KafkaProblem
@@ -59,8 +60,11 @@ class Instance:
 class ConnectorLoop:
     """Brings one connector to its target state and keeps it there. Event loop only."""
 
-    def __init__(self, name: str, configs: ConfigStore, host: PluginHost, board: Board, tasks: Tasks) -> None:
+    def __init__(
+        self, name: str, configs: ConfigStore, host: PluginHost, board: Board, tasks: Tasks, gate: StartGate
+    ) -> None:
         self.name = name
+        self._gate = gate
         self._configs, self._host, self._board, self._tasks = configs, host, board, tasks
         self._instance, self._wishes = Instance(), Wishes()
         self._info: ConnectorInfo | None = None
@@ -168,7 +172,8 @@ class ConnectorLoop:
         elif stored.target is TargetState.PAUSED:
             await self._pause(stored, wishes)
         else:
-            await self._start(stored, wishes)
+            async with self._gate.place():
+                await self._start(self._configs.connector(self.name) or stored, wishes)
 
     async def _remove(self) -> None:
         """Who creates it anew meanwhile waits until the last task has ended: two would move the same records."""

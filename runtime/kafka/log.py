@@ -11,6 +11,7 @@ from typing import Any
 
 from runtime.kafka.errors import BrokerUnavailable, KafkaProblem
 from runtime.kafka.reader import LogRecord, Position, Read, Reader, ReaderEvents
+from runtime.kafka.together import Together
 from runtime.kafka.topics import TopicSpec
 from runtime.kafka.writer import Writer
 
@@ -35,7 +36,8 @@ class TopicLogs:
         self._timeout = timeout
         self._logs: dict[str, TopicLog] = {}
         self._positions: dict[Position, int] = {}
-        self._waiters: list[tuple[dict[Position, int], asyncio.Future[None]]] = []
+        self._waiters: dict[asyncio.Future[None], dict[Position, int]] = {}
+        self._ends: Together[str, dict[Position, int]] = Together(self._ask_ends)
         self._writer = Writer(self._settings, self._suspect)
         self._reader: Reader | None = None
         self._admin: Any = None
@@ -73,7 +75,7 @@ class TopicLogs:
 
     async def close(self) -> None:
         """Write what is under way, end both threads. Waiting calls get BrokerUnavailable."""
-        for _, waiter in self._waiters:
+        for waiter in self._waiters:
             if not waiter.done():
                 waiter.set_exception(BrokerUnavailable("the worker is shutting down"))
         await asyncio.to_thread(self._writer.close, _FLUSH)
@@ -85,12 +87,12 @@ class TopicLogs:
     async def _read_to_end(self, topic: str) -> None:
         try:
             async with asyncio.timeout(self._timeout):
-                await self._reached(await self._ends(topic))
+                await self._reached(await self._ends.of(topic))
         except TimeoutError as e:
             raise self._unavailable(f"topic {topic} could not be read to its end", e) from None
 
-    async def _ends(self, topic: str) -> dict[Position, int]:
-        """End offsets of a topic's partitions, asked until they are told.
+    async def _ask_ends(self, topics: Sequence[str]) -> Mapping[str, dict[Position, int]]:
+        """End offsets of the topics' partitions, asked for until Kafka answers.
 
         A client that knew the broker before its restart may ask with the old leader epoch for ever
         (FENCED_LEADER_EPOCH, seen with librdkafka 2.16): after a refusal a new one asks."""
@@ -98,16 +100,19 @@ class TopicLogs:
         from confluent_kafka.admin._listoffsets import OffsetSpec
 
         latest = OffsetSpec.latest()  # type: ignore[no-untyped-call]
-        asked = {TopicPartition(t, p): latest for t, p in self._positions if t == topic}
+        asked = {TopicPartition(t, p): latest for t, p in self._positions if t in topics}
         while True:
             admin = self._admin_client()  # held: a client that goes takes its unanswered requests with it
             futures = admin.list_offsets(
                 asked, isolation_level=IsolationLevel.READ_COMMITTED, request_timeout=self._timeout
             )
             try:
-                return {(tp.topic, tp.partition): (await asyncio.wrap_future(f)).offset for tp, f in futures.items()}
+                ends: dict[str, dict[Position, int]] = {topic: {} for topic in topics}
+                for tp, future in futures.items():
+                    ends[tp.topic][tp.topic, tp.partition] = (await asyncio.wrap_future(future)).offset
+                return ends
             except KafkaException as e:
-                _log.debug("End offsets of topic %s were refused: %s", topic, e)
+                _log.debug("End offsets of %s were refused: %s", ", ".join(topics), e)
                 self._suspect()
                 self._admin = None
                 await asyncio.sleep(_AGAIN)
@@ -144,11 +149,11 @@ class TopicLogs:
         left = {at: end for at, end in ends.items() if self._positions.get(at, 0) < end}
         if left:
             waiter: asyncio.Future[None] = self._loop.create_future()
-            self._waiters.append((left, waiter))
+            self._waiters[waiter] = left
             try:
                 await waiter
             finally:
-                self._waiters = [w for w in self._waiters if w[1] is not waiter]
+                del self._waiters[waiter]
 
     def _unavailable(self, what: str, cause: BaseException) -> BrokerUnavailable:
         self._suspect()
@@ -169,7 +174,7 @@ class TopicLogs:
         self._positions.update(read.positions)
         if self._reader is not None:
             self._reader.taken()
-        for left, waiter in self._waiters:
+        for waiter, left in self._waiters.items():
             if not waiter.done() and all(self._positions.get(at, 0) >= end for at, end in left.items()):
                 waiter.set_result(None)
 

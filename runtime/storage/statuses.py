@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -45,6 +46,7 @@ class StatusStore:
         self._connectors: dict[str, Status] = {}
         self._tasks: dict[str, dict[int, Status]] = {}
         self._topics: dict[str, dict[str, int]] = {}  # by connector: topic and the task that found it
+        self._changes: Counter[str] = Counter()
 
     # reading
 
@@ -63,6 +65,10 @@ class StatusStore:
     def task_statuses(self, name: str) -> dict[int, Status]:
         """By task number; a copy."""
         return dict(self._tasks.get(name, {}))
+
+    def changes(self, name: str) -> int:
+        """How often the statuses of a connector and of its tasks have changed: whether a view of them is current."""
+        return self._changes[name]
 
     def topics(self, name: str) -> list[str]:
         return list(self._topics.get(name, {}))
@@ -110,7 +116,9 @@ class StatusStore:
     def _take(self, raw_key: bytes, raw_value: bytes | None) -> None:
         key, value = raw_key.decode(errors="replace"), json_object(raw_value)
         if key.startswith(_CONNECTOR):
-            _set(self._connectors, key[len(_CONNECTOR) :], None if value is None else _status(value))
+            name = key[len(_CONNECTOR) :]
+            _set(self._connectors, name, None if value is None else _status(value))
+            self._changes[name] += 1
         elif key.startswith(_TASK):
             self._take_task(key[len(_TASK) :], value)
         elif key.startswith(_TOPIC):
@@ -123,6 +131,7 @@ class StatusStore:
         if not dash or not number.isascii() or not number.isdigit():
             raise Malformed("not a task's status")
         _set_in(self._tasks, name, int(number), None if value is None else _status(value))
+        self._changes[name] += 1
 
     def _take_topic(self, rest: str, value: dict[str, Any] | None) -> None:
         topic, found, name = rest.partition(_OF)

@@ -1,0 +1,60 @@
+from __future__ import annotations
+
+import asyncio
+
+from runtime.herder.start_gate import StartGate
+
+
+class Starts:
+    """Starts that run until they are told to finish."""
+
+    def __init__(self, gate: StartGate, count: int) -> None:
+        self.running: set[int] = set()
+        self._finish = [asyncio.Event() for _ in range(count)]
+        self.tasks = [asyncio.create_task(self._start(gate, number)) for number in range(count)]
+
+    async def _start(self, gate: StartGate, number: int) -> None:
+        async with gate.place():
+            self.running.add(number)
+            await self._finish[number].wait()
+        self.running.discard(number)
+
+    async def finish(self, number: int) -> None:
+        self._finish[number].set()
+        await asyncio.sleep(0.01)
+
+    async def end(self) -> None:
+        for event in self._finish:
+            event.set()
+        await asyncio.gather(*self.tasks, return_exceptions=True)
+
+
+async def test_a_few_start_at_once_and_the_others_in_their_order() -> None:
+    starts = Starts(StartGate(abreast=2, hangs=60), 4)
+    await asyncio.sleep(0.01)
+    assert starts.running == {0, 1}
+    await starts.finish(1)
+    assert starts.running == {0, 2}
+    await starts.finish(0)
+    assert starts.running == {2, 3}
+    await starts.end()
+
+
+async def test_a_start_that_hangs_makes_room_once() -> None:
+    starts = Starts(StartGate(abreast=1, hangs=0.02), 3)
+    await asyncio.sleep(0.01)
+    assert starts.running == {0}
+    while 1 not in starts.running:
+        await asyncio.sleep(0.005)
+    await starts.finish(0)
+    assert starts.running == {1}, "the place of the one that hung was given away already"
+    await starts.end()
+
+
+async def test_one_that_is_cancelled_while_it_waits_takes_no_place_along() -> None:
+    starts = Starts(StartGate(abreast=1, hangs=60), 3)
+    await asyncio.sleep(0.01)
+    starts.tasks[1].cancel()
+    await starts.finish(0)
+    assert starts.running == {2}
+    await starts.end()

@@ -1,0 +1,38 @@
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+
+import pytest
+
+from runtime.loop_monitor import LoopMonitor
+
+
+def blocks_the_loop() -> None:
+    """Holds the loop with work, not with waiting for a processor."""
+    end = time.thread_time() + 0.4
+    while time.thread_time() < end:
+        pass
+
+
+async def test_a_blocked_loop_is_reported_with_the_place(caplog: pytest.LogCaptureFixture) -> None:
+    monitor = LoopMonitor()
+    monitor.start()
+    await asyncio.sleep(0.25)
+    blocks_the_loop()
+    await asyncio.sleep(0.25)
+    monitor.close()
+    lines = [record.getMessage() for record in caplog.records]
+    assert any("was blocked for" in line and "blocks_the_loop" in line for line in lines), lines
+    assert monitor.longest >= 0.2
+
+
+def test_only_longer_delays_are_reported_for_a_while(caplog: pytest.LogCaptureFixture) -> None:
+    monitor = LoopMonitor()
+    with caplog.at_level(logging.WARNING):
+        for delay, now in ((0.05, 1.0), (0.2, 2.0), (0.15, 3.0), (0.3, 4.0), (0.2, 15.0)):
+            monitor.late(delay, now)
+    assert [record.getMessage() for record in caplog.records] == [
+        f"The event loop was blocked for {ms} ms" for ms in (200, 300, 200)
+    ]
