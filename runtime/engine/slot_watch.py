@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from runtime.engine.roster import Link, Roster
-from runtime.scheduling import Delay
 from runtime.engine.settings import EngineSettings
+from runtime.scheduling import Delay
 
 _log = logging.getLogger(__name__)
 

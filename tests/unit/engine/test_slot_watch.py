@@ -8,9 +8,9 @@ import pytest
 
 from runtime.engine.own_processes import OwnProcess
 from runtime.engine.roster import Link, Roster
-from runtime.scheduling import Delay, waits
 from runtime.engine.settings import EngineSettings
 from runtime.engine.slot_watch import LONGEST_SILENCE, SlotWatch
+from runtime.scheduling import Delay, waits
 
 TTL = 6.0
 
