@@ -96,7 +96,7 @@ def assemble(config: WorkerConfig, url: str, backing: Backing, secrets: Secrets)
     places = OffsetPlaces(offsets, groups)
     desk = OffsetsDesk(herder, configs, fleet, host, places, journal)
     positions = Positions(admin_settings(config))
-    herder.check_free = desk.changes.check_free
+    herder.check_free, herder.check_not_finishing = desk.changes.check_free, desk.changes.check_not_finishing
     loggers = Loggers(configs, engine)
     lines = ConnectorLines(secrets.scrub)
     orphans = Orphans(herder, desk.changes, configs, in_topic, places, groups)

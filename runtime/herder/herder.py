@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
-from weakref import WeakValueDictionary
 
 from runtime.definitions import invalid_message
 from runtime.engine.port import SlotSilentError
 from runtime.herder import views
+from runtime.herder.connector_locks import ConnectorLocks
 from runtime.herder.entry_cache import EntryCache
 from runtime.herder.errors import BadRequest, Conflict, Forbidden, HerderError, NotFound, Unavailable
 from runtime.herder.fleet import Fleet
@@ -54,8 +53,9 @@ class Herder:
         self._tracking = tracking
         self._types: dict[str, str] = {}
         self._entries = EntryCache()
-        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()  # as long as somebody needs it
+        self.locks = ConnectorLocks()
         self.check_free: Callable[[str], None] = lambda name: None  # raises while a change of offsets is unfinished
+        self.check_not_finishing: Callable[[str], None] = lambda name: None  # raises while one is being finished
 
     # reading
 
@@ -273,7 +273,8 @@ class Herder:
 
     @asynccontextmanager
     async def _alone(self, name: str) -> AsyncIterator[None]:
-        async with self._locks.setdefault(name, asyncio.Lock()):
+        self.check_not_finishing(name)  # without waiting for the lock: Kafka may be away for a while
+        async with self.locks.hold(name):
             self.check_free(name)
             yield
 

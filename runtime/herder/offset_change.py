@@ -13,6 +13,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 
+from runtime.herder.connector_locks import ConnectorLocks
 from runtime.herder.errors import Conflict
 from runtime.herder.fleet import Fleet
 from runtime.herder.offset_places import OffsetPlaces
@@ -38,50 +39,51 @@ class StepRefused(Exception):
 
 
 class OffsetChanges:
-    """Takes changes of offsets from the journal to their end. Event loop only; callers see to it that there is one
-    change of a connector at a time."""
+    """Takes changes of offsets from the journal to their end. Event loop only; requests hold the connector's lock."""
 
-    def __init__(self, journal: Journal, configs: ConfigStore, places: OffsetPlaces, fleet: Fleet) -> None:
+    def __init__(
+        self, journal: Journal, configs: ConfigStore, places: OffsetPlaces, fleet: Fleet, locks: ConnectorLocks
+    ) -> None:
         self._journal, self._configs, self._places, self._fleet = journal, configs, places, fleet
+        self._locks = locks
         self._finishing: asyncio.Task[None] | None = None
+        self._finished_now: set[str] = set()  # connectors whose interrupted change is being finished
+        self._unconfirmed: dict[str, Intent] = {}  # intents that may or may not have reached the journal
 
     async def carry_out(self, intent: Intent) -> None:
-        """StepRefused when Kafka refuses; BrokerUnavailable when the change will only be finished later."""
+        """StepRefused when Kafka refuses; BrokerUnavailable when the change will only be finished later. The caller
+        holds the connector's lock."""
         try:
-            await self._journal.begin(intent)
+            await self._begin(intent)
             await self._take_steps(intent)
         except BrokerUnavailable:
             self.finish_later()
             raise
 
     def check_free(self, name: str) -> None:
-        """Conflict while a change of this connector's offsets waits for being finished."""
-        if (intent := self._journal.pending(name)) is not None:
+        """Conflict while a change of this connector's offsets is unfinished."""
+        if (intent := self._interrupted(name)) is not None:
             self.finish_later()
-            raise Conflict(
-                f"Cannot complete request: a change of the offsets of connector {name} ({intent.action}) was "
-                "interrupted and is being finished; try again in a moment"
-            )
+            raise _conflict(intent)
+
+    def check_not_finishing(self, name: str) -> None:
+        """Conflict while an interrupted change of this connector's offsets is being finished in the background."""
+        if name in self._finished_now and (intent := self._interrupted(name)) is not None:
+            raise _conflict(intent)
 
     async def finish(self) -> bool:
-        """Carry on with every change that was interrupted; False when some have to wait."""
-        for intent in self._journal.all_pending():
-            log.info("%s: finishing the %s of its offsets that was interrupted", intent.connector, intent.action)
-            try:
-                await self._take_steps(intent)
-            except StepRefused as e:
-                log.error("%s: the %s of its offsets was taken back: %s", intent.connector, intent.action, e)
-            except BrokerUnavailable as e:
-                log.warning("%s: the %s of its offsets waits: %s", intent.connector, intent.action, e)
-        return not self._journal.all_pending()
+        """Finish every change that was interrupted; False when some have to wait for Kafka."""
+        for name in sorted({*(intent.connector for intent in self._journal.all_pending()), *self._unconfirmed}):
+            await self._finish(name)
+        return not self._journal.all_pending() and not self._unconfirmed
 
     def finish_later(self) -> None:
-        """finish(), as often as it takes, while everything else goes on."""
+        """finish() in the background, repeated until nothing is pending."""
         if self._finishing is None or self._finishing.done():
             self._finishing = asyncio.create_task(self._finish_all(), name="finish offsets")
 
     def close(self) -> None:
-        """Leave what is unfinished to the next worker."""
+        """Leave unfinished changes to the next worker."""
         if self._finishing is not None:
             self._finishing.cancel()
 
@@ -90,6 +92,46 @@ class OffsetChanges:
             await asyncio.sleep(AGAIN)
             if await self.finish():
                 return
+
+    async def _finish(self, name: str) -> None:
+        """Under the connector's lock, what is pending then: a request may have completed its change meanwhile, and
+        later requests may have changed the offsets since."""
+        async with self._locks.hold(name):
+            intent = self._interrupted(name)
+            if intent is None:
+                return
+            self._finished_now.add(name)
+            try:
+                await self._resume(intent)
+            finally:
+                self._finished_now.discard(name)
+
+    async def _resume(self, intent: Intent) -> None:
+        name, action = intent.connector, intent.action
+        log.info("%s: finishing the interrupted change of its offsets (%s)", name, action)
+        try:
+            if name in self._unconfirmed:
+                await self._begin(intent)
+            await self._take_steps(intent)
+        except StepRefused as e:
+            log.error("%s: the change of its offsets (%s) was rolled back: %s", name, action, e)
+        except BrokerUnavailable as e:
+            log.warning("%s: the change of its offsets (%s) has to wait: %s", name, action, e)
+        except Exception:  # one connector's trouble must not keep the others from being finished
+            log.exception("%s: the change of its offsets (%s) failed; trying again later", name, action)
+
+    def _interrupted(self, name: str) -> Intent | None:
+        return self._unconfirmed.get(name) or self._journal.pending(name)
+
+    async def _begin(self, intent: Intent) -> None:
+        """A write without an answer may still reach the journal, hours later: it is repeated until it is confirmed, so
+        that no intent appears there after newer changes."""
+        try:
+            await self._journal.begin(intent)
+        except BrokerUnavailable:
+            self._unconfirmed[intent.connector] = intent
+            raise
+        self._unconfirmed.pop(intent.connector, None)
 
     async def _take_steps(self, intent: Intent) -> None:
         with self._places.configured(intent.connector, intent.config):
@@ -153,6 +195,13 @@ class OffsetChanges:
             raise
         except KafkaProblem as e:  # a group in use refuses this too, and then nothing had been changed
             log.warning("%s: the %s of its offsets was not taken back: %s", intent.connector, intent.action, e)
+
+
+def _conflict(intent: Intent) -> Conflict:
+    return Conflict(
+        f"Cannot complete request: a change of the offsets of connector {intent.connector} ({intent.action}) was "
+        "interrupted and is being finished; try again in a moment"
+    )
 
 
 def _removals(intent: Intent) -> list[Entry]:

@@ -42,7 +42,7 @@ class OffsetsDesk:
         journal: Journal,
     ) -> None:  # fmt: skip
         self._herder, self._configs, self._fleet, self._host, self._places = herder, configs, fleet, host, places
-        self.changes = OffsetChanges(journal, configs, places, fleet)
+        self.changes = OffsetChanges(journal, configs, places, fleet, herder.locks)
 
     async def read(self, name: str) -> Answer:
         """Offsets in KIP-875's shape; none is an empty list."""

@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any, cast
-from weakref import WeakValueDictionary
 
-from runtime.herder.herder import Herder
+from runtime.herder.connector_locks import ConnectorLocks
 
 
 async def test_one_at_a_time_for_a_name_that_is_not_known_yet() -> None:
-    herder: Any = object.__new__(Herder)
-    herder._locks = WeakValueDictionary()
-    herder.check_free = lambda name: None
+    locks = ConnectorLocks()
     inside, most = 0, 0
     may_end = [asyncio.Event() for _ in range(3)]
 
     async def request(number: int) -> None:
         nonlocal inside, most
-        async with cast(Herder, herder).alone("x"):
+        async with locks.hold("x"):
             inside += 1
             most = max(most, inside)
             await may_end[number].wait()
@@ -36,4 +32,4 @@ async def test_one_at_a_time_for_a_name_that_is_not_known_yet() -> None:
     assert most == 1
     del first, second, third
     await asyncio.sleep(0)
-    assert not herder._locks, "nothing is kept for names that nobody needs"
+    assert not len(locks), "nothing is kept for names without requests"

@@ -1,0 +1,24 @@
+"""Requests for one connector run one after another; requests for different connectors do not wait for each other."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from weakref import WeakValueDictionary
+
+
+class ConnectorLocks:
+    """One lock per connector name, also for names that do not exist yet. Event loop only."""
+
+    def __init__(self) -> None:
+        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()  # kept while a request holds one
+
+    @asynccontextmanager
+    async def hold(self, name: str) -> AsyncIterator[None]:
+        """Wait for earlier requests for this connector, and keep later ones waiting."""
+        async with self._locks.setdefault(name, asyncio.Lock()):
+            yield
+
+    def __len__(self) -> int:
+        return len(self._locks)

@@ -1,0 +1,173 @@
+"""Interrupted changes of offsets are finished once, in the order of the connector's requests."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any, cast
+
+import pytest
+
+from runtime.herder.connector_locks import ConnectorLocks
+from runtime.herder.errors import Conflict
+from runtime.herder.fleet import Fleet
+from runtime.herder.offset_change import OffsetChanges
+from runtime.herder.offset_places import OffsetPlaces
+from runtime.kafka.errors import BrokerUnavailable
+from runtime.kafka.groups import Groups
+from runtime.kafka.log import Apply, TopicSpec
+from runtime.storage.configs import ConfigStore
+from runtime.storage.connector_offsets import ConnectorOffsets
+from runtime.storage.file_logs import MemoryLog
+from runtime.storage.journal import Action, Intent, Journal
+from runtime.storage.offsets import OffsetStore
+
+
+class SlowLog(MemoryLog):
+    """A log in memory whose writes of some connector can be held up, and which can lose its broker."""
+
+    def __init__(self, spec: TopicSpec, apply: Apply) -> None:
+        super().__init__(spec, apply)
+        self.held, self.holding, self.may_go = b"", asyncio.Event(), asyncio.Event()
+        self.away = False
+        self.queued: list[tuple[bytes, bytes | None]] = []  # without an answer, as in the producer's queue
+
+    async def write_all(self, records: Sequence[tuple[bytes, bytes | None]]) -> None:
+        if self.away:
+            self.queued += records
+            raise BrokerUnavailable("no answer")
+        if self.held and any(self.held in key for key, _ in records):
+            self.holding.set()
+            await self.may_go.wait()
+        await super().write_all([*self.queued, *records])
+        self.queued = []
+
+
+class Logs:
+    """Opens such logs, and keeps them by topic."""
+
+    def __init__(self) -> None:
+        self.by_topic: dict[str, SlowLog] = {}
+
+    def open(self, spec: TopicSpec, apply: Apply) -> SlowLog:
+        return self.by_topic.setdefault(spec.topic, SlowLog(spec, apply))
+
+
+class Rig:
+    """Offset changes on real stores in memory."""
+
+    def __init__(self) -> None:
+        logs = Logs()
+        store = OffsetStore(logs, _spec("offsets"))
+        own = ConnectorOffsets(store, _spec, {}, lambda name: "", lambda config: "", list)
+        self.journal, self.locks = Journal(logs, _spec("journal")), ConnectorLocks()
+        self.places = OffsetPlaces(own, cast(Groups, None))
+        configs = ConfigStore(logs, _spec("configs"))
+        self.changes = OffsetChanges(self.journal, configs, self.places, cast(Fleet, None), self.locks)
+        self.offset_log, self.journal_log = logs.by_topic["offsets"], logs.by_topic["journal"]
+
+    async def patch(self, name: str, position: int) -> None:
+        """A client's request, as OffsetsDesk serves it."""
+        self.changes.check_not_finishing(name)
+        async with self.locks.hold(name):
+            self.changes.check_free(name)
+            await self.changes.carry_out(_intent(name, position))
+
+    async def position(self, name: str) -> int:
+        [(_, offset)] = await self.places.read(name, None)
+        assert offset is not None
+        return int(offset["position"])
+
+
+def _spec(topic: str) -> TopicSpec:
+    return TopicSpec(topic, 1, 1, topic, single=True)
+
+
+def _intent(name: str, position: int) -> Intent:
+    return Intent(name, Action.ALTER, (({"filename": "f"}, {"position": position}),), ())
+
+
+@pytest.fixture
+def rig(monkeypatch: pytest.MonkeyPatch) -> Rig:
+    monkeypatch.setattr("runtime.herder.offset_change.AGAIN", 0.0)
+    return Rig()
+
+
+async def test_a_change_that_was_under_way_when_finishing_began_is_not_repeated_over_later_ones(rig: Rig) -> None:
+    await rig.journal.begin(_intent("a", 1))  # interrupted, as a crash leaves it
+    rig.offset_log.held = b'"b"'
+    first = asyncio.create_task(rig.patch("b", 100))
+    await rig.offset_log.holding.wait()  # its intent is in the journal, its offset is not written yet
+    rig.offset_log.held, rig.offset_log.holding = b'"a"', asyncio.Event()
+    finishing = asyncio.create_task(rig.changes.finish())
+    await rig.offset_log.holding.wait()  # it has seen both intents, and writes the offsets of "a"
+    rig.offset_log.held = b""
+    rig.offset_log.may_go.set()
+    await first
+    await rig.patch("b", 200)
+    assert await finishing
+    assert (await rig.position("a"), await rig.position("b")) == (1, 200)
+    assert len(rig.journal.history("b")) == 2
+
+
+async def test_finishing_waits_for_the_request_that_holds_the_connector(rig: Rig) -> None:
+    rig.offset_log.held = b'"b"'
+    request = asyncio.create_task(rig.patch("b", 100))
+    await rig.offset_log.holding.wait()
+    finishing = asyncio.create_task(rig.changes.finish())
+    for _ in range(10):
+        await asyncio.sleep(0)
+    assert not finishing.done()
+    rig.offset_log.may_go.set()
+    await request
+    assert await finishing
+    assert len(rig.journal.history("b")) == 1, "the change was carried out once"
+
+
+async def test_requests_are_refused_at_once_while_an_interrupted_change_is_being_finished(rig: Rig) -> None:
+    await rig.journal.begin(_intent("a", 1))
+    rig.offset_log.held = b'"a"'
+    finishing = asyncio.create_task(rig.changes.finish())
+    await rig.offset_log.holding.wait()
+    with pytest.raises(Conflict, match="is being finished"):
+        await rig.patch("a", 5)
+    rig.offset_log.may_go.set()
+    assert await finishing
+    await rig.patch("a", 5)
+    assert await rig.position("a") == 5
+
+
+async def test_an_intent_whose_write_was_not_confirmed_blocks_later_requests_until_it_is_finished(rig: Rig) -> None:
+    rig.journal_log.away = True
+    with pytest.raises(BrokerUnavailable):
+        await rig.patch("a", 100)
+    with pytest.raises(Conflict):
+        await rig.patch("a", 200)
+    rig.journal_log.away = False
+    assert await rig.changes.finish()
+    assert await rig.position("a") == 100
+    await rig.patch("a", 200)
+    assert await rig.changes.finish()
+    assert await rig.position("a") == 200
+    assert rig.journal.all_pending() == []
+    rig.changes.close()
+
+
+async def test_one_connectors_trouble_does_not_keep_others_from_being_finished(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("a", "b"):
+        await rig.journal.begin(_intent(name, 7))
+    write = rig.places.set
+
+    async def failing(name: str, group: str | None, offsets: Any) -> None:
+        if name == "a":
+            raise OSError("disk full")
+        await write(name, group, offsets)
+
+    monkeypatch.setattr(rig.places, "set", failing)
+    assert not await rig.changes.finish()
+    assert await rig.position("b") == 7
+    monkeypatch.setattr(rig.places, "set", write)
+    assert await rig.changes.finish()
+    assert await rig.position("a") == 7
