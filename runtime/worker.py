@@ -129,6 +129,7 @@ class Worker:
             parts.health.waiting_for = f"the group {self._config.group_id}"
             joined = await parts.place.join()
             await parts.configs.read_to_end()
+            parts.configs.forget_deleted()
         except (KafkaProblem, OSError) as e:
             self._fail(str(e))
             return
@@ -137,7 +138,8 @@ class Worker:
         if not await parts.desk.changes.finish():
             parts.desk.changes.finish_later()
         parts.configs.on_restart = parts.herder.restart_requested
-        await parts.fleet.start(parts.for_tasks)
+        parts.fleet.start(parts.for_tasks)
+        await parts.fleet.take_over()
         try:
             await self._first(parts)
         except WorkerEnd as e:

@@ -50,14 +50,18 @@ class Board:
             self._announce(task.connector, state, task.task, trace)
 
     def remove_task(self, task: TaskId) -> None:
-        self._statuses.remove_task(task)
+        self._remove_task(task)
         self.changed(task.connector)
 
     def remove_connector(self, name: str) -> None:
-        """Take down everything about a connector that has been deleted."""
+        """Remove everything about a connector that has been deleted. Readers of the topic see UNASSIGNED first, as
+        with Connect (FACTS 7)."""
         for task in self._statuses.task_statuses(name):
-            self._statuses.remove_task(TaskId(name, task))
+            self._remove_task(TaskId(name, task))
         self._statuses.reset_topics(name)
+        last = self._statuses.connector_status(name)
+        if last is not None and last.state is not State.UNASSIGNED:
+            self._statuses.put_connector(name, self._status(State.UNASSIGNED, last.version, None))
         self._statuses.remove_connector(name)
         self.errors.forget(name)
         self.meters.forget(name)
@@ -78,6 +82,13 @@ class Board:
         """A line about a task, for the log and for whoever follows the events."""
         log.log(logging.getLevelNamesMapping()[level], message)
         self._events.notice(level, message, task.connector, task.task)
+
+    def _remove_task(self, task: TaskId) -> None:
+        """A FAILED task has ended before: it is not UNASSIGNED any more."""
+        last = self._statuses.task_statuses(task.connector).get(task.task)
+        if last is not None and last.state not in (State.UNASSIGNED, State.FAILED):
+            self._statuses.put_task(task, self._status(State.UNASSIGNED, last.version, None))
+        self._statuses.remove_task(task)
 
     def _announce(self, name: str, state: State, task: int | None, trace: str | None) -> None:
         what = name if task is None else TaskId(name, task)

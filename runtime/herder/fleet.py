@@ -9,8 +9,7 @@ from typing import Any
 
 from runtime.engine.port import TaskStack
 from runtime.herder.board import Board
-from runtime.herder.loop import SETTLE, ConnectorLoop
-from runtime.herder.start_gate import StartGate
+from runtime.herder.loop import SETTLE, ConnectorLoop, Starts
 from runtime.herder.tasks import TaskParts, Tasks
 from runtime.storage.configs import ConfigStore
 from runtime.storage.statuses import StatusStore
@@ -29,11 +28,14 @@ class Fleet:
         self._configs, self._statuses, self._board = configs, statuses, board
         self._parts: TaskParts | None = None
         self._loops: dict[str, ConnectorLoop] = {}
-        self._gate = StartGate()
+        self._starts = Starts()
 
-    async def start(self, parts: TaskParts) -> None:
-        """Take over: a loop for everything stored, and no status of what is stored no more."""
+    def start(self, parts: TaskParts) -> None:
+        """From now on connectors are started as the config topic says."""
         self._parts = parts
+
+    async def take_over(self) -> None:
+        """A loop for everything stored, and no status of what is not stored any more."""
         for name in self._statuses.connectors():
             if self._configs.connector(name) is None:
                 self._board.remove_connector(name)
@@ -57,9 +59,15 @@ class Fleet:
             if self._configs.connector(name) is None:
                 return
             tasks = Tasks(name, self._parts)
-            loop = ConnectorLoop(name, self._configs, self._parts.host, self._board, tasks, self._gate)
+            loop = ConnectorLoop(name, self._configs, self._parts.host, self._board, tasks, self._starts, self._forget)
             self._loops[name] = loop
         loop.wake()
+
+    def _forget(self, loop: ConnectorLoop) -> None:
+        """Its connector has been deleted, and nothing of it is left."""
+        if self._loops.get(loop.name) is loop:
+            del self._loops[loop.name]
+            self._starts.trials.forget(loop.name)
 
     def restart(self, name: str, connector: bool, tasks: set[int]) -> None:
         loop = self._loops.get(name)
@@ -109,7 +117,7 @@ class Fleet:
 
     def connectors_lost(self, connectors: Sequence[str], reason: str) -> None:
         for name in connectors:
-            self._with(name, lambda loop: loop.restart(connector=True, tasks=set()))
+            self._with(name, lambda loop: loop.host_lost())
 
     # EngineListener
 

@@ -8,14 +8,18 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from runtime.api.errors import ConfigError
 from runtime.herder.board import Board
+from runtime.herder.instance import Instance, Starter, TaskConfigs
+from runtime.herder.resolving import ResolvingHost
 from runtime.herder.start_gate import StartGate
+from runtime.herder.start_trials import StartTrials
 from runtime.herder.tasks import Tasks, UnleasedError
-from runtime.host.port import HOST_DIED, ConnectorInfo, HostError, PluginHost, UnknownPluginError
+from runtime.host.port import ConnectorInfo, HostError, UnknownPluginError
 from runtime.kafka.errors import KafkaProblem
 from runtime.logs import context
 from runtime.storage.configs import ConfigStore, StoredConnector
@@ -32,6 +36,13 @@ _EXPECTED = (KafkaProblem, HostError, TimeoutError, OSError)
 SETTLE = 30.0
 """Seconds that whoever needs a connector at rest waits for it."""
 
+QUICK = 1.0
+"""Seconds that a step waits for the connector's own start() and task_configs(); later they are left to themselves, and
+requests for the connector are carried out meanwhile."""
+
+SLOW = 10.0
+"""Seconds after which a connector whose start() has not returned is shown as UNASSIGNED."""
+
 
 @dataclass(slots=True)
 class Wishes:
@@ -47,26 +58,27 @@ class Wishes:
         self.reconfigure |= other.reconfigure
 
 
-@dataclass(slots=True)
-class Instance:
-    """The connector instance in the plugin host: with which config it was started, and how that went."""
+@dataclass(frozen=True, slots=True)
+class Starts:
+    """What the starts of all connectors of a worker share."""
 
-    config: Mapping[str, str] | None = None
-    failed: bool = False
-    at_rest: bool = False
-    """It has failed and is not to be run now: FAILED is still its state, and resuming it is another try."""
+    gate: StartGate = field(default_factory=StartGate)
+    trials: StartTrials = field(default_factory=StartTrials)
 
 
 class ConnectorLoop:
     """Brings one connector to its target state and keeps it there. Event loop only."""
 
     def __init__(
-        self, name: str, configs: ConfigStore, host: PluginHost, board: Board, tasks: Tasks, gate: StartGate
-    ) -> None:
-        self.name = name
-        self._gate = gate
+        self, name: str, configs: ConfigStore, host: ResolvingHost, board: Board, tasks: Tasks, starts: Starts,
+        on_gone: Callable[[ConnectorLoop], None],
+    ) -> None:  # fmt: skip
+        self.name, self._on_gone = name, on_gone
+        self._gate = starts.gate
         self._configs, self._host, self._board, self._tasks = configs, host, board, tasks
+        self._starter = Starter(name, host, starts.trials, tasks)
         self._instance, self._wishes = Instance(), Wishes()
+        self._awaited: asyncio.Task[TaskConfigs] | None = None  # wakes this loop when it is done
         self._info: ConnectorInfo | None = None
         self._applied: Mapping[str, str] | None = None
         self._wake, self._idle = asyncio.Event(), asyncio.Event()
@@ -103,9 +115,17 @@ class ConnectorLoop:
         self.wake()
 
     def failed(self, trace: str) -> None:
-        """The instance failed by itself, or with its host."""
-        self._instance = Instance(self._instance.config, failed=True)
+        """The instance failed by itself."""
+        self._instance.failed, self._instance.due = True, False
         self._board.connector(self.name, State.FAILED, self._version, trace)
+
+    def host_lost(self) -> None:
+        """The instance is gone with its host; it is started again."""
+        self._instance.started = False
+        if self._instance.busy:
+            return  # the call under way fails with the host
+        self._wishes.restart_connector = True
+        self.wake()
 
     async def settled(self, within: float = SETTLE) -> bool:
         """Whether everything asked for so far has been done; waits so many seconds for it."""
@@ -126,6 +146,7 @@ class ConnectorLoop:
         self._closing = True
         self.wake()
         await asyncio.gather(self._runner, return_exceptions=True)
+        await self._instance.cancel()
 
     def unassign(self) -> None:
         """The worker ends: what it ran belongs to nobody (FACTS 7)."""
@@ -158,7 +179,7 @@ class ConnectorLoop:
                 asyncio.get_running_loop().call_later(delay, self.wake)
                 delay = min(delay * 2, RETRY_LAST)
                 continue
-            if not self._wake.is_set():
+            if not self._wake.is_set() and not self._instance.due:
                 self._idle.set()
 
     async def _step(self, wishes: Wishes) -> None:
@@ -176,67 +197,76 @@ class ConnectorLoop:
                 await self._start(self._configs.connector(self.name) or stored, wishes)
 
     async def _remove(self) -> None:
-        """Who creates it anew meanwhile waits until the last task has ended: two would move the same records."""
-        await self._stop_instance()
-        await self._tasks.stop_all()
+        """A new connector of this name waits until the last task has ended: two would move the same records."""
+        await _both(self._retire(), self._tasks.stop_all())
         self._board.remove_connector(self.name)
         self.gone = self._configs.connector(self.name) is None
         if self.gone:
             self._idle.set()
+            self._on_gone(self)
         else:
             self.wake()
 
     async def _stop(self, stored: StoredConnector, wishes: Wishes) -> None:
-        """STOPPED shows at once; task entries go when the tasks have ended (FACTS 3)."""
-        await self._rest(stored, State.STOPPED, wishes)
+        """STOPPED shows at once; task entries go when the tasks have ended (FACTS 3). Tasks do not wait for the
+        connector's own code."""
+        await _both(self._rest(stored, wishes), self._stop_tasks())
+
+    async def _stop_tasks(self) -> None:
         await self._tasks.stop_all()
         self._tasks.forget_statuses()
 
+    async def _rest(self, stored: StoredConnector, wishes: Wishes) -> None:
+        failed = await self._show_rest(stored, State.STOPPED, wishes)
+        await self._retire(stored if failed else None)
+
     async def _pause(self, stored: StoredConnector, wishes: Wishes) -> None:
         """The instance stops, the tasks stay where they are with the configs they have."""
-        await self._rest(stored, State.PAUSED, wishes)
+        self._tasks.pause()
+        failed = await self._show_rest(stored, State.PAUSED, wishes)
+        await _both(self._retire(stored if failed else None), self._run_paused_tasks(stored, wishes))
+
+    async def _run_paused_tasks(self, stored: StoredConnector, wishes: Wishes) -> None:
         if stored.tasks and await self._resolve(stored):
-            assert self._info is not None
-            await self._run_tasks(self._info, stored, paused=True, wishes=wishes)
+            await self._run_tasks(stored, paused=True, wishes=wishes)
 
-    async def _run_tasks(self, info: ConnectorInfo, stored: StoredConnector, paused: bool, wishes: Wishes) -> None:
-        """Where the connector has failed with its new config, tasks that run keep the old one."""
-        as_they_are = self._instance.failed
-        await self._tasks.run(info, stored, paused, restart=wishes.restart_tasks, as_they_are=as_they_are)
+    async def _run_tasks(self, stored: StoredConnector, paused: bool, wishes: Wishes) -> None:
+        """Tasks that run keep the old config while the connector starts with its new one, and if that has failed."""
+        assert self._info is not None
+        as_they_are = self._instance.failed or self._instance.due
+        await self._tasks.run(self._info, stored, paused, restart=wishes.restart_tasks, as_they_are=as_they_are)
 
-    async def _rest(self, stored: StoredConnector, state: State, wishes: Wishes) -> None:
-        """The instance stops. What has failed stays FAILED, and so does what could not be started, as in Connect."""
+    async def _show_rest(self, stored: StoredConnector, state: State, wishes: Wishes) -> bool:
+        """Whether FAILED is shown instead: what has failed stays so, and so does what could not be started, as in
+        Connect."""
         failed = self._instance.failed and self._instance.config == stored.config and not wishes.restart_connector
         trace = await self._refusal(stored)
         if trace is not None:
             self._board.connector(self.name, State.FAILED, self._version, trace)
         elif not failed:
             self._board.connector(self.name, state, self._version)
-        await self._stop_instance()
-        if failed or trace is not None:
-            self._instance = Instance(stored.config, failed=True, at_rest=True)
+        return failed or trace is not None
 
     async def _refusal(self, stored: StoredConnector) -> str | None:
         """Why this config could not be started at all; learns the plugin's version, which is shown at rest too."""
         try:
             self._info = await self._host.resolve(stored.config.get("connector.class", ""))
-            self._tasks.check(self._info, stored.config)
+            self._tasks.check(self._info, await self._host.resolved(stored.config))
         except UnknownPluginError as e:
             return _unknown(e)
         except ConfigError as e:
             return _trace(e)
-        except HostError:
-            return None  # it may be able to, later
-        return None
+        except (HostError, TimeoutError) as e:
+            log.warning("%s: its class could not be looked up: %s", self.name, e)
+        return None  # it may be able to start later
 
     async def _start(self, stored: StoredConnector, wishes: Wishes) -> None:
         if not await self._resolve(stored):
             return
-        assert self._info is not None
-        fresh = await self._start_instance(stored, wishes)
-        if not self._instance.failed and (fresh or wishes.reconfigure):
-            stored = await self._apply_task_configs(stored)
-        await self._run_tasks(self._info, stored, paused=False, wishes=wishes)
+        await self._renew_instance(stored, wishes)
+        if self._instance.due:
+            stored = await self._bring_up(stored)
+        await self._run_tasks(stored, paused=False, wishes=wishes)
 
     async def _resolve(self, stored: StoredConnector) -> bool:
         """Find the class; a connector of a class that this worker does not have is FAILED, and says why."""
@@ -245,52 +275,90 @@ class ConnectorLoop:
         except UnknownPluginError as e:
             self._fail(stored, _unknown(e))
             return False
-        except HostError as e:
-            if e.kind == HOST_DIED:
+        except (HostError, ConfigError, TimeoutError) as e:
+            if isinstance(e, HostError) and e.temporary:
                 raise
-            self._fail(stored, e.trace)
+            self._fail(stored, _trace(e))
             return False
         self._tasks.version = self._info.version
         return True
 
-    async def _start_instance(self, stored: StoredConnector, wishes: Wishes) -> bool:
-        """True when a new instance was started."""
-        same = self._instance.config == stored.config and not self._instance.at_rest
-        if same and not wishes.restart_connector:
-            if not self._instance.failed:
+    async def _renew_instance(self, stored: StoredConnector, wishes: Wishes) -> None:
+        """Replace the instance where its config is not the stored one, or where a restart was asked for."""
+        instance = self._instance
+        if instance.config != stored.config or instance.at_rest or wishes.restart_connector:
+            await self._retire()
+            self._instance = Instance(stored.config, due=True)
+        elif not instance.failed:
+            if wishes.reconfigure:
+                instance.ask()
+            if instance.started:
                 self._board.connector(self.name, State.RUNNING, self._version)
-            return False
-        try:
-            await self._host.start_connector(self.name, stored.config)
-        except (HostError, TimeoutError) as e:
-            self._fail(stored, _trace(e))
-            return False
-        self._instance = Instance(stored.config)
-        self._board.connector(self.name, State.RUNNING, self._version)
-        return True
+        wishes.restart_connector = wishes.reconfigure = False  # done: not to be repeated when a later step fails
 
-    async def _apply_task_configs(self, stored: StoredConnector) -> StoredConnector:
-        """Ask for task configs and store them where they, or the connector's config, are new."""
-        limit = int(stored.config.get("tasks.max", "1"))
-        assert self._info is not None
-        try:
-            self._tasks.check(self._info, stored.config)
-            configs = await self._host.task_configs(self.name, limit)
-        except (ConfigError, HostError, TimeoutError) as e:
-            self._fail(stored, _trace(e))
+    async def _bring_up(self, stored: StoredConnector) -> StoredConnector:
+        """Start the instance, ask for task configs and store them where they, or the connector's config, are new. The
+        instance is `due` until all of that has been done."""
+        instance = self._instance
+        call = instance.call or self._begin(instance)
+        await asyncio.wait({call}, timeout=QUICK)
+        if not call.done():
+            self._wake_after(call)
             return stored
-        if len(configs) > limit and stored.config.get("tasks.max.enforce", "true").lower() != "false":
-            self._fail(stored, _too_many(self.name, len(configs), limit))
+        try:
+            configs = call.result()
+        except (HostError, ConfigError, TimeoutError) as e:
+            self._not_brought_up(stored, e)
+            return stored
+        if not instance.started:  # its host died right after it
+            instance.call = None
+            self.wake()
             return stored
         if configs != list(stored.tasks) or (self._applied is not None and self._applied != stored.config):
             await self._configs.put_tasks(self.name, configs)
         self._applied = stored.config
+        instance.call, instance.due, instance.again = None, instance.again, False
+        if instance.due:
+            self.wake()
         return self._configs.connector(self.name) or stored
 
-    async def _stop_instance(self) -> None:
-        if self._instance.config is not None and not self._instance.at_rest:
+    def _begin(self, instance: Instance) -> asyncio.Task[TaskConfigs]:
+        assert self._info is not None
+        call = self._starter.begin(instance, self._info, lambda: self._started(instance))
+        if not instance.started:
+            asyncio.get_running_loop().call_later(SLOW, self._show_slow, instance)
+        return call
+
+    def _started(self, instance: Instance) -> None:
+        if self._instance is instance:
+            self._board.connector(self.name, State.RUNNING, self._version)
+
+    def _show_slow(self, instance: Instance) -> None:
+        if self._instance is instance and instance.busy and not instance.started:
+            log.warning("%s: start() of its connector has not returned for %.0f s", self.name, SLOW)
+            self._board.connector(self.name, State.UNASSIGNED, self._version)
+
+    def _wake_after(self, call: asyncio.Task[TaskConfigs]) -> None:
+        if call is not self._awaited:
+            self._awaited = call
+            call.add_done_callback(lambda _: self.wake())
+
+    def _not_brought_up(self, stored: StoredConnector, e: HostError | ConfigError | TimeoutError) -> None:
+        """Raises what says nothing about this connector: the start is repeated then."""
+        if isinstance(e, HostError) and e.temporary:
+            self._instance = Instance()
+            self._board.connector(self.name, State.UNASSIGNED, self._version)
+            raise e
+        self._fail(stored, _trace(e))
+
+    async def _retire(self, failed: StoredConnector | None = None) -> None:
+        """Stop the instance; `failed`: the config whose failure is still to be remembered."""
+        old, self._instance = self._instance, Instance()
+        if failed is not None:
+            self._instance = Instance(failed.config, failed=True, at_rest=True)
+        await old.cancel()
+        if old.config is not None and not old.at_rest:
             await self._host.stop_connector(self.name)
-        self._instance = Instance()
 
     def _fail(self, stored: StoredConnector, trace: str) -> None:
         self._instance = Instance(stored.config, failed=True)
@@ -311,8 +379,8 @@ def _unknown(e: UnknownPluginError) -> str:
     return f"org.apache.kafka.connect.errors.ConnectException: {e}"
 
 
-def _too_many(name: str, tasks: int, limit: int) -> str:
-    return (
-        f"org.apache.kafka.connect.errors.ConnectException: The connector {name} asks for {tasks} tasks, but tasks.max "
-        f"is {limit}; raise tasks.max, or set tasks.max.enforce to false"
-    )
+async def _both(*work: Coroutine[Any, Any, None]) -> None:
+    """All of it side by side, to the end; then the first error."""
+    for outcome in await asyncio.gather(*work, return_exceptions=True):
+        if outcome is not None:
+            raise outcome

@@ -33,6 +33,9 @@ class ResolvingHost:
         return await self._host.plugins(connectors_only)
 
     async def resolve(self, connector_class: str) -> ConnectorInfo:
+        """The class may be a variable; ConfigError when its provider refuses."""
+        if has_variables(connector_class):
+            connector_class = (await self.resolved({"": connector_class}))[""]
         return await self._host.resolve(connector_class)
 
     async def describe(self, plugin: str, version: str | None = None) -> list[dict[str, Any]]:

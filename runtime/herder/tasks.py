@@ -76,13 +76,14 @@ class Tasks:
         self._forget_statuses_except(set(wanted))
         old = {} if as_they_are else {i: c for i, c in wanted.items() if self._is_outdated(i, c, stored)}
         await self._stop({i for i in wanted if i in old or i in restart})
-        for i, running in self._running.items():
-            if running.paused != paused and not running.failed:
-                running.paused = paused
-                self._parts.engine.pause_task(TaskId(self._name, i), paused)
+        self._pause(paused)
         missing = [Order(self._name, i, info, stored.config, c) for i, c in wanted.items() if i not in self._running]
         if missing:
             await self._start(missing, paused)
+
+    def pause(self) -> None:
+        """Pause the tasks that run."""
+        self._pause(True)
 
     def check(self, info: ConnectorInfo, config: Mapping[str, str]) -> None:
         """What is looked at when the connector starts, not when it is created; ConfigError says what is wrong."""
@@ -129,6 +130,12 @@ class Tasks:
         """The worker ends: its tasks belong to nobody."""
         for i in self._running:
             self._parts.board.task(TaskId(self._name, i), State.UNASSIGNED, self.version)
+
+    def _pause(self, paused: bool) -> None:
+        for i, running in self._running.items():
+            if running.paused != paused and not running.failed:
+                running.paused = paused
+                self._parts.engine.pause_task(TaskId(self._name, i), paused)
 
     def _is_outdated(self, task: int, config: Mapping[str, str], stored: StoredConnector) -> bool:
         running = self._running.get(task)

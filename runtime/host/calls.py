@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from runtime.api.connector import Connector, SinkConnector, SourceConnector
 from runtime.api.record import TopicPartition
-from runtime.host.connectors import Send, Started, public_name
+from runtime.host.connectors import Send, Started, Turn, public_name
 from runtime.host.port import BadRequestError, UnknownPluginError
 from runtime.host.settings import HostSettings
 from runtime.plugins import CONNECTORS, Kind, Plugin, Registry
 
 Config = Mapping[str, str | None]
+
+
+_IN_TURN = frozenset({"start_connector", "stop_connector", "task_configs"})
 
 
 class Calls:
@@ -22,6 +26,14 @@ class Calls:
         self._settings = settings
         self._registry = Registry(settings.plugin_path)
         self._started, self._send = Started(send), send
+
+    def prepared(self, call: str, args: Sequence[Any]) -> Callable[[], Any]:
+        """The call, to be made in any thread. Calls for one connector run in the order in which they were prepared."""
+        method = getattr(self, call)
+        if call in _IN_TURN:
+            name, *args = args
+            return partial(method, self._started.turn(name), *args)
+        return partial(method, *args)
 
     def plugins(self, connectors_only: bool) -> list[dict[str, str]]:
         return self._registry.entries(connectors_only)
@@ -62,14 +74,20 @@ class Calls:
         )
         return validate(config, plugin, self._class(plugin)(), self._registry, defaults)
 
-    def start_connector(self, name: str, config: Config) -> None:
-        self._started.start(name, self._instance(config), _without_nulls(config))
+    def start_connector(self, turn: Turn, config: Config) -> None:
+        self._started.start(turn, lambda: self._instance(config), _without_nulls(config))
 
-    def stop_connector(self, name: str) -> None:
-        self._started.stop(name)
+    def stop_connector(self, turn: Turn) -> None:
+        self._started.stop(turn)
 
-    def task_configs(self, name: str, max_tasks: int) -> list[dict[str, str]]:
-        return self._started.task_configs(name, max_tasks)
+    def abandon_connector(self, name: str) -> None:
+        self._started.abandon(name)
+
+    def ping(self) -> None:
+        """Answered whatever connectors do, unless one of them holds the whole interpreter."""
+
+    def task_configs(self, turn: Turn, max_tasks: int) -> list[dict[str, str]]:
+        return self._started.task_configs(turn, max_tasks)
 
     def alter_source_offsets(self, config: Config, offsets: Sequence[Sequence[dict[str, Any] | None]]) -> bool:
         connector = self._instance(config)

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from runtime.host.child import Child, ChildDiedError, Event
-from runtime.host.port import ConnectorInfo, HostError, HostListener
+from runtime.host.port import HOST_ABSENT, HOST_DIED, ConnectorInfo, HostError, HostListener
 from runtime.host.settings import HostSettings
 
 _log = logging.getLogger(__name__)
@@ -19,6 +19,16 @@ _PAUSES = (0.0, 0.1, 0.5, 1.0, 2.0, 5.0, 10.0)
 
 _HEALTHY = 10.0
 """Seconds after which a death is no longer an early one."""
+
+STOP_GRACE = 5.0
+"""Seconds that a connector's start() and stop() have to return when it is to stop, as in Connect."""
+
+_PING = 10.0
+"""Seconds within which a process that is well answers, on a busy machine too."""
+
+_FROZEN = "it does not answer: a plugin holds its interpreter"
+
+_EXCEPTION = "org.apache.kafka.connect.errors.ConnectException"
 
 _CLOSING = 4.0
 """Seconds that the process has to end by itself."""
@@ -77,7 +87,7 @@ class Host:
         return result
 
     async def start_connector(self, name: str, config: Mapping[str, str]) -> None:
-        child, _ = await self._call("start_connector", name, dict(config))
+        child, _ = await self._call_patiently("start_connector", name, dict(config))
         if child is not self._child:
             raise _died("start_connector", "right after it")
         child.connectors.add(name)
@@ -87,12 +97,15 @@ class Host:
             return  # it went with its host
         self._child.connectors.discard(name)
         try:
-            await self._call("stop_connector", name)
-        except (HostError, TimeoutError) as error:
+            async with asyncio.timeout(min(STOP_GRACE, self._timeout)):
+                await self._child.call("stop_connector", name)
+        except (HostError, ChildDiedError) as error:
             _log.error("Connector %s did not stop by itself: %s", name, error)
+        except TimeoutError:
+            await self._abandon(name)
 
     async def task_configs(self, name: str, max_tasks: int) -> list[dict[str, str]]:
-        _, configs = await self._call("task_configs", name, max_tasks)
+        _, configs = await self._call_patiently("task_configs", name, max_tasks)
         return list(configs)
 
     async def alter_source_offsets(
@@ -114,28 +127,73 @@ class Host:
         try:
             return (await self._call(call, *args))[1]
         except HostError as error:
-            if error.kind != "host" or self._closing:
+            if not error.temporary or self._closing:
                 raise
         return (await self._call(call, *args))[1]
 
     async def _call(self, call: str, *args: Any) -> tuple[Child, Any]:
-        """The answer, and the process that gave it."""
-        if self._closing:
-            raise HostError("host", "The plugin host is closed", "")
-        child = None
+        """The answer, and the process that gave it. TimeoutError when the plugin does not return in time, which ends
+        the process; HostError of kind host when the process is at fault, not the plugin that was called."""
+        child = await self._child_up(call)
         try:
             async with asyncio.timeout(self._timeout):
-                await self._up.wait()
-                child = self._child
-                assert child is not None
                 return child, await child.call(call, *args)
         except ChildDiedError as error:
             raise _died(call, str(error)) from None
         except TimeoutError:
             reason = f"{call} was not answered within {self._timeout:g} s"
-            if child is not None:
-                child.kill(reason)
+            if not await self._answers(child):
+                raise _died(call, child.kill_reason or _FROZEN) from None
+            child.kill(reason)
             raise TimeoutError(f"Plugin host: {reason}") from None
+
+    async def _call_patiently(self, call: str, *args: Any) -> tuple[Child, Any]:
+        """As _call(), for as long as the plugin needs: only a process that does not answer at all is ended."""
+        child = await self._child_up(call)
+        answer = asyncio.ensure_future(child.call(call, *args))
+        try:
+            while not (await asyncio.wait({answer}, timeout=self._timeout))[0]:
+                await self._answers(child)
+            return child, await answer
+        except ChildDiedError as error:
+            raise _died(call, str(error)) from None
+        finally:
+            answer.cancel()
+
+    async def _child_up(self, call: str) -> Child:
+        """The process, once it is there."""
+        if self._closing:
+            raise HostError(HOST_ABSENT, "The plugin host is closed", "")
+        try:
+            async with asyncio.timeout(self._timeout):
+                while self._child is None:
+                    await self._up.wait()
+        except TimeoutError:
+            message = f"The plugin host could not be started within {self._timeout:g} s"
+            raise HostError(HOST_ABSENT, message, f"{_EXCEPTION}: {message}\n") from None
+        return self._child
+
+    async def _answers(self, child: Child) -> bool:
+        """Whether the process itself still answers; one that does not, because a plugin holds its interpreter, is
+        ended."""
+        try:
+            async with asyncio.timeout(min(_PING, self._timeout)):
+                await child.call("ping")
+        except TimeoutError:
+            child.kill(_FROZEN)
+            return False
+        except ChildDiedError:
+            return False
+        return True
+
+    async def _abandon(self, name: str) -> None:
+        """As Connect does after the same time: the instance is given up, and a new one may be started beside it."""
+        _log.error(
+            "Connector %s did not stop within %g s; it is given up, and may hold its resources until the worker ends",
+            name, min(STOP_GRACE, self._timeout),
+        )  # fmt: skip
+        with contextlib.suppress(HostError, TimeoutError):
+            await self._call("abandon_connector", name)
 
     # its life
 
@@ -185,4 +243,4 @@ class Host:
 
 def _died(call: str, reason: str) -> HostError:
     message = f"The plugin host died during {call}: {reason}"
-    return HostError("host", message, f"org.apache.kafka.connect.errors.ConnectException: {message}\n")
+    return HostError(HOST_DIED, message, f"{_EXCEPTION}: {message}\n")

@@ -19,68 +19,147 @@ Send = Callable[[dict[str, Any]], None]
 Config = Mapping[str, str]
 
 
-@dataclass(frozen=True, slots=True)
 class Context:
-    """ConnectorContext of one instance: hands its wishes to the worker."""
+    """ConnectorContext of one instance: passes its requests to the worker, for as long as the instance is in use."""
 
-    name: str
-    send: Send
+    def __init__(self, name: str, send: Send) -> None:
+        self.name, self._send = name, send
+        self.closed = False
 
     def request_task_reconfiguration(self) -> None:
-        self.send({"event": "reconfigure", "connector": self.name})
+        self._event({"event": "reconfigure", "connector": self.name})
 
     def raise_error(self, error: Exception) -> None:
-        self.send({"event": "failed", "connector": self.name, "trace": trace_of(error)})
+        self._event({"event": "failed", "connector": self.name, "trace": trace_of(error)})
+
+    def _event(self, event: dict[str, Any]) -> None:
+        if not self.closed:
+            self._send(event)
+
+
+@dataclass(frozen=True, slots=True)
+class _Instance:
+    """A connector that was started, or is being started."""
+
+    connector: Connector
+    config: Config
+    context: Context
+
+
+@dataclass(slots=True, eq=False)
+class _Place:
+    """What runs under one name. An abandoned place has no name any more, and nothing is started in it."""
+
+    name: str
+    running: _Instance | None = None
+    context: Context | None = None  # of the latest instance, while it is being started too
+    abandoned: bool = False
+    calls: int = 0  # that have their turn, or wait for it
+    last: threading.Event | None = None  # set when the last of them has returned
+
+
+class Turn:
+    """One call's turn at a connector: calls run in the order in which their turns were taken."""
+
+    def __init__(self, started: Started, place: _Place, before: threading.Event | None) -> None:
+        self._started, self._place, self._before = started, place, before
+        self.over = threading.Event()
+
+    def __enter__(self) -> _Place:
+        if self._before is not None:
+            self._before.wait()
+        return self._place
+
+    def __exit__(self, *_: object) -> None:
+        self._started.leave(self._place)
+        self.over.set()
 
 
 class Started:
-    """Started connectors by name. Calls about one connector wait for each other, others do not."""
+    """Started connectors by name. Calls for one connector wait for each other, others do not."""
 
     def __init__(self, send: Send) -> None:
         self._send = send
-        self._running: dict[str, tuple[Connector, Config]] = {}
-        self._locks: dict[str, threading.Lock] = {}
+        self._places: dict[str, _Place] = {}
         self._table = threading.Lock()
 
-    def start(self, name: str, connector: Connector, config: Config) -> None:
-        """Start this instance in the place of one of the same name."""
-        with self._lock(name):
-            self._stop(name)
-            connector.context = Context(name, self._send)
-            connector.start(config)
-            self._running[name] = (connector, config)
+    def turn(self, name: str) -> Turn:
+        """The next turn at this connector; never waits. Whoever takes one must enter it."""
+        with self._table:
+            place = self._places.setdefault(name, _Place(name))
+            turn = Turn(self, place, place.last)
+            place.last = turn.over
+            place.calls += 1
+        return turn
 
-    def stop(self, name: str) -> None:
-        with self._lock(name):
-            self._stop(name)
+    def leave(self, place: _Place) -> None:
+        """A turn is over; nothing is kept for connectors that are gone."""
+        with self._table:
+            place.calls -= 1
+            if not place.calls and place.running is None and not place.abandoned:
+                del self._places[place.name]
+
+    def start(self, turn: Turn, make: Callable[[], Connector], config: Config) -> None:
+        """Start an instance in place of the one of the same name. Takes as long as the connector's start()."""
+        with turn as place:
+            _stop(place)
+            _check_wanted(place)
+            connector = make()
+            place.context = context = Context(place.name, self._send)
+            connector.context = context
+            _check_wanted(place)
+            connector.start(config)
+            with self._table:
+                place.running = _Instance(connector, config, context)
+                abandoned = place.abandoned
+            if abandoned:
+                _log.warning("Connector %s has started after it was given up; stopping it", place.name)
+                _stop(place)
+
+    def stop(self, turn: Turn) -> None:
+        """Stop the instance; waits for its start() and stop()."""
+        with turn as place:
+            _stop(place)
+
+    def abandon(self, name: str) -> None:
+        """Give up the instance whose start() or stop() does not return: a new one may be started beside it."""
+        with self._table:
+            place = self._places.pop(name, None)
+            if place is not None:
+                place.abandoned = True
+                if place.context is not None:
+                    place.context.closed = True
 
     def stop_all(self) -> None:
-        for name in list(self._running):
-            self.stop(name)
+        for name in list(self._places):
+            self.stop(self.turn(name))
 
-    def task_configs(self, name: str, max_tasks: int) -> list[dict[str, str]]:
+    def task_configs(self, turn: Turn, max_tasks: int) -> list[dict[str, str]]:
         """What the connector says, and what Connect adds: the task's class, and the topics of a sink."""
-        with self._lock(name):
-            if name not in self._running:
-                raise LookupError(f"Connector {name} is not started")
-            connector, config = self._running[name]
+        with turn as place:
+            if place.running is None:
+                raise LookupError(f"Connector {place.name} is not started")
+            connector, config = place.running.connector, place.running.config
             configs = connector.task_configs(max_tasks)
         added = {"task.class": public_name(connector.task_class)}
         added |= {key: config[key] for key in ("topics", "topics.regex") if key in config}
         return [_checked({**task, **added}) for task in configs]
 
-    def _stop(self, name: str) -> None:
-        connector, _ = self._running.pop(name, (None, None))
-        if connector is None:
-            return
-        try:
-            connector.stop()
-        except BaseException:  # third-party code: the instance is given up whatever it does
-            _log.exception("Connector %s failed to stop", name)
 
-    def _lock(self, name: str) -> threading.Lock:
-        with self._table:
-            return self._locks.setdefault(name, threading.Lock())
+def _check_wanted(place: _Place) -> None:
+    if place.abandoned:
+        raise LookupError(f"Connector {place.name} was given up")
+
+
+def _stop(place: _Place) -> None:
+    instance, place.running = place.running, None
+    if instance is None:
+        return
+    instance.context.closed = True
+    try:
+        instance.connector.stop()
+    except BaseException:  # third-party code: the instance is given up whatever it does
+        _log.exception("Connector %s failed to stop", place.name)
 
 
 def public_name(cls: type) -> str:

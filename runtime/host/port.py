@@ -6,19 +6,24 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-HOST_DIED = "host"
-"""The kind of a HostError that is no plugin's word: the host died under the call, which may be made again."""
+HOST_DIED, HOST_ABSENT = "host", "absent"
+"""Kinds of a HostError that does not come from a plugin: the host died during the call, or was not there for it."""
 
 
 class HostError(Exception):
     """A plugin raised. `kind` is config, data, unsupported, connect or other; `trace` is its stack trace.
 
-    `kind` is host when the plugin did nothing wrong, but its process died under the call.
+    `kind` is HOST_DIED or HOST_ABSENT when the plugin did nothing wrong.
     """
 
     def __init__(self, kind: str, message: str, trace: str) -> None:
         super().__init__(message)
         self.kind, self.message, self.trace = kind, message, trace
+
+    @property
+    def temporary(self) -> bool:
+        """Whether the same call may succeed later: the host was at fault, not the plugin that was called."""
+        return self.kind in (HOST_DIED, HOST_ABSENT)
 
 
 class BadRequestError(HostError):
@@ -57,10 +62,12 @@ class HostListener(Protocol):
 
 
 class PluginHost(Protocol):
-    """Every call raises HostError when the plugin does, and TimeoutError when it does not answer.
+    """Every call raises HostError when the plugin does, and TimeoutError when the plugin does not return in time.
+    A HostError that is `temporary` means that the process ended, for any reason: the call may be repeated.
 
-    A plugin that does not answer costs the host its life: it is killed and started again, and every connector that
-    was started in it is reported through HostListener.connectors_lost; starting it anew is the herder's business.
+    A plugin that does not return ends the host, except in start_connector, task_configs and stop_connector. The host is
+    started again, and every connector that was started in it is reported through HostListener.connectors_lost; the
+    herder starts them again.
     """
 
     async def start(self) -> None:
@@ -84,14 +91,17 @@ class PluginHost(Protocol):
         UnknownPluginError for an unknown class, BadRequestError for none."""
 
     async def start_connector(self, name: str, config: Mapping[str, str]) -> None:
-        """Make an instance and start it; one of the same name is stopped first."""
+        """Make an instance and start it; one of the same name is stopped first. Returns when its start() does, however
+        long that takes: never TimeoutError. A caller that is cancelled calls stop_connector()."""
 
     async def stop_connector(self, name: str) -> None:
-        """Stop the instance, if there is one. Its errors are logged, and the instance is gone in any case:
-        nothing is raised, neither HostError nor TimeoutError."""
+        """Stop the instance, if there is one, also while it is being started. Its errors are logged. It is gone in any
+        case, within seconds: one that does not return is given up, as in Connect. Nothing is raised, neither HostError
+        nor TimeoutError."""
 
     async def task_configs(self, name: str, max_tasks: int) -> list[dict[str, str]]:
-        """Of a started connector; complete, with `task.class` and a sink's `topics` as Connect stores them."""
+        """Of a started connector; complete, with `task.class` and a sink's `topics` as Connect stores them. Takes as
+        long as the connector needs: never TimeoutError."""
 
     async def alter_source_offsets(
         self, config: Mapping[str, str], offsets: Sequence[tuple[dict[str, Any] | None, dict[str, Any] | None]]

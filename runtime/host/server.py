@@ -9,6 +9,7 @@ import logging
 import os
 import signal
 import threading
+from collections.abc import Callable
 from typing import Any, BinaryIO
 
 from runtime.api.errors import ConfigError, ConnectError, DataError, UnsupportedOffsetsError
@@ -60,13 +61,12 @@ class LogHandler(logging.Handler):
         self._replies.send({"event": "log", "level": record.levelno, "logger": record.name, "text": text})
 
 
-def serve(calls: Calls, replies: Replies, request: dict[str, Any]) -> None:
+def serve(call: Callable[[], Any], replies: Replies, number: int) -> None:
     """One call, and its answer whatever happens."""
     try:
-        result = getattr(calls, request["call"])(*request["args"])
-        replies.send({"id": request["id"], "result": result})
+        replies.send({"id": number, "result": call()})
     except BaseException as error:  # third-party code, SystemExit included
-        replies.send({"id": request["id"], "error": failure(error)})
+        replies.send({"id": number, "error": failure(error)})
 
 
 def failure(error: BaseException) -> dict[str, str]:
@@ -99,7 +99,8 @@ def main() -> None:
     messages = frames.read_all(requests)
     calls = Calls(HostSettings(**next(messages)), replies.send)
     for request in messages:
-        threading.Thread(target=serve, args=(calls, replies, request), daemon=True).start()
+        call = calls.prepared(request["call"], request["args"])
+        threading.Thread(target=serve, args=(call, replies, request["id"]), daemon=True).start()
     last = threading.Thread(target=calls.stop_all, daemon=True)
     last.start()
     last.join(_GRACE)

@@ -51,6 +51,11 @@ class _Entry:
     snapshot: StoredConnector | None = None
     target_written: int | None = None  # when the target state was, in milliseconds since 1970
 
+    @property
+    def empty(self) -> bool:
+        """Whether a new entry would be the same: its connector has been deleted."""
+        return self.config is None and self.target is None and not self.tasks and not self.uncommitted
+
 
 class ConfigStore:
     """Reads and writes the config topic. Event loop only; every write is applied before it returns."""
@@ -89,6 +94,12 @@ class ConfigStore:
 
     async def read_to_end(self) -> None:
         await self._log.read_to_end()
+
+    def forget_deleted(self) -> None:
+        """Drop the task configs of connectors that do not exist, which stay in the topic for good. Not before the topic
+        has been read: after compaction a connector's own record may follow those of its tasks."""
+        for name in [n for n, entry in self._entries.items() if entry.config is None and entry.target is None]:
+            del self._entries[name]
 
     # writing
 
@@ -135,12 +146,18 @@ class ConfigStore:
                 skipped(_log, self._log.spec.topic, record, e)
                 continue
             if name is not None:
-                self._entries[name].snapshot = None
-                if (record.key or b"").startswith(_TARGET.encode()):
-                    self._entries[name].target_written = record.timestamp
+                self._changed(name, record)
                 changed[name] = None
         for name in changed:
             self.on_change(name)
+
+    def _changed(self, name: str, record: LogRecord) -> None:
+        entry = self._entries[name]
+        entry.snapshot = None
+        if (record.key or b"").startswith(_TARGET.encode()):
+            entry.target_written = record.timestamp
+        if entry.empty:
+            del self._entries[name]
 
     def _apply(self, record: LogRecord) -> str | None:
         """The connector that the record changed, if any."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
 from typing import Any, cast
 
 import pytest
@@ -15,54 +14,23 @@ from runtime.herder.offset_change import OffsetChanges
 from runtime.herder.offset_places import OffsetPlaces
 from runtime.kafka.errors import BrokerUnavailable
 from runtime.kafka.groups import Groups
-from runtime.kafka.log import Apply, TopicSpec
 from runtime.storage.configs import ConfigStore
 from runtime.storage.connector_offsets import ConnectorOffsets
-from runtime.storage.file_logs import MemoryLog
 from runtime.storage.journal import Action, Intent, Journal
 from runtime.storage.offsets import OffsetStore
-
-
-class SlowLog(MemoryLog):
-    """A log in memory whose writes of some connector can be held up, and which can lose its broker."""
-
-    def __init__(self, spec: TopicSpec, apply: Apply) -> None:
-        super().__init__(spec, apply)
-        self.held, self.holding, self.may_go = b"", asyncio.Event(), asyncio.Event()
-        self.away = False
-        self.queued: list[tuple[bytes, bytes | None]] = []  # without an answer, as in the producer's queue
-
-    async def write_all(self, records: Sequence[tuple[bytes, bytes | None]]) -> None:
-        if self.away:
-            self.queued += records
-            raise BrokerUnavailable("no answer")
-        if self.held and any(self.held in key for key, _ in records):
-            self.holding.set()
-            await self.may_go.wait()
-        await super().write_all([*self.queued, *records])
-        self.queued = []
-
-
-class Logs:
-    """Opens such logs, and keeps them by topic."""
-
-    def __init__(self) -> None:
-        self.by_topic: dict[str, SlowLog] = {}
-
-    def open(self, spec: TopicSpec, apply: Apply) -> SlowLog:
-        return self.by_topic.setdefault(spec.topic, SlowLog(spec, apply))
+from tests.support.memory_logs import TestLogs, topic
 
 
 class Rig:
     """Offset changes on real stores in memory."""
 
     def __init__(self) -> None:
-        logs = Logs()
-        store = OffsetStore(logs, _spec("offsets"))
-        own = ConnectorOffsets(store, _spec, {}, lambda name: "", lambda config: "", list)
-        self.journal, self.locks = Journal(logs, _spec("journal")), ConnectorLocks()
+        logs = TestLogs()
+        store = OffsetStore(logs, topic("offsets"))
+        own = ConnectorOffsets(store, topic, {}, lambda name: "", lambda config: "", list)
+        self.journal, self.locks = Journal(logs, topic("journal")), ConnectorLocks()
         self.places = OffsetPlaces(own, cast(Groups, None))
-        configs = ConfigStore(logs, _spec("configs"))
+        configs = ConfigStore(logs, topic("configs"))
         self.changes = OffsetChanges(self.journal, configs, self.places, cast(Fleet, None), self.locks)
         self.offset_log, self.journal_log = logs.by_topic["offsets"], logs.by_topic["journal"]
 
@@ -77,10 +45,6 @@ class Rig:
         [(_, offset)] = await self.places.read(name, None)
         assert offset is not None
         return int(offset["position"])
-
-
-def _spec(topic: str) -> TopicSpec:
-    return TopicSpec(topic, 1, 1, topic, single=True)
 
 
 def _intent(name: str, position: int) -> Intent:

@@ -16,6 +16,7 @@ import pytest
 from runtime.host.client import Host
 from runtime.host.port import ConnectorInfo, HostError
 from runtime.host.settings import HostSettings
+from tests.support.waiting import wait_until
 
 PLUGINS = '''
 import os, sys, threading, time
@@ -39,6 +40,9 @@ class OddConnector(SourceConnector):
             case "exit": sys.exit(3)
             case "die": os._exit(7)
             case "hang": threading.Event().wait()
+            case "gate":
+                while not os.path.exists(self.config["gate"]): time.sleep(0.01)
+                if self.config.get("late"): self.context.raise_error(ConnectError("too late"))
             case "hog":
                 while True: pass
             case "print": print("hello from", method); os.write(1, b"and from the descriptor\\n"); sys.stdin.read()
@@ -263,6 +267,84 @@ async def test_stopping_never_raises(start: Start) -> None:
     assert await host.plugins(True)
     assert not heard.failed
     assert not heard.lost
+
+
+async def test_a_slow_start_ends_nobody(start: Start, tmp_path: Path) -> None:
+    host, heard = await start(answer_within=0.3)
+    gate = tmp_path / "gate"
+    await host.start_connector("other", odd())
+    slow = asyncio.create_task(host.start_connector("odd", odd(start="gate", gate=str(gate))))
+    before = host.pid
+    await asyncio.wait({slow}, timeout=1.0)  # three times as long as other calls may take
+    assert not slow.done()
+    assert len(await host.task_configs("other", 1)) == 1
+    gate.touch()
+    await slow
+    assert len(await host.task_configs("odd", 2)) == 2
+    assert (host.pid, heard.lost) == (before, {})
+
+
+async def test_slow_task_configs_end_nobody(start: Start, tmp_path: Path) -> None:
+    host, heard = await start(answer_within=0.3)
+    gate = tmp_path / "gate"
+    await host.start_connector("odd", odd(task_configs="gate", gate=str(gate)))
+    slow = asyncio.create_task(host.task_configs("odd", 1))
+    await asyncio.wait({slow}, timeout=1.0)
+    gate.touch()
+    assert len(await slow) == 1
+    assert not heard.lost
+
+
+async def test_a_connector_that_does_not_start_can_be_stopped_and_started_again(start: Start, tmp_path: Path) -> None:
+    host, heard = await start(answer_within=0.5)
+    gate, mark = tmp_path / "gate", tmp_path / "mark"
+    slow = asyncio.create_task(host.start_connector("odd", odd(start="gate", gate=str(gate), mark=str(mark))))
+    await asyncio.wait({slow}, timeout=0.2)
+    slow.cancel()
+    await host.stop_connector("odd")
+    await host.start_connector("odd", odd())
+    assert len(await host.task_configs("odd", 1)) == 1
+    gate.touch()  # the first instance starts at last: it is stopped, and the second one runs on
+    await asyncio.to_thread(wait_until, mark.exists, 10, "the mark of the first instance")
+    assert len(await host.task_configs("odd", 1)) == 1
+    assert not heard.lost
+
+
+async def test_a_connector_that_does_not_stop_can_be_started_again(start: Start) -> None:
+    host, heard = await start(answer_within=0.5)
+    await host.start_connector("odd", odd(stop="hang"))
+    before = host.pid
+    await host.stop_connector("odd")
+    await host.start_connector("odd", odd())
+    assert len(await host.task_configs("odd", 1)) == 1
+    assert (host.pid, heard.lost) == (before, {})
+
+
+async def test_what_an_abandoned_instance_asks_for_is_not_heard(start: Start, tmp_path: Path) -> None:
+    host, heard = await start(answer_within=0.5)
+    gate, mark = tmp_path / "gate", tmp_path / "mark"
+    config = odd(start="gate", gate=str(gate), mark=str(mark), late="1")
+    slow = asyncio.create_task(host.start_connector("odd", config))
+    await asyncio.wait({slow}, timeout=0.2)
+    slow.cancel()
+    await host.stop_connector("odd")
+    gate.touch()
+    await asyncio.to_thread(wait_until, mark.exists, 10, "the mark of the first instance")
+    await host.plugins(True)
+    assert not heard.failed
+
+
+async def test_a_frozen_process_is_ended_and_no_plugin_is_blamed(start: Start) -> None:
+    host, heard = await start(answer_within=1.0)
+    await host.start_connector("odd", odd())
+    pid = host.pid
+    assert pid is not None
+    os.kill(pid, signal.SIGSTOP)
+    with pytest.raises(HostError) as raised:
+        await host.task_configs("odd", 1)
+    assert raised.value.kind == "host"
+    await heard.until(lambda: "odd" in heard.lost)
+    await host.start_connector("odd", odd())
 
 
 async def test_closing_leaves_no_process(start: Start) -> None:

@@ -1,0 +1,194 @@
+"""A herder with its real parts on storage in memory; the plugin host, the engine and Kafka's groups are scripted."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from typing import Any, cast
+
+from runtime import config as worker_config
+from runtime.engine.port import Engine
+from runtime.herder.board import Board
+from runtime.herder.checks import WorkerChecks
+from runtime.herder.events import EventLog
+from runtime.herder.fleet import Fleet
+from runtime.herder.herder import Herder, TopicTracking
+from runtime.herder.resolving import ResolvingHost
+from runtime.herder.task_specs import offsets_topic
+from runtime.herder.tasks import TaskParts
+from runtime.host.port import HOST_DIED, ConnectorInfo, HostError
+from runtime.kafka.groups import Groups
+from runtime.secret_values import Secrets
+from runtime.storage.configs import ConfigStore
+from runtime.storage.connector_offsets import ConnectorOffsets
+from runtime.storage.offsets import OffsetStore
+from runtime.storage.statuses import StatusStore
+from runtime.task_spec import TaskSpec
+from runtime.vocabulary import State, TargetState, TaskId
+from tests.support.memory_logs import TestLogs, topic
+
+SOURCE = ConnectorInfo("S", "source", "1", "ST", "tests:S")
+SINK = ConnectorInfo("K", "sink", "1", "KT", "tests:K")
+
+WORKER = {
+    "bootstrap.servers": "home:9092", "group.id": "workers", "key.converter": "x", "value.converter": "x",
+    "config.storage.topic": "c", "offset.storage.topic": "o", "status.storage.topic": "s",
+    "config.providers": "env",
+    "config.providers.env.class": "org.apache.kafka.common.config.provider.EnvVarConfigProvider",
+}  # fmt: skip
+
+
+def died() -> HostError:
+    return HostError(HOST_DIED, "The plugin host died", "trace")
+
+
+async def nothing(*_: Any) -> None:
+    return
+
+
+class ScriptedHost:
+    """A PluginHost whose start, stop and task_configs do what a test says. Class `Sink` is a sink, others sources."""
+
+    def __init__(self) -> None:
+        self.on_start: Callable[[str], Awaitable[None]] = nothing
+        self.on_stop: Callable[[str], Awaitable[None]] = nothing
+        self.on_resolve: Callable[[str], Awaitable[None]] = nothing
+        self.on_task_configs: Callable[[str], Awaitable[None]] = nothing
+        self.starts: list[str] = []
+        self.limits: list[int] = []
+        self.altered: list[Any] = []
+
+    async def resolve(self, connector_class: str) -> ConnectorInfo:
+        await self.on_resolve(connector_class)
+        return SINK if connector_class == "Sink" else SOURCE
+
+    async def describe(self, plugin: str, version: str | None = None) -> list[dict[str, Any]]:
+        return []
+
+    async def start_connector(self, name: str, config: Mapping[str, str]) -> None:
+        self.starts.append(name)
+        await self.on_start(name)
+
+    async def stop_connector(self, name: str) -> None:
+        await self.on_stop(name)
+
+    async def task_configs(self, name: str, max_tasks: int) -> list[dict[str, str]]:
+        self.limits.append(max_tasks)
+        await self.on_task_configs(name)
+        return [{"task.class": "T", "n": str(n)} for n in range(max_tasks)]
+
+    async def alter_source_offsets(self, config: Mapping[str, str], offsets: Sequence[Any]) -> bool:
+        self.altered.append(offsets)
+        return True
+
+    alter_sink_offsets = alter_source_offsets
+
+
+class ScriptedEngine:
+    """An Engine whose tasks run as soon as they are started."""
+
+    has_slots = True
+
+    def __init__(self) -> None:
+        self.running: dict[TaskId, TaskSpec] = {}
+        self.paused: set[TaskId] = set()
+        self.started: list[TaskId] = []
+        self.listener: Fleet
+
+    def may_run(self) -> bool:
+        return True
+
+    def start_task(self, spec: TaskSpec) -> None:
+        self.running[spec.id] = spec
+        self.started.append(spec.id)
+        self.listener.task_state(spec.id, spec.epoch, State.PAUSED if spec.paused else State.RUNNING, None)
+
+    async def stop_task(self, task: TaskId, graceful: float) -> bool:
+        self.running.pop(task, None)
+        return True
+
+    def pause_task(self, task: TaskId, paused: bool) -> None:
+        (self.paused.add if paused else self.paused.discard)(task)
+
+
+class ScriptedGroups:
+    """Consumer groups in memory; `empty` ones can be removed."""
+
+    def __init__(self) -> None:
+        self.offsets: dict[str, dict[tuple[str, int], int]] = {}
+
+    async def members(self, group: str) -> list[Any]:
+        return []
+
+    async def committed(self, group: str) -> dict[tuple[str, int], int]:
+        return dict(self.offsets.get(group, {}))
+
+    async def alter(self, group: str, offsets: Mapping[tuple[str, int], int]) -> None:
+        self.offsets.setdefault(group, {}).update(offsets)
+
+    async def delete_offsets(self, group: str, partitions: Iterable[tuple[str, int]]) -> None:
+        for at in partitions:
+            self.offsets.get(group, {}).pop(at, None)
+
+    async def delete(self, group: str) -> None:
+        self.offsets.pop(group, None)
+
+    async def check_partitions(self, partitions: Iterable[tuple[str, int]]) -> None:
+        return
+
+    async def exists(self, group: str) -> bool:
+        return group in self.offsets
+
+    async def empty_groups(self) -> list[str]:
+        return sorted(self.offsets)
+
+
+class HerderRig:
+    """All of it. Event loop only."""
+
+    def __init__(self) -> None:
+        self.logs, self.worker = TestLogs(), worker_config.distributed(WORKER)
+        self.configs = ConfigStore(self.logs, topic("c"))
+        self.statuses = StatusStore(self.logs, topic("s"))
+        self.store = OffsetStore(self.logs, topic("o"))
+        secrets = Secrets()
+        self.board = Board(self.statuses, EventLog(), "w:1", secrets)
+        self.fleet = Fleet(self.configs, self.statuses, self.board)
+        self.plugins, self.engine, self.groups = ScriptedHost(), ScriptedEngine(), ScriptedGroups()
+        self.engine.listener = self.fleet
+        checks = cast(WorkerChecks, None)
+        self.host = ResolvingHost(cast(Any, self.plugins), self.worker.providers, secrets, checks)
+        self.offsets = ConnectorOffsets(self.store, topic, {}, lambda name: "", self._topic, self.configs.names)
+        self.herder = Herder(self.configs, self.statuses, self.host, self.fleet, TopicTracking(True, True))
+        self.configs.on_change = self.fleet.look
+        groups = cast(Groups, self.groups)
+        engine = cast(Engine, self.engine)
+        self.fleet.start(TaskParts(self.worker, engine, self.offsets, self.statuses, groups, self.board, self.host))
+
+    async def create(self, name: str, target: TargetState | None = None, **config: str) -> None:
+        """Store a connector, as a request would after its checks."""
+        full = {"connector.class": "Source", "name": name, **{k.replace("_", "."): v for k, v in config.items()}}
+        await self.configs.put_connector(name, full, target)
+
+    async def until(self, condition: Callable[[], bool], within: float = 10.0) -> None:
+        """Let the loops run until something holds."""
+        async with asyncio.timeout(within):
+            while not condition():  # noqa: ASYNC110  # conditions are of many kinds, without an event each
+                await asyncio.sleep(0.001)
+
+    def state(self, name: str) -> State | None:
+        status = self.statuses.connector_status(name)
+        return None if status is None else status.state
+
+    def trace(self, name: str) -> str:
+        status = self.statuses.connector_status(name)
+        return (status.trace if status else None) or ""
+
+    def tasks(self, name: str) -> dict[int, State]:
+        return {number: status.state for number, status in self.statuses.task_statuses(name).items()}
+
+    async def close(self) -> None:
+        await self.fleet.close()
+
+    def _topic(self, config: Mapping[str, str]) -> str:
+        return offsets_topic(self.worker, config) or ""

@@ -1,0 +1,57 @@
+"""Storage logs in memory whose writes can be held up, and which can lose their broker."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+from runtime.kafka.errors import BrokerUnavailable
+from runtime.kafka.log import Apply, TopicSpec
+from runtime.storage.file_logs import MemoryLog
+
+Record = tuple[bytes, "bytes | None"]
+
+
+class TestLog(MemoryLog):
+    """One log. `written` has every record; `held` is part of the keys whose writes wait for `may_go`."""
+
+    __test__ = False
+
+    def __init__(self, spec: TopicSpec, apply: Apply) -> None:
+        super().__init__(spec, apply)
+        self.held, self.holding, self.may_go = b"", asyncio.Event(), asyncio.Event()
+        self.away = False
+        self.queued: list[Record] = []  # without an answer, as in the producer's queue
+        self.refused = 0  # writes that failed because the broker was away
+        self.written: list[Record] = []
+
+    async def write_all(self, records: Sequence[Record]) -> None:
+        if self.away:
+            self.queued += records
+            self.refused += 1
+            raise BrokerUnavailable("no answer")
+        if self.held and any(self.held in key for key, _ in records):
+            self.holding.set()
+            await self.may_go.wait()
+        await super().write_all([*self.queued, *records])
+        self.queued = []
+
+    def _append(self, records: Sequence[tuple[bytes | None, bytes | None]]) -> None:
+        self.written += [(key or b"", value) for key, value in records]
+        super()._append(records)
+
+
+class TestLogs:
+    """Opens logs, and keeps them by topic."""
+
+    __test__ = False
+
+    def __init__(self) -> None:
+        self.by_topic: dict[str, TestLog] = {}
+
+    def open(self, spec: TopicSpec, apply: Apply) -> TestLog:
+        return self.by_topic.setdefault(spec.topic, TestLog(spec, apply))
+
+
+def topic(name: str) -> TopicSpec:
+    return TopicSpec(name, 1, 1, name, single=True)

@@ -1,0 +1,260 @@
+"""A connector's control loop when its steps fail, hang or take long."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import pytest
+
+from runtime.herder import loop as control
+from runtime.host.port import HOST_ABSENT, HostError
+from runtime.vocabulary import State, TargetState, TaskId
+from tests.support.herder_rig import HerderRig, died
+
+
+@pytest.fixture
+async def rig(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[HerderRig]:
+    monkeypatch.setattr(control, "RETRY_FIRST", 0.01)
+    monkeypatch.setattr(control, "QUICK", 0.01)
+    rig = HerderRig()
+    yield rig
+    await rig.close()
+
+
+def _runs(rig: HerderRig, name: str, tasks: int = 1) -> bool:
+    return rig.state(name) is State.RUNNING and rig.tasks(name) == dict.fromkeys(range(tasks), State.RUNNING)
+
+
+async def test_task_configs_are_stored_again_after_a_failed_write(rig: HerderRig) -> None:
+    log = rig.logs.by_topic["c"]
+
+    async def lose_broker(name: str) -> None:
+        log.away = not log.refused
+
+    rig.plugins.on_task_configs = lose_broker
+    await rig.create("a", tasks_max="2")
+    await rig.until(lambda: log.refused == 1)
+    log.away = False
+    await rig.until(lambda: _runs(rig, "a", 2))
+    assert rig.plugins.starts == ["a"], "what had been done was not repeated"
+
+
+async def test_a_reconfiguration_is_repeated_after_a_failed_write(rig: HerderRig) -> None:
+    await rig.create("a")
+    await rig.until(lambda: _runs(rig, "a"))
+    await rig.configs.put_tasks("a", [])  # so that there is something to write
+    await rig.until(lambda: rig.tasks("a") == {})
+    log = rig.logs.by_topic["c"]
+    log.away = True
+    rig.fleet.reconfigure("a")
+    await rig.until(lambda: log.refused > 0)
+    log.away = False
+    await rig.until(lambda: _runs(rig, "a"))
+
+
+async def test_the_number_of_tasks_may_be_a_variable(rig: HerderRig, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HEADRACE_TEST_TASKS", "3")
+    await rig.create("a", tasks_max="${env:HEADRACE_TEST_TASKS}")
+    await rig.until(lambda: _runs(rig, "a", 3))
+    assert rig.plugins.limits == [3]
+
+
+async def test_a_variable_that_is_no_number_of_tasks_fails_the_connector(rig: HerderRig) -> None:
+    await rig.create("a", tasks_max="${env:HEADRACE_TEST_NOT_SET}")
+    await rig.until(lambda: rig.state("a") is State.FAILED)
+    assert "for configuration tasks.max: Not a number of type INT" in rig.trace("a")
+
+
+async def test_topic_creation_may_be_a_variable(rig: HerderRig, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HEADRACE_TEST_REPLICAS", "1")
+    replicas = "${env:HEADRACE_TEST_REPLICAS}"
+    await rig.create("a", topic_creation_default_partitions="1", topic_creation_default_replication_factor=replicas)
+    await rig.until(lambda: _runs(rig, "a"))
+    await rig.herder.stop("a")
+    await rig.until(lambda: rig.state("a") is State.STOPPED)
+
+
+async def test_the_class_may_be_a_variable(rig: HerderRig, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HEADRACE_TEST_CLASS", "Sink")
+    await rig.create("a", connector_class="${env:HEADRACE_TEST_CLASS}", topics="t")
+    await rig.until(lambda: _runs(rig, "a"))
+    assert (await rig.herder.info("a"))["type"] == "sink"
+    assert rig.engine.running[TaskId("a", 0)].type == "sink"
+
+
+async def test_a_slow_start_does_not_fail_and_holds_nobody_up(rig: HerderRig, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(control, "SLOW", 0.02)
+    may_start = asyncio.Event()
+
+    async def slow(name: str) -> None:
+        if name == "slow":
+            await may_start.wait()
+
+    rig.plugins.on_start = slow
+    await rig.create("slow")
+    await rig.create("quick")
+    await rig.until(lambda: _runs(rig, "quick") and rig.state("slow") is State.UNASSIGNED)
+    assert not await rig.fleet.settled("slow", 0.01)
+    may_start.set()
+    await rig.until(lambda: _runs(rig, "slow"))
+    assert await rig.fleet.settled("slow")
+    assert rig.plugins.starts == ["slow", "quick"]
+
+
+async def test_stored_tasks_run_while_their_connector_starts(rig: HerderRig) -> None:
+    async def never(name: str) -> None:
+        await asyncio.Event().wait()
+
+    rig.plugins.on_start = never
+    await rig.configs.put_tasks("a", [{"task.class": "T"}])
+    await rig.create("a")
+    await rig.until(lambda: rig.tasks("a") == {0: State.RUNNING})
+
+
+@pytest.mark.parametrize("target", [TargetState.STOPPED, TargetState.PAUSED, None])
+async def test_a_connector_that_is_starting_can_be_stopped_paused_and_deleted(
+    rig: HerderRig, target: TargetState | None
+) -> None:
+    stopped: list[str] = []
+
+    async def never(name: str) -> None:
+        await asyncio.Event().wait()
+
+    async def note(name: str) -> None:
+        stopped.append(name)
+
+    rig.plugins.on_start, rig.plugins.on_stop = never, note
+    await rig.create("a")
+    await rig.until(lambda: rig.plugins.starts == ["a"])
+    if target is None:
+        await rig.herder.delete("a")
+        await rig.until(lambda: rig.state("a") is None)
+    else:
+        await rig.configs.put_target_state("a", target)
+        await rig.until(lambda: rig.state("a") is State(target.value))
+    assert await rig.fleet.settled("a")
+    assert stopped == ["a"]
+
+
+@pytest.mark.parametrize("what", ["stop", "delete", "pause"])
+async def test_tasks_do_not_wait_for_a_connector_that_does_not_stop(rig: HerderRig, what: str) -> None:
+    may_stop = asyncio.Event()
+
+    async def hang(name: str) -> None:
+        await may_stop.wait()
+
+    await rig.create("a", tasks_max="2")
+    await rig.until(lambda: _runs(rig, "a", 2))
+    rig.plugins.on_stop = hang
+    await getattr(rig.herder, what)("a")
+    if what == "pause":
+        await rig.until(lambda: len(rig.engine.paused) == 2)
+    else:
+        await rig.until(lambda: not rig.engine.running)
+    assert not await rig.fleet.settled("a", 0.01)
+    may_stop.set()
+    assert await rig.fleet.settled("a")
+
+
+async def test_tasks_stop_while_the_class_cannot_be_looked_up(rig: HerderRig) -> None:
+    async def silent(cls: str) -> None:
+        raise TimeoutError("resolve was not answered")
+
+    await rig.create("a")
+    await rig.until(lambda: _runs(rig, "a"))
+    rig.plugins.on_resolve = silent
+    await rig.herder.stop("a")
+    await rig.until(lambda: rig.state("a") is State.STOPPED and rig.tasks("a") == {})
+    assert await rig.fleet.settled("a")
+
+
+async def test_the_hosts_death_does_not_fail_connectors_that_were_starting(rig: HerderRig) -> None:
+    async def dies_once(name: str) -> None:
+        if rig.plugins.starts.count(name) == 1:
+            raise died()
+
+    rig.plugins.on_start = dies_once
+    for name in "abc":
+        await rig.create(name)
+    await rig.until(lambda: all(_runs(rig, name) for name in "abc"))
+
+
+@pytest.mark.parametrize("kind", ["died", "absent"])
+async def test_the_hosts_death_during_task_configs_fails_nobody(rig: HerderRig, kind: str) -> None:
+    async def once(name: str) -> None:
+        if len(rig.plugins.limits) == 1:
+            raise died() if kind == "died" else HostError(HOST_ABSENT, "not there", "")
+
+    rig.plugins.on_task_configs = once
+    await rig.create("a")
+    await rig.until(lambda: _runs(rig, "a"))
+
+
+async def test_a_connector_that_ends_the_host_fails_and_those_beside_it_run(rig: HerderRig) -> None:
+    alive, deaths = asyncio.Event(), 0
+
+    async def one_kills(name: str) -> None:
+        nonlocal alive, deaths
+        if name == "killer":
+            await asyncio.sleep(0.01)
+            deaths += 1
+            alive.set()
+            alive = asyncio.Event()
+            raise died()
+        if deaths < 2:  # it is still starting when the host ends
+            await alive.wait()
+            raise died()
+
+    rig.plugins.on_start = one_kills
+    for name in ("a", "killer", "b"):
+        await rig.create(name)
+    await rig.until(lambda: rig.state("killer") is State.FAILED and _runs(rig, "a") and _runs(rig, "b"))
+    assert "ended the plugin host 3 times" in rig.trace("killer")
+    assert deaths <= 5
+    rig.fleet.restart("killer", connector=True, tasks=set())
+    assert await rig.fleet.fails("killer", 10)
+
+
+async def test_connectors_lost_with_their_host_start_again(rig: HerderRig) -> None:
+    await rig.create("a")
+    await rig.until(lambda: _runs(rig, "a"))
+    rig.fleet.connectors_lost(["a"], "signal 9")
+    await rig.until(lambda: rig.plugins.starts == ["a", "a"])
+    assert await rig.fleet.settled("a")
+    assert _runs(rig, "a")
+    assert rig.engine.started == [TaskId("a", 0)], "its task did not notice"
+
+
+async def test_nothing_is_kept_of_deleted_connectors(rig: HerderRig) -> None:
+    for i in range(3):
+        await rig.create(f"c{i}")
+        await rig.until(lambda i=i: _runs(rig, f"c{i}"))  # type: ignore[misc]
+        await rig.herder.delete(f"c{i}")
+        await rig.until(lambda i=i: rig.state(f"c{i}") is None)  # type: ignore[misc]
+    await rig.until(lambda: not rig.fleet._loops)
+    assert not rig.configs._entries
+
+
+async def test_a_deleted_connector_is_unassigned_before_its_status_goes(rig: HerderRig) -> None:
+    await rig.create("a")
+    await rig.until(lambda: _runs(rig, "a"))
+    await rig.herder.delete("a")
+    await rig.until(lambda: rig.state("a") is None)
+    for key in (b"status-connector-a", b"status-task-a-0"):
+        values = [value for k, value in rig.logs.by_topic["s"].written if k == key]
+        assert values[-1] is None
+        assert values[-2] is not None
+        assert b'"UNASSIGNED"' in values[-2]
+
+
+async def test_task_records_of_deleted_connectors_are_forgotten_after_the_topic_was_read(rig: HerderRig) -> None:
+    await rig.configs.put_tasks("gone", [{"task.class": "T"}])  # all that compaction has left of it
+    await rig.create("a")
+    await rig.until(lambda: _runs(rig, "a"))
+    rig.configs.forget_deleted()
+    assert list(rig.configs._entries) == ["a"]
+    await rig.create("gone", TargetState.STOPPED)
+    stored = rig.configs.connector("gone")
+    assert stored is not None
+    assert stored.tasks == ()
