@@ -99,7 +99,7 @@ def assemble(config: WorkerConfig, url: str, backing: Backing, secrets: Secrets)
     herder.check_free, herder.check_not_finishing = desk.changes.check_free, desk.changes.check_not_finishing
     loggers = Loggers(configs, engine)
     lines = ConnectorLines(secrets.scrub)
-    orphans = Orphans(herder, desk.changes, configs, in_topic, places, groups)
+    orphans = Orphans(herder, desk.changes, configs, in_topic, places, groups, host)
     previews = Previews(config, herder, statuses, host, PreviewHost(_host(config)), secrets)
     expiry = Expiry(configs, journal, positions.offsets_retention)
     stalls = Stalls(board.meters, statuses.is_running, board.notice, config.stalled)

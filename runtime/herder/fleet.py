@@ -42,8 +42,9 @@ class Fleet:
         for number, name in enumerate(self._configs.names()):
             if number % YIELD_EVERY == 0:
                 await asyncio.sleep(0)
-            self._disown(name)
-            self.look(name)
+            if name not in self._loops:  # it may have changed meanwhile
+                self._disown(name)
+                self.look(name)
 
     def _disown(self, name: str) -> None:
         """Whatever ran this connector's tasks before is gone."""

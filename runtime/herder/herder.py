@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from runtime.api.errors import ConfigError
 from runtime.definitions import invalid_message
 from runtime.engine.port import SlotSilentError
 from runtime.herder import views
@@ -320,7 +321,9 @@ class Herder:
     async def _host_validate(self, config: Mapping[str, str | None]) -> Answer:
         try:
             return await self._host.validate(config)
-        except (UnknownPluginError, HostError) as e:
+        except HostError as e:
+            raise (Unavailable if e.temporary else BadRequest)(str(e)) from None
+        except UnknownPluginError as e:
             raise BadRequest(str(e)) from None
         except TimeoutError:
             raise Unavailable("The connector did not answer while its configuration was validated") from None
@@ -331,7 +334,7 @@ class Herder:
         if cls not in self._types:
             try:
                 self._types[cls] = (await self._host.resolve(cls)).type
-            except (UnknownPluginError, HostError):
+            except (UnknownPluginError, HostError, ConfigError, TimeoutError):
                 return UNKNOWN
         return self._types[cls]
 

@@ -251,14 +251,17 @@ class ConnectorLoop:
         """Why this config could not be started at all; learns the plugin's version, which is shown at rest too."""
         try:
             self._info = await self._host.resolve(stored.config.get("connector.class", ""))
-            self._tasks.check(self._info, await self._host.resolved(stored.config))
+            config = await self._host.resolved(stored.config)
         except UnknownPluginError as e:
             return _unknown(e)
+        except (HostError, ConfigError, TimeoutError) as e:
+            log.warning("%s: whether it could start is not known: %s", self.name, e)
+            return None  # it may be able to, later
+        try:
+            self._tasks.check(self._info, config)
         except ConfigError as e:
             return _trace(e)
-        except (HostError, TimeoutError) as e:
-            log.warning("%s: its class could not be looked up: %s", self.name, e)
-        return None  # it may be able to start later
+        return None
 
     async def _start(self, stored: StoredConnector, wishes: Wishes) -> None:
         if not await self._resolve(stored):

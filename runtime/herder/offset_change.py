@@ -24,8 +24,8 @@ from runtime.vocabulary import TargetState
 
 log = logging.getLogger(__name__)
 
-AGAIN = 2.0
-"""Seconds until a change that could not be finished is tried again."""
+AGAIN, AGAIN_LAST = 2.0, 30.0
+"""Seconds until a change that could not be finished is tried again: at first, and when that has failed often."""
 
 Step = tuple[str, Callable[[Intent], Awaitable[None]]]
 
@@ -88,10 +88,12 @@ class OffsetChanges:
             self._finishing.cancel()
 
     async def _finish_all(self) -> None:
+        delay = AGAIN
         while True:
-            await asyncio.sleep(AGAIN)
+            await asyncio.sleep(delay)
             if await self.finish():
                 return
+            delay = min(delay * 2, AGAIN_LAST)
 
     async def _finish(self, name: str) -> None:
         """Under the connector's lock, what is pending then: a request may have completed its change meanwhile, and

@@ -43,14 +43,13 @@ class OffsetViews:
 
     async def resolve(self, name: str, body: Any) -> Answer:
         """POST offsets/resolve: where a sink would go."""
-        config = self._herder.stored(name).config
-        group = await self._desk.group(name, config)
+        group = await self._desk.group(name, self._herder.stored(name).config)
         if group is None:
             raise BadRequest(f"{name} is a source: only the offsets of sinks are positions in topics")
         wanted = targets(body)
         entries = topic_partitions(await self._places.read(name, group))
         committed = {at: offset for at, offset in entries.items() if offset is not None}
-        return await self._travel.resolve(committed, _reads(config), wanted)
+        return await self._travel.resolve(committed, _reads(await self._desk.resolved(name)), wanted)
 
     def history(self, name: str) -> Answer:
         """What was changed by whom and when, newest first, with the offsets as they were before; also of connectors

@@ -3,9 +3,11 @@ a connector at its birth (KIP-995), removed with it."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Awaitable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
+from runtime.api.errors import ConfigError
 from runtime.herder import task_specs, views
 from runtime.herder.errors import BadRequest, Conflict, HerderError, Unavailable
 from runtime.herder.fleet import Fleet
@@ -13,13 +15,14 @@ from runtime.herder.herder import Herder
 from runtime.herder.offset_change import OffsetChanges, StepRefused
 from runtime.herder.offset_places import OffsetPlaces, sink_entry, topic_partitions
 from runtime.herder.offset_values import check_values
+from runtime.herder.resolving import ResolvingHost
 from runtime.herder.sink_offsets import parse_sink_offsets
-from runtime.host.port import HostError, PluginHost
+from runtime.host.port import HostError
 from runtime.kafka.errors import GroupError
 from runtime.kafka.formats import canonical
 from runtime.storage.configs import ConfigStore, StoredConnector
 from runtime.storage.journal import Action, Entry, Intent, Journal, Origin
-from runtime.vocabulary import TargetState
+from runtime.vocabulary import ConnectorType, TargetState
 
 Answer = dict[str, Any]
 
@@ -38,7 +41,7 @@ class OffsetsDesk:
     """What a client can ask about offsets. Event loop only."""
 
     def __init__(
-        self, herder: Herder, configs: ConfigStore, fleet: Fleet, host: PluginHost, places: OffsetPlaces,
+        self, herder: Herder, configs: ConfigStore, fleet: Fleet, host: ResolvingHost, places: OffsetPlaces,
         journal: Journal,
     ) -> None:  # fmt: skip
         self._herder, self._configs, self._fleet, self._host, self._places = herder, configs, fleet, host, places
@@ -173,8 +176,24 @@ class OffsetsDesk:
 
     async def group(self, name: str, config: Mapping[str, str]) -> str | None:
         """The consumer group of a sink; None for sources."""
-        sink = (await self._host.resolve(config.get("connector.class", ""))).type == "sink"
-        return task_specs.group_id(name, config) if sink else None
+        with _unresolved(name):
+            if (await self._host.resolve(config.get("connector.class", ""))).type != ConnectorType.SINK:
+                return None
+            own = await self._host.value(config, task_specs.GROUP)
+        return task_specs.group_id(name, {} if own is None else {task_specs.GROUP: own})
+
+    async def resolved(self, name: str) -> Mapping[str, str]:
+        """The config of a connector, its variables resolved: not to be shown."""
+        with _unresolved(name):
+            return await self._host.resolved(self._herder.stored(name).config)
+
+
+@contextmanager
+def _unresolved(name: str) -> Iterator[None]:
+    try:
+        yield
+    except ConfigError as e:
+        raise BadRequest(f"The configuration of connector {name} cannot be resolved: {e}") from None
 
 
 class _Failing:
@@ -203,6 +222,8 @@ async def _answer(hook: Awaitable[bool]) -> bool:
     try:
         return bool(await hook)
     except HostError as e:
+        if e.temporary:
+            raise Unavailable(f"{e.message}; no offsets were changed, try again") from None
         if e.kind == "unsupported":
             raise BadRequest(f"The connector does not support altering of its offsets: {e.message}") from None
         raise BadRequest(e.message) from None

@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+from runtime.api.errors import ConfigError
 from runtime.herder import task_specs
 from runtime.herder.errors import Conflict, NotFound
 from runtime.herder.herder import Herder
 from runtime.herder.offset_change import OffsetChanges, StepRefused
 from runtime.herder.offset_places import OffsetPlaces
+from runtime.herder.resolving import ResolvingHost
 from runtime.kafka.groups import Groups
 from runtime.storage.configs import ConfigStore
 from runtime.storage.journal import Action, Intent, Origin
@@ -24,9 +26,9 @@ class Orphans:
 
     def __init__(
         self, herder: Herder, changes: OffsetChanges, configs: ConfigStore, store: OffsetStore, places: OffsetPlaces,
-        groups: Groups,
+        groups: Groups, host: ResolvingHost,
     ) -> None:  # fmt: skip
-        self._herder, self._changes, self._places = herder, changes, places
+        self._herder, self._changes, self._places, self._host = herder, changes, places, host
         self._configs, self._store, self._groups = configs, store, groups
 
     async def find(self) -> dict[str, Any]:
@@ -54,7 +56,9 @@ class Orphans:
             return {"message": f"The offsets left over by connector {name} have been removed"}
 
     async def _is_orphan(self, group: str) -> bool:
-        return group.startswith(_GROUP) and group not in self._used() and group in await self._groups.empty_groups()
+        if not group.startswith(_GROUP) or group in await self._used():
+            return False
+        return group in await self._groups.empty_groups()
 
     def _sources(self) -> list[dict[str, Any]]:
         living = set(self._configs.names())
@@ -62,7 +66,7 @@ class Orphans:
         return [{"connector": name, "partitions": len(self._store.offsets(name))} for name in names]
 
     async def _sinks(self) -> list[dict[str, Any]]:
-        used = self._used()
+        used = await self._used()
         groups = [g for g in await self._groups.empty_groups() if g.startswith(_GROUP) and g not in used]
         committed = await asyncio.gather(*(self._groups.committed(g) for g in groups[:_MOST]))
         return [
@@ -71,9 +75,19 @@ class Orphans:
             if offsets
         ]
 
-    def _used(self) -> set[str]:
-        stored = [self._configs.connector(name) for name in self._configs.names()]
-        return {task_specs.group_id(one.name, one.config) for one in stored if one is not None}
+    async def _used(self) -> set[str]:
+        """Groups of all connectors. Conflict when one of them cannot be told: any group might be that one."""
+        return {await self._group(name) for name in self._configs.names()}
+
+    async def _group(self, name: str) -> str:
+        stored = self._configs.connector(name)
+        try:
+            own = None if stored is None else await self._host.value(stored.config, task_specs.GROUP)
+        except ConfigError as e:
+            raise Conflict(
+                f"The group of connector {name} is not known, so no group is an orphan for sure: {e}"
+            ) from None
+        return task_specs.group_id(name, {} if own is None else {task_specs.GROUP: own})
 
 
 _MOST = 200

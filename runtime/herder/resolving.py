@@ -95,6 +95,11 @@ class ResolvingHost:
         self._secrets.add(passwords(resolved))
         return resolved
 
+    async def value(self, config: Mapping[str, str], key: str) -> str | None:
+        """One value of a config, resolved where it has variables; ConfigError from a provider."""
+        given = config.get(key)
+        return (await self.resolved({key: given}))[key] if given is not None and has_variables(given) else given
+
     async def _for_offsets(self, config: Mapping[str, str]) -> dict[str, str]:
         try:
             return await self.resolved(config)

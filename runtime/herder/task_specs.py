@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from runtime.config import WorkerConfig
+from runtime.config_providers import has_variables
 from runtime.herder.topic_creation import topic_groups
 from runtime.host.port import ConnectorInfo
 from runtime.kafka.clients import client_config
@@ -16,6 +17,8 @@ from runtime.vocabulary import ConnectorType
 
 ISOLATION, SHARED, DEDICATED = "headrace.isolation", "shared", "dedicated"
 """A connector's property of ours: whether each of its tasks has a slot of its own."""
+
+GROUP, OFFSETS_TOPIC = "consumer.override.group.id", "offsets.storage.topic"
 
 _epochs = itertools.count(1)
 _ID_KINDS = {"admin": "adminclient"}
@@ -33,13 +36,15 @@ class Order:
 
 
 def group_id(name: str, config: Mapping[str, str]) -> str:
-    """The consumer group of a sink connector."""
-    return config.get("consumer.override.group.id") or f"connect-{name}"
+    """The consumer group of a sink connector; of its config with variables resolved."""
+    return config.get(GROUP) or f"connect-{name}"
 
 
 def offsets_topic(worker: WorkerConfig, config: Mapping[str, str]) -> str | None:
-    """The topic that a source has of its own for its offsets; None for the worker's."""
-    named = config.get("offsets.storage.topic")
+    """The topic that a source has of its own for its offsets; None for the worker's. Variables are resolved."""
+    named = config.get(OFFSETS_TOPIC)
+    if named is not None and has_variables(named):
+        named = worker.providers.resolve({OFFSETS_TOPIC: named}).config[OFFSETS_TOPIC]
     return named if named != worker.offsets.topic else None
 
 

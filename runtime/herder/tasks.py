@@ -144,14 +144,18 @@ class Tasks:
     async def _start(self, orders: list[Order], paused: bool) -> None:
         if not self._parts.engine.may_run():
             raise UnleasedError
-        source = orders[0].info.type == "source"
-        offsets = await self._offsets() if source else []
-        if not source:
-            await self._evict(orders[0])
-        for warning in task_specs.client_warnings(self._parts.worker, orders[0]):
-            log.warning("%s: %s", self._name, warning)
+        try:
+            resolved = await self._parts.host.resolved(orders[0].connector_config)
+            offsets = await self._prepare(replace(orders[0], connector_config=resolved))
+        except ConfigError as e:
+            for order in orders:
+                self._refused(order, paused, e)
+            return
         for order in orders:
-            if (spec := await self._spec(order, offsets, paused)) is None:
+            try:
+                spec = await self._spec(order, resolved, offsets, paused)
+            except (ConfigError, ClientConfigError) as e:
+                self._refused(order, paused, e)
                 continue
             self._running[order.task] = Running(spec.epoch, order.task_config, order.connector_config, paused)
             if not self._parts.engine.has_slots:
@@ -159,19 +163,29 @@ class Tasks:
             self._parts.board.meters.started(spec.id, spec.epoch)
             self._parts.engine.start_task(spec)
 
-    async def _spec(self, order: Order, offsets: list[SourceOffset], paused: bool) -> TaskSpec | None:
-        """What the slot is told, values in place of variables; None, and the task FAILED, when a provider refuses or
-        a client cannot have such a value."""
-        resolve = self._parts.host.resolved
-        try:
-            connector, task = await resolve(order.connector_config), await resolve(order.task_config)
-            resolved = replace(order, connector_config=connector, task_config=task)
-            return task_specs.spec(self._parts.worker, resolved, offsets, paused)
-        except (ConfigError, ClientConfigError) as e:
-            self._running[order.task] = Running(0, order.task_config, order.connector_config, paused, failed=True)
-            trace = f"{ConfigError.java_name}: {e}\n"
-            self._parts.board.task(TaskId(self._name, order.task), State.FAILED, self.version, trace)
-            return None
+    async def _prepare(self, order: Order) -> list[SourceOffset]:
+        """What the first of some tasks and all others need; the order's config is resolved."""
+        for warning in task_specs.client_warnings(self._parts.worker, order):
+            log.warning("%s: %s", self._name, warning)
+        if order.info.type == ConnectorType.SOURCE:
+            return await self._offsets()
+        await self._evict(order)
+        return []
+
+    async def _spec(
+        self, order: Order, config: Mapping[str, str], offsets: list[SourceOffset], paused: bool
+    ) -> TaskSpec:
+        """What the slot gets, with values in place of variables. ConfigError from a provider, ClientConfigError for
+        a value that no client takes."""
+        task = await self._parts.host.resolved(order.task_config)
+        resolved = replace(order, connector_config=config, task_config=task)
+        return task_specs.spec(self._parts.worker, resolved, offsets, paused)
+
+    def _refused(self, order: Order, paused: bool, why: ConfigError | ClientConfigError) -> None:
+        """The task is FAILED until it is restarted or its config changes."""
+        self._running[order.task] = Running(0, order.task_config, order.connector_config, paused, failed=True)
+        trace = f"{ConfigError.java_name}: {why}\n"
+        self._parts.board.task(TaskId(self._name, order.task), State.FAILED, self.version, trace)
 
     async def _offsets(self) -> list[SourceOffset]:
         """What has been committed up to now, whoever wrote it."""

@@ -12,7 +12,9 @@ from pathlib import Path
 from typing import BinaryIO
 
 from runtime import properties
+from runtime.api.errors import ConfigError
 from runtime.offsets_tool import document, plan
+from runtime.offsets_tool.cluster import known_providers
 from runtime.offsets_tool.codec import codec
 from runtime.offsets_tool.collection import Offsets
 from runtime.offsets_tool.errors import BadInput, ToolError
@@ -75,7 +77,7 @@ def _check(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None
 
 
 def _run(options: argparse.Namespace) -> None:
-    props = properties.load(Path(options.config))
+    props = _worker_file(Path(options.config))
     where = store(props)
     connectors = None if options.connectors is None else _names(options.connectors)
     wanted = None if options.source is None else document.read(_read(options.source), options.source)
@@ -130,6 +132,15 @@ def _import(where: Store, props: dict[str, str], wanted: document.Document, opti
     if planned:
         where.write(planned, how)
     print(f"{len(planned)} offsets changed", file=sys.stderr)
+
+
+def _worker_file(path: Path) -> dict[str, str]:
+    """The worker's properties, with variables resolved as the worker does."""
+    props = properties.load(path)
+    try:
+        return known_providers(props).resolve(props).config
+    except ConfigError as e:
+        raise BadInput(f"{path}: {e}") from None
 
 
 def _names(text: str) -> set[str]:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
+from runtime.api.errors import ConfigError
+from runtime.config_providers import Providers, has_variables, providers
 from runtime.kafka import kafka_python
 from runtime.kafka.clients import client_config
 from runtime.kafka.errors import BrokerUnavailable, KafkaProblem
@@ -21,6 +23,7 @@ Record = tuple[bytes | None, bytes | None, int, int]
 Written = tuple[bytes, "bytes | None"]
 """Key and value."""
 
+_GROUP = "consumer.override.group.id"
 _TIMEOUT = 30.0
 _BATCH = 2_000
 _WAIT = 0.1  # seconds for a batch to fill: the last one never does
@@ -36,6 +39,7 @@ class Cluster:
     offsets: str
     journal: str  # of our workers; Java's have none
     settings: Mapping[str, Any]  # librdkafka's
+    providers: Providers = field(default_factory=Providers)  # of variables in connectors' configs
 
     def holder(self) -> str | None:
         """Who runs a worker of this cluster, ours or Java's; None when nobody does."""
@@ -95,10 +99,23 @@ class Cluster:
 
         self.read(self.configs, take)
         return {
-            name: config.get("consumer.override.group.id") or f"connect-{name}"
+            name: self._group(name, str(config.get(_GROUP) or f"connect-{name}"))
             for name, config in found.items()
             if config is not None and ("topics" in config or "topics.regex" in config)
         }
+
+    def _group(self, name: str, given: str) -> str:
+        """The group with variables resolved: under another name there would be no offsets, or another sink's."""
+        try:
+            group = self.providers.resolve({_GROUP: given}).config[_GROUP]
+        except ConfigError as e:
+            raise ToolError(f"{_GROUP} of connector {name} cannot be resolved: {e}") from None
+        if has_variables(group):
+            raise ToolError(
+                f"{_GROUP} of connector {name} is {given}, which cannot be resolved here: run this with the workers' "
+                "config.providers and environment"
+            )
+        return group
 
     def committed(self, group: str) -> dict[TopicPartition, int]:
         return self._ask(kafka_python.committed(group), group) or {}
@@ -195,7 +212,15 @@ def cluster(properties: Mapping[str, str]) -> Cluster:
     settings = client_config(properties, "admin", client_id="headrace-offsets").settings
     configs, offsets = properties["config.storage.topic"], properties["offset.storage.topic"]
     journal = properties.get("headrace.journal.topic") or f"{offsets}-headrace"
-    return Cluster(properties["group.id"], configs, offsets, journal, settings)
+    return Cluster(properties["group.id"], configs, offsets, journal, settings, known_providers(properties))
+
+
+def known_providers(properties: Mapping[str, str]) -> Providers:
+    """Config providers of the worker's file; none when it names one that only Java has, whose variables stay text."""
+    try:
+        return providers(properties)
+    except ConfigError:
+        return Providers()
 
 
 _READING = {

@@ -58,6 +58,8 @@ async def _on_unavailable(_: Request, e: Exception) -> Response:
 
 async def _on_plugin(_: Request, e: Exception) -> Response:
     assert isinstance(e, HostError)
+    if e.temporary:
+        return error(503, e.message)
     return error(400 if isinstance(e, BadRequestError) else 500, e.message)
 
 

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
+from runtime.api.errors import ConfigError
 from runtime.kafka.formats import canonical
 from runtime.kafka.log import TopicLogs, TopicSpec
 from runtime.storage.offsets import Offset, OffsetStore, Partition
@@ -31,7 +32,7 @@ class _Own:
 
 class ConnectorOffsets:
     """Event loop only. `stored_topic` names the own topic of a stored connector, `topic_in` the one that a config
-    names, or nothing; `names` are all connectors."""
+    names, or nothing: ConfigError when a variable in it is refused. `names` are all connectors."""
 
     def __init__(
         self,
@@ -104,7 +105,11 @@ class ConnectorOffsets:
 
     def _topics(self) -> set[str]:
         """All that are in use. With a thousand connectors this takes a while: not to be asked for each of them."""
-        return {*(self._topic_of(name) for name in self._names()), *self._unstored.values()} - {""}
+        found = set(self._unstored.values())
+        for name in self._names():
+            with suppress(ConfigError):  # a connector whose own topic cannot be told does not run
+                found.add(self._topic_of(name))
+        return found - {""}
 
     def _topic_of(self, name: str) -> str:
         unstored = self._unstored.get(name)

@@ -158,7 +158,7 @@ class HerderRig:
         self.engine.listener = self.fleet
         checks = cast(WorkerChecks, None)
         self.host = ResolvingHost(cast(Any, self.plugins), self.worker.providers, secrets, checks)
-        self.offsets = ConnectorOffsets(self.store, topic, {}, lambda name: "", self._topic, self.configs.names)
+        self.offsets = ConnectorOffsets(self.store, topic, {}, lambda name: "", self.topic_of, self.configs.names)
         self.herder = Herder(self.configs, self.statuses, self.host, self.fleet, TopicTracking(True, True))
         self.configs.on_change = self.fleet.look
         groups = cast(Groups, self.groups)
@@ -190,5 +190,5 @@ class HerderRig:
     async def close(self) -> None:
         await self.fleet.close()
 
-    def _topic(self, config: Mapping[str, str]) -> str:
+    def topic_of(self, config: Mapping[str, str]) -> str:
         return offsets_topic(self.worker, config) or ""
