@@ -203,6 +203,17 @@ def single_value(value: float) -> float:
     return single if abs(single) < _ALL_DIGITS else float(_decimal_of(single, True))
 
 
+def single_of_whole(number: int) -> float:
+    """A whole number as a float of 32 bits, rounded once: by way of a double it would be rounded twice."""
+    spare = abs(number).bit_length() - 24
+    if spare <= 0:
+        return float(number)
+    kept, rest = divmod(abs(number), 1 << spare)
+    half = 1 << (spare - 1)
+    kept += rest > half or (rest == half and kept & 1)
+    return single_value(math.copysign(float(kept << spare), number))
+
+
 def widened(value: float) -> float:
     """A float of 32 bits with all the digits that it has as a double."""
     return float(struct.unpack(">f", struct.pack(">f", value))[0]) if math.isfinite(value) else value

@@ -6,7 +6,8 @@ Connect keeps times to the millisecond; what is finer is cut off.
 from __future__ import annotations
 
 import datetime as dt
-from decimal import Context, Decimal
+import re
+from decimal import MAX_EMAX, MAX_PREC, MIN_EMIN, Context, Decimal
 from functools import lru_cache
 from typing import Any
 
@@ -28,7 +29,8 @@ _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 _EPOCH_DAY = _EPOCH.toordinal()
 _DAY_MS = 86_400_000
 _MS = dt.timedelta(milliseconds=1)
-_EXACT = Context(prec=100_000)
+_EXACT = Context(prec=MAX_PREC, Emax=MAX_EMAX, Emin=MIN_EMIN)
+_SCALE = re.compile(r"[+-]?\d{1,19}\Z")
 
 
 @lru_cache(maxsize=256)
@@ -46,11 +48,11 @@ def logical_name(schema: Schema) -> str | None:
 def scale_of(schema: Schema) -> int:
     """The scale of a decimal's schema; DataError when it has none."""
     text = schema.parameter("scale")
-    try:
-        return int(text or "")
-    except ValueError:
-        what = "scale parameter not found" if text is None else f"scale parameter {text!r} is not an integer"
-        raise DataError(f"Invalid Decimal schema: {what}.") from None
+    if text is None:
+        raise DataError("Invalid Decimal schema: scale parameter not found.")
+    if _SCALE.match(text) and -(1 << 31) <= (scale := int(text)) < 1 << 31:
+        return scale
+    raise DataError("Invalid scale parameter found in Decimal schema: ")
 
 
 def decimal_to_bytes(schema: Schema, value: Decimal) -> bytes:

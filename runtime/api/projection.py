@@ -5,7 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from runtime.api.errors import DataError
+from runtime.api.java_text import single_of_whole, widened
 from runtime.api.schema import Schema, Type
+from runtime.api.struct import field_value
+from runtime.api.validate import BOUNDS, validate_value
 
 _NUMBERS = (Type.INT8, Type.INT16, Type.INT32, Type.INT64, Type.FLOAT32, Type.FLOAT64)
 
@@ -18,15 +21,16 @@ class ProjectionError(DataError):
 
 def project(source: Schema, value: Any, target: Schema) -> Any:
     """The value for `target`: fields it does not have go, missing ones take their default, numbers only grow."""
+    _check_compatible(source, target)
     if source.optional and not target.optional:
         if target.default is None:
             raise ProjectionError("Writer schema is optional, however, target schema does not provide a default value.")
-        return target.default if value is None else _project_required(source, value, target)
+        if value is None:
+            return target.default
     return None if value is None else _project_required(source, value, target)
 
 
 def _project_required(source: Schema, value: Any, target: Schema) -> Any:
-    _check_same(source, target)
     if source.type is Type.STRUCT:
         return _project_struct(source, value, target)
     if source.type is Type.ARRAY:
@@ -34,21 +38,39 @@ def _project_required(source: Schema, value: Any, target: Schema) -> Any:
     if source.type is Type.MAP:
         keys, values = (source.key(), target.key()), (source.element(), target.element())
         return {project(keys[0], k, keys[1]): project(values[0], v, values[1]) for k, v in value.items()}
-    if target.type in (Type.FLOAT32, Type.FLOAT64) and target.type is not source.type:
-        return float(value)
-    return value
+    return _project_number(source, value, target) if source.type in _NUMBERS else value
 
 
-def _check_same(source: Schema, target: Schema) -> None:
+def _project_number(source: Schema, value: Any, target: Schema) -> Any:
+    if not isinstance(value, int | float):  # a date, a time or a decimal
+        return value
+    if source.type is Type.FLOAT32 and target.type is Type.FLOAT64:
+        return widened(value)
+    if source.type is target.type or target.type in BOUNDS:
+        return value
+    return single_of_whole(int(value)) if target.type is Type.FLOAT32 else float(value)
+
+
+def _check_compatible(source: Schema, target: Schema) -> None:
     if source.type is not target.type and not _promotable(source.type, target.type):
-        raise ProjectionError(f"Schema type mismatch. source type: {source.type} and target type: {target.type}")
-    if source.name != target.name:
-        raise ProjectionError(f"Schema name mismatch. source name: {source.name} and target name: {target.name}")
-    if source.parameters != target.parameters:
         raise ProjectionError(
-            f"Schema parameters not equal. source parameters: {dict(source.parameters)} "
-            f"and target parameters: {dict(target.parameters)}"
+            f"Schema type mismatch. source type: {source.type.name} and target type: {target.type.name}"
         )
+    if source.name != target.name:
+        raise ProjectionError(f"Schema name mismatch. source name: {_named(source)} and target name: {_named(target)}")
+    if dict(source.parameters) != dict(target.parameters):
+        raise ProjectionError(
+            f"Schema parameters not equal. source parameters: {_shown(source)} and target parameters: {_shown(target)}"
+        )
+
+
+def _named(schema: Schema) -> str:
+    return "null" if schema.name is None else schema.name
+
+
+def _shown(schema: Schema) -> str:
+    pairs = ", ".join(f"{name}={value}" for name, value in schema.parameters)
+    return f"{{{pairs}}}" if pairs else "null"
 
 
 def _promotable(source: Type, target: Type) -> bool:
@@ -56,15 +78,24 @@ def _promotable(source: Type, target: Type) -> bool:
 
 
 def _project_struct(source: Schema, value: Any, target: Schema) -> dict[str, Any]:
+    """Fields are checked as they are put, as Java's Struct does it."""
     projected: dict[str, Any] = {}
     for field in target.fields:
+        found: Any
         known = source.field(field.name)
         if known is not None:
-            projected[field.name] = project(known, value.get(field.name), field.schema)
+            found = field_value(source, value, field.name)
+            try:
+                found = project(known, found, field.schema)
+            except ProjectionError as error:
+                raise ProjectionError(f"Error projecting {field.name}") from error
         elif field.schema.optional:
             continue
-        elif field.schema.default is not None:
-            projected[field.name] = field.schema.default
-        else:
-            raise ProjectionError(f"Required field `{field.name}` is missing from source schema: {source.name}")
+        elif (found := field.schema.default) is None:
+            named = f"{source.name}:" if source.name is not None else ""
+            raise ProjectionError(
+                f"Required field `{field.name}` is missing from source schema: Schema{{{named}{source.type.name}}}"
+            )
+        validate_value(field.schema, found, field.name)
+        projected[field.name] = found
     return projected

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from decimal import Decimal
 from enum import StrEnum
 from typing import Any
 
@@ -59,7 +60,13 @@ class Schema:
     values: Schema | None = None  # of a map or an array
     fields: tuple[Field, ...] = ()  # of a struct
     parameters: tuple[tuple[str, str], ...] = ()
+    _exact_default: Any = field(default=None, init=False, repr=False)
     _by_name: dict[str, Schema] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Tells apart defaults that Python takes for equal: 0.0 and -0.0, 1.0 and 1.00."""
+        if self.default is not None:
+            object.__setattr__(self, "_exact_default", _exact(self.default))
 
     def __hash__(self) -> int:
         """Cheap and stable; defaults (which may be lists or dicts) are left to the comparison."""
@@ -90,6 +97,17 @@ class Schema:
         if self.keys is None:
             raise DataError(f"The {self.type} schema does not say what its keys are")
         return self.keys
+
+
+def _exact(value: Any) -> Any:
+    """A value's spelling where equal values may differ, None where they cannot."""
+    if isinstance(value, float | Decimal):
+        return str(value)
+    if isinstance(value, list | tuple):
+        return tuple(map(_exact, value))
+    if isinstance(value, Mapping):
+        return {key: _exact(item) for key, item in value.items()}
+    return None
 
 
 def struct(fields: Mapping[str, Schema], like: Schema | None = None) -> Schema:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from runtime.api.errors import SchemaBuilderError
+from runtime.api.errors import DataError, SchemaBuilderError
 from runtime.api.schema import Field, Schema, Type
 from runtime.api.validate import validate_value
 
 
 class SchemaBuilder:
-    """`SchemaBuilder.struct().name("person").field("name", STRING_SCHEMA).build()`; what is set once stays."""
+    """`SchemaBuilder.struct().name("person").field("name", STRING_SCHEMA).build()`; what is set once stays.
+
+    SchemaBuilderError when a call cannot be: attributes set twice, fields without a name, arrays without elements.
+    """
 
     def __init__(self, type_: Type, keys: Schema | None = None, values: Schema | None = None) -> None:
         self._type, self._keys, self._values = type_, keys, values
@@ -23,12 +26,12 @@ class SchemaBuilder:
         return cls(Type.STRUCT)
 
     @classmethod
-    def array(cls, values: Schema) -> SchemaBuilder:
-        return cls(Type.ARRAY, values=values)
+    def array(cls, values: Schema | None) -> SchemaBuilder:
+        return cls(Type.ARRAY, values=_given(values, "valueSchema"))
 
     @classmethod
-    def map(cls, keys: Schema, values: Schema) -> SchemaBuilder:
-        return cls(Type.MAP, keys, values)
+    def map(cls, keys: Schema | None, values: Schema | None) -> SchemaBuilder:
+        return cls(Type.MAP, _given(keys, "keySchema"), _given(values, "valueSchema"))
 
     def optional(self) -> SchemaBuilder:
         return self._once("optional", True)
@@ -38,7 +41,12 @@ class SchemaBuilder:
 
     def default(self, value: Any) -> SchemaBuilder:
         """What a null means. Say optional() before, where a default of None is meant."""
-        validate_value(self.build(), value)
+        if self._set.get("default") is not None:
+            return self._once("default", value)
+        try:
+            validate_value(self.build(), value)
+        except DataError as error:
+            raise SchemaBuilderError("Invalid default value") from error
         return self._once("default", value)
 
     def name(self, name: str) -> SchemaBuilder:
@@ -51,16 +59,16 @@ class SchemaBuilder:
         return self._once("doc", doc)
 
     def parameter(self, name: str, value: str) -> SchemaBuilder:
-        if name in self._parameters:
-            raise SchemaBuilderError(f"Invalid SchemaBuilder call: parameter {name} has already been set.")
         self._parameters[name] = value
         return self
 
-    def field(self, name: str, schema: Schema) -> SchemaBuilder:
+    def field(self, name: str | None, schema: Schema | None) -> SchemaBuilder:
         if self._type is not Type.STRUCT:
-            raise SchemaBuilderError(f"Cannot create fields on type {self._type}")
+            raise SchemaBuilderError(f"Cannot create fields on type {self._type.name}")
         if not name:
             raise SchemaBuilderError("fieldName cannot be null.")
+        if schema is None:
+            raise SchemaBuilderError(f"fieldSchema for field {name} cannot be null.")
         if name in self._fields:
             raise SchemaBuilderError(f"Cannot create field because of field name duplication {name}")
         self._fields[name] = schema
@@ -74,7 +82,16 @@ class SchemaBuilder:
         )
 
     def _once(self, name: str, value: Any) -> SchemaBuilder:
-        if name in self._set:
-            raise SchemaBuilderError(f"Invalid SchemaBuilder call: {name} has already been set.")
+        """Sets an attribute; the same object may be set again."""
+        before = self._set.get(name)
+        if before is not None and before is not value:
+            shown = "defaultValue" if name == "default" else name
+            raise SchemaBuilderError(f"Invalid SchemaBuilder call: {shown} has already been set.")
         self._set[name] = value
         return self
+
+
+def _given(schema: Schema | None, name: str) -> Schema:
+    if schema is None:
+        raise SchemaBuilderError(f"{name} cannot be null.")
+    return schema

@@ -9,6 +9,7 @@ from typing import Any
 
 from runtime.api import logical
 from runtime.api.errors import DataError
+from runtime.api.java_class import java_class
 from runtime.api.schema import Schema, Type
 
 BOUNDS = {Type.INT8: 1 << 7, Type.INT16: 1 << 15, Type.INT32: 1 << 31, Type.INT64: 1 << 63}
@@ -24,7 +25,7 @@ _KINDS: dict[Type, type | tuple[type, ...]] = {
     Type.MAP: Mapping,
     Type.STRUCT: Mapping,
 }
-_LOGICAL_KINDS = {
+_LOGICAL_KINDS: dict[str | None, type] = {
     logical.DECIMAL: Decimal,
     logical.DATE: dt.date,
     logical.TIME: dt.time,
@@ -34,24 +35,39 @@ _LOGICAL_KINDS = {
 
 def validate_value(schema: Schema, value: Any, where: str = "") -> None:
     """DataError, naming the field `where`, when the value or a part of it is not what the schema says."""
+    _validate(schema, value, f'field: "{where}"' if where else "value")
+
+
+def _validate(schema: Schema, value: Any, location: str) -> None:
     if value is None:
         if not schema.optional:
-            raise DataError(
-                f"Invalid value: null used for required field: {_named(where)}, schema type: {_spell(schema)}"
-            )
+            raise DataError(f"Invalid value: null used for required {location}, schema type: {schema.type.name}")
         return
     if not _fits(schema, value):
-        found = type(value).__name__
-        raise DataError(f"Invalid value of type {found} for {_named(where)}: its schema says {_spell(schema)}")
+        named = "" if schema.name is None else f' "{schema.name}"'
+        raise DataError(
+            f"Invalid Java object for schema{named} with type {schema.type.name}: "
+            f"class {java_class(value, schema)} for {location}"
+        )
     if schema.type is Type.ARRAY:
+        element = f"element of array {location}"
+        inner = _given(schema.values, element)
         for item in value:
-            validate_value(schema.element(), item, where)
+            _validate(inner, item, element)
     elif schema.type is Type.MAP:
+        at_key, at_value = f"key of map {location}", f"value of map {location}"
+        keys, values = _given(schema.keys, at_key), _given(schema.values, at_value)
         for key, item in value.items():
-            validate_value(schema.key(), key, where)
-            validate_value(schema.element(), item, where)
+            _validate(keys, key, at_key)
+            _validate(values, item, at_value)
     elif schema.type is Type.STRUCT:
         validate_struct(schema, value)
+
+
+def _given(schema: Schema | None, location: str) -> Schema:
+    if schema is None:
+        raise DataError(f"No schema defined for {location}")
+    return schema
 
 
 def validate_struct(schema: Schema, value: Mapping[str, Any]) -> None:
@@ -63,8 +79,9 @@ def validate_struct(schema: Schema, value: Mapping[str, Any]) -> None:
 
 
 def _fits(schema: Schema, value: Any) -> bool:
-    name = logical.logical_name(schema)
-    if name is not None:
+    """A logical name decides by itself, whatever the type that carries it."""
+    name = schema.name
+    if name in _LOGICAL_KINDS:
         if name == logical.DATE and isinstance(value, dt.datetime):
             return False
         return isinstance(value, _LOGICAL_KINDS[name])
@@ -74,11 +91,3 @@ def _fits(schema: Schema, value: Any) -> bool:
     if isinstance(value, bool):
         return schema.type is Type.BOOLEAN
     return isinstance(value, _KINDS[schema.type])
-
-
-def _named(where: str) -> str:
-    return f'"{where}"' if where else "the value"
-
-
-def _spell(schema: Schema) -> str:
-    return schema.type.name if schema.name is None else f"{schema.name}:{schema.type.name}"

@@ -8,6 +8,7 @@ from typing import Any
 from runtime.api.config import ConfigDef
 from runtime.api.converter import Converter, HeaderConverter
 from runtime.api.errors import DataError
+from runtime.api.java_class import java_class
 from runtime.api.schema import OPTIONAL_BYTES_SCHEMA, Schema, Type
 from runtime.converters.definitions import CONVERTER_TYPE
 
@@ -25,7 +26,7 @@ class ByteArrayConverter(Converter, HeaderConverter):
         if schema is not None and schema.type is not Type.BYTES:
             raise DataError(f"Invalid schema type for ByteArrayConverter: {schema.type.name}")
         if value is not None and not isinstance(value, bytes | bytearray | memoryview):
-            raise DataError(f"ByteArrayConverter is not compatible with objects of type {type(value).__name__}")
+            raise DataError(f"ByteArrayConverter is not compatible with objects of type class {java_class(value)}")
         return None if value is None else bytes(value)
 
     def to_connect(self, topic: str, data: bytes | None) -> tuple[Schema | None, Any]:

@@ -10,7 +10,7 @@ import orjson
 from runtime.api.columns import Mixed, Values, kinds
 from runtime.api.config import ConfigDef, ConfigKey, Importance, Type, Width
 from runtime.api.converter import Converter, HeaderConverter
-from runtime.api.errors import ConfigError, DataError
+from runtime.api.errors import DataError
 from runtime.api.schema import Schema
 from runtime.api.schema_cache import SchemaCache
 from runtime.api.validators import one_of_ignoring_case
@@ -19,7 +19,7 @@ from runtime.converters.json_columns import values_reader, values_writer, write_
 from runtime.converters.json_envelope import Envelopes, within_64_bits
 from runtime.converters.json_read import InexactError, reader
 from runtime.converters.json_schema import read_schema, schema_json
-from runtime.converters.json_text import dumps, loads, loads_exactly, plain, spelled_alike
+from runtime.converters.json_text import dumps, dumps_plain, loads, loads_exactly, spelled_alike
 from runtime.converters.json_write import WriteOptions, writer
 
 
@@ -109,13 +109,14 @@ class JsonConverter(Converter, HeaderConverter):
         self._read_together = SchemaCache(lambda schema: values_reader(schema, fill))
         self._written_together = SchemaCache(lambda schema: self._writer_of_many(schema, options))
         self._envelopes = Envelopes(parsed["schemas.cache.size"], fill)
-        self._content = _content(parsed["schema.content"], fill) if self._schemas else None
+        content = _content(parsed["schema.content"], fill)
+        self._content = content if self._schemas else None
 
     def from_connect(self, topic: str, schema: Schema | None, value: Any) -> bytes | None:
         if schema is None:
             if value is None:
                 return None
-            data = dumps(plain(value))
+            data = dumps_plain(value)
             return b'{"schema":null,"payload":' + data + b"}" if self._schemas else data
         written = self._written.get(schema)
         if self._schemas:
@@ -129,13 +130,13 @@ class JsonConverter(Converter, HeaderConverter):
             return self._content, self._payload(self._content, loads(data), data, enveloped=False)
         if not self._schemas:
             value = loads(data)
-            return None, value if type(value) is dict or type(value) is str else within_64_bits(value, data)
+            return None, value if type(value) is dict or type(value) is str else within_64_bits(value, data, False)
         if (known := self._envelopes.split(data)) is not None:
             schema, payload = known
         else:
             schema, payload = self._envelopes.read(data)
         if schema is None:
-            return None, within_64_bits(payload, data)
+            return None, within_64_bits(payload, data, True)
         return schema, self._payload(schema, payload, data, enveloped=True)
 
     def from_connect_together(self, topic: str, values: Values) -> Sequence[bytes | None] | None:
@@ -149,7 +150,7 @@ class JsonConverter(Converter, HeaderConverter):
             rows = values.rows
         if None in rows:
             return None
-        found = map(dumps, rows if spelled_alike(rows) else map(plain, rows))
+        found = map(dumps if spelled_alike(rows) else dumps_plain, rows)
         return [prefix + one + suffix for one in found]
 
     def _writer_of_many(self, schema: Schema, options: WriteOptions) -> Callable[[Values], list[bytes]]:
@@ -199,6 +200,7 @@ def _content(text: str | None, fill: bool) -> Schema | None:
     if not text:
         return None
     try:
-        return read_schema(loads(text.encode()), fill)
+        found = loads(text.encode())
     except DataError as error:
-        raise ConfigError(f"Invalid value for configuration schema.content: {error}") from error
+        raise DataError("Failed to parse schema in converter config due to serialization error: ") from error
+    return read_schema(found, fill)

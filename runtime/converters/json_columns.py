@@ -18,7 +18,8 @@ from runtime.api.logical import DATE, DECIMAL, TIME, TIMESTAMP
 from runtime.api.schema import Schema, Type
 from runtime.api.validate import BOUNDS
 from runtime.converters.json_read import gap_check, reader
-from runtime.converters.json_text import clean, dumps, number, plain
+from runtime.converters.json_scalars import number
+from runtime.converters.json_text import dumps, dumps_plain
 from runtime.converters.json_write import WriteOptions, writer
 
 ColumnReader = Callable[[Column], Column]
@@ -129,7 +130,7 @@ def write_maps(values: Values, prefix: bytes, suffix: bytes) -> list[bytes]:
     """Messages of maps without a schema that have the same keys; Mixed for others."""
     parts: list[Part] = [prefix, b"{"]
     for name, column in values.columns.items():
-        parts += [dumps(clean(name)), b":", *_write_plain(column), b","]
+        parts += [dumps(name), b":", *_write_plain(column), b","]
     if len(parts) > 2:
         parts.pop()
     return _joined([*parts, b"}", suffix], values.count)
@@ -137,7 +138,7 @@ def write_maps(values: Values, prefix: bytes, suffix: bytes) -> list[bytes]:
 
 def _write_plain(column: Column) -> list[Part]:
     if type(column) is Constant:
-        return [dumps(plain(column.value))]
+        return [dumps_plain(column.value)]
     if (texts := _write_texts(column)) is not None:
         return texts
     found = kinds(column)
@@ -145,7 +146,7 @@ def _write_plain(column: Column) -> list[Part]:
         return _numbers(column)
     if found == {float}:
         return _numbers(list(map(number, column)))
-    return [[dumps(plain(value)) for value in column]]
+    return [list(map(dumps_plain, column))]
 
 
 def _joined(parts: Sequence[Part], count: int) -> list[bytes]:

@@ -56,22 +56,37 @@ class Envelopes:
 
     def read(self, data: bytes) -> tuple[Schema | None, Any]:
         """Schema and payload of any envelope; DataError when it is none."""
-        value = loads(data)
+        try:
+            value, exact = orjson.loads(data), True
+        except orjson.JSONDecodeError:
+            value, exact = loads(data), False
         if type(value) is not dict or len(value) != 2 or "schema" not in value or "payload" not in value:
             raise DataError(_NO_ENVELOPE)
         if value["schema"] is None:
             return None, value["payload"]
+        return (self._known_schema(data, value) if exact else self._new_schema(data, value)), value["payload"]
+
+    def _known_schema(self, data: bytes, value: Any) -> Schema | None:
         key = orjson.dumps(value["schema"])
         schema = self._known.get(key)
         if schema is None:
             if len(self._known) >= self._size:
                 self._known.clear()
             try:
-                schema = self._known[key] = read_schema(value["schema"], self._fill)
-            except InexactError:  # a decimal default
-                return read_schema(loads_exactly(data)["schema"], self._fill), value["payload"]
+                schema = read_schema(value["schema"], self._fill)
+            except InexactError:
+                return self._new_schema(data, value)
+            assert schema is not None
+            self._known[key] = schema
         self._remember(data, key, schema)
-        return schema, value["payload"]
+        return schema
+
+    def _new_schema(self, data: bytes, value: Any) -> Schema | None:
+        """Of a schema that orjson could not spell again: an infinite default, or half of a surrogate pair."""
+        try:
+            return read_schema(value["schema"], self._fill)
+        except InexactError:  # a decimal default
+            return read_schema(loads_exactly(data)["schema"], self._fill)
 
     def _remember(self, data: bytes, key: bytes, schema: Schema) -> None:
         """The bytes before the payload, when they are the compact envelope of just this schema."""
@@ -80,12 +95,15 @@ class Envelopes:
             self._prefix, self._length, self._schema = prefix, len(prefix), schema
 
 
-def within_64_bits(value: Any, data: bytes) -> Any:
+def within_64_bits(value: Any, data: bytes, enveloped: bool) -> Any:
     """Numbers without a schema, as Java has them: whole ones wrap around beyond 64 bits, there is no -0.0."""
     if type(value) is float:
-        if abs(value) < 2.0**63 or not data.strip().lstrip(b"-").isdigit():
+        if abs(value) < 2.0**63:
             return value + 0.0
-        value = loads_exactly(data)
+        exact = loads_exactly(data)
+        if type(whole := exact["payload"] if enveloped else exact) is not int:
+            return value
+        value = whole
     if type(value) is int and not -(1 << 63) <= value < 1 << 63:
         return (value + (1 << 63)) % (1 << 64) - (1 << 63)
     return value

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from runtime.api.errors import DataError
-from runtime.api.schema import Field, Schema, Type
+from runtime.api.schema import Schema, Type
+from runtime.api.schema_builder import SchemaBuilder
 from runtime.converters.json_read import reader
 from runtime.converters.json_write import WriteOptions, writer
 
@@ -35,46 +37,51 @@ def schema_json(schema: Schema | None, options: WriteOptions) -> dict[str, Any] 
     return found
 
 
-def read_schema(found: Any, fill: bool = True) -> Schema:
-    """The schema of an envelope; DataError when it is none."""
+def read_schema(found: Any, fill: bool = True) -> Schema | None:
+    """The schema of an envelope, None for a null one; DataError or SchemaBuilderError when it is none."""
+    if found is None:
+        return None
     if not isinstance(found, dict) or not isinstance(found.get("type"), str):
         raise DataError("Schema must contain 'type' field")
     kind = _TYPES.get(found["type"])
     if kind is None:
         raise DataError(f"Unknown schema type: {found['type']}")
-    schema = Schema(
-        kind,
-        optional=found.get("optional") is True,
-        name=_of_type(found, "name", str),
-        version=_of_type(found, "version", int),
-        doc=_of_type(found, "doc", str),
-        keys=_part(found, "keys", "Map schema did not specify the key type", fill) if kind is Type.MAP else None,
-        values=_values(kind, found, fill),
-        fields=_fields(found, fill) if kind is Type.STRUCT else (),
-        parameters=_parameters(found),
-    )
-    default = found.get("default")
-    return schema if default is None else schema.but(default=reader(schema, fill)(default))
+    builder = _builder(kind, found, fill)
+    if found.get("optional") is True:
+        builder.optional()
+    if (name := _of_type(found, "name", str)) is not None:
+        builder.name(name)
+    if (version := _of_type(found, "version", int)) is not None:
+        builder.version((version + (1 << 31)) % (1 << 32) - (1 << 31))
+    if (doc := _of_type(found, "doc", str)) is not None:
+        builder.doc(doc)
+    for name, value in _parameters(found):
+        builder.parameter(name, value)
+    if "default" in found:
+        builder.default(reader(builder.build(), fill)(found["default"]))
+    return builder.build()
+
+
+def _builder(kind: Type, found: dict[str, Any], fill: bool) -> SchemaBuilder:
+    if kind is Type.ARRAY:
+        if found.get("items") is None:
+            raise DataError("Array schema did not specify the element type")
+        return SchemaBuilder.array(read_schema(found["items"], fill))
+    if kind is Type.MAP:
+        for part, what in (("keys", "key"), ("values", "value")):
+            if part not in found:
+                raise DataError(f"Map schema did not specify the {what} type")
+        return SchemaBuilder.map(read_schema(found["keys"], fill), read_schema(found["values"], fill))
+    builder = SchemaBuilder(kind)
+    for name, schema in _fields(found, fill) if kind is Type.STRUCT else ():
+        builder.field(name, schema)
+    return builder
 
 
 def _of_type(found: dict[str, Any], name: str, kind: type) -> Any:
     """An attribute; one of another type counts as missing."""
     value = found.get(name)
     return value if isinstance(value, kind) and not isinstance(value, bool) else None
-
-
-def _part(found: dict[str, Any], name: str, message: str, fill: bool) -> Schema:
-    if found.get(name) is None:
-        raise DataError(message)
-    return read_schema(found[name], fill)
-
-
-def _values(kind: Type, found: dict[str, Any], fill: bool) -> Schema | None:
-    if kind is Type.MAP:
-        return _part(found, "values", "Map schema did not specify the value type", fill)
-    if kind is Type.ARRAY:
-        return _part(found, "items", "Array schema did not specify the element type", fill)
-    return None
 
 
 def _parameters(found: dict[str, Any]) -> tuple[tuple[str, str], ...]:
@@ -86,11 +93,11 @@ def _parameters(found: dict[str, Any]) -> tuple[tuple[str, str], ...]:
     return tuple(parameters.items())
 
 
-def _fields(found: dict[str, Any], fill: bool) -> tuple[Field, ...]:
+def _fields(found: dict[str, Any], fill: bool) -> Iterator[tuple[str, Schema | None]]:
     fields = found.get("fields")
     if not isinstance(fields, list):
         raise DataError('Struct schema\'s "fields" argument is not an array.')
     for field in fields:
         if not isinstance(field, dict) or not isinstance(field.get("field"), str):
             raise DataError("Struct schema's field name not specified properly")
-    return tuple(Field(field["field"], read_schema(field, fill)) for field in fields)
+        yield field["field"], read_schema(field, fill)

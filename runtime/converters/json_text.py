@@ -13,35 +13,29 @@ import orjson
 
 from runtime.api.errors import DataError
 from runtime.api.jackson import spelled
-from runtime.api.java_text import float_text
+from runtime.api.java_text import map_order
+from runtime.converters.json_fallback import written
+from runtime.converters.json_scalars import number, unsupported
 
 _MALFORMED = "Converting byte[] to Kafka Connect data failed due to serialization error: "
-_LEADING_ZEROS = re.compile(r"(-?)0+(?=\d)")
+_LEADING_ZEROS = re.compile(r'(?P<string>"(?:[^"\\]|\\.)*")|(?P<minus>(?<![\d.eE+])-?)0+(?=\d)', re.DOTALL)
+_LONGEST = 1000  # characters of a number, as Jackson has it
 
 
 def dumps(value: Any) -> bytes:
     """Compact, as Jackson spells it."""
     try:
         text = orjson.dumps(value)
-    except TypeError:
-        text = orjson.dumps(plain(value))
+    except TypeError:  # what orjson has no spelling for, or too deep for it
+        return written(value)
     return spelled(text)
 
 
-def number(value: float, single: bool = False) -> Any:
-    """A float for dumps(), in Java's spelling: `1.0E10`, `"NaN"`."""
-    if not single and (1e-3 <= value < 1e7 or -1e7 < value <= -1e-3):
-        return value
-    text = float_text(value, single)
-    return orjson.Fragment(text if text[-1].isdigit() else f'"{text}"')
-
-
 def plain(value: Any) -> Any:
-    """A value without a schema as dumps() can take it; DataError when JSON cannot hold it."""
+    """A value without a schema as dumps() can take it; DataError when JSON cannot hold it, RecursionError when it is
+    hundreds deep."""
     kind = type(value)
-    if kind is str:
-        return value if value.isascii() else clean(value)
-    if value is None or kind is bool or kind is int:
+    if value is None or kind is bool or kind is int or kind is str:
         return value
     if kind is float:
         return number(value)
@@ -49,13 +43,22 @@ def plain(value: Any) -> Any:
         return base64.b64encode(value).decode()
     if isinstance(value, Mapping):
         if all(isinstance(key, str) for key in value):
-            return {clean(key): plain(item) for key, item in value.items()}
-        return [[plain(key), plain(item)] for key, item in value.items()]
+            return {key: plain(item) for key, item in value.items()}
+        return [[plain(key), plain(value[key])] for key in map_order(value)]
     if isinstance(value, list | tuple):
         return [plain(item) for item in value]
     if isinstance(value, orjson.Fragment | str | bool | int | float):
         return value
-    raise DataError(f"Java class {kind.__qualname__} does not have corresponding schema type.")
+    raise unsupported(value)
+
+
+def dumps_plain(value: Any) -> bytes:
+    """The JSON of a value without a schema; DataError when there is none."""
+    try:
+        found = plain(value)
+    except RecursionError:
+        return written(value)
+    return dumps(found)
 
 
 def spelled_alike(values: Sequence[Any]) -> bool:
@@ -72,22 +75,8 @@ def spelled_alike(values: Sequence[Any]) -> bool:
 _PLAIN = {str, int, bool, type(None)}
 
 
-def clean(text: str) -> str:
-    """JSON is text: bytes that were not UTF-8 become U+FFFD, as in Java."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return text.encode("utf-8", "surrogateescape" if _escaped(text) else "replace").decode("utf-8", "replace")
-    return text
-
-
-def _escaped(text: str) -> bool:
-    """Whether all lone surrogates stand for bytes."""
-    return all(not 0xD800 <= ord(char) < 0xDC80 and not 0xDD00 <= ord(char) < 0xE000 for char in text)
-
-
 def loads(data: bytes) -> Any:
-    """The first value of the text; what follows it is not looked at. DataError when it is malformed."""
+    """The first value of the text; anything after it is ignored. DataError when the text is malformed."""
     try:
         return orjson.loads(data)
     except orjson.JSONDecodeError:
@@ -98,15 +87,31 @@ def loads_exactly(data: bytes, floats: type = Decimal) -> Any:
     """As loads(), with numbers to the last digit."""
     try:
         text = data.decode(json.detect_encoding(data)).lstrip("\ufeff \t\r\n")
-        text = _LEADING_ZEROS.sub(r"\1", text, count=1) if text[:2].lstrip("-")[:1] == "0" else text
         if not text:
             return None
-        found, end = json.JSONDecoder(parse_float=floats, parse_constant=_no_constant).raw_decode(text)
-        if not isinstance(found, dict | list | str) and text[end : end + 1].strip():
+        if (fixed := _LEADING_ZEROS.sub(_without_zeros, text)) != text and floats is float:
+            return loads(fixed.encode())
+        found, end = _decoder(floats).raw_decode(fixed)
+        if not isinstance(found, dict | list | str) and fixed[end : end + 1].strip():
             raise DataError(_MALFORMED)
         return found
     except (ValueError, RecursionError) as error:
         raise DataError(_MALFORMED) from error
+
+
+def _without_zeros(found: re.Match[str]) -> str:
+    return found["string"] or found["minus"]
+
+
+def _decoder(floats: type) -> json.JSONDecoder:
+    def parse(kind: Any) -> Any:
+        return lambda text: kind(text) if len(text) <= _LONGEST else _too_long(text)
+
+    return json.JSONDecoder(parse_float=parse(floats), parse_int=parse(int), parse_constant=_no_constant)
+
+
+def _too_long(text: str) -> Any:
+    raise ValueError(f"a number of {len(text)} characters")
 
 
 def _no_constant(name: str) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import datetime as dt
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
@@ -11,11 +12,13 @@ from typing import Any
 import orjson
 
 from runtime.api.errors import DataError
+from runtime.api.java_class import java_class
 from runtime.api.java_text import map_order
 from runtime.api.logical import DATE, DECIMAL, TIME, TIMESTAMP, decimal_to_bytes, to_plain
 from runtime.api.schema import Schema, Type
 from runtime.api.validate import BOUNDS
-from runtime.converters.json_text import number, plain
+from runtime.converters.json_scalars import number
+from runtime.converters.json_text import plain
 
 Writer = Callable[[Any], Any]
 
@@ -76,7 +79,7 @@ def _with_default(write: Writer, default: Any) -> Writer:
 
 
 def _invalid(schema: Schema, value: Any) -> DataError:
-    return DataError(f"Invalid type for {schema.type.name}: class {type(value).__name__}")
+    return DataError(f"Invalid type for {schema.type.name}: class {java_class(value)}")
 
 
 def _integer(schema: Schema, options: WriteOptions) -> Writer:
@@ -85,9 +88,7 @@ def _integer(schema: Schema, options: WriteOptions) -> Writer:
     def write(value: Any) -> Any:
         if type(value) is int and -bound <= value < bound:
             return value
-        raise (
-            _invalid(schema, value) if type(value) is not int else DataError(f"{value} does not fit into {schema.type}")
-        )
+        raise _invalid(schema, value)
 
     return write
 
@@ -118,7 +119,7 @@ def _bytes(schema: Schema, options: WriteOptions) -> Writer:
     def write(value: Any) -> Any:
         if isinstance(value, bytes | bytearray | memoryview):
             return base64.b64encode(value).decode()
-        raise _invalid(schema, value)
+        raise DataError(f"Invalid type for bytes type: class {java_class(value)}")
 
     return write
 
@@ -143,10 +144,14 @@ def _map(schema: Schema, options: WriteOptions) -> Writer:
         if not isinstance(value, Mapping):
             raise _invalid(schema, value)
         if as_object:
-            return {keys(key): item(element) for key, element in value.items()}
+            return {_name(keys(key)): item(element) for key, element in value.items()}
         return [[keys(key), item(value[key])] for key in map_order(value)]
 
     return write
+
+
+def _name(key: Any) -> Any:
+    return "null" if key is None else key
 
 
 def _struct(schema: Schema, options: WriteOptions) -> Writer:
@@ -184,15 +189,26 @@ _LOGICAL = (DATE, TIME, TIMESTAMP, DECIMAL)
 def _logical(schema: Schema, options: WriteOptions) -> Writer | None:
     if schema.name == DECIMAL:
         return _decimal(schema, options.numeric)
-    return (lambda value: to_plain(schema, value)) if schema.name in _LOGICAL else None
+    return _time(schema) if schema.name in _LOGICAL else None
+
+
+def _time(schema: Schema) -> Writer:
+    short = (schema.name or "").rpartition(".")[2]
+
+    def write(value: Any) -> Any:
+        if not isinstance(value, dt.date | dt.time):
+            raise DataError(f"Invalid type for {short}, expected Date but was class {java_class(value, schema)}")
+        return to_plain(schema, value)
+
+    return write
 
 
 def _decimal(schema: Schema, numeric: bool) -> Writer:
     def write(value: Any) -> Any:
         if not isinstance(value, Decimal):
-            raise DataError(f"Invalid type for Decimal, expected BigDecimal but was {type(value).__name__}")
+            raise DataError(f"Invalid type for Decimal, expected BigDecimal but was class {java_class(value, schema)}")
         if numeric:
-            return orjson.Fragment(str(value))
+            return orjson.Fragment(str(value if value else value.copy_abs()))  # there is no -0.0
         return base64.b64encode(decimal_to_bytes(schema, value)).decode()
 
     return write

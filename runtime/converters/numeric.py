@@ -9,18 +9,20 @@ from typing import Any, ClassVar
 from runtime.api.config import ConfigDef
 from runtime.api.converter import Converter, HeaderConverter
 from runtime.api.errors import DataError
+from runtime.api.java_class import java_class
+from runtime.api.java_text import single_value
 from runtime.api.schema import Schema, Type
 from runtime.converters.definitions import CONVERTER_TYPE
 
 
 class _FixedWidth(Converter, HeaderConverter):
-    """A value of one type in a fixed number of bytes."""
+    """A value of one type in a fixed number of bytes. A schema only says how wide a number is."""
 
     config_def = ConfigDef(CONVERTER_TYPE)
     _type: ClassVar[Type]
+    _name: ClassVar[str]
     _format: ClassVar[struct.Struct]
     _python: ClassVar[type]
-    _nulls_of_any_schema: ClassVar[bool] = True  # as Apache's, apart from booleans
 
     def __init__(self) -> None:
         self._schema = Schema(self._type, optional=True)
@@ -29,18 +31,22 @@ class _FixedWidth(Converter, HeaderConverter):
         """Nothing to configure."""
 
     def from_connect(self, topic: str, schema: Schema | None, value: Any) -> bytes | None:
-        if value is None and self._nulls_of_any_schema:
-            return None
-        if schema is not None and schema.type is not self._type:
-            raise DataError(f"Invalid schema type for {type(self).__name__}: {schema.type.name}")
         if value is None:
             return None
-        if type(value) is not self._python:
-            raise DataError(f"{type(self).__name__} is not compatible with objects of type {type(value).__name__}")
+        if type(value) is not self._python or (schema is not None and schema.type is not self._type):
+            raise self._unsuitable(schema, value)
+        if value != value:
+            return self._nan(value)
         try:
             return self._format.pack(value)
         except (struct.error, OverflowError) as error:
-            raise DataError(f"{value} does not fit into {self._type}") from error
+            raise self._unsuitable(schema, value) from error
+
+    def _unsuitable(self, schema: Schema | None, value: Any) -> DataError:
+        return DataError(f"Failed to serialize to {self._name} (was class {java_class(value, schema)}): ")
+
+    def _nan(self, value: Any) -> bytes:
+        return self._format.pack(value)
 
     def to_connect(self, topic: str, data: bytes | None) -> tuple[Schema | None, Any]:
         if data is None:
@@ -49,7 +55,7 @@ class _FixedWidth(Converter, HeaderConverter):
             return self._schema, self._format.unpack(data)[0]
         except struct.error as error:
             raise DataError(
-                f"Failed to deserialize {self._type}: {self._format.size} bytes expected, there are {len(data)}"
+                f"Failed to deserialize {self._name}: {self._format.size} bytes expected, found {len(data)}"
             ) from error
 
     def from_connect_header(self, topic: str, key: str, schema: Schema | None, value: Any) -> bytes | None:
@@ -63,43 +69,57 @@ class ShortConverter(_FixedWidth):
     """int16 in two bytes."""
 
     java_name = "org.apache.kafka.connect.converters.ShortConverter"
-    _type, _format, _python = Type.INT16, struct.Struct(">h"), int
+    _type, _name, _format, _python = Type.INT16, "short", struct.Struct(">h"), int
 
 
 class IntegerConverter(_FixedWidth):
     """int32 in four bytes."""
 
     java_name = "org.apache.kafka.connect.converters.IntegerConverter"
-    _type, _format, _python = Type.INT32, struct.Struct(">i"), int
+    _type, _name, _format, _python = Type.INT32, "integer", struct.Struct(">i"), int
 
 
 class LongConverter(_FixedWidth):
     """int64 in eight bytes."""
 
     java_name = "org.apache.kafka.connect.converters.LongConverter"
-    _type, _format, _python = Type.INT64, struct.Struct(">q"), int
+    _type, _name, _format, _python = Type.INT64, "long", struct.Struct(">q"), int
 
 
 class FloatConverter(_FixedWidth):
     """A float of 32 bits."""
 
     java_name = "org.apache.kafka.connect.converters.FloatConverter"
-    _type, _format, _python = Type.FLOAT32, struct.Struct(">f"), float
+    _type, _name, _format, _python = Type.FLOAT32, "float", struct.Struct(">f"), float
+
+    def to_connect(self, topic: str, data: bytes | None) -> tuple[Schema | None, Any]:
+        schema, value = super().to_connect(topic, data)
+        return schema, None if value is None else single_value(value)
 
 
 class DoubleConverter(_FixedWidth):
-    """A float of 64 bits."""
+    """A float of 64 bits. There is one NaN, whatever its bits."""
 
     java_name = "org.apache.kafka.connect.converters.DoubleConverter"
-    _type, _format, _python = Type.FLOAT64, struct.Struct(">d"), float
+    _type, _name, _format, _python = Type.FLOAT64, "double", struct.Struct(">d"), float
+
+    def _nan(self, value: Any) -> bytes:
+        return b"\x7f\xf8" + bytes(6)
 
 
 class BooleanConverter(_FixedWidth):
     """One byte, 1 for true and 0 for false; any other is refused."""
 
     java_name = "org.apache.kafka.connect.converters.BooleanConverter"
-    _type, _format, _python = Type.BOOLEAN, struct.Struct(">?"), bool
-    _nulls_of_any_schema = False
+    _type, _name, _format, _python = Type.BOOLEAN, "boolean", struct.Struct(">?"), bool
+
+    def from_connect(self, topic: str, schema: Schema | None, value: Any) -> bytes | None:
+        if schema is not None and schema.type is not self._type:
+            raise DataError(f"Invalid schema type for BooleanConverter: {schema.type.name}")
+        return super().from_connect(topic, schema, value)
+
+    def _unsuitable(self, schema: Schema | None, value: Any) -> DataError:
+        return DataError(f"BooleanConverter is not compatible with objects of type class {java_class(value)}")
 
     def to_connect(self, topic: str, data: bytes | None) -> tuple[Schema | None, Any]:
         if data is not None and data not in (b"\x00", b"\x01"):

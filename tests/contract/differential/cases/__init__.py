@@ -8,9 +8,11 @@ from __future__ import annotations
 from random import Random
 from typing import Any
 
-from tests.contract.differential.cases import converters, headers, patterns, schemas, transforms
+from tests.contract.differential.cases import converters, headers, json_table, patterns, schemas, transforms
 
-_MODULES = ((converters, 3), (headers, 2), (schemas, 1), (transforms, 5), (patterns, 1))
+_MODULES: tuple[tuple[Any, int], ...] = (
+    (converters, 3), (json_table, 0), (headers, 2), (schemas, 1), (transforms, 5), (patterns, 1),
+)  # fmt: skip
 """Modules, and how many of twelve generated cases each contributes."""
 
 
@@ -24,5 +26,6 @@ def generated(seed: int, size: int) -> list[dict[str, Any]]:
     return [
         case
         for number, (module, share) in enumerate(_MODULES)
+        if share
         for case in module.generated(Random(seed * 100 + number), size * share // 12)
     ]
