@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from typing import Any
 
 from runtime.api.errors import ConfigError
-from runtime.api.java_regex import fault, translate
+from runtime.api.java_regex import PatternError, compiled
 from runtime.api.values import invalid
 
 Validator = Callable[[str, Any], None]
@@ -108,9 +107,9 @@ def regex(name: str, value: Any) -> None:
     if value is None:
         raise invalid(name, value, 'Invalid regex: Cannot invoke "String.isEmpty()" because "this.pattern" is null')
     try:
-        re.compile(translate(value))
-    except re.error as error:
-        raise invalid(name, value, f"Invalid regex: {fault(value, error)}") from None
+        compiled(value)
+    except PatternError as error:
+        raise invalid(name, value, f"Invalid regex: {error}") from None
 
 
 def satisfies(check: Callable[[Any], bool], reason: str) -> Validator:

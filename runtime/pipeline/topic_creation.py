@@ -94,4 +94,4 @@ def _failure(topic: str, error: KafkaError) -> ConnectError:
 
 def _any(patterns: Sequence[str]) -> Any:
     """One pattern for all; None for none."""
-    return java_regex("|".join(f"(?:{p})" for p in patterns)) if patterns else None
+    return java_regex("|".join(patterns)) if patterns else None

@@ -1,0 +1,34 @@
+"""Java's regular expressions, for `topics.regex` and whatever else a Connect configuration matches with one."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import regex
+
+from runtime.api.errors import ConfigError
+from runtime.api.java_regex.cursor import PatternError
+from runtime.api.java_regex.parser import Parser
+from runtime.api.java_regex.replacement import Replacement
+
+__all__ = ["PatternError", "Replacement", "compiled", "java_regex"]
+
+
+@lru_cache(maxsize=256)
+def compiled(pattern: str) -> regex.Pattern[str]:
+    """The expression, to be used with fullmatch() or search() from the beginning of a text; PatternError, in the words
+    of Java's Pattern, when it is none."""
+    try:
+        return regex.compile(Parser(pattern).translation(), regex.V1)
+    except (RecursionError, MemoryError, OverflowError) as error:
+        raise PatternError("The expression is too large", pattern, -1) from error
+    except regex.error as error:
+        raise PatternError(f"The expression is not supported: {error}", pattern, -1) from error
+
+
+def java_regex(pattern: str) -> regex.Pattern[str]:
+    """Compiled, to be used with fullmatch(); ConfigError when it is no regular expression."""
+    try:
+        return compiled(pattern)
+    except PatternError as error:
+        raise ConfigError(f"Invalid regular expression {pattern}: {error}") from error

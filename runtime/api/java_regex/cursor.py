@@ -1,0 +1,99 @@
+"""The characters of a pattern and the place that has been read up to, with the index that Java's errors name."""
+
+from __future__ import annotations
+
+NUL = "\0"
+_BLANKS = " \t\n\x0b\f\r"
+_LINE_ENDS = "\n\r\x85\u2028\u2029"
+
+
+class PatternError(Exception):
+    """A pattern that Java refuses; the message is the one of Java's PatternSyntaxException."""
+
+    def __init__(self, reason: str, pattern: str, index: int) -> None:
+        near = f" near index {index}" if index >= 0 else ""
+        pointer = f"\n{' ' * index}^" if 0 <= index < len(pattern.encode("utf-16-be", "surrogatepass")) // 2 else ""
+        super().__init__(f"{reason}{near}\n{pattern}{pointer}")
+
+
+class Cursor:
+    """Two terminators follow the pattern, so that a look ahead never has to check for its end."""
+
+    def __init__(self, pattern: str) -> None:
+        self.pattern = pattern
+        self.chars = unquoted(pattern)
+        self.length = len(self.chars)
+        self.chars += [NUL, NUL, NUL, NUL]
+        self.at = 0
+        self.flags = frozenset[str]()
+
+    def error(self, reason: str) -> PatternError:
+        return PatternError(reason, self.pattern, self.at - 1)
+
+    @property
+    def ended(self) -> bool:
+        return self.at >= self.length
+
+    def peek(self) -> str:
+        """The next character, which stays unread; comments before it are passed over where they are switched on."""
+        if "x" in self.flags:
+            self._pass_comments()
+        return self.chars[min(self.at, self.length + 1)]
+
+    def read(self) -> str:
+        char = self.peek()
+        self.at += 1
+        return char
+
+    def next(self) -> str:
+        """Passes over one character and returns the one behind it, which stays unread."""
+        self.at += 1
+        return self.peek()
+
+    def raw(self, ahead: int = 0) -> str:
+        """A character as it stands, comments or not."""
+        return self.chars[min(self.at + ahead, self.length + 1)]
+
+    def expect(self, char: str, reason: str) -> None:
+        if self.read() != char:
+            raise self.error(reason)
+
+    def _pass_comments(self) -> None:
+        while (char := self.raw()) in _BLANKS or char == "#":
+            if char in _BLANKS:
+                self.at += 1
+                continue
+            ends = "\n" if "d" in self.flags else _LINE_ENDS
+            while not self.ended and self.raw() not in ends:
+                self.at += 1
+            if self.ended:
+                self.at = self.length
+                return
+
+
+def unquoted(pattern: str) -> list[str]:
+    r"""The characters with \Q…\E replaced by escapes."""
+    found: list[str] = []
+    position = 0
+    while position < len(pattern):
+        if pattern.startswith("\\Q", position):
+            end = pattern.find("\\E", position + 2)
+            text = pattern[position + 2 : end if end >= 0 else len(pattern)]
+            found += _escaped(text)
+            position = end + 2 if end >= 0 else len(pattern)
+        else:
+            width = 2 if pattern[position] == "\\" else 1
+            found += pattern[position : position + width]
+            position += width
+    return found
+
+
+def _escaped(text: str) -> list[str]:
+    found: list[str] = []
+    for index, char in enumerate(text):
+        if index == 0 and "0" <= char <= "9":  # no part of an escape that stands before it
+            found += "\\x3"
+        elif char.isascii() and not char.isalnum():
+            found.append("\\")
+        found.append(char)
+    return found
