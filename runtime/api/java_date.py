@@ -3,20 +3,14 @@
 from __future__ import annotations
 
 import datetime as dt
-import re
 from collections.abc import Callable
 from typing import NamedTuple
 
 from runtime.api.errors import ConfigError
+from runtime.api.java_date_fields import DAYS, MONTHS, FieldReader, is_number
 from runtime.api.java_date_usual import usual_reader, usual_writer
 
-_MONTHS = ("January", "February", "March", "April", "May", "June", "July", "August", "September", "October",
-           "November", "December")  # fmt: skip
-_DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 _LETTERS = "GyYMLwWDdFEuaHkKhmsSzZX"
-_NUMERIC = "yYwWDdFuHkKhmsS"
-_OFFSET = re.compile(r"(?:GMT)?([+-])(\d{1,2}):?(\d{2})?")
-_NUMBER = re.compile(r"-?\d+", re.ASCII)
 
 _DAY = 86_400_000
 _UNITS = {**dict.fromkeys("aHkKh", 3_600_000), "m": 60_000, "s": 1000, "S": 1}
@@ -49,23 +43,14 @@ class DatePattern:
         return time if time is not None else self._parse(text)
 
     def _parse(self, text: str) -> dt.datetime:
-        """Number by number, as lenient as Java."""
-        found: dict[str, int] = {}
-        position = 0
-        for index, token in enumerate(self._tokens):
-            if not token.letter:
-                if not text.startswith(token.text, position):
-                    raise ValueError(text)
-                position += len(token.text)
-                continue
-            following = self._tokens[index + 1] if index + 1 < len(self._tokens) else None
-            abuts = following is not None and following.letter != "" and _is_number(following)
-            position = _read(token, text, position, abuts, found)
-        return _resolve(found)
-
-
-def _is_number(token: _Token) -> bool:
-    return token.letter in _NUMERIC or (token.letter in "ML" and token.width < 3)
+        """Field by field, as lenient as Java."""
+        reader = FieldReader(text)
+        for token, following in zip(self._tokens, [*self._tokens[1:], None], strict=True):
+            if token.letter:
+                reader.field(token, following is not None and is_number(following))
+            else:
+                reader.literal(token.text)
+        return reader.time()
 
 
 def _tokens(pattern: str) -> list[_Token]:
@@ -114,9 +99,9 @@ def _writer(token: _Token) -> Callable[[dt.datetime], str]:
         year = (lambda t: t.year) if letter == "y" else _week_year
         return (lambda t: f"{year(t) % 100:02}") if count == 2 else (lambda t: f"{year(t):0{count}}")
     if letter in "ML" and count >= 3:
-        return (lambda t: _MONTHS[t.month - 1]) if count > 3 else (lambda t: _MONTHS[t.month - 1][:3])
+        return (lambda t: MONTHS[t.month - 1]) if count > 3 else (lambda t: MONTHS[t.month - 1][:3])
     if letter == "E":
-        return (lambda t: _DAYS[t.weekday()]) if count > 3 else (lambda t: _DAYS[t.weekday()][:3])
+        return (lambda t: DAYS[t.isoweekday() % 7]) if count > 3 else (lambda t: DAYS[t.isoweekday() % 7][:3])
     if letter == "a":
         return lambda t: "AM" if t.hour < 12 else "PM"
     if letter in _FIXED:
@@ -162,78 +147,3 @@ def _week(time: dt.datetime) -> tuple[int, int]:
 
 def _week_year(time: dt.datetime) -> int:
     return _week(time)[0]
-
-
-def _read(token: _Token, text: str, position: int, abuts: bool, found: dict[str, int]) -> int:
-    """Reads one field into `found`; returns the position behind it."""
-    while text[position : position + 1] in (" ", "\t"):
-        position += 1
-    letter, count = token.letter, token.width
-    if letter == "X" and text[position : position + 1] == "Z":
-        found["offset"] = 0
-        return position + 1
-    if letter in "zZX":
-        return _read_zone(text, position, found)
-    if not _is_number(token):
-        return _read_name(letter, text, position, found)
-    match = _NUMBER.match(text[position : position + count] if abuts else text[position:])
-    if match is None:
-        raise ValueError(text)
-    number, digits = int(match.group()), match.group()
-    if letter in "yY" and count <= 2 and len(digits) == 2 and digits.isdigit():
-        number = _century(number)
-    found["M" if letter == "L" else letter] = number
-    return position + match.end()
-
-
-def _century(number: int) -> int:
-    """Two digits mean a year between 80 years ago and in 20 years."""
-    this = dt.datetime.now(dt.UTC).year
-    year = this - this % 100 + number
-    return year - 100 if year > this + 20 else year + 100 if year <= this - 80 else year
-
-
-def _read_name(letter: str, text: str, position: int, found: dict[str, int]) -> int:
-    rest = text[position:].lower()
-    names = {"M": _MONTHS, "L": _MONTHS, "E": _DAYS, "a": ("AM", "PM"), "G": ("BC", "AD")}[letter]
-    for index, name in enumerate(names):
-        for spelling in (name, name[:3]):
-            if rest.startswith(spelling.lower()):
-                found["M" if letter == "L" else letter] = index + 1 if letter in "ML" else index
-                return position + len(spelling)
-    raise ValueError(text)
-
-
-def _read_zone(text: str, position: int, found: dict[str, int]) -> int:
-    if match := _OFFSET.match(text, position):
-        sign, hours, minutes = match.groups()
-        found["offset"] = (int(hours) * 60 + int(minutes or 0)) * (1 if sign == "+" else -1)
-        return match.end()
-    for name, hours_east in (("UTC", 0), ("GMT", 0), ("EST", -5), ("EDT", -4), ("CST", -6), ("CDT", -5), ("MST", -7),
-                             ("MDT", -6), ("PST", -8), ("PDT", -7), ("CET", 1), ("CEST", 2)):  # fmt: skip
-        if text.startswith(name, position):
-            found["offset"] = hours_east * 60
-            return position + len(name)
-    raise ValueError(text)
-
-
-def _resolve(found: dict[str, int]) -> dt.datetime:
-    """The time that the fields make. Fields beyond their bounds run over into the next larger one."""
-    months = found.get("y", found.get("Y", 1970)) * 12 + found.get("M", 1) - 1
-    time = dt.datetime(months // 12, months % 12 + 1, 1, tzinfo=dt.UTC)
-    if "D" in found and "M" not in found and "d" not in found:
-        time = time.replace(month=1)
-    days = found.get("d", found.get("D", 1)) - 1
-    hours = found.get("H", found.get("k", 0) % 24)
-    if "h" in found or "K" in found:
-        hours = found.get("h", found.get("K", 0)) % 12 + 12 * found.get("a", 0)
-    try:
-        return time + dt.timedelta(
-            days=days,
-            hours=hours,
-            minutes=found.get("m", 0) - found.get("offset", 0),
-            seconds=found.get("s", 0),
-            milliseconds=found.get("S", 0),
-        )
-    except OverflowError as error:
-        raise ValueError("beyond the years that dates can have") from error

@@ -31,7 +31,7 @@ _NAMES = {
     "y": "year", "M": "month", "d": "day", "H": "hour", "m": "minute", "s": "second", "S": "microsecond",
 }  # fmt: skip
 _UTC = {"X": "Z", "Z": "+0000"}
-_UTC_READ = {"X": r"(?:Z|\+00:?00)", "Z": r"\+00:?00"}
+_UTC_READ = {"X": "Z", "Z": r"\+0000"}
 _ISO = "{y}-{M}-{d}T{H}:{m}:{s}.{S}+00:00"
 _NOTHING = {"y": "1970", "M": "01", "d": "01", "H": "00", "m": "00", "s": "00", "S": "000"}
 

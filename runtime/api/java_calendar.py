@@ -1,0 +1,169 @@
+"""The moment that the fields of a date mean, as a lenient GregorianCalendar resolves them: of fields that contradict
+each other those that were set last win, and what is beyond its bounds runs over into the next larger field.
+
+Weeks begin on Sunday, and the first one of a year is the one with January 1st in it.
+"""
+
+from __future__ import annotations
+
+from calendar import isleap
+from dataclasses import dataclass, field
+from enum import Enum, auto
+from itertools import accumulate
+from typing import NamedTuple
+
+_DAY_MS = 86_400_000
+_EPOCH_DAY = 719_163
+_LENGTHS = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30)
+_BEFORE_MONTH = tuple(accumulate(_LENGTHS, initial=0))
+_SUNDAY = 1
+
+
+class Field(Enum):
+    ERA = auto()
+    YEAR = auto()
+    WEEK_YEAR = auto()
+    MONTH = auto()  # from 0
+    WEEK_OF_YEAR = auto()
+    WEEK_OF_MONTH = auto()
+    DAY_OF_MONTH = auto()
+    DAY_OF_YEAR = auto()
+    DAY_OF_WEEK = auto()  # Sunday is 1
+    WEEKDAY_IN_MONTH = auto()
+    AM_PM = auto()
+    HOUR = auto()
+    HOUR_OF_DAY = auto()
+    MINUTE = auto()
+    SECOND = auto()
+    MILLISECOND = auto()
+    ZONE_OFFSET = auto()
+    DST_OFFSET = auto()
+
+
+class Wall(NamedTuple):
+    """A clock's time, in milliseconds since 1970, and the offsets that were given with it."""
+
+    ms: int
+    zone_offset: int | None
+    dst_offset: int | None
+
+
+@dataclass(slots=True)
+class Fields:
+    """Values in the order in which they were set."""
+
+    values: dict[Field, int] = field(default_factory=dict)
+
+    def set(self, name: Field, value: int) -> None:
+        self.values.pop(name, None)
+        self.values[name] = value
+
+    def clear(self, name: Field) -> None:
+        self.values.pop(name, None)
+
+    def wall(self) -> Wall:
+        values = self.values
+        stamps = {name: stamp for stamp, name in enumerate(values, 1)}
+        by_week = stamps.get(Field.WEEK_YEAR, 0) > stamps.get(Field.YEAR, 0)
+        days = _week_date(values) if by_week else _date(values, stamps)
+        ms = (days - _EPOCH_DAY) * _DAY_MS + _time_of_day(values, stamps)
+        return Wall(ms, values.get(Field.ZONE_OFFSET), values.get(Field.DST_OFFSET))
+
+
+def days_of(year: int, month: int) -> int:
+    """The number of the month's first day, of which January 1st of the year 1 has 1; months count from 0."""
+    year += month // 12
+    month %= 12
+    before = year - 1
+    leap_day = month > 1 and isleap(year)
+    return before * 365 + before // 4 - before // 100 + before // 400 + _BEFORE_MONTH[month] + leap_day + 1
+
+
+def _on_or_before(day: int, day_of_week: int) -> int:
+    return day - (day - (day_of_week - 1)) % 7
+
+
+def _time_of_day(values: dict[Field, int], stamps: dict[Field, int]) -> int:
+    of_day, half = stamps.get(Field.HOUR_OF_DAY, 0), _both(stamps, Field.HOUR, Field.AM_PM)
+    latest = max(of_day, half) or max(stamps.get(Field.HOUR, 0), stamps.get(Field.AM_PM, 0))
+    if latest and latest == of_day:
+        hours = values[Field.HOUR_OF_DAY]
+    else:
+        hours = values.get(Field.HOUR, 0) + 12 * values.get(Field.AM_PM, 0)
+    seconds = (hours * 60 + values.get(Field.MINUTE, 0)) * 60 + values.get(Field.SECOND, 0)
+    return seconds * 1000 + values.get(Field.MILLISECOND, 0)
+
+
+def _both(stamps: dict[Field, int], one: Field, other: Field) -> int:
+    """When the later of the two was set; 0 where one is missing."""
+    return max(stamps[one], stamps[other]) if one in stamps and other in stamps else 0
+
+
+_OF_MONTH = (Field.DAY_OF_MONTH, Field.WEEK_OF_MONTH, Field.WEEKDAY_IN_MONTH)
+
+
+def _deciding(stamps: dict[Field, int]) -> Field:
+    """The field that says which day of the year or the month it is."""
+    found = stamps.get
+    latest: dict[Field, int] = {
+        Field.DAY_OF_MONTH: found(Field.DAY_OF_MONTH, 0),
+        Field.WEEK_OF_MONTH: _both(stamps, Field.WEEK_OF_MONTH, Field.DAY_OF_WEEK),
+        Field.WEEKDAY_IN_MONTH: _both(stamps, Field.WEEKDAY_IN_MONTH, Field.DAY_OF_WEEK),
+        Field.DAY_OF_YEAR: found(Field.DAY_OF_YEAR, 0),
+        Field.WEEK_OF_YEAR: _both(stamps, Field.WEEK_OF_YEAR, Field.DAY_OF_WEEK),
+    }
+    if not any(latest.values()):
+        latest = {
+            Field.WEEK_OF_MONTH: found(Field.WEEK_OF_MONTH, 0),
+            Field.WEEKDAY_IN_MONTH: max(found(Field.WEEKDAY_IN_MONTH, 0), found(Field.DAY_OF_WEEK, 0)),
+            Field.WEEK_OF_YEAR: found(Field.WEEK_OF_YEAR, 0),
+        }
+    best = max(latest.values())
+    if not best:
+        return Field.DAY_OF_MONTH
+    return _among([name for name, stamp in latest.items() if stamp == best], stamps)
+
+
+def _among(tied: list[Field], stamps: dict[Field, int]) -> Field:
+    """Fields tie when the day of the week, which goes with each of them, was set last: then the later one counts, and
+    where that is undecided too, the week of the month before the others."""
+    return max(tied, key=lambda name: stamps.get(name, 0)) if len(tied) > 1 else tied[0]
+
+
+def _date(values: dict[Field, int], stamps: dict[Field, int]) -> int:
+    year = values.get(Field.YEAR, 1970)
+    if values.get(Field.ERA) == 0:
+        year = 1 - year
+    deciding = _deciding(stamps)
+    month = values.get(Field.MONTH, 0) if deciding in _OF_MONTH else 0
+    first = days_of(year, month)
+    weekday = values.get(Field.DAY_OF_WEEK, _SUNDAY)
+    if deciding is Field.DAY_OF_MONTH:
+        return first + values.get(Field.DAY_OF_MONTH, 1) - 1
+    if deciding is Field.DAY_OF_YEAR:
+        return first + values[Field.DAY_OF_YEAR] - 1
+    if deciding is Field.WEEKDAY_IN_MONTH:
+        number = values.get(Field.WEEKDAY_IN_MONTH, 1)
+        if number >= 0:
+            return _on_or_before(first + 7 * number - 1, weekday)
+        return _on_or_before(days_of(year, month + 1) + 7 * (number + 1) - 1, weekday)
+    return _first_week(first, weekday) + 7 * (values[deciding] - 1)
+
+
+def _first_week(first: int, weekday: int) -> int:
+    """The day of the week, in the week that the day `first` is in."""
+    sunday = _on_or_before(first + 6, _SUNDAY)
+    if sunday - first >= 1:
+        sunday -= 7
+    return _on_or_before(sunday + 6, weekday)
+
+
+def _week_date(values: dict[Field, int]) -> int:
+    week, weekday = values.get(Field.WEEK_OF_YEAR, 1), values.get(Field.DAY_OF_WEEK, _SUNDAY)
+    if weekday >= 8:
+        week, weekday = week + (weekday - 1) // 7, (weekday - 1) % 7 + 1
+        weekday = weekday % 7 + 1
+    elif weekday <= 0:
+        weeks = -weekday // 7 + 1
+        week, weekday = week - weeks, (weekday + 7 * weeks) % 7 + 1
+    return _first_week(days_of(values[Field.WEEK_YEAR], 0), _SUNDAY) + weekday - 1 + 7 * (week - 1)
