@@ -96,14 +96,16 @@ class Values:
     @property
     def columns(self) -> Mapping[str, Column]:
         """The fields of structs, in the schema's order, or the entries of maps without a schema; Mixed when there is
-        anything else among them, a struct lacks a field, or maps have different keys."""
+        anything else among them, or maps have different keys."""
         if self._columns is None:
             if not self.count or (self.schema is not None and self.schema.type is not Type.STRUCT):
                 raise Mixed
             assert self._rows is not None
             schema = self.schema
-            names = _keys(self._rows) if schema is None else tuple(field.name for field in schema.fields)
-            self._columns = columns_of(names, self._rows)
+            if schema is None:
+                self._columns = columns_of(_keys(self._rows), self._rows)
+            else:
+                self._columns = _fields_of(tuple(field.name for field in schema.fields), self._rows)
         return self._columns
 
     @property
@@ -146,6 +148,16 @@ def columns_of(names: tuple[str, ...], rows: Column) -> dict[str, Column]:
         return {name: list(map(itemgetter(name), rows)) for name in names}
     except (KeyError, TypeError, IndexError) as error:
         raise Mixed from error
+
+
+def _fields_of(names: tuple[str, ...], rows: Column) -> dict[str, Column]:
+    """As columns_of(), for structs: a field that is left out is null."""
+    try:
+        return columns_of(names, rows)
+    except Mixed:
+        if not names or not all(isinstance(row, Mapping) for row in rows):
+            raise
+    return {name: [row.get(name) for row in rows] for name in names}
 
 
 def kinds(column: Column) -> set[type]:

@@ -13,7 +13,7 @@ from decimal import Decimal
 from enum import StrEnum
 from typing import Any
 
-from runtime.api.errors import DataError
+from runtime.api.errors import DataError, SchemaBuilderError
 
 
 class Type(StrEnum):
@@ -111,7 +111,10 @@ def _exact(value: Any) -> Any:
 
 
 def struct(fields: Mapping[str, Schema], like: Schema | None = None) -> Schema:
-    """A struct of these fields; name, version, doc and parameters from `like`."""
+    """A struct of these fields; name, version, doc and parameters from `like`. SchemaBuilderError for a field without a
+    name, as Java's SchemaBuilder raises it."""
+    if "" in fields:
+        raise SchemaBuilderError("fieldName cannot be null.")
     named = tuple(Field(name, schema) for name, schema in fields.items())
     if like is None:
         return Schema(Type.STRUCT, fields=named)

@@ -5,20 +5,23 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from runtime.api.columns import Constant, Made, Mixed, Origins, Values
+from runtime.api.columns import Constant, Made, Origins, Values
 from runtime.api.config import ConfigDef
 from runtime.api.config import Type as ConfigType
-from runtime.api.errors import ConfigError
+from runtime.api.errors import ConfigError, DataError, SchemaBuilderError
 from runtime.api.java_text import JavaMap
+from runtime.api.logical import DATE, DECIMAL, TIME, TIMESTAMP
 from runtime.api.schema import Field, Schema, Type
 from runtime.api.schema_cache import SchemaCache
 from runtime.api.transformation import Part, PartTransformation, Record, each_map
-from runtime.api.values import invalid
+from runtime.api.values import invalid, java_trim
 from runtime.transforms.casting import CASTABLE, caster
-from runtime.transforms.definitions import REPLACE_NULL, key
+from runtime.transforms.definitions import REPLACE_NULL, key, split_by_colon
 from runtime.transforms.requirements import require_map, require_struct
+from runtime.transforms.struct_copy import StructCopy, rebuilt
 
 _PURPOSE = "cast types"
+_LOGICAL = (DATE, DECIMAL, TIME, TIMESTAMP)
 
 
 def _check(name: str, value: Any) -> None:
@@ -30,13 +33,13 @@ def _casts(spec: list[str]) -> tuple[dict[str, Type], Type | None]:
     fields: dict[str, Type] = {}
     whole: Type | None = None
     for entry in spec:
-        name, colon, target = entry.partition(":")
-        if ":" in target:
+        parts = [java_trim(part) for part in split_by_colon(entry)]
+        if len(parts) > 2:
             raise invalid("renames", spec, f"Invalid rename mapping: {entry}")
-        if colon and target.strip():
-            fields[name.strip()] = _type(target.strip())
+        if len(parts) == 2:
+            fields[parts[0]] = _type(parts[1])
         else:
-            whole = _type(name.strip())
+            whole = _type(parts[0] if parts else "")
     if whole is not None and len(spec) > 1:
         raise ConfigError(
             "Cast transformations that specify a type to cast the entire value to may only specify a single cast in "
@@ -98,12 +101,8 @@ class CastValue(PartTransformation):
         if self._whole is not None:
             new_schema, cast = self._schemas.get(schema)
             return new_schema, cast(value)
-        old = require_struct(schema, value, _PURPOSE)
-        new_schema, (casts, defaults) = self._schemas.get(schema)
-        new = {**old}
-        for name, default in defaults:
-            if new.get(name) is None:
-                new[name] = default
+        new_schema, (casts, copy) = self._schemas.get(schema)
+        new = copy.row(require_struct(schema, value, _PURPOSE))
         for name, cast in casts:
             new[name] = cast(new.get(name))
         return new_schema, new
@@ -117,10 +116,8 @@ class CastValue(PartTransformation):
         if self._whole is not None:
             new_schema, cast = self._schemas.get(schema)
             return None if None in values.rows else Values(new_schema, list(map(cast, values.rows)))
-        new_schema, (casts, defaults) = self._schemas.get(schema)
-        columns = {**values.columns}
-        if any(None in columns[name] for name, _ in defaults):
-            raise Mixed
+        new_schema, (casts, copy) = self._schemas.get(schema)
+        columns = copy.columns(values.columns)
         for name, cast in casts:
             old = columns[name]
             columns[name] = (
@@ -140,24 +137,28 @@ class CastValue(PartTransformation):
     def _whole_cast(self, schema: Schema) -> Any:
         assert self._whole is not None
         cast = caster(schema, self._whole)
+        default = cast(schema.default)
+        if default is not None and schema.name in _LOGICAL:  # the name stays, and demands another kind of default
+            raise SchemaBuilderError("Invalid default value")
         return Schema(
-            self._whole, schema.optional, cast(schema.default), schema.name, schema.version, schema.doc,
+            self._whole, schema.optional, default, schema.name, schema.version, schema.doc,
             parameters=schema.parameters,
         ), cast  # fmt: skip
 
     def _field_casts(self, schema: Schema) -> Any:
-        fields, casts, defaults = [], [], []
+        if schema.type is not Type.STRUCT:
+            raise DataError("Cannot list fields on non-struct type")
+        fields, casts = [], []
         for field in schema.fields:
             target, old = self._fields.get(field.name), field.schema
-            if old.default is not None and self._fill:
-                defaults.append((field.name, old.default))
             if target is None:
                 fields.append(field)
                 continue
             cast = caster(old, target)
             casts.append((field.name, cast))
             fields.append(Field(field.name, Schema(target, old.optional, cast(old.default))))
-        return schema.but(fields=tuple(fields)), (casts, defaults)
+        new = rebuilt(schema, fields)
+        return new, (casts, StructCopy(schema, self._fill, new))
 
 
 class CastKey(CastValue):

@@ -14,8 +14,10 @@ from runtime.api.errors import DataError
 from runtime.api.java_text import float_text, iso_text, single_value, widened
 from runtime.api.logical import DATE, millis, time_millis
 from runtime.api.schema import Schema, Type
+from runtime.transforms.numbers import low_bits, nearest_single
 
-_INTEGER = re.compile(r"[+-]?\d+\Z")  # digits of any script, as in Java
+_INTEGER = re.compile(r"[+-]?\d+\Z")  # digits of any script, as in Java: but those of the first 65,536 characters
+_LONGEST = 400  # digits; with more of them, leading zeros apart, a number is out of any range
 _FLOAT = re.compile(r"[+-]?(NaN|Infinity|((\d+\.?\d*|\.\d+)([eE][+-]?\d+)?)[fFdD]?)\Z", re.ASCII)
 _HEX_FLOAT = re.compile(r"[+-]?0[xX][0-9a-fA-F]*\.?[0-9a-fA-F]*[pP][+-]?\d+[fFdD]?\Z", re.ASCII)
 _JAVA_BLANKS = "".join(map(chr, range(33)))
@@ -53,7 +55,8 @@ def _integer_caster(bits: int) -> Callable[[Any], int]:
         if kind is int:
             return value if -bound <= value < bound else _wrap(value, bits)
         if kind is str:
-            if _INTEGER.match(value) and -bound <= (number := int(value)) < bound:
+            number = _parsed(value)
+            if number is not None and -bound <= number < bound:
                 return number
             raise _range_error(value)
         if kind is bool:
@@ -61,10 +64,17 @@ def _integer_caster(bits: int) -> Callable[[Any], int]:
         if kind is float:
             return _saturate(value, 64) if bits == 64 else _wrap(_saturate(value, 32), bits)
         if kind is Decimal:
-            return _wrap(int(value), bits)
+            return _wrap(low_bits(value), bits)
         raise _unexpected(value)
 
     return cast
+
+
+def _parsed(text: str) -> int | None:
+    if _INTEGER.match(text) is None or max(text) > "\uffff":
+        return None
+    digits = text.lstrip("+-").lstrip("0")
+    return int(text) if len(digits) < _LONGEST else None
 
 
 def parse_double(text: str) -> float:
@@ -81,13 +91,19 @@ def to_double(value: Any) -> float:
     if isinstance(value, str):
         return parse_double(value)
     if isinstance(value, bool | int | float | Decimal):
-        return float(value)
+        try:
+            return float(value)
+        except OverflowError:
+            return math.copysign(math.inf, value)
     raise _unexpected(value)
 
 
 def to_single(value: Any) -> float:
     """A float of 32 bits, held as the double that its shortest text means."""
-    return single_value(to_double(value))
+    double = to_double(value)
+    if isinstance(value, str) and math.isfinite(double) and not _HEX_FLOAT.match(value.strip(_JAVA_BLANKS)):
+        value = Decimal(value.strip(_JAVA_BLANKS).rstrip("fFdD"))
+    return single_value(nearest_single(value) if type(value) in (int, Decimal) else double)
 
 
 def to_boolean(value: Any) -> bool:
@@ -96,7 +112,9 @@ def to_boolean(value: Any) -> bool:
     if isinstance(value, str):
         return value.lower() == "true"
     if isinstance(value, int | float | Decimal):
-        return (_saturate(value, 64) if isinstance(value, float) else int(value)) != 0
+        if isinstance(value, Decimal):
+            return _wrap(low_bits(value), 64) != 0
+        return (_saturate(value, 64) if isinstance(value, float) else value) != 0
     raise _unexpected(value)
 
 

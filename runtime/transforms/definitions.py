@@ -44,6 +44,14 @@ def distinct_values(name: str, value: Any) -> None:
         raise ConfigError(f"Configuration '{name}' values must not be empty.")
 
 
+def split_by_colon(text: str) -> list[str]:
+    """As Java's split(): empty parts at the end are left out, unless the text is empty as a whole."""
+    parts = text.split(":")
+    while text and parts and not parts[-1]:
+        parts.pop()
+    return parts
+
+
 REPLACE_NULL = key(
     "replace.null.with.default",
     "Whether a field that is null takes the default value of its schema, where there is one.",

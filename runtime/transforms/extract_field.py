@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from runtime.api.columns import Column, Constant, Mixed, Origins, Values
+from runtime.api.columns import Column, Constant, Origins, Values
 from runtime.api.config import ConfigDef
 from runtime.api.errors import IllegalArgumentError
 from runtime.api.schema import Schema
@@ -14,6 +14,7 @@ from runtime.api.transformation import Part, PartTransformation, Record, each_ma
 from runtime.transforms.definitions import FIELD_SYNTAX, MEDIUM, REPLACE_NULL, key
 from runtime.transforms.field_path import FieldPath
 from runtime.transforms.requirements import require_map, require_struct
+from runtime.transforms.struct_copy import filled
 
 _PURPOSE = "field extraction"
 
@@ -34,10 +35,10 @@ class ExtractFieldValue(PartTransformation):
     def update(self, schema: Schema | None, value: Any, record: Record) -> tuple[Schema | None, Any]:
         if schema is None:
             return None, None if value is None else self._path.value_in_map(require_map(value, _PURPOSE))
-        extracted = self._schemas.get(schema)
         if value is None:
-            return extracted, None
+            return self._schemas.get(schema), None
         struct = require_struct(schema, value, _PURPOSE)
+        extracted = self._schemas.get(schema)
         if self._name is not None:
             found = struct.get(self._name)
             return extracted, extracted.default if found is None and self._fill else found
@@ -55,9 +56,7 @@ class ExtractFieldValue(PartTransformation):
         if name is None:
             return Values(extracted, [self._path.value_in_struct(schema, row, self._fill) for row in values.rows])
         column: Column = values.columns[name]
-        if extracted.default is not None and self._fill and None in column:
-            raise Mixed
-        return Values(extracted, column)
+        return Values(extracted, filled(column, extracted.default) if self._fill else column)
 
     def _extracted(self, schema: Schema) -> Schema:
         found = self._path.schema_in(schema)

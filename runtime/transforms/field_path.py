@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from runtime.api.errors import ConfigError, DataError
+from runtime.api.errors import ConfigError, DataError, IllegalArgumentError
 from runtime.api.schema import Schema, Type
 from runtime.transforms.requirements import require_map
 
@@ -17,8 +17,13 @@ class FieldPath:
         self.text = text
         self.steps = (text,) if version.upper() == "V1" else tuple(_steps(text))
 
+    def _check(self) -> None:
+        if not self.steps:
+            raise IllegalArgumentError(f"Unknown field: {self.text}")
+
     def schema_in(self, schema: Schema) -> Schema | None:
         """The field's schema; None when there is no such field, DataError when the way leads through a scalar."""
+        self._check()
         found: Schema | None = schema
         for step in self.steps:
             if found is None:
@@ -30,6 +35,7 @@ class FieldPath:
 
     def value_in_map(self, value: Mapping[str, Any]) -> Any:
         """The field's value; None when a step is missing."""
+        self._check()
         found: Any = value
         for step in self.steps[:-1]:
             found = found.get(step)
@@ -55,36 +61,36 @@ class FieldPath:
 
 
 def _steps(text: str) -> list[str]:
-    """`a.b` → a, b; "`a.b`.c" → a.b, c. A backtick counts only where a name begins or ends; "\\`" is one as it is."""
+    """`a.b` → a, b; "`a.b`.c" → a.b, c. A name in backticks ends where one stands before a dot or the end, unless a
+    backslash stands before it."""
     steps: list[str] = []
-    rest = text
-    while True:
-        name, rest_or_none = _wrapped(text, rest) if rest.startswith("`") else _plain(rest)
+    position = 0
+    while position < len(text):
+        if text[position] == "`":
+            name, position = _wrapped(text, position)
+        else:
+            name = text[position:].partition(".")[0]
+            position += len(name) + 1
         steps.append(name)
-        if rest_or_none is None:
-            return steps
-        rest = rest_or_none
+    return [*steps, ""] if text.endswith(".") else steps
 
 
-def _plain(rest: str) -> tuple[str, str | None]:
-    name, dot, after = rest.partition(".")
-    return _unescaped(name, rest), after if dot else None
-
-
-def _unescaped(name: str, rest: str) -> str:
-    return name[1:] if name.startswith("\\`") else name
-
-
-def _wrapped(text: str, rest: str) -> tuple[str, str | None]:
-    """A name in backticks: it ends at the next backtick that is followed by a dot or by nothing."""
-    position = 1
-    while (end := rest.find("`", position)) >= 0:
-        escaped = rest[end - 1] == "\\"
-        if not escaped and rest[end + 1 : end + 2] in ("", "."):
-            name = rest[1:end].replace("\\`.", "`.")
-            return name, rest[end + 2 :] if end + 1 < len(rest) else None
-        position = end + 1
+def _wrapped(text: str, start: int) -> tuple[str, int]:
+    """A name in backticks, and the position of the next step."""
+    name, begin = "", start + 1
+    end = text.find("`", begin)
+    while end >= 0:
+        escaped = text[end - 1] == "\\"
+        last = end == len(text) - 1
+        if last and escaped:
+            break
+        if last or (text[end + 1] == "." and not escaped):
+            return name + text[begin:end], end + 2
+        if escaped and text[end + 1] == ".":
+            name += text[begin : end - 1] + "`"
+            begin = end + 1
+        end = text.find("`", end + 1)
     raise ConfigError(
-        f"Incomplete backtick pair in path: [{text}], consider adding a backslash before backtick at position "
-        f"{len(text) - len(rest)} to escape it"
+        f"Incomplete backtick pair in path: [{text}], consider adding a backslash before backtick at position {start} "
+        "to escape it"
     )

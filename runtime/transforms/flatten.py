@@ -44,8 +44,10 @@ class FlattenValue(PartTransformation):
             return schema, None
         if schema is None:
             new = JavaMap()
-            self._flatten_map(require_map(value, _PURPOSE), "", new)
-            new.order = lambda: list(dict.fromkeys(self._order(value, "")))
+            put = self._flatten_map(require_map(value, _PURPOSE), "", new)
+            if put > len(new):  # the last of those of the same name wins: the last in Java's order
+                new.update(self._entries(value, ""))
+            new.order = lambda: list(dict.fromkeys(name for name, _ in self._entries(value, "")))
             return None, new
         require_struct(schema, value, _PURPOSE)
         flat, plan = self._schemas.get(schema)
@@ -65,11 +67,13 @@ class FlattenValue(PartTransformation):
     def _name(self, prefix: str, name: str) -> str:
         return f"{prefix}{self._delimiter}{name}" if prefix else name
 
-    def _flatten_map(self, value: Mapping[str, Any], prefix: str, into: dict[str, Any]) -> None:
+    def _flatten_map(self, value: Mapping[str, Any], prefix: str, into: dict[str, Any]) -> int:
+        """Puts all entries into a map; returns how many there were."""
+        put = 0
         for name, item in value.items():
             full = self._name(prefix, name)
             if isinstance(item, dict):
-                self._flatten_map(item, full, into)
+                put += self._flatten_map(item, full, into)
             elif type(item) in _NOT_DATA:
                 raise DataError(
                     f"Flatten transformation was passed a value of type class {java_class(item)} which is not "
@@ -77,15 +81,17 @@ class FlattenValue(PartTransformation):
                 )
             else:
                 into[full] = item
+                put += 1
+        return put
 
-    def _order(self, value: Mapping[str, Any], prefix: str) -> Iterator[str]:
-        """The new names, nested maps one after the other as Java goes through them."""
+    def _entries(self, value: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Any]]:
+        """New names and values, nested maps one after the other as Java goes through them."""
         for name in map_order(value):
             full = self._name(prefix, name)
             if isinstance(value[name], dict):
-                yield from self._order(value[name], full)
+                yield from self._entries(value[name], full)
             else:
-                yield full
+                yield full, value[name]
 
     def _flat(self, schema: Schema) -> tuple[Schema, _Plan]:
         fields: dict[str, Schema] = {}

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import repeat
 from typing import Any
 
-from runtime.api.columns import Column, Constant, Made, Mixed, Origins, Values
+from runtime.api.columns import Column, Constant, Made, Origins, Values
 from runtime.api.config import ConfigDef, Type
 from runtime.api.errors import ConfigError, MissingError
 from runtime.api.java_text import JavaMap
@@ -17,6 +17,7 @@ from runtime.api.transformation import Part, R, Transformation
 from runtime.api.validators import one_of
 from runtime.transforms.definitions import REPLACE_NULL, key, non_empty_list
 from runtime.transforms.requirements import require_map, require_struct
+from runtime.transforms.struct_copy import StructCopy, filled
 
 
 class HeaderFromValue(Transformation):
@@ -36,6 +37,7 @@ class HeaderFromValue(Transformation):
         if len(parsed["fields"]) != len(parsed["headers"]):
             raise ConfigError("'fields' config must have the same number of elements as 'headers' config.")
         self._pairs = list(zip(parsed["fields"], parsed["headers"], strict=True))
+        self._moved = frozenset(parsed["fields"])
         self._move: bool = parsed["operation"] == "move"
         self._purpose = f"header {parsed['operation']}"
         self._fill: bool = parsed["replace.null.with.default"]
@@ -46,22 +48,27 @@ class HeaderFromValue(Transformation):
         schema: Schema | None = record.value_schema if of_value else record.key_schema
         value: Any = record.value if of_value else record.key
         headers: Headers = list(record.headers or ())
+        rest_schema: Schema | None = None
         if schema is None:
             fields: Mapping[str, Any] = require_map(value, self._purpose)
             headers += [(header, None, fields.get(name)) for name, header in self._pairs]
         else:
             fields = require_struct(schema, value, self._purpose)
+        if self._move:
+            rest = {name: item for name, item in fields.items() if name not in self._moved}
+            if schema is None:
+                value = JavaMap(rest)
+                value.taken, value.room = len(rest), len(fields) * 4 // 3 + 1
+            else:
+                rest_schema, copy = self._schemas.get(schema)
+                value = copy.row(rest)
+        if schema is not None:
             headers += self._typed(schema, fields)
         if self._move:
-            moved = {name for name, _ in self._pairs}
-            rest = JavaMap({name: item for name, item in fields.items() if name not in moved})
-            rest.taken, rest.room = len(rest), len(fields) * 4 // 3 + 1
-            value = rest
-            schema = None if schema is None else self._schemas.get(schema)
             if of_value:
-                record.value_schema, record.value = schema, value
+                record.value_schema, record.value = rest_schema, value
             else:
-                record.key_schema, record.key = schema, value
+                record.key_schema, record.key = rest_schema, value
         record.headers = headers
         return record
 
@@ -71,12 +78,12 @@ class HeaderFromValue(Transformation):
         columns, count = part.columns, part.count
         added = [self._column(part.schema, columns, count, *pair) for pair in self._pairs]
         if self._move:
-            moved = {name for name, _ in self._pairs}
-            rest = {name: column for name, column in columns.items() if name not in moved}
+            rest = {name: column for name, column in columns.items() if name not in self._moved}
             if part.schema is None:
                 part = Values.maps(rest, count, Made(len(rest), len(columns) * 4 // 3 + 1))
             else:
-                part = Values.struct(self._schemas.get(part.schema), rest, count)
+                rest_schema, copy = self._schemas.get(part.schema)
+                part = Values.struct(rest_schema, copy.columns(rest), count)
         origins.headers = _joined(origins.headers, added)
         if of_value:
             return part
@@ -91,8 +98,8 @@ class HeaderFromValue(Transformation):
             found: Column = columns.get(name) or Constant(None, count)
         else:
             schema, found = schema.field(name), columns[name]
-            if schema is not None and schema.default is not None and self._fill and None in found:
-                raise Mixed
+            if schema is not None and schema.default is not None and self._fill:
+                found = filled(found, schema.default)
         return zip(repeat(header), repeat(schema), found, strict=False)
 
     def _typed(self, schema: Schema, fields: Mapping[str, Any]) -> Headers:
@@ -105,9 +112,9 @@ class HeaderFromValue(Transformation):
         value = fields.get(name)
         return found, found.default if value is None and self._fill else value
 
-    def _rest(self, schema: Schema) -> Schema:
-        moved = {name for name, _ in self._pairs}
-        return struct({f.name: f.schema for f in schema.fields if f.name not in moved}, schema)
+    def _rest(self, schema: Schema) -> tuple[Schema, StructCopy]:
+        rest = struct({f.name: f.schema for f in schema.fields if f.name not in self._moved}, schema)
+        return rest, StructCopy(schema, self._fill, rest)
 
 
 def _joined(headers: Sequence[Headers | None], added: list[Iterable[Header]]) -> list[Headers | None]:

@@ -7,10 +7,10 @@ from typing import Any
 
 from runtime.api.columns import Origins, Values
 from runtime.api.config import ConfigDef
-from runtime.api.errors import DataError
 from runtime.api.schema import Schema, struct
 from runtime.api.schema_cache import SchemaCache
 from runtime.api.transformation import Part, PartTransformation, Record
+from runtime.api.validate import validate_value
 from runtime.transforms.definitions import MEDIUM, key
 
 
@@ -27,11 +27,10 @@ class HoistFieldValue(PartTransformation):
     def update(self, schema: Schema | None, value: Any, record: Record) -> tuple[Schema | None, Any]:
         if schema is None:
             return None, {self._field: value}
+        hoisted = self._schemas.get(schema)
         if value is None and not schema.optional:
-            raise DataError(
-                f'Invalid value: null used for required field: "{self._field}", schema type: {schema.type.name}'
-            )
-        return self._schemas.get(schema), {self._field: value}
+            validate_value(schema, value, self._field)
+        return hoisted, {self._field: value}
 
     def update_together(self, values: Values, origins: Origins) -> Values | None:
         schema, rows, field = values.schema, values.rows, self._field

@@ -16,6 +16,7 @@ from runtime.api.schema_cache import SchemaCache
 from runtime.api.transformation import Part, PartTransformation, Record
 from runtime.transforms.definitions import MEDIUM, REPLACE_NULL, key
 from runtime.transforms.requirements import require_map, require_struct
+from runtime.transforms.struct_copy import StructCopy
 
 _PURPOSE = "field insertion"
 _SUFFIX = "A name that ends in ! makes a required field, one that ends in ?, or in neither, an optional one."
@@ -82,24 +83,18 @@ class InsertFieldValue(PartTransformation):
                 return None, made
             return None, self._inserted(JavaMap.copy_of(require_map(value, _PURPOSE)), record, typed=False)
         old = require_struct(schema, value, _PURPOSE)
-        extended, defaults = self._schemas.get(schema)
-        if always is not None and not defaults:
+        extended, copy = self._schemas.get(schema)
+        if always is not None and not copy.matters:
             return extended, {**old, **always}
-        new = {**old}
-        for name, default in defaults:
-            if new.get(name) is None:
-                new[name] = default
-        return extended, self._inserted(new, record, typed=True)
+        return extended, self._inserted(copy.row(old), record, typed=True)
 
     def update_together(self, values: Values, origins: Origins) -> Values | None:
         if values.null:
             return values
         if values.schema is None:
             return self._maps(values, origins)
-        extended, defaults = self._schemas.get(values.schema)
-        columns = {**values.columns}
-        if any(None in columns[name] for name, _ in defaults):
-            raise Mixed
+        extended, copy = self._schemas.get(values.schema)
+        columns = copy.columns(values.columns)
         for what, name, _ in self._insertions:
             columns[name] = self._column(what, origins, values.count, typed=True)
         return Values.struct(extended, columns, values.count)
@@ -156,15 +151,14 @@ class InsertFieldValue(PartTransformation):
             f"Only SinkRecord supported for [{_PURPOSE}], found: org.apache.kafka.connect.source.SourceRecord"
         )
 
-    def _extended(self, schema: Schema) -> tuple[Schema, list[tuple[str, Any]]]:
-        """The schema with the new fields, and the defaults of the old ones."""
+    def _extended(self, schema: Schema) -> tuple[Schema, StructCopy]:
+        """The schema with the new fields, and how the old ones are copied."""
         fields = {field.name: field.schema for field in schema.fields}
         for insertion in self._insertions:
             if insertion.name in fields:
                 raise SchemaBuilderError(f"Cannot create field because of field name duplication {insertion.name}")
             fields[insertion.name] = insertion.schema
-        defaults = [(f.name, f.schema.default) for f in schema.fields if f.schema.default is not None and self._fill]
-        return struct(fields, schema), defaults
+        return struct(fields, schema), StructCopy(schema, self._fill)
 
 
 def _insertion(what: str, text: str) -> _Insertion:

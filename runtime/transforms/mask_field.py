@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Mapping
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from typing import Any
 
-from runtime.api.columns import Column, Constant, Made, Mixed, Origins, Values, kinds
+from runtime.api.columns import Column, Constant, Made, Origins, Values, kinds
 from runtime.api.config import ConfigDef, Type
 from runtime.api.errors import DataError
-from runtime.api.java_text import JavaMap
+from runtime.api.java_text import JavaMap, single_value
 from runtime.api.schema import Schema
 from runtime.api.schema import Type as Kind
 from runtime.api.schema_cache import SchemaCache
@@ -18,7 +18,9 @@ from runtime.api.transformation import Part, PartTransformation, Record
 from runtime.api.validate import BOUNDS
 from runtime.api.validators import non_empty
 from runtime.transforms.definitions import LOW, REPLACE_NULL, key, some_values
+from runtime.transforms.numbers import big_decimal, low_bits
 from runtime.transforms.requirements import java_class, require_map, require_struct
+from runtime.transforms.struct_copy import StructCopy
 
 _PURPOSE = "mask fields"
 _NOTHING: dict[type, Any] = {
@@ -59,11 +61,8 @@ class MaskFieldValue(PartTransformation):
             for name in self._fields:
                 new[name] = self._masked(new.get(name), None)
             return None, new
-        new = {**require_struct(schema, value, _PURPOSE)}
-        masked, defaults = self._schemas.get(schema)
-        for name, default in defaults:
-            if new.get(name) is None:
-                new[name] = default
+        masked, copy = self._schemas.get(schema)
+        new = copy.row(require_struct(schema, value, _PURPOSE))
         for name, field in masked:
             new[name] = self._masked(new.get(name), field)
         return schema, new
@@ -75,9 +74,8 @@ class MaskFieldValue(PartTransformation):
             missing = Constant(None, values.count)
             masks = {name: self._column(old.get(name, missing), None) for name in self._fields}
             return Values.maps({**old, **masks}, values.count, Made(len(old)))
-        masked, defaults = self._schemas.get(schema)
-        if any(None in old[name] for name, _ in defaults):
-            raise Mixed
+        masked, copy = self._schemas.get(schema)
+        old = copy.columns(old)
         masks = {name: self._column(old[name], field) for name, field in masked}
         return Values.struct(schema, {**old, **masks}, values.count)
 
@@ -86,11 +84,10 @@ class MaskFieldValue(PartTransformation):
             return Constant(self._masked(old[0], schema), len(old))
         return [self._masked(value, schema) for value in old]
 
-    def _plan(self, schema: Schema) -> tuple[list[tuple[str, Schema]], list[tuple[str, Any]]]:
-        """The fields to mask, and the defaults of all fields."""
+    def _plan(self, schema: Schema) -> tuple[list[tuple[str, Schema]], StructCopy]:
+        """The fields to mask, and how all fields are copied."""
         masked = [(f.name, f.schema) for f in schema.fields if f.name in self._fields]
-        defaults = [(f.name, f.schema.default) for f in schema.fields if f.schema.default is not None and self._fill]
-        return masked, defaults
+        return masked, StructCopy(schema, self._fill)
 
     def _masked(self, value: Any, schema: Schema | None) -> Any:
         if value is None:
@@ -101,7 +98,7 @@ class MaskFieldValue(PartTransformation):
             return Decimal(0) if schema is None else Decimal(0).scaleb(int(value.as_tuple().exponent))
         nothing = _NOTHING.get(type(value))
         if nothing is None or (schema is not None and schema.type is Kind.STRUCT):
-            raise DataError(f"Cannot mask value of type: class {_class(value, schema)}")
+            raise DataError(f"Cannot mask value of type: class {java_class(value, schema)}")
         return nothing if type(value) not in (list, dict) else type(value)()
 
     def _replaced(self, value: Any, schema: Schema | None) -> Any:
@@ -110,23 +107,17 @@ class MaskFieldValue(PartTransformation):
         if type(value) is str:
             return text
         if type(value) not in (int, float, Decimal):
-            raise DataError(f"Cannot mask value of type class {_class(value, schema)} with custom replacement.")
-        try:
-            number = Decimal(text)
-        except InvalidOperation as error:
-            raise DataError(f"Unable to convert {text} (class java.lang.String) to a number") from error
+            raise DataError(f"Cannot mask value of type class {java_class(value, schema)} with custom replacement.")
+        number = big_decimal(text)
+        if number is None:
+            raise DataError(f"Unable to convert {text} (class java.lang.String) to a number")
         if type(value) is Decimal:
             return number
         if type(value) is float:
-            return float(number)
+            found = float(number) if number else 0.0
+            return single_value(found) if schema is not None and schema.type is Kind.FLOAT32 else found
         bound = BOUNDS[schema.type if schema is not None else Kind.INT64]
-        return (int(number) + bound) % (2 * bound) - bound
-
-
-def _class(value: Any, schema: Schema | None) -> str:
-    if schema is not None and schema.type is Kind.STRUCT:
-        return "org.apache.kafka.connect.data.Struct"
-    return java_class(value)
+        return (low_bits(number) + bound) % (2 * bound) - bound
 
 
 class MaskFieldKey(MaskFieldValue):

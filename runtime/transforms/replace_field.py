@@ -9,28 +9,28 @@ from runtime.api.columns import Made, Mixed, Origins, Values
 from runtime.api.config import ConfigDef, Type
 from runtime.api.errors import DataError, SchemaBuilderError
 from runtime.api.java_text import JavaMap, map_order
-from runtime.api.schema import Schema, struct
+from runtime.api.schema import Field, Schema, struct
 from runtime.api.schema_cache import SchemaCache
 from runtime.api.transformation import Part, PartTransformation, Record, each_map
 from runtime.api.values import invalid
-from runtime.transforms.definitions import MEDIUM, REPLACE_NULL, distinct_values, key
+from runtime.transforms.definitions import MEDIUM, REPLACE_NULL, distinct_values, key, split_by_colon
 from runtime.transforms.requirements import require_map, require_struct
+from runtime.transforms.struct_copy import StructCopy
 
 _PURPOSE = "field replacement"
 
 
 def _renames(name: str, value: Any) -> None:
-    distinct_values(name, value)
     _mapping(name, value or [])
 
 
 def _mapping(name: str, pairs: list[str]) -> dict[str, str]:
     mapping: dict[str, str] = {}
     for pair in pairs:
-        old, colon, new = pair.partition(":")
-        if not colon or not new or ":" in new:
+        parts = split_by_colon(pair)
+        if len(parts) != 2:
             raise invalid(name, pairs, f"Invalid rename mapping: {pair}")
-        mapping[old] = new
+        mapping[parts[0]] = parts[1]
     return mapping
 
 
@@ -75,14 +75,10 @@ class ReplaceFieldValue(PartTransformation):
                 kept = JavaMap({new_name(name, name): old[name] for name in ordered})
             kept.taken, kept.room = 0, len(old)
             return None, kept
-        replaced, plan, befores, names, defaults = self._schemas.get(schema)
+        replaced, befores, names, copy = self._schemas.get(schema)
         old = require_struct(schema, value, _PURPOSE)
-        get = old.get
-        if defaults:
-            return replaced, {
-                name: default if (item := get(before)) is None else item for before, name, default in plan
-            }
-        return replaced, dict(zip(names, map(get, befores), strict=True))
+        new = dict(zip(names, map(old.get, befores), strict=True))
+        return replaced, copy.row(new) if copy.matters else new
 
     def update_together(self, values: Values, origins: Origins) -> Values | None:
         schema = values.schema
@@ -90,11 +86,10 @@ class ReplaceFieldValue(PartTransformation):
             return values
         if schema is None:
             return self._maps(values)
-        replaced, plan, _, _, defaults = self._schemas.get(schema)
+        replaced, befores, names, copy = self._schemas.get(schema)
         columns = values.columns
-        if defaults and any(default is not None and None in columns[before] for before, _, default in plan):
-            raise Mixed
-        return Values.struct(replaced, {name: columns[before] for before, name, _ in plan}, values.count)
+        new = {name: columns[before] for before, name in zip(befores, names, strict=True)}
+        return Values.struct(replaced, copy.columns(new), values.count)
 
     def _maps(self, values: Values) -> Values:
         try:
@@ -110,22 +105,20 @@ class ReplaceFieldValue(PartTransformation):
     def _kept(self, name: str) -> bool:
         return name not in self._exclude and (not self._include or name in self._include)
 
-    def _before(self, schema: Schema, name: str, wanted: Schema) -> tuple[str, Any]:
-        """The field that a field of the new name takes its value from, and its default. As in Apache's that is what is
-        renamed so, even where another field has the name already."""
+    def _before(self, schema: Schema, name: str, wanted: Schema) -> Field:
+        """The field that a field of the new name takes its value from. As in Apache's that is what is renamed so, even
+        where another field has the name already."""
         before = self._origins.get(name, name)
         found = schema.field(before)
         if found is None:
             raise DataError(f"{before} is not a valid field name")
         if found.type is not wanted.type:
             raise DataError(f'Invalid object for schema with type {wanted.type.name}: a {found.type.name} for "{name}"')
-        return before, found.default
+        return Field(before, found)
 
-    def _replaced(self, schema: Schema) -> tuple[Schema, list[tuple[str, str, Any]], list[str], list[str], bool]:
-        """The new schema; for each of its fields the old name, the new one, and what a null becomes; the old and the
-        new names alone; whether a null becomes anything else than null."""
+    def _replaced(self, schema: Schema) -> tuple[Schema, list[str], list[str], StructCopy]:
+        """The new schema; for each of its fields the old name and the new one; how the new ones are filled."""
         fields: dict[str, Schema] = {}
-        plan: list[tuple[str, str, Any]] = []
         for field in schema.fields:
             if not self._kept(field.name):
                 continue
@@ -133,11 +126,10 @@ class ReplaceFieldValue(PartTransformation):
             if name in fields:
                 raise SchemaBuilderError(f"Cannot create field because of field name duplication {name}")
             fields[name] = field.schema
-        for name, wanted in fields.items():
-            before, default = self._before(schema, name, wanted)
-            plan.append((before, name, default if self._fill else None))
-        befores, names = [before for before, _, _ in plan], list(fields)
-        return struct(fields, schema), plan, befores, names, any(default is not None for _, _, default in plan)
+        replaced = struct(fields, schema)
+        befores = [self._before(schema, name, wanted) for name, wanted in fields.items()]
+        taken = schema.but(fields=tuple(map(Field, fields, [before.schema for before in befores])))
+        return replaced, [before.name for before in befores], list(fields), StructCopy(taken, self._fill, replaced)
 
 
 class ReplaceFieldKey(ReplaceFieldValue):

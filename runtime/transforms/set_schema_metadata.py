@@ -13,6 +13,7 @@ from runtime.api.schema import Schema, Type
 from runtime.api.schema_cache import SchemaCache
 from runtime.api.transformation import Part, PartTransformation, Record
 from runtime.transforms.definitions import REPLACE_NULL, key
+from runtime.transforms.struct_copy import StructCopy
 
 
 class SetSchemaMetadataValue(PartTransformation):
@@ -32,6 +33,7 @@ class SetSchemaMetadataValue(PartTransformation):
         }
         if not self._changes:
             raise ConfigError("Neither schema name nor version configured")
+        self._fill: bool = parsed["replace.null.with.default"]
         self._schemas = SchemaCache(self._renamed)
 
     def update(self, schema: Schema | None, value: Any, record: Record) -> tuple[Schema | None, Any]:
@@ -39,17 +41,21 @@ class SetSchemaMetadataValue(PartTransformation):
             if value is None:
                 return None, None
             raise DataError("Schema required for [updating schema metadata]")
-        return self._schemas.get(schema), value
+        renamed, copy = self._schemas.get(schema)
+        return renamed, copy.row(value) if copy.matters and value is not None else value
 
     def update_together(self, values: Values, origins: Origins) -> Values | None:
         if values.schema is None:
             return values if values.null else None
-        return values.but(self._schemas.get(values.schema))
+        renamed, copy = self._schemas.get(values.schema)
+        if values.null or not copy.matters:
+            return values.but(renamed)
+        return Values.struct(renamed, copy.columns(values.columns), values.count)
 
-    def _renamed(self, schema: Schema) -> Schema:
+    def _renamed(self, schema: Schema) -> tuple[Schema, StructCopy]:
         if schema.type is not Type.STRUCT:
             raise DataError("Cannot list fields on non-struct type")
-        return schema.but(**self._changes)
+        return schema.but(**self._changes), StructCopy(schema, self._fill)
 
 
 class SetSchemaMetadataKey(SetSchemaMetadataValue):

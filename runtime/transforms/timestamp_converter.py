@@ -6,7 +6,7 @@ import datetime as dt
 from collections.abc import Mapping
 from typing import Any
 
-from runtime.api.columns import Constant, Made, Mixed, Origins, Values
+from runtime.api.columns import Constant, Made, Origins, Values
 from runtime.api.config import ConfigDef
 from runtime.api.errors import ConfigError, ConnectError, DataError, MissingError
 from runtime.api.java_date import DatePattern
@@ -28,6 +28,7 @@ from runtime.api.transformation import Part, PartTransformation, Record, each_ma
 from runtime.api.validators import one_of
 from runtime.transforms.definitions import LOW, MEDIUM, REPLACE_NULL, key
 from runtime.transforms.requirements import java_class, require_map, require_struct
+from runtime.transforms.struct_copy import StructCopy, rebuilt
 
 _PURPOSE = "converting timestamp formats"
 _TARGETS = {
@@ -37,6 +38,7 @@ _TARGETS = {
     "Time": TIME_SCHEMA,
     "Timestamp": TIMESTAMP_SCHEMA,
 }
+_LONG = 1 << 63
 _PER_SECOND = {"nanoseconds": 10**9, "microseconds": 10**6, "milliseconds": 1000, "seconds": 1}
 
 
@@ -82,16 +84,15 @@ class TimestampConverterValue(PartTransformation):
             new: dict[str, Any] = JavaMap.copy_of(require_map(value, _PURPOSE))
             new[self._field] = self._converted(new.get(self._field))
             return None, new
-        changed, refused = self._schemas.get(schema)
-        if not self._field or value is None:
-            return changed, self._converted(value)
-        new = {**require_struct(schema, value, _PURPOSE)}
+        if not self._field:
+            return self._schemas.get(schema)[0], self._converted(value)
+        if value is None:
+            return self._schemas.get(schema)[0], None
+        old = require_struct(schema, value, _PURPOSE)
+        changed, refused, copy = self._schemas.get(schema)
         if refused is not None:
             _check_type(refused)
-        if self._fill:
-            for field in schema.fields:
-                if field.schema.default is not None and new.get(field.name) is None:
-                    new[field.name] = field.schema.default
+        new = copy.row(old)
         if self._field in new:
             new[self._field] = self._converted(new[self._field])
         return changed, new
@@ -100,16 +101,14 @@ class TimestampConverterValue(PartTransformation):
         schema, field = values.schema, self._field
         if schema is None:
             return values if values.null else self._maps(values)
-        changed, refused = self._schemas.get(schema)
+        changed, refused, copy = self._schemas.get(schema)
         if values.null:
             return values.but(changed)
         if not field:
             return Values(changed, list(map(self._converted, values.rows)))
         if refused is not None:
             return None
-        columns = {**values.columns}
-        if self._fill and any(f.schema.default is not None and None in columns[f.name] for f in schema.fields):
-            raise Mixed
+        columns = copy.columns(values.columns)
         if field in columns:
             columns[field] = list(map(self._converted, columns[field]))
         return Values.struct(changed, columns, values.count)
@@ -122,20 +121,23 @@ class TimestampConverterValue(PartTransformation):
         times = list(map(self._converted, old[field])) if field in old else Constant(None, values.count)
         return Values.maps({**old, field: times}, values.count, Made(len(old)))
 
-    def _changed(self, schema: Schema) -> tuple[Schema, Schema | None]:
+    def _changed(self, schema: Schema) -> tuple[Schema, Schema | None, StructCopy]:
         _check_type(schema)
-        return self._target_of(schema), None
+        return self._target_of(schema), None, StructCopy(schema, False)
 
     def _target_of(self, schema: Schema) -> Schema:
         return _TARGETS[self._target].but(optional=schema.optional)
 
-    def _field_changed(self, schema: Schema) -> tuple[Schema, Schema | None]:
-        """The struct's new schema, and that of the field where it can hold no time: structs that are null pass."""
+    def _field_changed(self, schema: Schema) -> tuple[Schema, Schema | None, StructCopy]:
+        """The struct's new schema, that of the field where it can hold no time (structs that are null pass), and how
+        the fields are copied."""
         if schema.type is not Type.STRUCT:
             raise DataError("Cannot list fields on non-struct type")
         fields = [Field(f.name, self._target_of(f.schema)) if f.name == self._field else f for f in schema.fields]
         found = schema.field(self._field)
-        return schema.but(fields=tuple(fields)), None if found is None or _holds_times(found) else found
+        changed = rebuilt(schema, fields)
+        refused = None if found is None or _holds_times(found) else found
+        return changed, refused, StructCopy(schema, self._fill, changed)
 
     def _converted(self, value: Any) -> Any:
         if value is None:
@@ -146,7 +148,7 @@ class TimestampConverterValue(PartTransformation):
             assert self._pattern is not None
             return self._pattern.format(time)
         if target == "unix":
-            return _divided(millis(time) * self._per_second, 1000)
+            return _long(_divided(millis(time) * self._per_second, 1000))
         if target == "Timestamp":
             return time
         return time.date() if target == "Date" else time.time()
@@ -154,7 +156,8 @@ class TimestampConverterValue(PartTransformation):
     def _read(self, value: Any) -> dt.datetime:
         kind = type(value)
         if kind is int:
-            return datetime_of(_divided(value * 1000, self._per_second))
+            value = (value + _LONG) % (2 * _LONG) - _LONG  # numbers beyond 64 bits, as Java's converters read them
+            return datetime_of(_long(_divided(value * 1000, self._per_second)))
         if kind is str:
             if self._pattern is None:
                 raise MissingError(f"Could not parse timestamp: value ({value}), as there is no format")
@@ -167,6 +170,11 @@ class TimestampConverterValue(PartTransformation):
         if isinstance(value, dt.date | dt.time):
             return instant(value)
         raise DataError(f"TimestampConverter does not support class {java_class(value)} objects as timestamps")
+
+
+def _long(number: int) -> int:
+    """Kept within 64 bits, as Java's TimeUnit does."""
+    return max(-_LONG, min(_LONG - 1, number))
 
 
 def _divided(number: int, by: int) -> int:

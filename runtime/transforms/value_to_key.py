@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from runtime.api.columns import Constant, Made, Mixed, Origins, Values
+from runtime.api.columns import Constant, Made, Origins, Values
 from runtime.api.config import ConfigDef, Type
 from runtime.api.errors import DataError
 from runtime.api.java_text import JavaMap
@@ -14,6 +14,7 @@ from runtime.api.transformation import R, Transformation
 from runtime.transforms.definitions import REPLACE_NULL, some_values
 from runtime.transforms.definitions import key as config_key
 from runtime.transforms.requirements import require_map, require_struct
+from runtime.transforms.struct_copy import StructCopy
 
 _PURPOSE = "copying fields from value to key"
 
@@ -42,12 +43,9 @@ class ValueToKey(Transformation):
             record.key_schema, record.key = None, key
             return record
         value = require_struct(schema, record.value, _PURPOSE)
-        key_schema, defaults = self._schemas.get(schema)
+        key_schema, copy = self._schemas.get(schema)
         new = {name: value.get(name) for name in self._fields}
-        for name, default in defaults:
-            if new[name] is None:
-                new[name] = default
-        record.key_schema, record.key = key_schema, new
+        record.key_schema, record.key = key_schema, copy.row(new) if copy.matters else new
         return record
 
     def apply_together(self, values: Values, origins: Origins) -> Values | None:
@@ -57,19 +55,17 @@ class ValueToKey(Transformation):
             made = Made(0, len(self._fields))
             origins.keys = Values.maps({name: old.get(name, nothing) for name in self._fields}, count, made)
             return values
-        key_schema, defaults = self._schemas.get(schema)
-        if any(None in old[name] for name, _ in defaults):
-            raise Mixed
-        origins.keys = Values.struct(key_schema, {name: old[name] for name in self._fields}, count)
+        key_schema, copy = self._schemas.get(schema)
+        origins.keys = Values.struct(key_schema, copy.columns({name: old[name] for name in self._fields}), count)
         return values
 
-    def _key_schema(self, schema: Schema) -> tuple[Schema, list[tuple[str, object]]]:
-        """The key's schema, and the defaults of its fields."""
+    def _key_schema(self, schema: Schema) -> tuple[Schema, StructCopy]:
+        """The key's schema, and how its fields are copied."""
         fields: dict[str, Schema] = {}
         for name in self._fields:
             found = schema.field(name)
             if found is None:
                 raise DataError(f"Field does not exist: {name}")
             fields[name] = found
-        defaults = [(name, f.default) for name, f in fields.items() if f.default is not None and self._fill]
-        return struct(fields), defaults
+        key_schema = struct(fields)
+        return key_schema, StructCopy(schema, self._fill, key_schema)

@@ -1,0 +1,41 @@
+"""Numbers as Java's classes read and narrow them."""
+
+from __future__ import annotations
+
+import math
+import re
+import struct
+from decimal import Decimal
+
+_BIG_DECIMAL = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,10})?")
+_LAST_BITS = 64
+
+
+def big_decimal(text: str) -> Decimal | None:
+    """As `new BigDecimal(text)`; None where that fails."""
+    if _BIG_DECIMAL.fullmatch(text) is None:
+        return None
+    number = Decimal(text)
+    return number if abs(int(number.as_tuple().exponent)) < 1 << 31 else None
+
+
+def low_bits(number: Decimal) -> int:
+    """An integer with the same lowest 64 bits as the number without its fraction, found without writing it out."""
+    if number.adjusted() < 0 or int(number.as_tuple().exponent) >= _LAST_BITS:  # a multiple of 2^64
+        return 0
+    return int(number)
+
+
+def nearest_single(value: int | Decimal) -> float:
+    """The nearest float of 32 bits, rounded once. Through a double, a number just beside the middle of two floats would
+    be taken for the middle."""
+    try:
+        double = float(value)
+        [near] = struct.unpack(">f", struct.pack(">f", double))
+    except OverflowError:
+        return math.copysign(math.inf, value)
+    if near == double or double == value:
+        return float(near)
+    beside = math.nextafter(double, math.inf if value > double else -math.inf)
+    [odd] = [one for one in (double, beside) if struct.pack(">d", one)[-1] & 1]
+    return float(struct.unpack(">f", struct.pack(">f", odd))[0])
