@@ -10,8 +10,11 @@ from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping, Sequen
 from typing import Any, NamedTuple, Protocol, TypeVar
 from urllib.parse import quote
 
-from tui.errors import Conflict, ServerTrouble
+from tui import answers, model
+from tui.answers import fitting
+from tui.errors import Conflict
 from tui.scrubbing import without_user
+from tui.shapes import Maybe, Shape
 
 T = TypeVar("T")
 Json = Any
@@ -101,7 +104,10 @@ def is_passing(error: Conflict) -> bool:
 
 
 class Connect:
-    """A Connect cluster. `guard` may refuse a call (a read-only context); `notice` hears of each retry."""
+    """A Connect cluster. `guard` may refuse a call (a read-only context); `notice` hears of each retry.
+
+    What is read has its shape checked. The answer to a change has not: the change is made, whatever the answer says.
+    """
 
     def __init__(
         self, transport: Transport, guard: Callable[[Call], None] = _allow, notice: Callable[[str], None] = _silent
@@ -113,40 +119,39 @@ class Connect:
         return without_user(self.transport.url)
 
     async def root(self) -> Json:
-        return await self._send("GET", "/")
+        return await self._send("GET", "/", shape=answers.ROOT)
 
     async def expanded(self) -> dict[str, Json]:
         """`{name: {"status": …, "info": …}}` at once; workers before 2.3 list names, and are asked for each."""
         answer = await self._send("GET", EXPANDED)
-        if isinstance(answer, dict) and all(isinstance(part, dict) for part in answer.values()):
-            return answer
-        if not isinstance(answer, list):
-            raise ServerTrouble("the answer is no list of connectors", 200, "is this URL a Connect worker's?")
-        return {name: {"status": await self.status(name), "info": await self.info(name)} for name in answer}
+        if isinstance(answer, list):
+            names = fitting(answer, answers.NAMES, "answer to GET /connectors")
+            return {name: {"status": await self.status(name), "info": await self.info(name)} for name in names}
+        return dict(fitting(answer, answers.LISTED, "answer to GET /connectors"))
 
     async def statuses(self) -> dict[str, Json]:
         """`{name: status}` at once: less than half of `expanded`, for who only counts."""
         answer = await self._send("GET", "/connectors?expand=status")
         if isinstance(answer, list):
-            return {name: await self.status(name) for name in answer}
-        if not isinstance(answer, dict) or not all(isinstance(part, dict) for part in answer.values()):
-            raise ServerTrouble("the answer is no list of connectors", 200, "is this URL a Connect worker's?")
-        return {name: part.get("status") for name, part in answer.items()}
+            names = fitting(answer, answers.NAMES, "answer to GET /connectors")
+            return {name: await self.status(name) for name in names}
+        listed = fitting(answer, answers.LISTED, "answer to GET /connectors")
+        return {name: part.get("status") for name, part in listed.items()}
 
     async def names(self) -> list[str]:
-        return list(await self._send("GET", "/connectors"))
+        return list(await self._send("GET", "/connectors", shape=answers.NAMES))
 
     async def create(self, body: Mapping[str, Json]) -> Json:
         return await self._send("POST", "/connectors", body)
 
     async def info(self, name: str) -> Json:
-        return await self._send("GET", _of(name))
+        return await self._send("GET", _of(name), shape=answers.INFO)
 
     async def status(self, name: str) -> Json:
-        return await self._send("GET", _of(name, "status"))
+        return await self._send("GET", _of(name, "status"), shape=answers.STATUS)
 
     async def config(self, name: str) -> dict[str, str]:
-        return dict(await self._send("GET", _of(name, "config")))
+        return model.config_text(await self._send("GET", _of(name, "config"), shape=answers.CONFIG))
 
     async def configure(self, name: str, config: Mapping[str, Json]) -> Json:
         return await self._send("PUT", _of(name, "config"), config)
@@ -156,17 +161,17 @@ class Connect:
         return await self._send("PATCH", _of(name, "config"), changed)
 
     async def tasks(self, name: str) -> Json:
-        return await self._send("GET", _of(name, "tasks"))
+        return await self._send("GET", _of(name, "tasks"), shape=answers.TASKS)
 
     async def topics(self, name: str) -> Json:
-        return await self._send("GET", _of(name, "topics"))
+        return await self._send("GET", _of(name, "topics"), shape=answers.TOPICS)
 
     async def reset_topics(self, name: str) -> None:
         await self._send("PUT", _of(name, "topics/reset"))
 
     async def logs(self, name: str, lines: int = 500) -> Json:
         """The connector's last lines, oldest first; of our workers only."""
-        return await self._send("GET", _of(name, f"logs?lines={lines}"))
+        return await self._send("GET", _of(name, f"logs?lines={lines}"), shape=answers.LOGS)
 
     async def stop(self, name: str) -> None:
         await self._send("PUT", _of(name, "stop"))
@@ -192,11 +197,11 @@ class Connect:
         return await self._send("DELETE", _of(name) + "?offsets=true", origin=origin)
 
     async def offsets(self, name: str) -> Json:
-        return await self._send("GET", _of(name, "offsets"))
+        return await self._send("GET", _of(name, "offsets"), shape=answers.OFFSETS)
 
     async def offsets_in_detail(self, name: str) -> Json:
         """With `end` and `lag` of sinks, `age_ms` of sources; other workers than ours leave that out."""
-        return await self._send("GET", _of(name, "offsets?detail=true"))
+        return await self._send("GET", _of(name, "offsets?detail=true"), shape=answers.OFFSETS)
 
     async def alter_offsets(self, name: str, entries: Sequence[Json], origin: Origin = NOBODY) -> Json:
         """The answer is `{"message": …}`: see `tui.model.Verdict`."""
@@ -207,11 +212,11 @@ class Connect:
 
     async def offset_history(self, name: str) -> Json:
         """`{"history": …}`, of our workers only; also of names they do not have."""
-        return await self._send("GET", _of(name, "offsets/history"))
+        return await self._send("GET", _of(name, "offsets/history"), shape=answers.HISTORY)
 
     async def orphaned_offsets(self) -> Json:
         """`{"sources": …, "sinks": …}`, of our workers only."""
-        return await self._send("GET", "/orphaned-offsets")
+        return await self._send("GET", "/orphaned-offsets", shape=answers.ORPHANS)
 
     async def remove_orphans(self, name: str, group: str | None, origin: Origin = NOBODY) -> Json:
         """The source offsets left over by a connector, or, where one is named, a sink's group; of our workers only."""
@@ -220,32 +225,33 @@ class Connect:
 
     async def resolve_offsets(self, name: str, target: Json) -> Json:
         """Where a moment lies in a sink's topics; of our workers only. Changes nothing."""
-        return await self._send("POST", _of(name, "offsets/resolve"), target)
+        return await self._send("POST", _of(name, "offsets/resolve"), target, shape=answers.RESOLVED)
 
     async def preview(self, name: str, body: Json) -> Json:
         """What a chain would make of records; of our workers only. Changes nothing."""
-        return await self._send("POST", _of(name, "preview"), body)
+        return await self._send("POST", _of(name, "preview"), body, shape=answers.PREVIEW)
 
     async def preview_plugin(self, plugin: str, body: Json) -> Json:
         """The same for a connector that does not exist."""
-        return await self._send("POST", f"/connector-plugins/{quote(plugin, safe='')}/preview", body)
+        return await self._send("POST", _plugin(plugin, "preview"), body, shape=answers.PREVIEW)
 
     async def errors(self, name: str) -> Json:
         """What became of failed records, by stage, with the newest of them; of our workers only."""
-        return await self._send("GET", _of(name, "errors"))
+        return await self._send("GET", _of(name, "errors"), shape=answers.ERRORS)
 
     async def plugins(self, connectors_only: bool = True) -> Json:
-        return await self._send("GET", f"/connector-plugins?connectorsOnly={str(connectors_only).lower()}")
+        path = f"/connector-plugins?connectorsOnly={str(connectors_only).lower()}"
+        return await self._send("GET", path, shape=answers.PLUGINS)
 
     async def plugin_config(self, plugin: str) -> Json:
-        return await self._send("GET", f"/connector-plugins/{quote(plugin, safe='')}/config")
+        return await self._send("GET", _plugin(plugin, "config"), shape=answers.KEYS)
 
     async def validate(self, plugin: str, config: Mapping[str, Json]) -> Json:
-        return await self._send("PUT", f"/connector-plugins/{quote(plugin, safe='')}/config/validate", config)
+        return await self._send("PUT", _plugin(plugin, "config/validate"), config, shape=answers.VALIDATION)
 
     async def loggers(self) -> dict[str, Json]:
         """`{name: {"level", "last_modified"}}` of the worker that answers."""
-        return dict(await self._send("GET", "/admin/loggers") or {})
+        return dict(await self._send("GET", "/admin/loggers", shape=Maybe(answers.LOGGERS)) or {})
 
     async def set_level(self, logger: str, level: str, scope: str = "worker") -> Json:
         """The loggers changed, with scope `worker`; nothing with `cluster`, where each worker follows for itself."""
@@ -259,7 +265,7 @@ class Connect:
 
     async def health(self) -> Json:
         """`{"status", "message"}` of the worker that answers (KIP-1017); refused with 500 or 503 when it is unwell."""
-        return await self._send("GET", "/health")
+        return await self._send("GET", "/health", shape=answers.HEALTH)
 
     def lines(self, path: str, lasting: float | None) -> AsyncGenerator[str, None]:
         """The lines of an event stream, for so many seconds or as long as it is open."""
@@ -272,8 +278,15 @@ class Connect:
     async def close(self) -> None:
         await self.transport.close()
 
-    async def _send(self, method: str, path: str, body: Json = None, origin: Origin = NOBODY) -> Json:
-        """One call; a conflict that passes by itself is tried again, a bounded number of times and audibly."""
+    async def _send(
+        self, method: str, path: str, body: Json = None, origin: Origin = NOBODY, shape: Shape = answers.ANYTHING
+    ) -> Json:
+        """One call. Raises Malformed for an answer that does not have the shape."""
+        answer = await self._answer(method, path, body, origin)
+        return fitting(answer, shape, f"answer to {method} {path.partition('?')[0]}")
+
+    async def _answer(self, method: str, path: str, body: Json, origin: Origin) -> Json:
+        """A conflict that passes by itself is tried again, a bounded number of times and audibly."""
         call = Call(method, path, body, origin.headers)
         self.guard(call)
         for wait in REBALANCE_WAITS:
@@ -285,6 +298,10 @@ class Connect:
                 self.notice(f"409 {error.message}: next try in {wait:g} s")
             await self.transport.sleep(wait)
         return await self.transport.send(call)
+
+
+def _plugin(name: str, part: str) -> str:
+    return f"/connector-plugins/{quote(name, safe='')}/{part}"
 
 
 def _of(name: str, part: str = "") -> str:

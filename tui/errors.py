@@ -10,7 +10,8 @@ HeadraceError                  1
     ├── Conflict               4  409: a rebalance, a name that is taken
     ├── WrongState             4  offsets of a connector that is not STOPPED
     ├── BadRequest             1  any other 4xx
-    └── ServerTrouble          1  5xx, or an answer that is not Connect's
+    └── ServerTrouble          1  5xx
+        └── Malformed          1  an answer that is not Connect's
 """
 
 from __future__ import annotations
@@ -112,6 +113,19 @@ class BadRequest(Refused):
 
 class ServerTrouble(Refused):
     pass
+
+
+class Malformed(ServerTrouble):
+    """The answer arrived, and cannot be what a Connect worker says."""
+
+    def __init__(self, message: str, status: int = 200, advice: str = NO_WORKER) -> None:
+        super().__init__(message, status, advice)
+
+
+def words(error: Exception) -> str:
+    """On one line, for people; an error that is not of this tree is a fault of ours, and named as such."""
+    text = str(error) if isinstance(error, HeadraceError) else f"this should not happen: {error!r}"
+    return " ".join(text.split())
 
 
 def refusal(status: int, message: str) -> Refused:

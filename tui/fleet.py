@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from tui import model
 from tui.client import Connect
-from tui.errors import HeadraceError, TimedOut
+from tui.errors import TimedOut, words
 from tui.model import SEVERITY, Connector
 from tui.profiles import Profile
 from tui.snapshot import Link, LinkState
@@ -85,7 +85,7 @@ class Fleet:
         await asyncio.gather(*(self._watch(label) for label in self.glances))
 
     async def _watch(self, label: str) -> None:
-        """Until cancelled; no failure of a cluster ends it."""
+        """Until cancelled; neither a failure of a cluster nor one of ours ends it."""
         connect: Connect | None = None
         failures = 0
         try:
@@ -94,11 +94,11 @@ class Fleet:
                     connect = connect or self._dial(self.glances[label].profile)
                     await self._look(label, connect)
                     failures, wait = 0, self._jittered(EVERY)
-                except HeadraceError as error:
+                except Exception as error:
                     failures += 1
-                    wait = self._jittered(min(FIRST_RETRY * 2 ** (failures - 1), LONGEST_RETRY))
+                    wait = self._jittered(min(FIRST_RETRY * 2 ** min(failures - 1, 10), LONGEST_RETRY))
                     link = self.glances[label].link
-                    self._put(label, link=Link(LinkState.LOST, link.heard_at, self._clock() + wait, str(error)))
+                    self._put(label, link=Link(LinkState.LOST, link.heard_at, self._clock() + wait, words(error)))
                 await self._sleep(wait)
         finally:
             if connect is not None:

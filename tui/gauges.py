@@ -6,7 +6,10 @@ from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from tui.shapes import Number
+
 Json = Any
+NUMBER = Number((int, float))
 KEPT = 900  # samples of each connector: half an hour at one in two seconds
 
 
@@ -56,8 +59,8 @@ def _place(entry: Mapping[str, Json]) -> Place:
 
 def position(offset: Json) -> float | None:
     """The one number that moves: a sink's offset, a file's position; of several numbers the first by name."""
-    numbers = {k: v for k, v in offset.items() if isinstance(v, int | float)} if isinstance(offset, dict) else {}
-    numbers = {key: value for key, value in numbers.items() if not isinstance(value, bool)}
+    found = offset.items() if isinstance(offset, dict) else ()
+    numbers = {key: value for key, value in found if NUMBER.misfit(value) is None}
     for key in ("kafka_offset", "position", "offset", *sorted(numbers)):
         if key in numbers:
             return float(numbers[key])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from itertools import islice
 from types import MappingProxyType
 from typing import Any
@@ -25,30 +25,39 @@ class Ledger:
         self._watching = False  # from the first answer on: what comes later came while one looked
 
     def replace(self, raw: Mapping[str, Any]) -> None:
-        """All of them, as a list answer has them."""
-        for name in self._raw.keys() - raw.keys():
-            self.remove(name)
-        for name, part in raw.items():
-            self.put(name, part)
-        self._watching = True
+        """All of them, as a list answer has them. Raises Malformed, and is then as before."""
+        self._replace(raw, [self._read(name, part) for name, part in raw.items()])
 
     async def replace_gently(self, raw: Mapping[str, Any]) -> None:
         """The same, a slice at a time: keys are answered in between."""
-        for name in self._raw.keys() - raw.keys():
-            self.remove(name)
-        parts = iter(raw.items())
+        parts, found = iter(raw.items()), list[model.Connector | None]()
         while some := list(islice(parts, SLICE)):
-            for name, part in some:
-                self.put(name, part)
+            found += [self._read(name, part) for name, part in some]
             await asyncio.sleep(0)
-        self._watching = True
+        self._replace(raw, found)
 
     def put(self, name: str, part: Any) -> None:
+        """One of them. Raises Malformed."""
+        self._put(name, part, self._read(name, part))
+
+    def _read(self, name: str, part: Any) -> model.Connector | None:
+        """None where nothing has changed."""
         known = self._raw.get(name)
         if known is not None and (known is part or known == part):
+            return None
+        return model.connector(name, part.get("status"), part.get("info"))
+
+    def _replace(self, raw: Mapping[str, Any], found: Sequence[model.Connector | None]) -> None:
+        for name in self._raw.keys() - raw.keys():
+            self.remove(name)
+        for (name, part), now in zip(raw.items(), found, strict=True):
+            self._put(name, part, now)
+        self._watching = True
+
+    def _put(self, name: str, part: Any, now: model.Connector | None) -> None:
+        if now is None:
             return
         before = self._connectors.get(name)
-        now = model.connector(name, part.get("status"), part.get("info"))
         if self._watching and (before is None or before.overall != now.overall):
             self._since[name] = self._clock()
         self._raw[name], self._connectors[name] = part, now
@@ -71,5 +80,9 @@ def difference(before: Snapshot, now: Snapshot) -> Diff:
         added=frozenset(new.keys() - old.keys()),
         changed=frozenset(name for name in changed if old[name] != new[name]),
         removed=frozenset(old.keys() - new.keys()),
-        link=before.link != now.link if lost else before.link.state is not now.link.state,
+        link=before.link != now.link if lost else _kind(before.link) != _kind(now.link),
     )
+
+
+def _kind(link: Link) -> tuple[LinkState, str]:
+    return link.state, link.trouble

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
 from enum import Enum
 from typing import Any, NamedTuple
+
+from tui.errors import Malformed
 
 Json = Any
 
@@ -95,30 +98,65 @@ class Connector(NamedTuple):
 
 
 def connector(name: str, status: Json, info: Json = None) -> Connector:
-    """From a status body and an info body; either may be missing for a moment after a change."""
-    status, info = status or {}, info or {}
-    own = status.get("connector") or {}
+    """From a status body and an info body; either may be missing for a moment after a change. Raises Malformed."""
+    try:
+        return _connector(name, _object(status), _object(info))
+    except _Misfit as misfit:
+        raise Malformed(f"malformed status or info of {name}: {misfit}") from None
+
+
+def _connector(name: str, status: Mapping[str, Json], info: Mapping[str, Json]) -> Connector:
+    own = _object(status.get("connector"))
+    tasks = status.get("tasks") or ()
+    if not isinstance(tasks, list | tuple):
+        raise _Misfit(f"expected a list of tasks, got {tasks!r:.40}")
     return Connector(
         name=name,
-        type=str(status.get("type") or info.get("type") or "unknown").lower(),
-        state=own.get("state") or "UNKNOWN",
-        tasks=tuple(sorted((_task(entry) for entry in status.get("tasks") or ()), key=lambda task: task.id)),
-        worker=own.get("worker_id") or "",
-        version=own.get("version") or "",
-        trace=own.get("trace") or "",
-        config=info.get("config") or {},
+        type=(_text(status.get("type")) or _text(info.get("type")) or "unknown").lower(),
+        state=_text(own.get("state")) or "UNKNOWN",
+        tasks=tuple(sorted((_task(_object(entry)) for entry in tasks), key=lambda task: task.id)),
+        worker=_text(own.get("worker_id")),
+        version=_text(own.get("version")),
+        trace=_text(own.get("trace")),
+        config=config_text(_object(info.get("config"))),
     )
 
 
-def _task(entry: Json) -> Task:
-    trace = entry.get("trace") if entry.get("state") == "FAILED" else ""  # RESTARTING still carries the old one
-    return Task(
-        id=entry["id"],
-        state=entry.get("state") or "UNKNOWN",
-        worker=entry.get("worker_id") or "",
-        version=entry.get("version") or "",
-        trace=trace or "",
-    )
+def _task(entry: Mapping[str, Json]) -> Task:
+    number, state = entry.get("id"), _text(entry.get("state"))
+    if type(number) is not int:
+        raise _Misfit(f"expected the number of a task, got {number!r:.40}")
+    trace = entry.get("trace") if state == "FAILED" else ""  # RESTARTING still carries the old one
+    worker, version = _text(entry.get("worker_id")), _text(entry.get("version"))
+    return Task(number, state or "UNKNOWN", worker, version, _text(trace))
+
+
+class _Misfit(Exception):
+    """What is wrong; by hand, not with `tui.shapes`: there are thousands of these, and a script line is short."""
+
+
+def _object(value: Json) -> Mapping[str, Json]:
+    if value is None:
+        return {}
+    if type(value) is not dict:
+        raise _Misfit(f"expected an object, got {value!r:.40}")
+    return value
+
+
+def _text(value: Json) -> str:
+    if type(value) is str:
+        return value
+    if value is not None:
+        raise _Misfit(f"expected a string, got {value!r:.40}")
+    return ""
+
+
+def config_text(config: Mapping[str, Json]) -> dict[str, str]:
+    """A config as Connect has it, text by key: null is a key that is not set, other values are text as JSON."""
+    if all(type(value) is str for value in config.values()):
+        return dict(config)
+    texts = {key: value if isinstance(value, str) else json.dumps(value) for key, value in config.items()}
+    return {key: text for key, text in texts.items() if config[key] is not None}
 
 
 def connectors(expanded: Mapping[str, Json]) -> dict[str, Connector]:
@@ -138,7 +176,12 @@ class Offset(NamedTuple):
 
     @property
     def is_sink(self) -> bool:
-        return isinstance(self.partition, dict) and self.partition.keys() == {"kafka_topic", "kafka_partition"}
+        """A partition of a topic, with a position in it or none."""
+        if not isinstance(self.partition, dict) or self.partition.keys() != {"kafka_topic", "kafka_partition"}:
+            return False
+        topic, number = self.partition["kafka_topic"], self.partition["kafka_partition"]
+        position = self.offset.get("kafka_offset") if isinstance(self.offset, dict) else self.offset
+        return isinstance(topic, str) and type(number) is int and (not self.offset or type(position) is int)
 
     def entry(self) -> dict[str, Json]:
         return {"partition": self.partition, "offset": self.offset}
@@ -151,8 +194,8 @@ def offsets(answer: Json) -> tuple[Offset, ...]:
 
 
 def _partition_order(entry: Offset) -> tuple[Any, ...]:
-    if entry.is_sink and isinstance(entry.partition["kafka_partition"], int):
-        return (str(entry.partition["kafka_topic"]), entry.partition["kafka_partition"], "")
+    if entry.is_sink:
+        return (entry.partition["kafka_topic"], entry.partition["kafka_partition"], "")
     return ("", 0, str(entry.partition))
 
 
@@ -182,7 +225,8 @@ class Verdict(NamedTuple):
 
 def verdict(answer: Json) -> Verdict:
     """A message that is not exactly a definite one is never taken for one."""
-    message = str((answer or {}).get("message", ""))
+    said = answer.get("message") if isinstance(answer, dict) else None
+    message = said if isinstance(said, str) else "" if said is None else json.dumps(said)
     definite = (
         "The offsets for this connector have been altered successfully",
         "The offsets for this connector have been reset successfully",

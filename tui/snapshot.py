@@ -20,7 +20,8 @@ class LinkState(Enum):
 
 
 class Link(NamedTuple):
-    """The connection, in the clock's seconds. `heard_at` is the last sign of life, None before the first."""
+    """The connection, in the clock's seconds. `heard_at` is the last sign of life, None before the first. `trouble` is
+    why the connection is lost or, while polling, why there is no event stream."""
 
     state: LinkState = LinkState.CONNECTING
     heard_at: float | None = None
@@ -33,7 +34,7 @@ class Link(NamedTuple):
             heard = "no answer yet" if self.heard_at is None else f"stale {max(0, now - self.heard_at):.0f} s"
             wait = max(0.0, (self.next_try_at or now) - now)
             return f"{heard}, next try in {wait:.0f} s: {self.trouble}" if wait else f"{heard}, trying: {self.trouble}"
-        return str(self.state.value)
+        return f"{self.state.value} ({self.trouble})" if self.trouble else self.state.value
 
 
 class Snapshot(NamedTuple):

@@ -2,23 +2,23 @@
 
     CONNECTING ─► LIVE | POLLING ─► LOST ─► (back-off, at most a minute) ─► LIVE | POLLING ─► …
 
-Our worker has `GET /events`; where that is refused the connector list is polled. Nothing here knows Textual.
+Our worker has `GET /events`; where that is missing, refused or silent, the connector list is polled. Nothing here
+knows Textual.
 """
 
 from __future__ import annotations
 
 import asyncio
-import json
 import math
 import random
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import aclosing, suppress
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
-from tui import sse
+from tui import answers, sse
 from tui.client import Connect
-from tui.errors import HeadraceError, Refused, TimedOut, Unreachable
+from tui.errors import HeadraceError, Malformed, Refused, TimedOut, Unreachable, words
 from tui.ledger import Ledger, difference
 from tui.snapshot import Diff, Link, LinkState, Notice, Snapshot
 
@@ -34,6 +34,8 @@ class Pace(NamedTuple):
     longest_retry: float = 60.0
     jitter: float = 0.2  # share of a pause, so that many consoles do not ask in step
     patience: float = 15.0  # for one refresh
+    opening: float = 5.0  # for an event stream to show the connectors; until the next try they are polled
+    listen_again: float = 60.0  # until that next try
     reconnect: float = 0.25  # before an event stream that ended is taken up again
     gather: float = 0.05  # events within it reach subscribers as one difference
     spacing: float = 0.25  # between two differences made of events: a busy cluster is not drawn more often
@@ -65,6 +67,7 @@ class Store:
         self._last_id = ""
         self._flush_handle: asyncio.TimerHandle | None = None
         self._flushed_at = -math.inf  # on the loop's clock
+        self._opening: asyncio.Timeout | None = None  # of an event stream that is not live yet
         self.snapshot = Snapshot()
 
     def subscribe(self, subscriber: Subscriber) -> Callable[[], None]:
@@ -90,62 +93,88 @@ class Store:
             self.refresh()
 
     async def run(self) -> None:
-        """Watches until cancelled; no failure of the cluster ends it."""
+        """Watches until cancelled; neither a failure of the cluster nor one of ours ends it."""
         failures = 0
         while True:
             try:
                 await self._watch()
-            except HeadraceError as error:
+            except Exception as error:
                 heard = self.snapshot.link.state in (LinkState.LIVE, LinkState.POLLING)
                 failures = 1 if heard else failures + 1
-                wait = self._jittered(min(self.pace.first_retry * 2 ** (failures - 1), self.pace.longest_retry))
+                wait = self._jittered(min(self.pace.first_retry * 2 ** min(failures - 1, 10), self.pace.longest_retry))
                 link = self.snapshot.link
-                self._publish(Link(LinkState.LOST, link.heard_at, self._clock() + wait, str(error)))
+                self._publish(Link(LinkState.LOST, link.heard_at, self._clock() + wait, words(error)))
                 if await self._pause(wait):
                     failures -= 1  # a look that somebody asked for does not make the next pause longer
 
     async def _watch(self) -> None:
-        """Listens, or polls where there is nothing to listen to; ends by raising what went wrong."""
-        if self.lines is not None:
-            try:
-                await self._listen(self.lines)
-            except Refused as error:
-                if error.status >= 500:
-                    raise
+        """Listens, or polls while there is nothing to listen to; ends by raising what went wrong."""
         while True:
-            await self._poll()
-            await self._pause(self._jittered(self.pace.interval))
+            trouble = await self._why_silent()
+            until = self._clock() + self.pace.listen_again if trouble else math.inf
+            while self._clock() < until:
+                await self._poll(trouble)
+                await self._pause(self._jittered(self.pace.interval))
+
+    async def _why_silent(self) -> str:
+        """Listens. Returns where there are no events: why not, or nothing if the worker simply has none."""
+        if self.lines is None:
+            return ""
+        try:
+            await self._listen(self.lines)
+        except HeadraceError as error:
+            if self._opening is None:  # it was live, and is no more
+                raise
+            return (
+                ""
+                if isinstance(error, Refused) and error.status in (404, 405)
+                else f"events: {error.message.removeprefix(f'cannot reach {self.connect.url}: ')}"
+            )
+        finally:
+            self._opening = None
 
     # Polling
 
-    async def _poll(self) -> None:
+    async def _poll(self, trouble: str = "") -> None:
+        """`trouble` is why there is no event stream."""
         try:
             async with asyncio.timeout(self.pace.patience):
                 answer = await self.connect.expanded()
         except TimeoutError:
             raise TimedOut(f"{self.connect.url} gave no answer within {self.pace.patience:g} s") from None
         await self._ledger.replace_gently(answer)
-        self._publish(Link(LinkState.POLLING, self._clock()))
+        self._last_id = ""  # what is shown is newer than what a stream would resume from
+        self._publish(Link(LinkState.POLLING, self._clock(), trouble=trouble))
 
     # Listening
 
-    async def _listen(self, lines: Lines) -> None:
+    async def _listen(self, lines: Lines) -> NoReturn:
         """Follows the stream, and takes it up again where it ended; raises when that fails."""
         while True:
             seen = self._last_id
-            async with aclosing(lines("/events", seen)) as stream:
-                async for event in sse.parse(self._heard(stream), seen):
-                    self._take(event)
+            try:
+                async with asyncio.timeout(self.pace.opening) as self._opening:
+                    await self._follow(lines, seen)
+            except TimeoutError:
+                raise TimedOut(f"nothing arrived within {self.pace.opening:g} s") from None
             if self._last_id == seen:
                 raise Unreachable(f"{self.connect.url} closed the event stream")
             await self._pause(self.pace.reconnect)
 
+    async def _follow(self, lines: Lines, seen: str) -> None:
+        async with aclosing(lines("/events", seen)) as stream:
+            try:
+                async for event in sse.parse(self._heard(stream), seen):
+                    self._take(event)
+            except (TimedOut, Malformed):
+                self._last_id = ""  # what was missed is not known: the next stream begins with a snapshot
+                raise
+
     def _take(self, event: sse.ServerEvent) -> None:
+        """Events of a kind we do not know are a newer worker's, and left alone."""
         self._last_id = event.id
-        try:
-            self._apply(event)
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise HeadraceError(f"{self.connect.url}: a bad {event.name} event: {error!r}") from error
+        if event.name in answers.EVENTS:
+            self._apply(event.name, answers.event(event.name, event.data))
 
     async def _heard(self, lines: AsyncIterator[str]) -> AsyncIterator[str]:
         """Each line, comments too, is a sign of life."""
@@ -154,27 +183,33 @@ class Store:
             yield line
 
     def _link_live(self) -> None:
+        """Of a stream that goes on from the last event, or has shown what there is; others are not live yet."""
+        if self._opening is not None and not self._last_id:
+            return
+        self._opened()
         link = Link(LinkState.LIVE, self._clock())
         if self.snapshot.link.state is LinkState.LIVE:
             self.snapshot = self.snapshot._replace(link=link)
-        elif self.snapshot.connectors or self._last_id:
+        else:
             self._publish(link)
 
-    def _apply(self, event: sse.ServerEvent) -> None:
-        """Events of a kind we do not know are a newer worker's, and left alone."""
-        if event.name not in ("snapshot", "connector", "removed", "log", "notice", "progress"):
-            return
-        data = json.loads(event.data)
-        if event.name == "snapshot":
+    def _opened(self) -> None:
+        if self._opening is not None:
+            self._opening.reschedule(None)
+            self._opening = None
+
+    def _apply(self, kind: str, data: Mapping[str, Any]) -> None:
+        if kind == "snapshot":
             self._ledger.replace(data["connectors"])
+            self._opened()
             self._publish(Link(LinkState.LIVE, self._clock()))
             self._got_on(data.get("progress") or {})
-        elif event.name == "progress":
+        elif kind == "progress":
             self._got_on(data["connectors"])
-        elif event.name == "connector":
+        elif kind == "connector":
             self._ledger.put(data["name"], {"status": data.get("status"), "info": data.get("info")})
             self._flush_soon()
-        elif event.name == "removed":
+        elif kind == "removed":
             self._ledger.remove(data["name"])
             self._flush_soon()
         else:
@@ -184,11 +219,11 @@ class Store:
         for follower in list(self._followers):
             follower(connectors)
 
-    def _notify(self, data: dict[str, Any]) -> None:
+    def _notify(self, data: Mapping[str, Any]) -> None:
         notice = Notice(
             time=data.get("time", ""),
-            level=str(data.get("level", "info")),
-            message=str(data.get("message", "")),
+            level=data.get("level") or "info",
+            message=data.get("message") or "",
             connector=data.get("connector") or "",
             task=data.get("task"),
         )

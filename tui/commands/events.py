@@ -8,12 +8,12 @@ from contextlib import aclosing
 from datetime import UTC, datetime
 from typing import Any
 
-from tui import model, sse
+from tui import answers, model, sse
 from tui.commands.arguments import duration, integer, option, words
 from tui.commands.base import Command, Context
 from tui.commands.result import Result, Table
 from tui.commands.targets import matches
-from tui.errors import HeadraceError, NotFound
+from tui.errors import NotFound
 
 Json = Any
 LASTING = 10.0  # seconds
@@ -63,10 +63,7 @@ async def _events(lines: AsyncIterator[str]) -> AsyncIterator[Json]:
     async for event in sse.parse(lines):
         if event.name == "snapshot":
             continue
-        try:
-            data = json.loads(event.data)
-        except ValueError:
-            raise HeadraceError(f"a bad {event.name} event: {event.data[:80]}") from None
+        data = answers.event(event.name, event.data)
         name = str(data.get("name") or data.get("connector") or "")
         now = datetime.now(UTC).isoformat(timespec="milliseconds")
         yield {"time": now, "event": event.name, "connector": name, "data": data}

@@ -138,7 +138,7 @@ class Delete(_EachConnector):
 
         if await by_worker(context.connect, name) is not None:
             answer = await context.connect.delete_with_offsets(name, context.notebook.origin(self.reason or ""))
-            context.narrate(f"{name}: {answer['message']}")
+            context.narrate(f"{name}: {model.verdict(answer).message}")
         else:
             await self._one_by_one(context, name)
 

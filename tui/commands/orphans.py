@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tui import model
 from tui.commands.arguments import option, words
 from tui.commands.base import Change, Command, Context, Danger
 from tui.commands.offsets import REASON_HELP
@@ -45,7 +46,7 @@ class DeleteOrphans(Change):
 
         async def act(name: str) -> Outcome:
             answer = await context.connect.remove_orphans(name, self.group, origin)
-            return Outcome(name, answer["message"], raw=answer)
+            return Outcome(name, model.verdict(answer).message, raw=answer)
 
         return await each(self.names, act)
 

@@ -125,7 +125,7 @@ def _record(number: int, record: Json, full: bool) -> Iterator[str]:
             yield f"     written: {json.dumps(record['kafka'], ensure_ascii=False)}"
         return
     for stage in record["stages"]:
-        yield from (_change(stage["alias"], change) for change in stage.get("changes", ()))
+        yield from (_change(stage["alias"], change) for change in stage.get("changes") or ())
 
 
 def _fate(record: Json) -> str:

@@ -13,7 +13,7 @@ from tui.commands.arguments import by_regex, flag, one_of, option, word, words
 from tui.commands.base import Command, Context
 from tui.commands.result import Cell, Result, Table
 from tui.commands.targets import chosen, compiled, is_glob, matches
-from tui.errors import NotFound, Refused, about
+from tui.errors import Malformed, NotFound, Refused, about
 
 Json = Any
 BARE = ("get", "list")  # no noun was typed: a name may have been meant as one
@@ -177,8 +177,8 @@ class DescribeConnector(Command):
         with about(name):
             raw = {"info": await connect.info(name)}
             raw["status"] = await _or_none(connect.status(name))
-            raw["topics"] = ((await _or_none(connect.topics(name)) or {}).get(name) or {}).get("topics", [])
-            raw["offsets"] = (await _or_none(connect.offsets(name)) or {}).get("offsets", [])
+            raw["topics"] = ((await _or_none(connect.topics(name)) or {}).get(name) or {}).get("topics") or []
+            raw["offsets"] = (await _or_none(connect.offsets(name)) or {}).get("offsets") or []
             if self.tasks_config:
                 raw["tasks"] = await connect.tasks(name)
         return Result(raw, text=description(name, raw), names=(name,))
@@ -188,6 +188,8 @@ async def _or_none(answer: Any) -> Json:
     """Not every cluster answers everything (topics off, offsets before 3.5, no status yet); the rest is shown."""
     try:
         return await answer
+    except Malformed:
+        raise
     except Refused:
         return None
 

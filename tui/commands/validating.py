@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tui.commands.base import Context, refuse
+from tui.config.definitions import of_validation
 from tui.errors import BadRequest
 
 
@@ -13,6 +14,6 @@ async def validate(context: Context, config: Mapping[str, str], where: str) -> N
     plugin = str(config.get("connector.class") or "")
     refuse(not plugin, f"{where}: no connector.class")
     answer = await context.connect.validate(plugin.rpartition(".")[2], config)
-    errors = [error for entry in answer.get("configs", ()) for error in entry["value"].get("errors", ())]
+    errors = [text for found in of_validation(answer).errors.values() for text in found]
     if errors:
         raise BadRequest("; ".join(errors), 400)

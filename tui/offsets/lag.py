@@ -56,7 +56,7 @@ def of_answer(answer: Json) -> dict[str, Lag]:
         if entry.get("lag") is not None or entry.get("age_ms") is not None:
             lag = entry.get("lag") or {}
             one = Lag(entry.get("end"), lag.get("records"), lag.get("ms"), entry.get("age_ms"))
-            found[partitions.key(entry["partition"])] = one
+            found[partitions.key(entry.get("partition"))] = one
     return found
 
 

@@ -61,8 +61,8 @@ class Desk:
 
     @property
     def is_ours(self) -> bool:
-        """A worker of Headrace's: it alone has an event stream."""
-        return self._home.snapshot.link.state is LinkState.LIVE
+        """A worker of Headrace's, by its event stream or, where that does not work, by its version."""
+        return self._home.snapshot.link.state is LinkState.LIVE or self._home.around.is_ours
 
     @property
     def names(self) -> list[str]:

@@ -13,7 +13,7 @@ from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Label, TextArea
 
-from tui import policy
+from tui import model, policy
 from tui.config.secrets import MASK, hides
 from tui.errors import HeadraceError
 from tui.screens.desk import Desk
@@ -149,8 +149,8 @@ class ReviewScreen(ModalScreen[str]):
         try:
             async with self.desk.tracked("create", name, (), self.passwords) as (operation, connect):
                 answer = await connect.create(self.new.body())
-                said = (answer or {}).get("initial_offsets_response") or {}
-                self.desk.operations.note(operation, str(said.get("message") or "created"))
+                said = answer.get("initial_offsets_response") if isinstance(answer, dict) else None
+                self.desk.operations.note(operation, model.verdict(said).message or "created")
         except HeadraceError as error:
             self.query_one("#trouble", Note).say(f"✗ {error}", "$error")
         else:

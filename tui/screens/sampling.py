@@ -40,7 +40,7 @@ class Sampler:
     def _ends(self, answer: Any) -> None:
         """Where the worker tells no lag, the brokers of the context know how far each topic goes."""
         entries = [entry for entry in (answer or {}).get("offsets") or () if entry.get("lag") is None]
-        at = {number: _topic_partition(entry["partition"]) for number, entry in enumerate(entries)}
+        at = {number: _topic_partition(entry.get("partition")) for number, entry in enumerate(entries)}
         if not any(at.values()):
             return
         if self._brokers is None:

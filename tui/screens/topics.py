@@ -50,7 +50,7 @@ class TopicsPane(Pane):
     async def _read(self, one: Connector) -> None:
         try:
             answer = await self.desk.connect.topics(one.name)
-            used, trouble = sorted((answer or {}).get(one.name, {}).get("topics", ())), ""
+            used, trouble = sorted((answer.get(one.name) or {}).get("topics") or ()), ""
         except Refused as error:
             used, trouble = [], " ".join(error.message.split())
         except HeadraceError as error:

@@ -101,8 +101,9 @@ class TitleBar(Bar):
 
     @property
     def _ink(self) -> str:
-        states_ink = {LinkState.LIVE: "$success", LinkState.POLLING: "$success", LinkState.LOST: "bold $error"}
-        return states_ink.get(self.link.state, "$text-muted")
+        polling = "$warning" if self.link.trouble else "$success"
+        inks = {LinkState.LIVE: "$success", LinkState.POLLING: polling, LinkState.LOST: "bold $error"}
+        return inks.get(self.link.state, "$text-muted")
 
 
 class Shown(NamedTuple):
@@ -121,8 +122,9 @@ class Counters(Bar):
     def tell(self, counts: Counter[str], link: Link, shown: Shown) -> None:
         total = sum(counts.values())
         if link.state is LinkState.LOST:
-            trouble = link.trouble.removeprefix("cannot reach ")
-            self.put(Content.assemble(("not reachable: ", "bold $error"), (visible(trouble), "$error")))
+            away = link.trouble.startswith("cannot reach ")
+            trouble = visible(link.trouble.removeprefix("cannot reach "))
+            self.put(Content.assemble(("not reachable: " if away else "stale: ", "bold $error"), (trouble, "$error")))
             return
         if link.state is LinkState.CONNECTING:
             self.put(Content.assemble(("connecting…", "$text-muted")))

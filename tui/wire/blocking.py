@@ -12,7 +12,7 @@ from typing import Any
 from urllib.parse import SplitResult, unquote, urlsplit
 
 from tui.client import Call
-from tui.errors import NotFound
+from tui.errors import NotFound, refusal
 from tui.wire.connection import Connection
 from tui.wire.endpoint import IDLE_SECONDS, QUIET, Endpoint, basic, decode, encode, reader, trust
 
@@ -69,8 +69,10 @@ class Blocking:
             sent = {**self._headers, "Accept": "text/event-stream", **({"Last-Event-ID": last_id} if last_id else {})}
             connection.ask("GET", self._target(path), sent, None)
             status, kind = connection.head()
-            if not 200 <= status < 300 or "event-stream" not in kind:
-                raise NotFound("no event stream", status if status >= 300 else 404)
+            if status >= 300:
+                raise refusal(status, f"HTTP {status}")
+            if "event-stream" not in kind:
+                raise NotFound("no event stream", 404)
             while (line := _line(connection, end)) is not None:
                 yield line
         except OSError as error:

@@ -7,7 +7,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import SplitResult, unquote, urlsplit
 
-from tui.errors import NO_WORKER, ServerTrouble, TimedOut, Unreachable, UsageError, refusal
+from tui.errors import Malformed, TimedOut, Unreachable, UsageError, refusal
+from tui.shapes import parsed
 
 if TYPE_CHECKING:
     from tui.client import Call
@@ -123,19 +124,20 @@ def decode(status: int, body: bytes, loads: Callable[[bytes], Any] = json.loads)
     if not body:
         return None
     try:
-        return loads(body)
-    except ValueError:
-        raise ServerTrouble("the answer is not JSON", status, NO_WORKER) from None
+        return parsed(body, loads)
+    except ValueError as error:
+        deep = "nested too deeply" in str(error)
+        raise Malformed(f"the answer is {'JSON nested too deeply' if deep else 'not JSON'}", status) from None
 
 
 def _message(status: int, body: bytes) -> str:
     """The server's own words; HTML pages of proxies and of Jetty are not worth a line."""
     try:
-        message = json.loads(body).get("message")
+        message = parsed(body).get("message")
     except (ValueError, AttributeError):
         message = None
-    if message:
-        return str(message)
+    if isinstance(message, str) and message:
+        return message
     text = body[:2000].decode("utf-8", "replace").strip()
     if text.startswith("<"):
         text = _reason(text)

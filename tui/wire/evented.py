@@ -77,7 +77,7 @@ class Evented:
         with self._our_errors(QUIET):
             async with self._client.stream("GET", path, headers=headers, timeout=timeout) as response:
                 if response.is_error:
-                    raise refusal(response.status_code, "no event stream")
+                    raise refusal(response.status_code, f"HTTP {response.status_code}")
                 if "event-stream" not in response.headers.get("content-type", ""):
                     raise NotFound("no event stream", 404)
                 yield ""

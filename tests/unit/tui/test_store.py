@@ -9,9 +9,11 @@ from contextlib import asynccontextmanager
 from itertools import pairwise
 from typing import Any
 
+import pytest
+
 from tests.unit.tui.scripted import Scripted, expanded, status
 from tui.client import Connect
-from tui.errors import NotFound, Unreachable
+from tui.errors import NotFound, ServerTrouble, Unreachable
 from tui.snapshot import Diff, Link, LinkState, Notice, Snapshot
 from tui.store import Pace, Store
 
@@ -237,3 +239,69 @@ async def test_an_event_that_makes_no_sense_is_a_loss_not_an_end() -> None:
     async with watcher.running():
         await watcher.until(2)
     assert [snapshot.link.state for snapshot, _ in watcher.seen] == [LinkState.LOST, LinkState.LIVE]
+
+
+NONSENSE: dict[str, Any] = {
+    "a status that is text": {"one": {"status": {"connector": "x", "tasks": 5}}},
+    "a list of anything": [1, 2, {"x": 1}],
+    "nothing": None,
+    "a state that is an object": {"one": {"status": {"connector": {"state": {}}}}},
+    "tasks without numbers": {"one": {"status": {"tasks": [{"id": "x"}, {"id": 0}]}}},
+    "a config that is a list": {"one": {"status": None, "info": {"config": [1]}}},
+    "an error that nobody expects": RecursionError("maximum recursion depth exceeded"),
+}
+
+
+@pytest.mark.parametrize("answer", NONSENSE.values(), ids=NONSENSE)
+async def test_whatever_is_answered_the_watch_goes_on(answer: Any) -> None:
+    watcher = Watcher(Scripted(expanded(status("a")), answer, answer, expanded(status("a"), status("b"))))
+    async with watcher.running():
+        await watcher.until(4)
+    first, lost, again, back = (snapshot for snapshot, _ in watcher.seen[:4])
+    assert [one.link.state for one in (lost, again)] == [LinkState.LOST] * 2
+    assert lost.link.trouble and lost.connectors == first.connectors, "as it was before, and why"
+    assert back.link.state is LinkState.POLLING and back.connectors.keys() == {"a", "b"}
+    assert watcher.slept[1:3] == [1.0, 2.0]
+
+
+async def test_a_malformed_event_is_followed_by_a_snapshot() -> None:
+    """What it said is not known: to go on behind it would leave something out for ever."""
+    bad = event("connector", {"name": "a", "status": {"tasks": 5}}, 2)
+    streams = [
+        [*event("snapshot", {"connectors": expanded(status("a"))}, 1), *bad],
+        [*event("snapshot", {"connectors": expanded(status("a", "STOPPED", []))}, 3), ": hold"],
+    ]
+    watcher = Watcher(Scripted(Unreachable("not polled")), streams)
+    async with watcher.running():
+        await watcher.until(3)
+    assert watcher.asked == ["", ""]
+    assert [snapshot.link.state for snapshot, _ in watcher.seen] == [LinkState.LIVE, LinkState.LOST, LinkState.LIVE]
+
+
+@pytest.mark.parametrize("error", [ServerTrouble("HTTP 502", 502), Unreachable("cannot reach it: reset")], ids=str)
+async def test_where_events_fail_it_polls_says_why_and_tries_again(error: Exception) -> None:
+    live = [*event("snapshot", {"connectors": expanded(status("b"))}, 1), ": hold"]
+    watcher = Watcher(Scripted(expanded(status("a"))), [error, error, live])
+    async with watcher.running():
+        await watcher.until(2)
+    polling, live_again = (snapshot for snapshot, _ in watcher.seen)
+    assert polling.link.state is LinkState.POLLING and polling.connectors.keys() == {"a"}
+    assert polling.link.text(0) == f"polling (events: {error.message})"  # type: ignore[attr-defined]
+    assert live_again.link.state is LinkState.LIVE and live_again.connectors.keys() == {"b"}
+    assert watcher.now >= 1000.0 + 2 * PACE.listen_again, "not at every look"
+
+
+@pytest.mark.parametrize("lines", [["", ": hold"], []], ids=["after its head", "from the start"])
+async def test_a_stream_that_shows_nothing_does_not_keep_the_list_away(lines: list[str]) -> None:
+    watcher = Watcher(Scripted(expanded(status("a"))), [lines], PACE._replace(opening=0.05))
+
+    async def hanging(path: str, last_id: str) -> AsyncGenerator[str, None]:
+        for line in lines:
+            yield line
+        await asyncio.Event().wait()
+
+    watcher.store.lines = hanging
+    async with watcher.running():
+        await watcher.until(1)
+    assert watcher.seen[0][0].link.state is LinkState.POLLING
+    assert watcher.seen[0][0].link.trouble == "events: nothing arrived within 0.05 s"

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tui.client import EXPANDED, Call, Transport
-from tui.errors import BadRequest, NotFound, ServerTrouble, TimedOut, Unreachable, UsageError, WrongState
+from tui.errors import BadRequest, Malformed, NotFound, ServerTrouble, TimedOut, Unreachable, UsageError, WrongState
 from tui.urls import check_url
 from tui.wire.blocking import Blocking
 from tui.wire.endpoint import Endpoint
@@ -27,6 +27,9 @@ ANSWERS: dict[str, tuple[int, bytes]] = {
     "/base/html": (400, b"<html><h1>Ambiguous URI</h1></html>"),
     "/base/text": (500, b"plain words"),
     "/base/nojson": (200, b"<html>some page</html>"),
+    "/base/deep": (200, b"[" * 100_000),
+    "/base/nested": (200, b"[" * 400 + b"]" * 400),
+    "/base/refused": (500, b"[" * 100_000),
 }
 
 
@@ -124,7 +127,10 @@ async def test_the_same_list_again_is_not_read_again(url: str, monkeypatch: pyte
         ("/state", WrongState, STATE),
         ("/html", BadRequest, "HTTP 400: Ambiguous URI"),
         ("/text", ServerTrouble, "HTTP 500: plain words"),
-        ("/nojson", ServerTrouble, "the answer is not JSON"),
+        ("/nojson", Malformed, "the answer is not JSON"),
+        ("/deep", Malformed, "the answer is JSON nested too deeply"),
+        ("/nested", Malformed, "the answer is JSON nested too deeply"),
+        ("/refused", ServerTrouble, "HTTP 500: " + "[" * 200),
     ],
 )
 async def test_refusals(make: Make, url: str, path: str, kind: type, message: str) -> None:

@@ -75,6 +75,10 @@ class Around:
         """`Apache 4.3.0`."""
         return f"{self._root.get('kind', '')} {self._root.get('version', '')}".strip()
 
+    @property
+    def is_ours(self) -> bool:
+        return self._root.get("kind") == "Headrace"
+
     def _profiles(self) -> tuple[list[Profile], Mapping[str, Wrong]]:
         """Every context, and clusters given by their URL; a file that cannot be read is said, and no more."""
         from tui import session

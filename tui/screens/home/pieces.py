@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from textual.screen import Screen
 
-from tui.errors import HeadraceError
+from tui.errors import HeadraceError, words
 from tui.model import Connector
 from tui.profiles import Profile
 from tui.screens.board import Board
@@ -154,10 +155,15 @@ class Pieces(Screen[None]):
         self.run_worker(self._harmless(coroutine), exit_on_error=False)
 
     async def _harmless(self, coroutine: Coroutine[Any, Any, None]) -> None:
-        try:
+        with self.guarded():
             await coroutine
-        except HeadraceError as error:
-            self.say(" ".join(str(error).split()), "bad")
+
+    @contextmanager
+    def guarded(self) -> Iterator[None]:
+        """What goes wrong inside is said in the status line, and ends nothing else."""
+        try:
+            yield
         except Exception as error:
-            self.log.error(error)
-            self.say(f"this should not happen: {error!r}", "bad")
+            if not isinstance(error, HeadraceError):
+                self.log.error(error)
+            self.say(words(error), "bad")

@@ -108,10 +108,12 @@ class Home(Moves):
     # What the store says, and what time does to it
 
     def heard(self, snapshot: Snapshot, diff: Diff) -> None:
-        self.news.heard(snapshot, diff)
+        with self.guarded():
+            self.news.heard(snapshot, diff)
 
     def noticed(self, notice: Notice) -> None:
-        self.news.noticed(notice)
+        with self.guarded():
+            self.news.noticed(notice)
 
     async def read_version(self) -> None:
         if version := await self.around.read_root():

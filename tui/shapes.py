@@ -1,0 +1,155 @@
+"""Shapes of JSON: what a value must look like before code that relies on it reads it.
+
+Plain classes, made once at import: a script line has no time for more.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+Json = Any
+Misfit = tuple[str, str] | None  # the place (`.tasks[0].id`), and what is wrong there
+DEEPEST = 100  # levels of nesting: far beyond any answer, far below Python's recursion limit
+_BIGGEST = float(2**63)
+_YEAR_9999 = 253_402_300_799_999.0
+
+
+class Shape:
+    """Any JSON; subclasses are choosier."""
+
+    def misfit(self, value: Json) -> Misfit:
+        """None for a value of this shape."""
+        return None
+
+
+Fields = Mapping[str, Shape]
+
+
+class Text(Shape):
+    """A string."""
+
+    def misfit(self, value: Json) -> Misfit:
+        return None if isinstance(value, str) else _wrong("a string", value)
+
+
+class Flag(Shape):
+    """true or false."""
+
+    def misfit(self, value: Json) -> Misfit:
+        return None if isinstance(value, bool) else _wrong("true or false", value)
+
+
+class Number(Shape):
+    """A number within bounds: 64 bits unless they are given. NaN and Infinity, which Python reads, are not."""
+
+    def __init__(
+        self, kinds: tuple[type[int | float], ...] = (int,), least: float = -_BIGGEST, most: float = _BIGGEST
+    ) -> None:
+        self.kinds, self.least, self.most = kinds, least, most
+
+    def misfit(self, value: Json) -> Misfit:
+        if isinstance(value, self.kinds) and not isinstance(value, bool) and self.least <= value <= self.most:
+            return None
+        return _wrong("a number" if float in self.kinds else "a whole number", value)
+
+
+class Maybe(Shape):
+    """A shape, or null."""
+
+    def __init__(self, inner: Shape) -> None:
+        self.inner = inner
+
+    def misfit(self, value: Json) -> Misfit:
+        return None if value is None else self.inner.misfit(value)
+
+
+class ListOf(Shape):
+    """A list whose elements have a shape."""
+
+    def __init__(self, inner: Shape) -> None:
+        self.inner = inner
+
+    def misfit(self, value: Json) -> Misfit:
+        if not isinstance(value, list):
+            return _wrong("a list", value)
+        return _first((f"[{place}]", self.inner, one) for place, one in enumerate(value))
+
+
+class MapOf(Shape):
+    """An object whose values have a shape, whatever its keys."""
+
+    def __init__(self, inner: Shape) -> None:
+        self.inner = inner
+
+    def misfit(self, value: Json) -> Misfit:
+        if not isinstance(value, dict):
+            return _wrong("an object", value)
+        return _first((f".{key}", self.inner, one) for key, one in value.items())
+
+
+class Object(Shape):
+    """An object with known keys: `required` ones, and those that may be missing or null. Other keys are ignored."""
+
+    def __init__(self, required: Fields | None = None, optional: Fields | None = None) -> None:
+        self.required, self.optional = required or {}, optional or {}
+
+    def misfit(self, value: Json) -> Misfit:
+        if not isinstance(value, dict):
+            return _wrong("an object", value)
+        if missing := next((key for key in self.required if key not in value), None):
+            return f".{missing}", "missing"
+        return _first((f".{key}", shape, value[key]) for key, shape in self.required.items()) or _first(
+            (f".{key}", shape, value[key]) for key, shape in self.optional.items() if value.get(key) is not None
+        )
+
+
+TIME = Number((int, float), 0, _YEAR_9999)
+"""Milliseconds since 1970, up to the last year that a calendar has."""
+
+
+def _first(parts: Iterable[tuple[str, Shape, Json]]) -> Misfit:
+    for place, shape, value in parts:
+        if found := shape.misfit(value):
+            return place + found[0], found[1]
+    return None
+
+
+def _wrong(expected: str, value: Json) -> Misfit:
+    """`expected a whole number, got "x"`."""
+    if isinstance(value, dict | list):
+        shown = "an object" if isinstance(value, dict) else "a list"
+    else:
+        shown = json.dumps(value)
+    return "", f"expected {expected}, got {shown if len(shown) <= 40 else f'{shown[:39]}…'}"
+
+
+def parsed(text: bytes | str, loads: Callable[[Any], Json] = json.loads) -> Json:
+    """JSON that code may walk through; ValueError for text that is not JSON, or is nested too deeply."""
+    try:
+        value = loads(text)
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+    if _is_deep(text, value):
+        raise ValueError("nested too deeply")
+    return value
+
+
+def _is_deep(text: bytes | str, value: Json) -> bool:
+    """Looks level by level, and only into a text that has enough brackets."""
+    brackets = text.count(b"[") + text.count(b"{") if isinstance(text, bytes) else text.count("[") + text.count("{")
+    if brackets < DEEPEST:
+        return False
+    level = [value]
+    for _ in range(DEEPEST):
+        inner: list[Json] = []
+        for one in level:
+            if type(one) is dict:
+                inner += one.values()
+            elif type(one) is list:
+                inner += one
+        if not inner:
+            return False
+        level = inner
+    return True
