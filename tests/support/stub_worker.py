@@ -42,11 +42,19 @@ class StubWorker:
         self.answers = dict(answers)
         self.fallback = Raw(b'{"error_code":404,"message":"HTTP 404 Not Found"}', 404) if fallback is None else fallback
         self.seen: list[tuple[str, str]] = []
+        self._news = asyncio.Event()
         self.port = 0
 
     @property
     def url(self) -> str:
         return f"http://127.0.0.1:{self.port}"
+
+    async def asked(self, method: str, path: str, within: float = 20.0) -> None:
+        """Returns when such a request has arrived."""
+        async with asyncio.timeout(within):
+            while (method, path) not in self.seen:
+                self._news.clear()
+                await self._news.wait()
 
     async def serve(self, reader: StreamReader, writer: StreamWriter) -> None:
         try:
@@ -63,6 +71,7 @@ class StubWorker:
         lengths = [line for line in head.lower().split("\r\n") if line.startswith("content-length:")]
         await reader.readexactly(int(lengths[0].partition(":")[2]) if lengths else 0)
         self.seen.append((method, path))
+        self._news.set()
         answer = self.answers.get(f"{method} {path}", self.answers.get(path, self.fallback))
         if answer is HANG:
             await asyncio.Event().wait()

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 from tui import model
@@ -12,6 +14,7 @@ from tui.errors import FAILED, HeadraceError
 from tui.model import Offset
 from tui.offsets import partitions
 from tui.offsets.changes import Change, Kind
+from tui.offsets.intents import Intent, Step
 from tui.offsets.operation import Again, carry_out
 from tui.offsets.plan import Action, Applied, NotApplied, Plan
 
@@ -91,10 +94,36 @@ async def change(context: Context, plan: Plan, again: Again | None = None) -> Ou
         if plan.must_stop:
             context.narrate(f"{plan.name}: {step}")
 
-    done = await carry_out(plan, context.connect, context.notebook, say, context.clock, again)
+    with tells_what_is_left(context, plan.name):
+        done = await carry_out(plan, context.connect, context.notebook, say, context.clock, again)
     for one in done.moved:
         context.narrate(f"{plan.name}: it had moved on; done was {line(one)}")
     return outcome(plan, done)
+
+
+@contextmanager
+def tells_what_is_left(context: Context, name: str) -> Iterator[None]:
+    """Interrupted by ^C or a signal, a change says how far it came and how to finish it."""
+    try:
+        yield
+    except (KeyboardInterrupt, SystemExit):
+        if (intent := context.notebook.intents.of(name)) is not None:
+            context.narrate(f"{name}: {left(intent)}")
+        raise
+
+
+def left(intent: Intent) -> str:
+    """What an interrupted change leaves behind, and the commands that lead on from there."""
+    plan, name = intent.plan, quote(intent.plan.name)
+    offsets = {
+        Step.STOPPING: "its offsets are unchanged",
+        Step.ALTERING: "its offsets may be changed already",
+        Step.RESUMING: "its offsets are changed",
+    }[intent.step]
+    state = f"it was {plan.state} and may be STOPPED now; " if plan.must_stop else ""
+    return (
+        f"interrupted: {state}{offsets}. Run `finish {name}` to complete the change, `finish {name} --back` to undo it"
+    )
 
 
 def outcome(plan: Plan, done: Applied) -> Outcome:

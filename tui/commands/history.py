@@ -7,7 +7,7 @@ from typing import Any
 from tui import model
 from tui.commands.arguments import flag, integer, option, word
 from tui.commands.base import Change, Command, Context, Danger, refuse
-from tui.commands.changing import agreed, decided, tell, would
+from tui.commands.changing import agreed, decided, tell, tells_what_is_left, would
 from tui.commands.offsets import REASON_HELP, STOP_HELP
 from tui.commands.result import Outcome, Result, Table, confirmation
 from tui.commands.targets import each, must_confirm
@@ -149,7 +149,8 @@ class Finish(Change):
         act = recovery.take_back if self.back else recovery.forget if self.forget else recovery.finish
 
         async def one(name: str) -> Outcome:
-            return _recovered(name, await act(name))
+            with tells_what_is_left(context, name):
+                return _recovered(name, await act(name))
 
         return await each([self.name], one)
 

@@ -1,0 +1,79 @@
+"""A script that is interrupted in the middle of a change says what it left and how to finish it."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.support.stub_worker import HANG, stub_worker
+from tests.unit.tui.scripted import status
+from tests.unit.tui_offsets.test_patience import REQUESTS, Worker
+from tui.client import Connect, drive
+from tui.commands.base import Context, execute
+from tui.contexts_file import Profiles
+from tui.profiles import Profile
+from tui.script.grammar import parse
+
+LINE = "patch offsets s --stop -y --kafka-topic t --kafka-partition 0 --kafka-offset 500"
+
+
+def run(line: str, worker: Worker, said: list[str], folder: Path) -> None:
+    command, profile = parse(line), Profile(worker.url, "w")
+    assert command is not None
+    context = Context(
+        lambda: Connect(worker), profile=lambda: profile, profiles=Profiles(folder / "c.toml"), read=str,
+        narrate=said.append, clock=worker.clock,
+    )  # fmt: skip
+    drive(execute(command, context))
+
+
+@pytest.mark.parametrize("way_out", ["finish s -y", "finish s --back -y"])
+@pytest.mark.parametrize("kind", [KeyboardInterrupt, SystemExit])
+@pytest.mark.parametrize("at", range(3, REQUESTS + 3))
+def test_at_each_request(
+    at: int, kind: type[BaseException], way_out: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    worker, said = Worker(), list[str]()
+
+    def interrupt(seen: int) -> None:
+        if seen == at:
+            raise kind
+
+    worker.away = interrupt
+    expected = 500
+    try:
+        run(LINE, worker, said, tmp_path)
+    except kind:
+        expected = 1500 if "--back" in way_out else 500
+        assert any("interrupted: it was RUNNING and may be STOPPED now" in text for text in said), said
+        assert any("`finish s`" in text and "`finish s --back`" in text for text in said)
+        worker.away = lambda seen: None
+        run(way_out, worker, said, tmp_path)
+    assert (worker.state, worker.offset) == ("RUNNING", expected)
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+async def test_as_a_process(number: signal.Signals, code: int, tmp_path: Path) -> None:
+    answers = {
+        "GET /connectors/s/status": status("s"),
+        "GET /connectors/s/offsets": {"offsets": []},
+        "PUT /connectors/s/stop": HANG,
+    }
+    async with stub_worker(answers) as worker:
+        process = await asyncio.create_subprocess_exec(
+            sys.executable, "-m", "tui.main", worker.url, "-c", LINE,
+            env={**os.environ, "XDG_STATE_HOME": str(tmp_path), "XDG_CONFIG_HOME": str(tmp_path)},
+            stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
+        )  # fmt: skip
+        await worker.asked("PUT", "/connectors/s/stop")
+        process.send_signal(number)
+        _, err = await process.communicate()
+    assert process.returncode == code
+    assert b"s: interrupted: it was RUNNING and may be STOPPED now; its offsets are unchanged. Run `finish s`" in err
+    assert b"Traceback" not in err
