@@ -29,6 +29,7 @@ def entry() -> NoReturn:
 
 def main() -> int:
     """The whole process; never a Python trace for what a user or a cluster can do wrong."""
+    _open_streams()
     _never_choke()
     try:
         code = run(sys.argv[1:])
@@ -53,6 +54,19 @@ def main() -> int:
             raise
         print(f"headrace: internal error: {error!r} (HEADRACE_TRACE=1 shows where)", file=sys.stderr)
         return FAILED
+
+
+def _open_streams() -> None:
+    """A standard stream that was closed (`>&-`) would leave its number to the next file or socket. Nothing can be
+    read from it then; writing to standard output fails, as it should, and standard error is lost."""
+    for number, (name, mode, flags) in enumerate(
+        (("stdin", "r", os.O_RDONLY), ("stdout", "w", os.O_RDONLY), ("stderr", "w", os.O_WRONLY))
+    ):
+        if getattr(sys, name) is None:
+            if (given := os.open(os.devnull, flags)) != number:
+                os.dup2(given, number)
+                os.close(given)
+            setattr(sys, name, open(number, mode, encoding="utf-8", closefd=False))  # noqa: SIM115 - a stream
 
 
 def _never_choke() -> None:

@@ -15,6 +15,7 @@ from tui.commands.base import Context
 from tui.errors import HeadraceError, UsageError
 from tui.offsets import files
 from tui.profiles import Profile
+from tui.script.asking import asker
 from tui.script.runner import Printer, run_texts
 
 if TYPE_CHECKING:
@@ -98,7 +99,7 @@ def run(order: Order) -> int:
         known_profile=cluster.known,
         mistakes=order.mistakes,
         read=lambda path: _read(path, stdin_taken=order.script == "-"),
-        confirm=_ask if not order.script and sys.stdin.isatty() and sys.stderr.isatty() else _nobody_to_ask,
+        confirm=asker(is_script=bool(order.script)),
     )
     with _ends_on_sigterm():
         try:
@@ -115,15 +116,6 @@ def _read(path: str, stdin_taken: bool) -> str:
             raise UsageError("standard input is the script itself: use @FILE")
         return sys.stdin.read()
     return session.read_text(path)
-
-
-def _ask(question: str) -> bool:
-    print(f"{question} [y/N] ", end="", file=sys.stderr, flush=True)
-    return sys.stdin.readline().strip().lower() in ("y", "yes")
-
-
-def _nobody_to_ask(question: str) -> bool:
-    return True
 
 
 def _colour() -> bool:

@@ -69,8 +69,9 @@ class Connection:
 
     def line(self) -> bytes:
         """The next line of an endless body, with its newline; without one when the body ends."""
-        parts = self._answer.parts
-        while not any(b"\n" in part for part in parts[-1:]) and not self._answer.complete:
+        parts, looked = self._answer.parts, 0
+        while not any(b"\n" in part for part in parts[looked:]) and not self._answer.complete:
+            looked = len(parts)
             self._more()
         line, newline, rest = b"".join(parts).partition(b"\n")
         parts[:] = [rest] if rest else []

@@ -154,6 +154,26 @@ async def test_lines_of_a_stream(pieces: int) -> None:
             assert [line async for line in transport.lines("/events", "")] == ["id: 1", "data: x", "", "end"]
 
 
+async def test_a_whole_line_does_not_wait_for_the_end_of_the_next() -> None:
+    """They arrive in one packet, in pieces that the parser makes of them."""
+    listener = socket.create_server(("127.0.0.1", 0))
+    chunks = b"".join(b"%x\r\n%s\r\n" % (len(part), part) for part in (b"data: 1\n", b"dat"))
+    head = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
+
+    def serve() -> None:
+        taken, _ = listener.accept()
+        with listener, taken:
+            _request(taken)
+            taken.sendall(head + chunks)
+            taken.recv(1)  # the rest never comes
+
+    threading.Thread(target=serve, daemon=True).start()
+    transport = Blocking(Endpoint(f"http://127.0.0.1:{listener.getsockname()[1]}"))
+    lines = transport.lines("/events", "", lasting=1.0)
+    assert [line async for line in lines] == ["data: 1"]
+    await transport.close()
+
+
 async def test_a_stream_that_is_none() -> None:
     other = server(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}")
     with other as (url, _), pytest.raises(NotFound, match="no event stream"):

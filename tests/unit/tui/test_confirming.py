@@ -1,0 +1,77 @@
+"""At a terminal a question is asked there, wherever the standard streams go; without any, as documented, it is not."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pexpect
+import pytest
+
+from tests.support.stub_worker import Raw, StubWorker, stub_worker
+
+DELETE = ("DELETE", "/connectors/x")
+REDIRECTED = ["", "2>err", ">out", ">out 2>err", "</dev/null", "</dev/null 2>err", "2>&-", "<&- 2>err"]
+
+
+def environ(folder: Path) -> dict[str, str]:
+    return {**os.environ, "XDG_STATE_HOME": str(folder), "XDG_CONFIG_HOME": str(folder), "TERM": "xterm"}
+
+
+def answered(line: str, answer: str, folder: Path) -> str:
+    """What the terminal showed."""
+    shell = pexpect.spawn("/bin/sh", ["-c", line], cwd=str(folder), env=environ(folder), timeout=20, encoding="utf-8")
+    shell.expect(r"delete x\? \[y/N\] ")
+    shell.sendline(answer)
+    shell.expect(pexpect.EOF)
+    shell.close()
+    return str(shell.before)
+
+
+async def asked(worker: StubWorker, where: str, answer: str, folder: Path) -> None:
+    line = f"{sys.executable} -m tui.main {worker.url} -c 'delete x' {where}"
+    await asyncio.to_thread(answered, line, answer, folder)
+
+
+@pytest.mark.parametrize("where", REDIRECTED)
+async def test_it_asks_wherever_the_streams_go(where: str, tmp_path: Path) -> None:
+    async with stub_worker({"DELETE /connectors/x": Raw(b"", 204)}) as worker:
+        await asked(worker, where, "n", tmp_path)
+        assert DELETE not in worker.seen
+        await asked(worker, where, "y", tmp_path)
+        assert DELETE in worker.seen
+
+
+async def run(worker: StubWorker, *words: str, folder: Path) -> tuple[int, str]:
+    """In a session of its own, which has no terminal."""
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "tui.main", worker.url, *words, env=environ(folder), start_new_session=True,
+        stdin=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
+    )  # fmt: skip
+    _, err = await process.communicate()
+    return process.returncode or 0, err.decode()
+
+
+async def test_without_a_terminal_nothing_is_asked(tmp_path: Path) -> None:
+    async with stub_worker({"DELETE /connectors/x": Raw(b"", 204)}) as worker:
+        assert await run(worker, "-c", "delete x", folder=tmp_path) == (0, "x: deleted\n")
+
+
+async def test_a_terminal_that_cannot_be_asked_wants_y(tmp_path: Path) -> None:
+    """Its output goes to one, but it is not the session's: there is nobody to answer."""
+    ours, theirs = os.openpty()
+    async with stub_worker({"DELETE /connectors/x": Raw(b"", 204)}) as worker:
+        for words, code in ((["delete x"], 2), (["delete x -y"], 0)):
+            process = await asyncio.create_subprocess_exec(
+                sys.executable, "-m", "tui.main", worker.url, "-c", *words, env=environ(tmp_path),
+                stdin=subprocess.DEVNULL, stdout=theirs, stderr=subprocess.PIPE, start_new_session=True,
+            )  # fmt: skip
+            _, err = await process.communicate()
+            assert process.returncode == code
+            assert ("add -y" in err.decode()) is bool(code)
+            assert (DELETE in worker.seen) is not bool(code)
+    os.close(ours)
+    os.close(theirs)
