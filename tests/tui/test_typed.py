@@ -6,16 +6,22 @@ from pathlib import Path
 
 import pytest
 from textual import events
+from textual.content import Content
+from textual.widgets import Input
 
 from tests.tui.console import Console, console
 from tests.tui.test_pieces import NOBODY, alone, connector, tell
 from tui import model
 from tui.commands.result import Result, Table
 from tui.contexts_file import Profiles
+from tui.offsets.changes import Change, Kind
+from tui.offsets.travel import Journey, Target, Traveller
 from tui.profiles import Profile
 from tui.screens import past_lines, reading
 from tui.screens.clusters import ClustersScreen
+from tui.screens.dialog import Dialog
 from tui.screens.filtering import complete
+from tui.screens.set_by import SetBy
 
 
 @pytest.fixture(autouse=True)
@@ -100,6 +106,72 @@ async def test_keys_of_editing_are_not_overtaken() -> None:
         await seen.until(lambda: pane.is_editing and pane.editor.has_focus)
         burst(seen, "backspace", "backspace", "7", "left", "4", "end", "backspace", "}")
         await seen.until(lambda: '"kafka_offset": 47}' in pane.editor.text, pane.editor.text)
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [
+        (*"abcx", "backspace", *"def", "enter"),
+        ("tab", *"whz", "backspace", "y", "enter", *"abcdef", "enter"),
+        ("tab", *"why", "tab", *"bcdefx", "backspace", "home", "a", "end", "enter"),
+        ("a", "b", "backspace", *"bcdef", "left", "delete", "f", "enter"),
+    ],
+    ids=lambda keys: "".join(key if len(key) == 1 else f"<{key}>" for key in keys),
+)
+async def test_keys_of_a_typed_confirmation_act_in_their_order(keys: tuple[str, ...]) -> None:
+    async with console(NOBODY) as seen:
+        answers: list[bool | None] = []
+        dialog = Dialog("delete abcdef?", Content("gone"), "delete", name="abcdef", why="")
+        seen.app.push_screen(dialog, answers.append)
+        await seen.until(lambda: seen.app.screen is dialog and dialog.armed)
+        burst(seen, *keys)
+        await seen.until(lambda: answers, dialog.name_field.value, within=5)
+        assert (answers, dialog.why) == ([True], "why" if "tab" in keys else "")
+
+
+async def test_a_reason_typed_behind_w_confirms_nothing() -> None:
+    """`wy` would have been a yes."""
+    async with console(NOBODY) as seen:
+        answers: list[bool | None] = []
+        dialog = Dialog("alter?", Content("this"), "alter", why="")
+        seen.app.push_screen(dialog, answers.append)
+        await seen.until(lambda: seen.app.screen is dialog and dialog.armed)
+        burst(seen, "w", *"yes indeex", "backspace", "d")
+        await seen.until(lambda: dialog.query_one("#why", Input).value == "yes indeed")
+        assert not answers
+        burst(seen, "enter", "y")
+        await seen.until(lambda: answers)
+        assert (answers, dialog.why) == ([True], "yes indeed")
+
+
+class Moments(Traveller):
+    """Resolves any moment to one change, and remembers what it was asked for."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    async def resolve(self, name: str, target: Target) -> Journey:
+        self.asked.append(str(target.moment))
+        partition = {"kafka_topic": "t", "kafka_partition": 0}
+        change = Change(Kind.ALTER, partition, {"kafka_offset": 1}, {"kafka_offset": len(self.asked) + 1})
+        return Journey((model.Offset(partition, {"kafka_offset": 1}),), (change,), 1)
+
+
+@pytest.mark.parametrize("seen_before", [(), ("+", "7")], ids=["at once", "after a look"])
+async def test_keys_of_the_field_of_moments_act_in_their_order(seen_before: tuple[str, ...]) -> None:
+    """Enter means the text in front of it, not one that was looked for before."""
+    async with console(NOBODY) as seen:
+        chosen: list[Journey | None] = []
+        moments = Moments()
+        screen = SetBy("sink", None, moments)
+        seen.app.push_screen(screen, chosen.append)
+        await seen.until(lambda: seen.app.screen is screen and screen.query(Input))
+        burst(seen, *seen_before)
+        await seen.until(lambda: not seen_before or screen.journey is not None)
+        burst(seen, *(("+",) if not seen_before else ("backspace",)), "1", "2", "x", "backspace", "3", "enter")
+        await seen.until(lambda: chosen, screen.text, within=5)
+        assert moments.asked[-1] == "+123"
+        assert chosen[0] is not None and chosen[0].changes[0].after == {"kafka_offset": len(moments.asked) + 1}
 
 
 async def test_results_are_never_folded_within_a_cell(folders: Path) -> None:

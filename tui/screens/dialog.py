@@ -14,10 +14,26 @@ from textual.widgets import Button, Input, Label, Static
 
 from tui.widgets.bars import KeyBar
 from tui.widgets.field import Field
+from tui.widgets.in_order import does_now, forward, hand_over
 from tui.widgets.pager import Pager
 from tui.widgets.text import visible
 
 UNSEEN = 0.25  # seconds in which nobody can have read the question
+
+
+class Answer(Button):
+    """What is typed here acts in its order, on the dialog or in its field of the name."""
+
+    async def on_key(self, event: events.Key) -> None:
+        dialog = self.screen
+        assert isinstance(dialog, Dialog)
+        if dialog.focused is not self:
+            forward(self, event)
+        elif not (dialog.type_in(event) or (event.key != "enter" and await does_now(self, event.key))):
+            return
+        event.stop()
+        event.prevent_default()
+        hand_over(self)
 
 
 class Dialog(ModalScreen[bool]):
@@ -75,13 +91,13 @@ class Dialog(ModalScreen[bool]):
             with Horizontal(id="reason", classes="field"):
                 yield Label(Content(f"why ({'tab' if self.wanted else 'w'}): "))
                 hint = "may be left out; it is kept in the history"
-                yield Field(self.why, hint, compact=True, select_on_focus=False, id="why")
+                yield Field(self.entered_why, self.why, hint, id="why")
             with Horizontal(id="typed", classes="field"):
                 yield Label(Content(f"type {self.kind}: "), id="wants")
-                yield Field(compact=True, select_on_focus=False, id="name")
+                yield Field(self.entered_name, id="name")
             with Horizontal(id="buttons"):
-                yield Button(Content("cancel"), id="no", compact=True)
-                yield Button(Content(visible(self.yes)), id="yes", compact=True)
+                yield Answer(Content("cancel"), id="no", compact=True)
+                yield Answer(Content(visible(self.yes)), id="yes", compact=True)
             yield KeyBar()
 
     def on_mount(self) -> None:
@@ -111,16 +127,14 @@ class Dialog(ModalScreen[bool]):
     def name_field(self) -> Field:
         return self.query_one("#name", Field)
 
-    def on_key(self, event: events.Key) -> None:
+    def type_in(self, event: events.Key) -> bool:
         """A name may be typed straight away, without going to its field first: only Enter waits for eyes."""
-        if not (self.wanted and self.is_mounted and event.is_printable and event.character):
-            return
-        field = self.name_field
-        if not field.has_focus:
-            event.stop()
-            event.prevent_default()
-            field.focus()
-            field.insert_text_at_cursor(event.character)
+        typed = event.is_printable and event.character is not None
+        if not (self.wanted and self.is_mounted and (typed or event.key == "backspace")):
+            return False
+        self.set_focus(self.name_field)
+        forward(self.name_field, event)
+        return True
 
     def on_paste(self, event: events.Paste) -> None:
         """As typing: the name goes to its field, whatever has the focus."""
@@ -135,11 +149,12 @@ class Dialog(ModalScreen[bool]):
         else:
             self.query_one("#yes", Button).disabled = event.value != self.wanted
 
-    def on_input_submitted(self, event: Input.Submitted) -> None:
-        event.stop()
-        if event.input.id == "why":
-            (self.name_field if self.wanted else self.query_one("#no")).focus()
-        elif self.armed and event.value == self.wanted:
+    def entered_why(self) -> None:
+        self.set_focus(self.name_field if self.wanted else self.query_one("#no"))
+
+    def entered_name(self) -> None:
+        if self.armed and self.name_field.value == self.wanted:
+            self.why = self.query_one("#why", Field).value.strip()
             self.dismiss(True)
         else:
             self.query_one("#wants", Label).update(Content(f"not {self.kind} yet: "))
@@ -156,7 +171,7 @@ class Dialog(ModalScreen[bool]):
         self.dismiss(True)
 
     def action_why(self) -> None:
-        self.query_one("#why").focus()
+        self.set_focus(self.query_one("#why"))
 
     def action_no(self) -> None:
         self.dismiss(False)
@@ -174,4 +189,4 @@ class Dialog(ModalScreen[bool]):
         if not self.query_one("#yes", Button).disabled:
             order.append(self.query_one("#yes", Button))
         place = order.index(focused) if focused in order else -1
-        order[(place + 1) % len(order)].focus()
+        self.set_focus(order[(place + 1) % len(order)])

@@ -41,12 +41,12 @@ class SetBy(ModalScreen[Journey | None]):
     SetBy KeyBar { background: $panel; padding: 0; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "choose", "edit so", key_display="⏎", priority=True),
-        Binding("tab", "complete(1)", "complete", priority=True),
-        Binding("shift+tab", "complete(-1)", "complete back", show=False, priority=True),
-        Binding("up,down", "scope", "which partitions", key_display="↑↓", priority=True),
-        Binding("pageup", "scroll(-5)", "page up", show=False, priority=True),
-        Binding("pagedown", "scroll(5)", "page down", show=False, priority=True),
+        Binding("enter", "choose", "edit so", key_display="⏎"),
+        Binding("tab", "complete(1)", "complete"),
+        Binding("shift+tab", "complete(-1)", "complete back", show=False),
+        Binding("up,down", "scope", "which partitions", key_display="↑↓"),
+        Binding("pageup", "scroll(-5)", "page up", show=False),
+        Binding("pagedown", "scroll(5)", "page down", show=False),
         Binding("escape,ctrl+c", "leave", "back", key_display="esc"),
     ]
 
@@ -60,6 +60,7 @@ class SetBy(ModalScreen[Journey | None]):
         self.scope = 0
         self.journey: Journey | None = None
         self._target: Target | None = None  # what is looked for now
+        self._looked_for: str | None = None  # the text that this was made from
         self._chosen = False  # before there was anything to see: it is taken as soon as there is
         self._typed = ""  # what completion began with
         self._timer: Timer | None = None
@@ -67,7 +68,7 @@ class SetBy(ModalScreen[Journey | None]):
     def compose(self) -> ComposeResult:
         with Vertical():
             yield Label(Content(visible(f"set {self.connector_name} by…")), id="title")
-            yield Field(compact=True, select_on_focus=False)
+            yield Field(self.action_choose)
             yield Label(id="examples")
             yield Label(id="scope")
             yield Pager()
@@ -90,11 +91,16 @@ class SetBy(ModalScreen[Journey | None]):
 
     # What is typed
 
+    @property
+    def text(self) -> str:
+        return self.query_one(Input).value.strip()
+
     def on_input_changed(self, event: Input.Changed) -> None:
-        self.changed()
+        if self.text != self._looked_for:  # Enter may have been quicker
+            self.changed()
 
     def changed(self) -> None:
-        self.journey, self._target, self._chosen = None, None, False
+        self.journey, self._target, self._chosen, self._looked_for = None, None, False, None
         if self._timer is not None:
             self._timer.stop()
         self._timer = self.set_timer(LOOK_AFTER, self.look)
@@ -102,7 +108,7 @@ class SetBy(ModalScreen[Journey | None]):
     def look(self) -> None:
         if self._timer is not None:
             self._timer.stop()
-        text = self.query_one(Input).value.strip()
+        self._looked_for = text = self.text
         if not text:
             self.say(Content.assemble((EXPECTED, "$text-muted")))
             return
@@ -150,8 +156,8 @@ class SetBy(ModalScreen[Journey | None]):
 
     def action_choose(self) -> None:
         """In the editor it is seen before anything is sent; where nothing would move, that is said here."""
-        if self.journey is None:
-            self._chosen = True
+        if self.journey is None or self.text != self._looked_for:
+            self.journey, self._chosen = None, True
             self.look()
         elif self.journey.changes:
             self.dismiss(self.journey)

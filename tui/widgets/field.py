@@ -2,12 +2,37 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from textual import events
+from textual.binding import Binding
 from textual.widgets import Input
+
+from tui.widgets.in_order import does_now, forward, hand_over
+
+EDITING = {key.strip(): one.action for one in Input.BINDINGS if isinstance(one, Binding) for key in one.key.split(",")}
 
 
 class Field(Input):
-    """What is pasted counts with its first line, and never confirms."""
+    """Enter calls `entered`, at once. What is pasted counts with its first line, and never confirms."""
+
+    def __init__(self, entered: Callable[[], None], value: str = "", hint: str = "", id: str | None = None) -> None:
+        super().__init__(value, hint, compact=True, select_on_focus=False, id=id)
+        self.entered = entered
+
+    async def on_key(self, event: events.Key) -> None:
+        if self.screen.focused is not self:
+            forward(self, event)
+        elif (action := EDITING.get(event.key)) is not None:
+            await self.run_action(action)
+        elif event.is_printable or not await does_now(self, event.key):
+            return
+        event.stop()
+        event.prevent_default()
+        hand_over(self)
+
+    async def action_submit(self) -> None:
+        self.entered()
 
     def _on_paste(self, event: events.Paste) -> None:
         event.stop()
