@@ -44,7 +44,7 @@ from runtime.rest.app import application
 from runtime.rest.events import EventStream
 from runtime.rest.openapi import openapi_route
 from runtime.rest.routes import Services, routes
-from runtime.secret_values import Secrets
+from runtime.secret_values import PassingSecrets, Secrets
 from runtime.storage.configs import ConfigStore
 from runtime.storage.connector_offsets import ConnectorOffsets
 from runtime.storage.journal import Journal
@@ -88,7 +88,9 @@ def assemble(config: WorkerConfig, url: str, backing: Backing, secrets: Secrets)
     events = EventLog()
     board = Board(statuses, events, worker_id, secrets)
     fleet = Fleet(configs, statuses, board)
-    host = ResolvingHost(Host(_host(config), fleet), config.providers, secrets, WorkerChecks(config))
+    passing = PassingSecrets(secrets)
+    plugins = Host(_host(config), fleet, scrub=passing.scrub)
+    host = ResolvingHost(plugins, config, secrets, passing, WorkerChecks(config))
     engine = SparkEngine(_engine(config), fleet, lease=lease(backing.place))
     herder = Herder(configs, statuses, host, fleet, TopicTracking(config.topic_tracking, config.topic_tracking_reset))
     health = WorkerHealth(logs, waiting_for=f"Kafka at {config.bootstrap_servers}")
@@ -100,7 +102,8 @@ def assemble(config: WorkerConfig, url: str, backing: Backing, secrets: Secrets)
     loggers = Loggers(configs, engine)
     lines = ConnectorLines(secrets.scrub)
     orphans = Orphans(herder, desk.changes, configs, in_topic, places, groups, host)
-    previews = Previews(config, herder, statuses, host, PreviewHost(_host(config)), secrets)
+    runner = PreviewHost(_host(config), scrub=passing.scrub)
+    previews = Previews(config, herder, statuses, host, runner, secrets, passing)
     expiry = Expiry(configs, journal, positions.offsets_retention)
     stalls = Stalls(board.meters, statuses.is_running, board.notice, config.stalled)
     progress = ProgressWatch(herder, board, events, stalls, expiry, config.progress)

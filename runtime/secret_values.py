@@ -1,50 +1,232 @@
-"""Values that must not be seen: passwords, and whatever config providers supplied."""
+"""Values that must not be shown: passwords, and everything that config providers supplied."""
 
 from __future__ import annotations
 
-import logging
+import asyncio
+import itertools
 import re
-from collections.abc import Iterable, Mapping
+import threading
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import TypeVar
+
+from runtime.api.errors import ConfigError
+
+_T = TypeVar("_T")
 
 HIDDEN = "[hidden]"
 
+MOST = 1_000
+"""Secret values of one connector or task: more could not be hidden at a reasonable cost, so they are refused."""
+
+WORKER = ""
+"""The owner of the worker's own secrets; no connector has this name."""
+
 _SHORTEST = 4
-"""Shorter ones are not looked for: they would be found everywhere."""
+"""Shorter values are not hidden: they occur everywhere."""
+
+_PIECE = 256
+"""Longer values are hidden in pieces of this length, which bounds the cost of a search."""
 
 _NAMES = re.compile(r"(sasl\.jaas\.config|ssl\.keystore\.key|user\.info|password|secret)$", re.IGNORECASE)
-"""Keys whose values are passwords, whoever defines them."""
+"""Keys whose values are passwords, whichever plugin defines them."""
+
+_JAAS_OPTION = re.compile(r"""([\w.-]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|'([^']*)'|([^\s;"']+))""")
+_SECRET_OPTION = re.compile(r"password|passwd|secret|token|assertion", re.IGNORECASE)
+
+
+def is_password(key: str) -> bool:
+    """Whether a key names a password."""
+    return _NAMES.search(key) is not None
 
 
 def passwords(config: Mapping[str, str | None]) -> set[str]:
-    """Values of keys that are passwords by their names."""
-    return {v for k, v in config.items() if v and _NAMES.search(k)}
+    """Values of keys that are passwords by their names, and the secret parts of compound values."""
+    found = {k: v for k, v in config.items() if v and is_password(k)}
+    return {part for k, v in found.items() for part in (v, *_parts(k.lower(), v))}
+
+
+def _parts(key: str, value: str) -> Iterable[str]:
+    """A client quotes the password alone, not the whole JAAS string or USER:PASSWORD pair that holds it."""
+    if key.endswith("sasl.jaas.config"):
+        for name, quoted, single, bare in _JAAS_OPTION.findall(value):
+            if _SECRET_OPTION.search(name):
+                yield from {quoted or single or bare, re.sub(r"\\(.)", r"\1", quoted)}
+    elif key.endswith("user.info"):
+        yield value.partition(":")[2]
+
+
+class TooManySecrets(ConfigError):
+    """A configuration has more secret values than can be hidden."""
 
 
 class Secrets:
-    """All that are known, by owner; scrubs them from texts. Grows only: an old trace may hold an old password."""
+    """Secret values by owner, and by the part of the owner that has them; scrubs them from texts. Any thread.
+
+    Values of a part's previous configuration remain hidden until the one after it: tasks that are still stopping may
+    quote them. Everything of an owner leaves with it."""
 
     def __init__(self) -> None:
-        self._values: set[str] = set()
-        self._pattern: re.Pattern[str] | None = None
+        self._lock = threading.Lock()
+        self._owners: dict[str, dict[str, tuple[frozenset[str], frozenset[str]]]] = {}
+        self._index = _Index()
 
-    def add(self, values: Iterable[str]) -> None:
-        """These too, and their trimmed and their one-line forms."""
-        new = {form for v in values for form in (v, v.strip(), *v.splitlines()) if len(form) >= _SHORTEST}
-        if not new <= self._values:
-            self._values |= new
-            longest_first = sorted(self._values, key=len, reverse=True)
-            self._pattern = re.compile("|".join(map(re.escape, longest_first)))
+    def keep(self, owner: str, values: Iterable[str], part: str = "") -> None:
+        """These are the part's values from now on. TooManySecrets when they cannot all be hidden."""
+        forms = _forms(values)
+        with self._lock:
+            parts = self._owners.setdefault(owner, {})
+            now, before = parts.get(part, (frozenset(), frozenset()))
+            if forms != now:
+                self._index.add(forms)
+                self._index.remove(before)
+                parts[part] = forms, now
+
+    def forget(self, owner: str) -> None:
+        """The owner is gone."""
+        with self._lock:
+            for both in self._owners.pop(owner, {}).values():
+                for forms in both:
+                    self._index.remove(forms)
 
     def scrub(self, text: str) -> str:
-        return self._pattern.sub(HIDDEN, text) if self._pattern is not None else text
+        """The text without any secret."""
+        with self._lock:
+            spans = self._index.spans(text)
+        return _hidden(text, spans) if spans else text
+
+    def scrubber(self, also: Iterable[str]) -> Callable[[str], str]:
+        """As scrub(), hiding also these values, which are not kept."""
+        index = _Index()
+        index.add(_forms(also))
+
+        def scrub(text: str) -> str:
+            with self._lock:
+                spans = self._index.spans(text)
+            spans += index.spans(text)
+            return _hidden(text, spans) if spans else text
+
+        return scrub
 
 
-class ScrubbingFormatter(logging.Formatter):
-    """Formats log lines, traces and all, without secrets."""
+class PassingSecrets:
+    """Secrets of calls under way, for what the called process prints meanwhile and shortly after. Event loop only."""
 
-    def __init__(self, line: str, secrets: Secrets) -> None:
-        super().__init__(line)
-        self._secrets = secrets
+    LINGER = 2.0  # seconds: what was printed during a call is read a little later
+    MOST_CALLS = 100
 
-    def format(self, record: logging.LogRecord) -> str:
-        return self._secrets.scrub(super().format(record))
+    def __init__(self, secrets: Secrets) -> None:
+        self._secrets, self._calls = secrets, Secrets()
+        self._numbers = itertools.count()
+        self._open: dict[str, None] = {}  # oldest first
+
+    @contextmanager
+    def during(self, values: Collection[str]) -> Iterator[None]:
+        """These values are hidden while the block runs. TooManySecrets as for Secrets.keep()."""
+        if not values:
+            yield
+            return
+        call = str(next(self._numbers))
+        self._calls.keep(call, values)
+        self._open[call] = None
+        if len(self._open) > self.MOST_CALLS:
+            self._end(next(iter(self._open)))
+        try:
+            yield
+        finally:
+            asyncio.get_running_loop().call_later(self.LINGER, self._end, call)
+
+    def scrub(self, text: str) -> str:
+        """A line that the called process has printed."""
+        return self._secrets.scrub(self._calls.scrub(text))
+
+    def _end(self, call: str) -> None:
+        self._open.pop(call, None)
+        self._calls.forget(call)
+
+
+def _forms(values: Iterable[str]) -> frozenset[str]:
+    """The values, their trimmed form and their lines, in pieces."""
+    forms = {form for v in values for form in (v, v.strip(), *v.splitlines()) if len(form) >= _SHORTEST}
+    if len(forms) > MOST:
+        raise TooManySecrets(f"{len(forms)} secret values; at most {MOST} can be kept out of logs")
+    return frozenset(piece for form in forms for piece in _pieces(form))
+
+
+def _pieces(form: str) -> Iterable[str]:
+    if len(form) <= _PIECE:
+        return (form,)
+    return (*(form[i : i + _PIECE] for i in range(0, len(form) - _PIECE, _PIECE)), form[-_PIECE:])
+
+
+class _Index:
+    """Finds many values in a text in one pass, however many there are."""
+
+    def __init__(self) -> None:
+        self._counts: Counter[str] = Counter()
+        self._lengths: dict[str, Counter[int]] = {}  # by the first characters of a value
+        self._descending: dict[str, list[int]] = {}  # the same lengths, sorted when first needed
+
+    def add(self, forms: Iterable[str]) -> None:
+        for form in forms:
+            start = form[:_SHORTEST]
+            self._counts[form] += 1
+            self._lengths.setdefault(start, Counter())[len(form)] += 1
+            self._descending.pop(start, None)
+
+    def remove(self, forms: Iterable[str]) -> None:
+        for form in forms:
+            start = form[:_SHORTEST]
+            _decrease(self._counts, form)
+            _decrease(self._lengths[start], len(form))
+            if not self._lengths[start]:
+                del self._lengths[start]
+            self._descending.pop(start, None)
+
+    def spans(self, text: str) -> list[tuple[int, int]]:
+        """Where values begin and end; the longest where several begin."""
+        if len(self._counts) < len(text) // 16:  # few values: searching for each is faster
+            starts = {i for form in self._counts for i in _places(text, form)}
+        else:
+            starts = {i for i in range(len(text)) if text[i : i + _SHORTEST] in self._lengths}
+        found = []
+        for i in starts:
+            for n in self._sorted(text[i : i + _SHORTEST]):
+                if (candidate := text[i : i + n]) in self._counts:
+                    found.append((i, i + len(candidate)))  # it may end before n, with the text
+                    break
+        return found
+
+    def _sorted(self, start: str) -> list[int]:
+        if start not in self._descending:
+            self._descending[start] = sorted(self._lengths[start], reverse=True)
+        return self._descending[start]
+
+
+def _decrease(counter: Counter[_T], key: _T) -> None:
+    counter[key] -= 1
+    if not counter[key]:
+        del counter[key]
+
+
+def _places(text: str, form: str) -> Iterable[int]:
+    at = text.find(form)
+    while at >= 0:
+        yield at
+        at = text.find(form, at + 1)
+
+
+def _hidden(text: str, spans: list[tuple[int, int]]) -> str:
+    """Spans that overlap or touch are hidden as one."""
+    pieces, at = [], 0
+    start, end = -1, -1
+    for begin, finish in [*sorted(spans), (len(text) + 1, 0)]:
+        if begin <= end:
+            end = max(end, finish)
+            continue
+        if end >= 0:
+            pieces += [text[at:start], HIDDEN]
+            at = end
+        start, end = begin, finish
+    return "".join([*pieces, text[at:]])

@@ -26,7 +26,7 @@ from runtime.logs.formats import to_stderr
 from runtime.loop_monitor import LoopMonitor
 from runtime.rest.security import protection, tls
 from runtime.rest.server import PortTaken, RestServer
-from runtime.secret_values import Secrets
+from runtime.secret_values import WORKER, Secrets
 
 log = logging.getLogger(__name__)
 
@@ -51,7 +51,7 @@ def run(file: str, load: Callable[[], tuple[WorkerConfig, MakeBacking, First]]) 
     secrets = Secrets()
     try:
         config, make_backing, first = load()
-        secrets.add(config.secrets)
+        secrets.keep(WORKER, config.secrets)
         OverridePolicy.of(config.originals)  # refused before anything listens
         to_stderr(config.log_format, secrets.scrub)
         warnings = (*config.warnings, *client_warnings(config))

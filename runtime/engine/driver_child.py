@@ -15,11 +15,13 @@ from pathlib import Path
 from typing import Any
 
 from runtime.engine.settings import DriverSettings
+from runtime.logs.output import OutputLines
 
 Report = Callable[[dict[str, Any]], None]
 Line = Callable[[str], None]
 
 END_TIMEOUT = 6.0
+_LONGEST = 1 << 20  # bytes of a line, which may be a report
 NOISE = ("WARNING: Using incubator modules",)
 
 
@@ -99,11 +101,10 @@ class DriverChild:
 
 
 async def _pump(stream: asyncio.StreamReader, take: Line) -> None:
-    """Lines of any length, each to `take`."""
-    rest = b""
+    """Each line to `take`."""
+    lines = OutputLines(_LONGEST)
     while chunk := await stream.read(65536):
-        *lines, rest = (rest + chunk).split(b"\n")
-        for line in lines:
-            take(line.decode(errors="replace").rstrip())
-    if rest:
-        take(rest.decode(errors="replace").rstrip())
+        for line in lines.feed(chunk):
+            take(line.rstrip())
+    for line in lines.close():
+        take(line.rstrip())

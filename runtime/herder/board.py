@@ -65,6 +65,7 @@ class Board:
         self._statuses.remove_connector(name)
         self.errors.forget(name)
         self.meters.forget(name)
+        self._secrets.forget(name)
         self._events.publish("removed", {"name": name})
 
     def topic(self, task: TaskId, topic: str) -> None:

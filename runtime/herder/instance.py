@@ -70,7 +70,7 @@ class Starter:
             await self._host.start_connector(self._name, instance.config)
             instance.started = True
             on_started()
-        config = await self._host.resolved(instance.config)
+        config = await self._host.learned(self._name, instance.config)
         self._tasks.check(info, config)
         limit = _most_tasks(config)
         configs = await self._host.task_configs(self._name, limit)

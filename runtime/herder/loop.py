@@ -251,7 +251,7 @@ class ConnectorLoop:
         """Why this config could not be started at all; learns the plugin's version, which is shown at rest too."""
         try:
             self._info = await self._host.resolve(stored.config.get("connector.class", ""))
-            config = await self._host.resolved(stored.config)
+            config = await self._host.learned(self.name, stored.config)
         except UnknownPluginError as e:
             return _unknown(e)
         except (HostError, ConfigError, TimeoutError) as e:

@@ -185,7 +185,7 @@ class OffsetsDesk:
     async def resolved(self, name: str) -> Mapping[str, str]:
         """The config of a connector, its variables resolved: not to be shown."""
         with _unresolved(name):
-            return await self._host.resolved(self._herder.stored(name).config)
+            return await self._host.learned(name, self._herder.stored(name).config)
 
 
 @contextmanager

@@ -21,7 +21,8 @@ from runtime.host.port import ConnectorInfo, HostError
 from runtime.host.previews import PreviewFailedError, PreviewHost
 from runtime.kafka.clients import client_config
 from runtime.kafka.samples import Sample, as_text, newest
-from runtime.secret_values import Secrets
+from runtime.logs.formats import Scrub
+from runtime.secret_values import PassingSecrets, Secrets
 from runtime.storage.statuses import StatusStore
 from runtime.task_spec import TaskSpec
 from runtime.vocabulary import INTERNAL_TOPICS
@@ -56,6 +57,7 @@ class _Tried:
 
     spec: TaskSpec
     consumer: dict[str, Any]  # librdkafka's settings for reading its topics
+    hidden: frozenset[str]  # values that must not be shown
 
 
 class Previews:
@@ -69,9 +71,10 @@ class Previews:
         host: ResolvingHost,
         runner: PreviewHost,
         secrets: Secrets,
+        passing: PassingSecrets,
     ) -> None:
         self._worker, self._herder, self._statuses = worker, herder, statuses
-        self._host, self._runner, self._secrets = host, runner, secrets
+        self._host, self._runner, self._secrets, self._passing = host, runner, secrets, passing
 
     async def of_connector(self, name: str, wanted: Wanted) -> Answer:
         """POST /connectors/{name}/preview."""
@@ -107,13 +110,13 @@ class Previews:
 
     async def _tried(self, name: str, info: ConnectorInfo, config: Mapping[str, str]) -> _Tried:
         try:
-            resolved = await self._host.resolved(config)
+            resolved, hidden = await self._host.resolved(config)
             spec = task_specs.spec(self._worker, Order(name, 0, info, resolved, resolved), [], False)
         except ConfigError as e:
             raise BadRequest(str(e)) from None
         consumer = spec.consumer or client_config(self._worker.originals, "consumer", {}).settings
         bare = replace(spec, producer={}, consumer={}, admin={}, offsets_producer={}, topic_groups=[])
-        return _Tried(bare, consumer)
+        return _Tried(bare, consumer, frozenset(hidden))
 
     async def _run(
         self, name: str, wanted: Wanted, tried: _Tried, source: _Tried, now: _Tried | None, warnings: list[str]
@@ -130,12 +133,15 @@ class Previews:
         request = {"spec": asdict(tried.spec), "now": None, "samples": samples, "produced": produced}
         if now is not None:
             request["now"] = asdict(now.spec)
-        answer = await self._preview(request)
+        hidden = tried.hidden | (now.hidden if now is not None else frozenset())
+        scrub = self._secrets.scrubber(hidden)
+        with self._passing.during(hidden):
+            answer = await self._preview(request, scrub)
         answer["warnings"] = warnings + answer["warnings"]
-        shown: Answer = self._scrubbed({"name": name, "type": tried.spec.type, **answer})
+        shown: Answer = _scrubbed({"name": name, "type": tried.spec.type, **answer}, scrub)
         return shown
 
-    async def _preview(self, request: dict[str, Any]) -> Answer:
+    async def _preview(self, request: dict[str, Any], scrub: Scrub) -> Answer:
         try:
             orjson.dumps(request)
         except TypeError as e:  # a number beyond 64 bits
@@ -143,9 +149,9 @@ class Previews:
         try:
             return await self._runner.preview(request)
         except HostError as e:
-            raise BadRequest(self._secrets.scrub(f"The chain cannot be made: {e.message}")) from None
+            raise BadRequest(scrub(f"The chain cannot be made: {e.message}")) from None
         except PreviewFailedError as e:
-            raise PreviewFailed(self._secrets.scrub(str(e))) from None
+            raise PreviewFailed(scrub(str(e))) from None
 
     async def _newest(self, name: str, wanted: Wanted, tried: _Tried) -> list[Sample]:
         topics = self._topics(name, wanted, tried.spec)
@@ -168,12 +174,13 @@ class Previews:
             raise BadRequest("It is not known what this connector has produced: give 'records', or its 'topics'")
         return used.__contains__
 
-    def _scrubbed(self, value: Any) -> Any:
-        if isinstance(value, str):
-            return self._secrets.scrub(value)
-        if isinstance(value, dict):
-            return {self._secrets.scrub(key): self._scrubbed(inner) for key, inner in value.items()}
-        return [self._scrubbed(inner) for inner in value] if isinstance(value, list) else value
+
+def _scrubbed(value: Any, scrub: Scrub) -> Any:
+    if isinstance(value, str):
+        return scrub(value)
+    if isinstance(value, dict):
+        return {scrub(key): _scrubbed(inner, scrub) for key, inner in value.items()}
+    return [_scrubbed(inner, scrub) for inner in value] if isinstance(value, list) else value
 
 
 _ALREADY = (

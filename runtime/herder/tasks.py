@@ -145,7 +145,7 @@ class Tasks:
         if not self._parts.engine.may_run():
             raise UnleasedError
         try:
-            resolved = await self._parts.host.resolved(orders[0].connector_config)
+            resolved = await self._parts.host.learned(self._name, orders[0].connector_config)
             offsets = await self._prepare(replace(orders[0], connector_config=resolved))
         except ConfigError as e:
             for order in orders:
@@ -177,7 +177,7 @@ class Tasks:
     ) -> TaskSpec:
         """What the slot gets, with values in place of variables. ConfigError from a provider, ClientConfigError for
         a value that no client takes."""
-        task = await self._parts.host.resolved(order.task_config)
+        task = await self._parts.host.learned(self._name, order.task_config, part=str(order.task))
         resolved = replace(order, connector_config=config, task_config=task)
         return task_specs.spec(self._parts.worker, resolved, offsets, paused)
 

@@ -13,6 +13,8 @@ from typing import Any
 from runtime.host import frames
 from runtime.host.port import BadRequestError, HostError, UnknownPluginError
 from runtime.host.settings import HostSettings
+from runtime.logs.formats import Scrub
+from runtime.logs.output import OutputLines
 
 _output = logging.getLogger("runtime.host.output")
 
@@ -29,8 +31,8 @@ class ChildDiedError(Exception):
 class Child:
     """A running host. Its calls fail with ChildDiedError when it ends."""
 
-    def __init__(self, process: asyncio.subprocess.Process, on_event: Callable[[Event], None]) -> None:
-        self._process, self._on_event = process, on_event
+    def __init__(self, process: asyncio.subprocess.Process, on_event: Callable[[Event], None], scrub: Scrub) -> None:
+        self._process, self._on_event, self._scrub = process, on_event, scrub
         self._ids = itertools.count()
         self._pending: dict[int, asyncio.Future[Any]] = {}
         self._output = asyncio.create_task(self._log_output())
@@ -38,12 +40,12 @@ class Child:
         self.kill_reason: str | None = None
 
     @classmethod
-    async def spawn(cls, settings: HostSettings, on_event: Callable[[Event], None]) -> Child:
+    async def spawn(cls, settings: HostSettings, on_event: Callable[[Event], None], scrub: Scrub = str) -> Child:
         """Start the process and hand it its settings; it may not be up yet."""
         pipe = asyncio.subprocess.PIPE
         command = (sys.executable, "-m", "runtime.host.server")
         process = await asyncio.create_subprocess_exec(*command, stdin=pipe, stdout=pipe, stderr=pipe)
-        child = cls(process, on_event)
+        child = cls(process, on_event, scrub)
         child._send(asdict(settings))
         return child
 
@@ -108,15 +110,14 @@ class Child:
             future.set_result(message["result"])
 
     async def _log_output(self) -> None:
-        """What plugins print, line by line; lines of any length."""
+        """What plugins print, line by line."""
         assert self._process.stderr is not None
-        rest = b""
+        lines = OutputLines()
         while chunk := await self._process.stderr.read(65536):
-            *lines, rest = (rest + chunk).split(b"\n")
-            for line in lines:
-                _output.info("%s", line.decode(errors="replace"))
-        if rest:
-            _output.info("%s", rest.decode(errors="replace"))
+            for line in lines.feed(chunk):
+                _output.info("%s", self._scrub(line))
+        for line in lines.close():
+            _output.info("%s", self._scrub(line))
 
 
 def _raised(kind: str, message: str, trace: str) -> Exception:

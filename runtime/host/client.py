@@ -11,6 +11,7 @@ from typing import Any
 from runtime.host.child import Child, ChildDiedError, Event
 from runtime.host.port import HOST_ABSENT, HOST_DIED, ConnectorInfo, HostError, HostListener
 from runtime.host.settings import HostSettings
+from runtime.logs.formats import Scrub
 
 _log = logging.getLogger(__name__)
 
@@ -37,8 +38,11 @@ _CLOSING = 4.0
 class Host:
     """PluginHost over a child process. Event loop only."""
 
-    def __init__(self, settings: HostSettings, listener: HostListener, timeout: float = 30.0) -> None:
-        self._settings, self._listener, self._timeout = settings, listener, timeout
+    def __init__(
+        self, settings: HostSettings, listener: HostListener, timeout: float = 30.0, scrub: Scrub = str
+    ) -> None:
+        """`scrub` takes secrets out of what plugins print and log."""
+        self._settings, self._listener, self._timeout, self._scrub = settings, listener, timeout, scrub
         self._child: Child | None = None
         self._up = asyncio.Event()
         self._supervisor: asyncio.Task[None] | None = None
@@ -198,7 +202,7 @@ class Host:
     # its life
 
     async def _spawn(self) -> Child:
-        self._child = await Child.spawn(self._settings, self._on_event)
+        self._child = await Child.spawn(self._settings, self._on_event, self._scrub)
         self._infos.clear()
         self._up.set()
         return self._child
@@ -236,7 +240,7 @@ class Host:
                 case "lost":
                     self._listener.connectors_lost(event["connectors"], event["reason"])
                 case "log":
-                    logging.getLogger(event["logger"]).log(event["level"], "%s", event["text"])
+                    logging.getLogger(event["logger"]).log(event["level"], "%s", self._scrub(event["text"]))
         except Exception:
             _log.exception("What the plugin host reported could not be handled: %s", event)
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from runtime.host.child import Child, ChildDiedError, Event
 from runtime.host.settings import HostSettings
+from runtime.logs.formats import Scrub
 
 _log = logging.getLogger(__name__)
 
@@ -31,6 +32,7 @@ class PreviewFailedError(Exception):
 class _Place:
     """Where the process said it was."""
 
+    scrub: Scrub
     what: str = "its start"
     begun: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -40,22 +42,22 @@ class _Place:
                 self.what = event["what"]
                 self.begun.set()
             case "log":
-                logging.getLogger(event["logger"]).log(event["level"], "Preview: %s", event["text"])
+                logging.getLogger(event["logger"]).log(event["level"], "Preview: %s", self.scrub(event["text"]))
 
 
 class PreviewHost:
     """Runs previews. Event loop only."""
 
-    def __init__(self, settings: HostSettings, timeout: float = 10.0) -> None:
-        self._settings, self._timeout = settings, timeout
+    def __init__(self, settings: HostSettings, timeout: float = 10.0, scrub: Scrub = str) -> None:
+        self._settings, self._timeout, self._scrub = settings, timeout, scrub
         self._turns = asyncio.Semaphore(AT_ONCE)
 
     async def preview(self, request: dict[str, Any]) -> dict[str, Any]:
         """The answer of runtime.pipeline.preview.run. HostError for what plugins raise when they are configured,
         PreviewFailedError for one that blocks or ends its process."""
         async with self._turns:
-            place = _Place()
-            child = await Child.spawn(self._settings, place.hear)
+            place = _Place(self._scrub)
+            child = await Child.spawn(self._settings, place.hear, self._scrub)
             life = asyncio.create_task(child.run())
             call = asyncio.create_task(child.call("preview", request))
             begun = asyncio.create_task(place.begun.wait())

@@ -13,6 +13,10 @@ from runtime.logs import context
 Scrub = Callable[[str], str]
 """Takes secrets out of a text."""
 
+FIELDS = "fields"
+"""Attribute of structured lines, such as the audit log's: names and values. They hold no secrets and are written as
+they are, since a secret that happens to equal a field would falsify the line."""
+
 _LEVELS = {"WARNING": "WARN", "CRITICAL": "FATAL"}
 
 
@@ -32,6 +36,8 @@ class TextFormat(logging.Formatter):
         whose = context.of(record)
         blank = " " if whose else ""
         line = f"[{self.formatTime(record)}] {level_of(record)} {whose}{blank}{record.getMessage()} ({record.name})"
+        if hasattr(record, FIELDS):
+            return line
         trace = trace_of(record, self)
         return self._scrub(f"{line}\n{trace}" if trace else line)
 
@@ -50,6 +56,8 @@ class JsonFormat(logging.Formatter):
             line["connector"] = whose[0]
             if whose[1] is not None:
                 line["task"] = whose[1]
+        if fields := getattr(record, FIELDS, None):
+            return json.dumps({**line, "message": record.getMessage(), **fields})
         line["message"] = self._scrub(record.getMessage())
         if trace := trace_of(record, self):
             line["trace"] = self._scrub(trace)

@@ -10,6 +10,7 @@ import uuid
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from runtime.logs.formats import FIELDS
 from runtime.rest.access import PRINCIPAL
 
 log = logging.getLogger(__name__)
@@ -46,20 +47,18 @@ class Audit:
 
 def _write(scope: Scope, request_id: str, status: int, seconds: float) -> None:
     quiet = scope["method"] in _READS and status < 400
-    client = scope.get("client") or ("-", 0)
-    path = scope["raw_path"].decode("ascii", "replace")  # as sent, so without line breaks
-    log.log(
-        logging.DEBUG if quiet else logging.INFO,
-        "request=%s principal=%s client=%s method=%s path=%s status=%d ms=%d",
-        request_id,
-        _one_word(scope.get(PRINCIPAL, "-")),
-        client[0],
-        scope["method"],
-        path,
-        status,
-        seconds * 1000,
-    )
+    fields = {
+        "request": request_id,
+        "principal": _one_word(scope.get(PRINCIPAL, "-")),
+        "client": (scope.get("client") or ("-", 0))[0],
+        "method": scope["method"],
+        "path": _one_word(scope["raw_path"].decode("ascii", "replace")),  # as sent
+        "status": status,
+        "ms": int(seconds * 1000),
+    }
+    line = " ".join(f"{name}={value}" for name, value in fields.items())
+    log.log(logging.DEBUG if quiet else logging.INFO, "%s", line, extra={FIELDS: fields})
 
 
-def _one_word(principal: str) -> str:
-    return re.sub(r"[^\x21-\x7e]", "?", principal)
+def _one_word(text: str) -> str:
+    return re.sub(r"[^\x21-\x7e]", "?", text)

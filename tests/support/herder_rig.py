@@ -18,7 +18,7 @@ from runtime.herder.task_specs import offsets_topic
 from runtime.herder.tasks import TaskParts
 from runtime.host.port import HOST_DIED, ConnectorInfo, HostError
 from runtime.kafka.groups import Groups
-from runtime.secret_values import Secrets
+from runtime.secret_values import PassingSecrets, Secrets
 from runtime.storage.configs import ConfigStore
 from runtime.storage.connector_offsets import ConnectorOffsets
 from runtime.storage.offsets import OffsetStore
@@ -157,7 +157,7 @@ class HerderRig:
         self.plugins, self.engine, self.groups = ScriptedHost(), ScriptedEngine(), ScriptedGroups()
         self.engine.listener = self.fleet
         checks = cast(WorkerChecks, None)
-        self.host = ResolvingHost(cast(Any, self.plugins), self.worker.providers, secrets, checks)
+        self.host = ResolvingHost(cast(Any, self.plugins), self.worker, secrets, PassingSecrets(secrets), checks)
         self.offsets = ConnectorOffsets(self.store, topic, {}, lambda name: "", self.topic_of, self.configs.names)
         self.herder = Herder(self.configs, self.statuses, self.host, self.fleet, TopicTracking(True, True))
         self.configs.on_change = self.fleet.look

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import logging
 from pathlib import Path
 
 import pytest
 
 from runtime.api.errors import ConfigError
 from runtime.config_providers import Providers, providers
-from runtime.secret_values import ScrubbingFormatter, Secrets, passwords
 
 PACKAGE = "org.apache.kafka.common.config.provider."
 
@@ -100,29 +98,3 @@ def test_nothing_resolved_is_stored() -> None:
     raw = {"password": "${env:X}", "user": "me"}
     derived = {"password": "secret", "user": "me", "task.class": "T", "other": "secret"}
     assert made().keep_variables(raw, derived) == {**derived, "password": "${env:X}"}
-
-
-def test_secrets_are_scrubbed_from_lines_and_their_traces() -> None:
-    secrets = Secrets()
-    secrets.add(["hunter2", "hunter2-long", "abc", "first line\nsecond line\n"])
-    assert secrets.scrub("hunter2-long hunter2 abc") == "[hidden] [hidden] abc"
-    try:
-        raise ValueError("rejected: hunter2")
-    except ValueError as error:
-        record = logging.LogRecord(
-            "x", logging.ERROR, "f", 1, "second line %s", ("hunter2",), (type(error), error, None)
-        )
-    text = ScrubbingFormatter("%(message)s", secrets).format(record)
-    assert "hunter2" not in text
-    assert "second line" not in text
-
-
-def test_passwords_are_known_by_their_names() -> None:
-    config = {
-        "producer.override.sasl.jaas.config": "a",
-        "ssl.key.password": "b",
-        "connection.password": "c",
-        "user": "d",
-        "password.file": "e",
-    }
-    assert passwords(config) == {"a", "b", "c"}

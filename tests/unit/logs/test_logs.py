@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import pytest
 
 from runtime.logs import context
-from runtime.logs.formats import JsonFormat, TextFormat
+from runtime.logs.formats import FIELDS, JsonFormat, TextFormat
 from runtime.logs.lines import LINES, ConnectorLines
 
 
@@ -126,3 +126,14 @@ def test_secrets_are_in_none_of_them(lines: ConnectorLines) -> None:
         assert "[hidden]!" in line_format.format(record('s"ret!'))
     say("a secret!", "[c|task-0]")
     assert lines.last("c", 1)[0]["message"] == "a [hidden]!"
+
+
+def test_structured_lines_are_never_scrubbed() -> None:
+    def scrub(text: str) -> str:
+        return text.replace("principal=root", "[hidden]")
+
+    audit = record("principal=root status=200")
+    audit.__dict__[FIELDS] = {"principal": "root", "status": 200}
+    assert "principal=root status=200" in TextFormat(scrub).format(audit)
+    line = json.loads(JsonFormat(scrub).format(audit))
+    assert (line["principal"], line["status"], line["message"]) == ("root", 200, "principal=root status=200")

@@ -1,0 +1,49 @@
+"""Output of child processes, cut into lines of bounded length."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+LONGEST = 64 * 1024
+"""Bytes of a line that are kept."""
+
+CUT = " [line cut]"
+
+
+class OutputLines:
+    """Cuts chunks into lines. Of a longer line only the beginning is kept, so that output without line ends takes
+    bounded memory and time."""
+
+    def __init__(self, longest: int = LONGEST) -> None:
+        self._longest = longest
+        self._rest = bytearray()
+        self._skipping = False  # the beginning of this line has been handed out
+
+    def feed(self, chunk: bytes) -> Iterator[str]:
+        """The lines that this chunk completes."""
+        *ends, rest = chunk.split(b"\n")
+        for end in ends:
+            yield from self._append(end)
+            if not self._skipping:
+                yield self._take()
+            self._skipping = False
+        yield from self._append(rest)
+
+    def close(self) -> Iterator[str]:
+        """The last line, where it has no end."""
+        if self._rest:
+            yield self._take()
+
+    def _append(self, part: bytes) -> Iterator[str]:
+        if self._skipping:
+            return
+        self._rest += part
+        if len(self._rest) > self._longest:
+            del self._rest[self._longest :]
+            self._skipping = True
+            yield self._take() + CUT
+
+    def _take(self) -> str:
+        line = self._rest.decode(errors="replace")
+        self._rest.clear()
+        return line

@@ -1,0 +1,152 @@
+"""Which secrets a worker learns from configurations, and which it must not."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from runtime.config import distributed
+from runtime.herder.checks import WorkerChecks
+from runtime.herder.resolving import ResolvingHost
+from runtime.host.port import BadRequestError, ConnectorInfo, HostError, UnknownPluginError
+from runtime.secret_values import PassingSecrets, Secrets
+
+WORKER = {
+    "group.id": "g",
+    "key.converter": "WorkerConverter",
+    "value.converter": "WorkerConverter",
+    "value.converter.api.pin": "worker-pin",
+    "config.storage.topic": "c",
+    "offset.storage.topic": "o",
+    "status.storage.topic": "s",
+}
+
+
+class _Plugins:
+    """A plugin host whose connector quotes what it was given."""
+
+    KEYS = {  # noqa: RUF012 - constant
+        "Source": "connector.pin", "Transform": "pin", "Predicate": "pin", "Converter": "pin",
+        "WorkerConverter": "api.pin",
+    }  # fmt: skip
+    fails = False
+
+    def __init__(self) -> None:
+        self.seen: PassingSecrets | None = None
+        self.printed = ""
+
+    async def describe(self, plugin: str, version: str | None = None) -> list[dict[str, Any]]:
+        if plugin not in self.KEYS:
+            raise UnknownPluginError(plugin)
+        return [{"name": self.KEYS[plugin], "type": "PASSWORD"}, {"name": "topic", "type": "STRING"}]
+
+    async def resolve(self, connector_class: str) -> ConnectorInfo:
+        return cast("ConnectorInfo", type("Info", (), {"type": "source"}))
+
+    async def validate(self, config: Mapping[str, str | None]) -> dict[str, Any]:
+        assert self.seen is not None
+        self.printed = self.seen.scrub(f"validating {config}")
+        entries = []
+        for key, value in config.items():
+            kind = "PASSWORD" if key == "connector.pin" else "STRING"
+            shown = {
+                "name": key,
+                "value": value,
+                "recommended_values": [],
+                "errors": [f"bad: {value}"],
+                "visible": True,
+            }
+            entries.append({"definition": {"type": kind}, "value": shown})
+        return {"configs": entries, "error_count": len(entries)}
+
+    async def start_connector(self, name: str, config: Mapping[str, str]) -> None:
+        if self.fails:
+            raise HostError("connect", str(dict(config)), str(dict(config)))
+
+
+class Rig:
+    """A resolving host over the plugins above."""
+
+    def __init__(self) -> None:
+        worker = distributed(WORKER)
+        self.secrets, self.plugins = Secrets(), _Plugins()
+        self.plugins.seen = PassingSecrets(self.secrets)
+        host = cast("Any", self.plugins)
+        self.host = ResolvingHost(host, worker, self.secrets, self.plugins.seen, WorkerChecks(worker))
+
+
+CONFIG = {
+    "connector.class": "Source",
+    "connector.pin": "own-pin-1",
+    "transforms": "a, b",
+    "transforms.a.type": "Transform",
+    "transforms.a.pin": "transform-pin",
+    "transforms.b.type": "Unknown",
+    "predicates": "p",
+    "predicates.p.type": "Predicate",
+    "predicates.p.pin": "predicate-pin",
+    "key.converter": "Converter",
+    "key.converter.pin": "converter-pin",
+    "errors.password": "named-pin",
+    "topic": "not-secret",
+}
+SECRETS = ("own-pin-1", "transform-pin", "predicate-pin", "converter-pin", "named-pin")
+
+
+async def test_validation_teaches_nothing_to_the_worker() -> None:
+    rig = Rig()
+    answer = await rig.host.validate({**CONFIG, "x.password": "principal=root"})
+    errors = [e for entry in answer["configs"] for e in entry["value"]["errors"]]
+    assert "bad: [hidden]" in errors
+    assert not any("named-pin" in e or "own-pin-1" in e for e in errors), "its own answer hides them all the same"
+    assert "named-pin" not in rig.plugins.printed
+    assert rig.secrets.scrub("principal=root named-pin own-pin-1") == "principal=root named-pin own-pin-1"
+
+
+async def test_large_validations_slow_no_line_down() -> None:
+    rig = Rig()
+    for i in range(10):
+        body = {"connector.class": "Source", "name": "x", **{f"k{n}.password": f"v{i}-{n}" for n in range(60_000)}}
+        with pytest.raises(BadRequestError, match="secret values"):
+            await rig.host.validate(body)
+    started = time.process_time()
+    for _ in range(100):
+        rig.secrets.scrub("request=x principal=y status=200 " * 5)
+    assert time.process_time() - started < 0.1
+
+
+async def test_starting_teaches_the_passwords_of_every_plugin() -> None:
+    rig = Rig()
+    rig.plugins.fails = True
+    with pytest.raises(HostError) as failed:
+        await rig.host.start_connector("c", CONFIG)
+    assert not any(secret in failed.value.trace for secret in (*SECRETS, "worker-pin"))
+    assert "not-secret" in failed.value.trace
+    assert rig.secrets.scrub(" ".join((*SECRETS, "worker-pin"))) == " ".join(["[hidden]"] * 6)
+    rig.secrets.forget("c")
+    assert rig.secrets.scrub(" ".join(SECRETS)) == " ".join(SECRETS)
+
+
+async def test_passwords_of_tasks_are_learned_where_the_connector_is_not_started() -> None:
+    """As after a restart of the worker with a PAUSED connector."""
+    rig = Rig()
+    await rig.host.learned("c", CONFIG)
+    await rig.host.learned("c", {"task.password": "task-pin-0"}, part="0")
+    assert rig.secrets.scrub("task-pin-0 predicate-pin") == "[hidden] [hidden]"
+
+
+async def test_readers_see_masks_for_passwords_and_variables_as_they_are(tmp_path: Path) -> None:
+    rig = Rig()
+    masked = await rig.host.password_keys.masked({**CONFIG, "connector.pin": "${file:/x:pin}"})
+    assert masked == {
+        **CONFIG,
+        "connector.pin": "${file:/x:pin}",
+        "transforms.a.pin": "[hidden]",
+        "predicates.p.pin": "[hidden]",
+        "key.converter.pin": "[hidden]",
+        "errors.password": "[hidden]",
+    }

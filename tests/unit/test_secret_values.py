@@ -1,0 +1,102 @@
+"""Secrets: found in texts however many there are, gone with their owner, bounded."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from runtime.secret_values import HIDDEN, MOST, PassingSecrets, Secrets, TooManySecrets, passwords
+
+JAAS = (
+    'org.apache.kafka.common.security.plain.PlainLoginModule required username="alice" '
+    'password="pass\\"word" clientSecret=bare-secret;'
+)
+
+
+def test_secrets_are_scrubbed_with_their_lines_and_the_longest_first() -> None:
+    secrets = Secrets()
+    secrets.keep("c", ["hunter2", "hunter2-long", "abc", "first line\nsecond line\n"])
+    assert secrets.scrub("hunter2-long hunter2 abc") == "[hidden] [hidden] abc"
+    assert secrets.scrub("a second line of it") == "a [hidden] of it"
+    assert secrets.scrub("xhunter2hunter2-longx") == "x[hidden]x"
+
+
+def test_overlapping_secrets_leave_nothing_of_either() -> None:
+    secrets = Secrets()
+    secrets.keep("c", ["abcdef", "defghi"])
+    assert secrets.scrub("<abcdefghi>") == "<[hidden]>"
+
+
+def test_secrets_leave_with_their_owner_and_outlast_one_change() -> None:
+    secrets = Secrets()
+    secrets.keep("a", ["first-secret", "shared-secret"])
+    secrets.keep("b", ["shared-secret"])
+    secrets.keep("a", ["second-secret"])
+    assert secrets.scrub("first-secret second-secret") == "[hidden] [hidden]", "tasks may still quote the old one"
+    secrets.keep("a", ["third-secret"])
+    assert secrets.scrub("first-secret") == "first-secret"
+    secrets.forget("a")
+    assert secrets.scrub("third-secret shared-secret") == "third-secret [hidden]"
+    secrets.forget("b")
+    assert secrets.scrub("shared-secret") == "shared-secret"
+
+
+def test_the_number_of_secrets_of_an_owner_is_bounded() -> None:
+    secrets = Secrets()
+    with pytest.raises(TooManySecrets):
+        secrets.keep("c", [f"value-{i}" for i in range(MOST + 1)])
+    with pytest.raises(TooManySecrets):
+        secrets.keep("c", ["\n".join(f"line-{i}" for i in range(MOST + 1))])
+    assert secrets.scrub("value-1") == "value-1"
+
+
+@pytest.mark.parametrize("text", ["a" * 20_000, "x" * 20_000, "value-7 " * 2_500])
+def test_many_and_long_secrets_do_not_slow_a_line_down(text: str) -> None:
+    secrets = Secrets()
+    for owner in range(50):
+        secrets.keep(f"c{owner}", [f"value-{owner}-{i}" for i in range(900)])
+    secrets.keep("long", ["a" * 1_900_000, *("a" * n for n in range(4, 256))])
+    started = time.process_time()
+    scrubbed = secrets.scrub(text)
+    assert time.process_time() - started < 1.0
+    assert "aaaa" not in scrubbed
+
+
+def test_a_long_secret_is_hidden_whole() -> None:
+    secrets = Secrets()
+    key = "".join(f"{i:05d}" for i in range(700))
+    secrets.keep("c", [key])
+    assert secrets.scrub(f"<{key}>") == f"<{HIDDEN}>"
+
+
+def test_passing_values_are_hidden_and_not_kept() -> None:
+    secrets = Secrets()
+    secrets.keep("c", ["kept-secret"])
+    scrub = secrets.scrubber(["passing-secret"])
+    assert scrub("kept-secret passing-secret") == "[hidden] [hidden]"
+    assert secrets.scrub("kept-secret passing-secret") == "[hidden] passing-secret"
+
+
+async def test_values_of_calls_under_way_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(PassingSecrets, "MOST_CALLS", 2)
+    passing = PassingSecrets(Secrets())
+    with passing.during(["first-secret"]), passing.during(["second-secret"]), passing.during(["third-secret"]):
+        assert passing.scrub("first-secret second-secret third-secret") == "first-secret [hidden] [hidden]"
+
+
+def test_passwords_are_known_by_their_names() -> None:
+    config = {
+        "ssl.key.password": "b",
+        "connection.password": "c",
+        "user": "d",
+        "password.file": "e",
+        "basic.auth.user.info": "user:info-secret",
+    }
+    assert passwords(config) == {"b", "c", "user:info-secret", "info-secret"}
+
+
+def test_the_secret_parts_of_a_jaas_string_are_secrets_too() -> None:
+    found = passwords({"producer.override.sasl.jaas.config": JAAS})
+    assert {'pass\\"word', 'pass"word', "bare-secret"} <= found
+    assert "alice" not in found
