@@ -29,8 +29,8 @@ _SHORTEST = 4
 _PIECE = 256
 """Longer values are hidden in pieces of this length, which bounds the cost of a search."""
 
-_NAMES = re.compile(r"(sasl\.jaas\.config|ssl\.keystore\.key|user\.info|password|secret)$", re.IGNORECASE)
-"""Keys whose values are passwords, whichever plugin defines them."""
+_NAMES = ("sasl.jaas.config", "ssl.keystore.key", "user.info", "password", "secret")
+"""Ends of keys whose values are passwords, whichever plugin defines them."""
 
 _JAAS_OPTION = re.compile(r"""([\w.-]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|'([^']*)'|([^\s;"']+))""")
 _SECRET_OPTION = re.compile(r"password|passwd|secret|token|assertion", re.IGNORECASE)
@@ -38,13 +38,14 @@ _SECRET_OPTION = re.compile(r"password|passwd|secret|token|assertion", re.IGNORE
 
 def is_password(key: str) -> bool:
     """Whether a key names a password."""
-    return _NAMES.search(key) is not None
+    return key.lower().endswith(_NAMES)
 
 
 def passwords(config: Mapping[str, str | None]) -> set[str]:
     """Values of keys that are passwords by their names, and the secret parts of compound values."""
     found = {k: v for k, v in config.items() if v and is_password(k)}
-    return {part for k, v in found.items() for part in (v, *_parts(k.lower(), v))}
+    parts = (part for k, v in found.items() for part in _parts(k.lower(), v))
+    return {*found.values(), *parts}
 
 
 def _parts(key: str, value: str) -> Iterable[str]:
@@ -148,9 +149,11 @@ class PassingSecrets:
 
 def _forms(values: Iterable[str]) -> frozenset[str]:
     """The values, their trimmed form and their lines, in pieces."""
-    forms = {form for v in values for form in (v, v.strip(), *v.splitlines()) if len(form) >= _SHORTEST}
-    if len(forms) > MOST:
-        raise TooManySecrets(f"{len(forms)} secret values; at most {MOST} can be kept out of logs")
+    forms: set[str] = set()
+    for value in values:
+        forms.update(form for form in (value, value.strip(), *value.splitlines()) if len(form) >= _SHORTEST)
+        if len(forms) > MOST:
+            raise TooManySecrets(f"More than {MOST:,} secret values cannot be kept out of logs")
     return frozenset(piece for form in forms for piece in _pieces(form))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from runtime.api.java_regex import java_regex
@@ -13,7 +13,7 @@ from runtime.herder.offset_places import OffsetPlaces, topic_partitions
 from runtime.herder.offsets import OffsetsDesk
 from runtime.herder.progress import Progress
 from runtime.herder.stalls import Stalls
-from runtime.herder.time_travel import TimeTravel, targets
+from runtime.herder.time_travel import Target, TimeTravel
 from runtime.storage.journal import Journal, Past
 
 Answer = dict[str, Any]
@@ -41,12 +41,15 @@ class OffsetViews:
             "expires_at": await self._expiry.expires_at(name) if group is not None and entries else None,
         }
 
-    async def resolve(self, name: str, body: Any) -> Answer:
+    def check_known(self, name: str) -> None:
+        """NotFound for a connector that does not exist."""
+        self._herder.stored(name)
+
+    async def resolve(self, name: str, wanted: Sequence[Target]) -> Answer:
         """POST offsets/resolve: where a sink would go."""
         group = await self._desk.group(name, self._herder.stored(name).config)
         if group is None:
             raise BadRequest(f"{name} is a source: only the offsets of sinks are positions in topics")
-        wanted = targets(body)
         entries = topic_partitions(await self._places.read(name, group))
         committed = {at: offset for at, offset in entries.items() if offset is not None}
         return await self._travel.resolve(committed, _reads(await self._desk.resolved(name)), wanted)

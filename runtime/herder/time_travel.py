@@ -28,9 +28,6 @@ class Target:
     topic: str | None = None
     partition: int | None = None
 
-    def means(self, at: TopicPartition) -> bool:
-        return self.topic in (None, at[0]) and self.partition in (None, at[1])
-
 
 @dataclass(frozen=True, slots=True)
 class _Known:
@@ -77,10 +74,7 @@ class TimeTravel:
         topics = await self._positions.partitions()
         named = {target.topic for target in wanted}
         all_there_are = of_topics(topics, (t for t in topics if reads(t) or t in named)) | committed.keys()
-        chosen = {at: target for at in sorted(all_there_are) for target in wanted if target.means(at)}
-        for target in wanted:
-            if not any(target.means(at) for at in chosen):
-                raise BadRequest(_nowhere(target))
+        chosen = _chosen(sorted(all_there_are), wanted)
         beginnings, ends = await asyncio.gather(
             self._positions.beginnings(list(chosen)), self._positions.ends(list(chosen))
         )
@@ -106,6 +100,22 @@ class TimeTravel:
             goal = found[moment.milliseconds][at] if isinstance(moment, At) else _goal(moment, at, known)
             goals[at] = min(max(goal, begin), end)
         return goals
+
+
+def _chosen(partitions: Sequence[TopicPartition], wanted: Sequence[Target]) -> dict[TopicPartition, Target]:
+    """The last target that means each partition; BadRequest for one that means none. Bodies may have many targets."""
+    last = {(t.topic, t.partition): (i, t) for i, t in enumerate(wanted)}
+    chosen: dict[TopicPartition, Target] = {}
+    meant = set()
+    for at in partitions:
+        keys = [key for key in ((None, None), (at[0], None), at) if key in last]
+        meant.update(keys)
+        if keys:
+            chosen[at] = max((last[key] for key in keys), key=lambda found: found[0])[1]
+    for target in wanted:
+        if (target.topic, target.partition) not in meant:
+            raise BadRequest(_nowhere(target))
+    return chosen
 
 
 def _goal(moment: Edge | Relative | Absolute, at: TopicPartition, known: _Known) -> int:

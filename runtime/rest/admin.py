@@ -12,6 +12,7 @@ from runtime.herder.errors import BadRequest
 from runtime.herder.loggers import Loggers
 from runtime.rest import bodies
 from runtime.rest.answers import empty, json_answer
+from runtime.rest.receiving import parsed
 from runtime.rest.resource import Resource, parameter, path_name
 
 
@@ -23,7 +24,7 @@ def admin_routes(loggers: Loggers) -> Sequence[Route]:
         return json_answer(loggers.one(path_name(r)))
 
     async def set_level(r: Request) -> Response:
-        level = bodies.config(await bodies.read(r)).get("level")
+        level = (await parsed(r, bodies.config)).get("level")
         if level is None:
             raise BadRequest("Desired 'level' parameter was not specified in request.")
         if (parameter(r, "scope") or "").lower() == "cluster":

@@ -14,6 +14,7 @@ from starlette.responses import Response
 
 from runtime.herder.errors import BadRequest, Forbidden
 from runtime.rest import bodies
+from runtime.rest.receiving import parsed
 
 SIGNATURE, ALGORITHM = "X-Connect-Authorization", "X-Connect-Request-Signature-Algorithm"
 _OURS = "HmacSHA256"
@@ -22,12 +23,16 @@ _KNOWN = ("hmacsha1", "hmacsha224", "hmacsha256", "hmacsha384", "hmacsha512", "h
 
 async def task_configs(request: Request) -> Response:
     """POST /connectors/{name}/tasks: a worker hands the leader new task configs."""
-    found = bodies.parse(await bodies.read(request), exact_numbers=True)
+    await parsed(request, _task_configs)
+    _refuse(request)
+
+
+def _task_configs(body: bytes) -> None:
+    found = bodies.parse(body, exact_numbers=True)
     if not isinstance(found, list):
         raise BadRequest("The request body must be an array of task configurations")
     for i, config in enumerate(found):
         bodies.config_map(config, f"[{i}]")
-    _refuse(request)
 
 
 async def fence(request: Request) -> Response:

@@ -10,9 +10,11 @@ from starlette.routing import Route
 
 from runtime.herder.offset_views import OffsetViews
 from runtime.herder.orphans import Orphans
+from runtime.herder.time_travel import Target, targets
 from runtime.rest import bodies
 from runtime.rest.access import PRINCIPAL
 from runtime.rest.answers import json_answer
+from runtime.rest.receiving import LARGE, parsed
 from runtime.rest.resource import Handler, Resource, path_name
 from runtime.storage.journal import Origin
 
@@ -36,6 +38,10 @@ def _said(request: Request, header: str) -> str:
         return value
 
 
+def _targets(body: bytes) -> Sequence[Target]:
+    return targets(bodies.parse(body))
+
+
 def offset_routes(views: OffsetViews, orphans: Orphans, ready: Callable[[Handler], Handler]) -> Sequence[Route]:
     """`ready` answers 503 until the stores have been read."""
 
@@ -43,7 +49,8 @@ def offset_routes(views: OffsetViews, orphans: Orphans, ready: Callable[[Handler
         return json_answer(views.history(path_name(r)))
 
     async def resolve(r: Request) -> Response:
-        return json_answer(await views.resolve(path_name(r), bodies.parse(await bodies.read(r, bodies.LARGE))))
+        views.check_known(path_name(r))
+        return json_answer(await views.resolve(path_name(r), await parsed(r, _targets, LARGE)))
 
     async def orphaned(_: Request) -> Response:
         return json_answer(await orphans.find())

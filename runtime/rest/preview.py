@@ -17,6 +17,7 @@ from runtime.herder.errors import BadRequest
 from runtime.herder.previews import MOST, Previews, Wanted
 from runtime.rest import bodies
 from runtime.rest.answers import json_answer
+from runtime.rest.receiving import LARGE, parsed
 from runtime.rest.resource import Handler, Resource, path_name
 
 _FIELDS = ("config", "records", "last", "topics")
@@ -33,10 +34,11 @@ def record_routes(
     """`known` raises for a connector that there is not; `ready` answers 503 until the stores have been read."""
 
     async def of_connector(r: Request) -> Response:
-        return json_answer(await previews.of_connector(path_name(r), wanted(await bodies.read(r, bodies.LARGE))))
+        known(path_name(r))
+        return json_answer(await previews.of_connector(path_name(r), await parsed(r, wanted, LARGE)))
 
     async def of_plugin(r: Request) -> Response:
-        return json_answer(await previews.of_plugin(path_name(r), wanted(await bodies.read(r, bodies.LARGE))))
+        return json_answer(await previews.of_plugin(path_name(r), await parsed(r, wanted, LARGE)))
 
     async def failed(r: Request) -> Response:
         known(path_name(r))

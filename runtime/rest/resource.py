@@ -15,6 +15,7 @@ from runtime.herder.errors import BadRequest
 from runtime.kafka.formats import java_ordered
 from runtime.rest.answers import JSON, RouterError, error
 from runtime.rest.media import accepted, content_type
+from runtime.rest.receiving import release
 
 Handler = Callable[[Request], Awaitable[Response]]
 
@@ -38,8 +39,11 @@ class Resource:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope, receive)
-        response = await self._answer(request)
-        await response(scope, receive, send)
+        try:
+            response = await self._answer(request)
+            await response(scope, receive, send)
+        finally:
+            release(scope)
 
     async def _answer(self, request: Request) -> Response:
         if request.method == "OPTIONS":

@@ -27,6 +27,7 @@ from runtime.rest.events import EventStream
 from runtime.rest.metrics import metrics_routes
 from runtime.rest.offsets import offset_routes, origin
 from runtime.rest.preview import record_routes
+from runtime.rest.receiving import LARGE, parsed
 from runtime.rest.resource import Handler, Resource, parameter, path_name
 
 _NUMBER = re.compile(r"[+-]?[0-9]{1,20}")
@@ -93,7 +94,7 @@ def routes(s: Services) -> Sequence[Route]:
         return json_answer(await h.expanded(set(expansions)) if expansions else h.connectors())
 
     async def create(r: Request) -> Response:
-        q = bodies.create_request(await bodies.read(r))
+        q = await parsed(r, bodies.create_request)
         if q.initial_offsets is not None:
             return json_answer(await o.create(q.name, q.config, q.initial_state, q.initial_offsets, origin(r)))
         return _created(r, q.name, await h.create(q.name, q.config, q.initial_state))
@@ -111,13 +112,13 @@ def routes(s: Services) -> Sequence[Route]:
         return json_answer(h.config(path_name(r)))
 
     async def put_config(r: Request) -> Response:
-        new, info = await h.put_config(path_name(r), bodies.config(await bodies.read(r)))
-        return _created(r, path_name(r), info) if new else json_answer(info)
+        name = path_name(r)
+        new, info = await h.put_config(name, await parsed(r, bodies.config))
+        return _created(r, name, info) if new else json_answer(info)
 
     async def patch_config(r: Request) -> Response:
-        body = await bodies.read(r)
         h.stored(path_name(r))  # whatever the body says: there must be something to change
-        return json_answer(await h.patch_config(path_name(r), bodies.config(body)))
+        return json_answer(await h.patch_config(path_name(r), await parsed(r, bodies.config)))
 
     async def status(r: Request) -> Response:
         return json_answer(await h.status(path_name(r)))
@@ -169,7 +170,8 @@ def routes(s: Services) -> Sequence[Route]:
         return json_answer(await (s.offset_views.detail if detailed else o.read)(path_name(r)))
 
     async def patch_offsets(r: Request) -> Response:
-        return json_answer(await o.alter(path_name(r), bodies.offsets(await bodies.read(r, bodies.LARGE)), origin(r)))
+        h.stored(path_name(r))
+        return json_answer(await o.alter(path_name(r), await parsed(r, bodies.offsets, LARGE), origin(r)))
 
     async def delete_offsets(r: Request) -> Response:
         return json_answer(await o.reset(path_name(r), origin(r)))
@@ -181,7 +183,7 @@ def routes(s: Services) -> Sequence[Route]:
         return json_answer(await h.plugin_config(path_name(r), parameter(r, "version")))
 
     async def validate(r: Request) -> Response:
-        return json_answer(await h.validate(path_name(r), bodies.config(await bodies.read(r))))
+        return json_answer(await h.validate(path_name(r), await parsed(r, bodies.config)))
 
     return [
         Route("/", Resource(consumes="", get=root)),

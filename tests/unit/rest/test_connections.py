@@ -13,7 +13,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from runtime.listeners import Listener
-from runtime.rest import bodies, connections
+from runtime.rest import connections, receiving
 from runtime.rest.app import application
 from runtime.rest.server import RestServer
 
@@ -23,7 +23,7 @@ GET = b"GET /x HTTP/1.1\r\nHost: x\r\n\r\n"
 
 
 async def _length(r: Request) -> Response:
-    return Response(str(len(await bodies.read(r))))
+    return Response(str(len(await receiving.read(r))))
 
 
 @pytest.fixture
@@ -69,14 +69,14 @@ async def test_who_does_not_finish_the_head_of_a_request_is_sent_away(
 
 
 async def test_who_does_not_finish_a_body_is_told_so(connect: Open, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bodies, "PATIENCE", 0.3)
+    monkeypatch.setattr(receiving, "PATIENCE", 0.3)
     assert await status(await connect(), b"POST /x HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n{") == 408
 
 
 async def test_a_huge_body_is_refused_while_it_comes(connect: Open) -> None:
     stream = await connect()
     stream[1].write(b"POST /x HTTP/1.1\r\nHost: x\r\nContent-Length: 100000000\r\n\r\n")
-    stream[1].write(b"1" * (bodies.LIMIT + 1))
+    stream[1].write(b"1" * (receiving.LIMIT + 1))
     assert await status(stream, b"") == 413
 
 

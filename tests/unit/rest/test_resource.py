@@ -9,7 +9,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from runtime.herder.errors import BadRequest
-from runtime.rest import bodies
+from runtime.rest import receiving
 from runtime.rest.answers import JSON, json_answer
 from runtime.rest.app import application
 from runtime.rest.resource import Resource, path_name
@@ -22,7 +22,7 @@ async def _no_body() -> dict[str, object]:
 
 
 async def read(request: Request) -> Response:
-    return json_answer((await bodies.read(request)).decode())
+    return json_answer((await receiving.read(request)).decode())
 
 
 async def echo(request: Request) -> Response:

@@ -1,0 +1,161 @@
+"""Large bodies: parsed beside the event loop, bounded in values, depth and memory together."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any
+
+import pytest
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from runtime.herder.errors import BadRequest, NotFound
+from runtime.listeners import Listener
+from runtime.rest import bodies, receiving
+from runtime.rest.answers import json_answer
+from runtime.rest.app import application
+from runtime.rest.receiving import LARGE, LIMIT, Budget
+from runtime.rest.resource import Resource, path_name
+from runtime.rest.server import RestServer
+
+Stream = tuple[asyncio.StreamReader, asyncio.StreamWriter]
+ENTRY = b'{"partition":{"kafka_topic":"topic-name-1","kafka_partition":17},"offset":{"kafka_offset":123456}}'
+
+
+async def _post(r: Request) -> Response:
+    if path_name(r) == "unknown":
+        raise NotFound("no such connector")
+    found = await receiving.parsed(r, bodies.parse, LARGE)
+    return json_answer(len(found))
+
+
+async def _get(_: Request) -> Response:
+    return json_answer("alive")
+
+
+@pytest.fixture
+async def opened() -> AsyncIterator[Callable[[], Awaitable[Stream]]]:
+    server = RestServer("listeners", [Listener("http", "127.0.0.1", 0)])
+    await server.start(application([Route("/x/{name}", Resource(get=_get, post=_post))]))
+    streams: list[Stream] = []
+
+    async def connect() -> Stream:
+        streams.append(await asyncio.open_connection("127.0.0.1", server.bound[0][1]))
+        return streams[-1]
+
+    yield connect
+    for _, writer in streams:
+        writer.close()
+    await server.close()
+
+
+def head(name: str, length: int) -> bytes:
+    request = f"POST /x/{name} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
+    return f"{request}Content-Length: {length}\r\n\r\n".encode()
+
+
+async def status(stream: Stream) -> int:
+    line = await asyncio.wait_for(stream[0].readline(), 20)
+    while (await asyncio.wait_for(stream[0].readline(), 10)).strip():
+        pass
+    return int(line.split()[1])
+
+
+async def probe(stream: Stream) -> float:
+    """Seconds until a GET is answered."""
+    started = time.monotonic()
+    stream[1].write(b"GET /x/y HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+    assert await status(stream) == 200
+    await stream[0].readexactly(7)
+    return time.monotonic() - started
+
+
+async def test_others_are_answered_while_a_large_body_is_parsed(opened: Callable[[], Awaitable[Stream]]) -> None:
+    body = b"[" + b",".join([ENTRY] * 50_000) + b"]"
+    large, small = await opened(), await opened()
+    large[1].write(head("c", len(body)) + body)
+    answer = asyncio.create_task(status(large))
+    slowest = 0.0
+    while not answer.done():
+        slowest = max(slowest, await probe(small))
+    assert await answer == 200
+    assert slowest < 1.0
+
+
+async def test_the_connector_is_looked_up_before_the_body_is_received(
+    opened: Callable[[], Awaitable[Stream]],
+) -> None:
+    stream = await opened()
+    stream[1].write(head("unknown", LARGE))
+    assert await status(stream) == 404
+
+
+async def test_a_body_that_is_declared_too_large_is_refused_at_once(opened: Callable[[], Awaitable[Stream]]) -> None:
+    stream = await opened()
+    stream[1].write(head("c", LARGE + 1))
+    assert await status(stream) == 413
+
+
+async def test_unfinished_bodies_are_bounded_together(
+    opened: Callable[[], Awaitable[Stream]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The slowest makes room; one that arrives at once gets through."""
+    budget = Budget(4 * 1024 * 1024)
+    monkeypatch.setattr(receiving, "_budget", budget)
+    monkeypatch.setattr(receiving, "_SLOWEST", 0.05)
+    unfinished = [await opened() for _ in range(12)]
+    for stream in unfinished:
+        stream[1].write(head("c", LARGE) + b"[" + b" " * 1024 * 1024)
+        with contextlib.suppress(ConnectionError):
+            await stream[1].drain()
+        await asyncio.sleep(0.06)
+        assert budget.used <= budget.most
+    body = b"[" + b" " * 1_000_000 + b"]"
+    stream = await opened()
+    stream[1].write(head("c", len(body)) + body)
+    assert await status(stream) == 200
+    statuses = [await status(s) for s in unfinished[:4]]
+    assert set(statuses) <= {408, 503}
+
+
+async def test_memory_is_free_again_once_requests_are_answered(
+    opened: Callable[[], Awaitable[Stream]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    budget = Budget()
+    monkeypatch.setattr(receiving, "_budget", budget)
+    body = b"[" + b" " * 200_000 + b"]"
+    for name, expected in (("c", 200), ("c", 400)):
+        stream = await opened()
+        stream[1].write(head(name, len(body)) + (body if expected == 200 else body[:-1] + b"x"))
+        assert await status(stream) == expected
+    assert (budget.used, budget.charges) == (0, set())
+
+
+def values(count: int) -> bytes:
+    return b"[" + b",".join([b"[]"] * count) + b"]"
+
+
+@pytest.mark.parametrize("limit", [LIMIT, LARGE])
+def test_the_number_of_values_is_bounded(limit: int) -> None:
+    most = receiving.MOST_VALUES[limit]
+    with pytest.raises(BadRequest, match="more than"):
+        receiving._check_values(values(most), limit)
+    assert receiving._check_values(values(most // 2 - 1), limit) <= most
+    text = b'["' + b'[{,\\",' * most + b'\\\\", 1]'
+    assert receiving._check_values(text, limit) == 2, "what stands in strings is no value"
+
+
+@pytest.mark.parametrize("deep", [b"[" * 250 + b"]" * 250, b'{"a":' * 250 + b"1" + b"}" * 250])
+def test_depth_is_bounded(deep: bytes) -> None:
+    with pytest.raises(BadRequest, match="nested too deeply"):
+        bodies.parse(deep)
+    assert bodies.parse(b"[" * 200 + b"]" * 200)
+
+
+def test_numbers_keep_their_spelling_in_large_bodies() -> None:
+    found: Any = bodies.parse(b'{"a": 1.50, "b": [1e3, 12345678901234567890]}', exact_numbers=True)
+    assert (str(found["a"]), [str(x) for x in found["b"]]) == ("1.50", ["1e3", "12345678901234567890"])
