@@ -20,6 +20,7 @@ from runtime.api.errors import ConfigError
 from runtime.assembly import Parts, assemble
 from runtime.backing import MakeBacking, client_warnings, in_kafka
 from runtime.config import WorkerConfig, load_distributed
+from runtime.engine.descriptors import raise_limit
 from runtime.herder.overrides import OverridePolicy
 from runtime.kafka.errors import ClientConfigError, KafkaProblem
 from runtime.logs.formats import to_stderr
@@ -55,6 +56,7 @@ def run(file: str, load: Callable[[], tuple[WorkerConfig, MakeBacking, First]]) 
         OverridePolicy.of(config.originals)  # refused before anything listens
         to_stderr(config.log_format, secrets.scrub)
         warnings = (*config.warnings, *client_warnings(config))
+        raise_limit()
         worker = Worker(config, Door(config), make_backing, first, secrets)
     except (ConfigError, ClientConfigError, PortTaken) as e:
         print(f"headrace worker: {e}", file=sys.stderr)

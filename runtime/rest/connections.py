@@ -1,100 +1,239 @@
-"""Connections that are bounded in number and in patience: who sends nothing, or too slowly, makes room for others."""
+"""Connections, counted from accept(), before TLS: bounded in number, by address and in patience.
+
+When there are too many, the one that deserves its place least makes room (`Place.rank`). A request that a handler works
+on is never given up for others; when there are only such, a few more connections are accepted for health probes."""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import resource
-from typing import Any, cast
+import socket
+import time
+from collections import Counter, OrderedDict
+from typing import TYPE_CHECKING, Any
 
 import h11
-from uvicorn.protocols.http.h11_impl import H11Protocol
+
+if TYPE_CHECKING:
+    from runtime.rest.protocol import BoundedProtocol
 
 log = logging.getLogger(__name__)
 
-HEAD = 20.0
-"""Seconds from a connection, or the first byte of a later request, until the request's head is complete."""
-
 MOST = 512
-"""Connections at a time, where there are descriptors for so many."""
+"""Connections at a time, where there are descriptors for so many; one address may have half of them."""
+
+RESERVED = 32
+"""Further connections, on which only /health is answered."""
+
+HEAD = 20.0
+"""Seconds from accept() until the head of the first request is complete, TLS handshake included."""
+
+IDLE = 30.0
+"""Seconds between two requests."""
+
+LINGER = 2.0
+"""Seconds that a client may go on sending a body after its request has been answered, or take to close."""
+
+BLOCKED = 20.0
+"""Seconds in which a client must take at least some 50 kB of what it has asked for (asyncio's water marks)."""
+
+MOST_UNREAD = 256 * 1024 * 1024
+"""Bytes that all clients together may leave unread."""
+
+_SWEEP = 0.25  # seconds between two looks at all connections
+_BATCH = 64  # connections accepted before others are served again
+
+Peer = tuple[Any, Any]
+"""Addresses of both ends: what names a connection."""
+
+
+class Place:
+    """One accepted connection."""
+
+    def __init__(self, sock: socket.socket, peer: Peer) -> None:
+        self.socket, self.peer, self.address = sock, peer, peer[0][0]
+        self.since = time.monotonic()  # of the present state
+        self.reserved = False  # only for health probes
+        self.protocol: BoundedProtocol | None = None  # none during the TLS handshake
+        self.unread, self.taken = 0, self.since  # bytes, and when the client last took some
+
+    @property
+    def rank(self) -> int | None:
+        """Who makes room first: 0 answered, but still sending; 1 without a request; 2 slow to send a body; 3 not
+        reading. None for a request that is being worked on."""
+        if self.protocol is None or self.protocol.waits:
+            return 1
+        if self.protocol.conn.their_state is h11.SEND_BODY:
+            if not self.protocol.working:
+                return 0
+            return 2 if time.monotonic() - self.since > LINGER else None
+        return 3 if self.unread and time.monotonic() - self.taken > LINGER else None
+
+    def overdue(self) -> bool:
+        """Whether its patience is at an end; notes what the client has read."""
+        now = time.monotonic()
+        if self.protocol is None:
+            return now - self.since > HEAD
+        self._note_unread(now)
+        if self.unread and now - self.taken > BLOCKED:
+            return True
+        if self.protocol.transport.is_closing() or self.rank == 0:
+            return now - max(self.since, self.taken if self.unread else 0) > LINGER
+        return self.rank == 1 and now - self.since > (IDLE if self.protocol.served else HEAD)
+
+    def _note_unread(self, now: float) -> None:
+        assert self.protocol is not None
+        size = self.protocol.transport.get_write_buffer_size()
+        if not self.unread:
+            self.taken = now
+        self.unread = size
+
+    def abort(self) -> None:
+        if self.protocol is not None:
+            self.protocol.transport.abort()
+        else:
+            with contextlib.suppress(OSError):
+                self.socket.shutdown(socket.SHUT_RDWR)  # ends the handshake
 
 
 class Connections:
-    """Those of one server. When there are too many, the one that has been without a request longest is closed."""
+    """Those of one server. Event loop only."""
 
     def __init__(self, most: int | None = None) -> None:
         soft = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
         few = soft // 2 if soft != resource.RLIM_INFINITY else MOST  # Kafka's clients need the others
         self._most = min(MOST, few) if most is None else most
-        self._open: set[BoundedProtocol] = set()
-        self._waiting: dict[BoundedProtocol, None] = {}  # oldest first
-        self._told = False
+        self._open: dict[Peer, Place] = {}
+        self._idle: OrderedDict[Peer, Place] = OrderedDict()  # of ranks 0 and 1; the first one makes room
+        self._by_address: Counter[str] = Counter()
+        self._reserved = 0
+        self._sweeping = False
+        self._warned = False
 
-    def add(self, connection: BoundedProtocol) -> None:
-        self._open.add(connection)
-        if len(self._open) > self._most:
-            if not self._told:
-                self._told = True
-                log.warning("More than %d connections: those that say nothing are closed", self._most)
-            oldest = next(iter(self._waiting), connection)
-            self.remove(oldest)
-            oldest.transport.abort()
+    def accepted(self, sock: socket.socket, peer: Peer) -> bool:
+        """Give a connection a place; False when there is none."""
+        place = Place(sock, peer)
+        crowded = self._by_address[place.address] >= max(self._most // 2, 1)
+        if crowded or len(self._open) >= self._most:
+            self._warn()
+            if not self._make_room(place.address if crowded else None):
+                place.reserved = True
+                if self._reserved >= RESERVED:
+                    return False
+                self._reserved += 1
+        self._open[peer] = self._idle[peer] = place
+        self._by_address[place.address] += 1
+        if not self._sweeping:
+            self._sweeping = True
+            asyncio.get_running_loop().call_later(_SWEEP, self._sweep)
+        return True
 
-    def remove(self, connection: BoundedProtocol) -> None:
-        self._open.discard(connection)
-        self._waiting.pop(connection, None)
-        self._told &= len(self._open) > self._most // 2
+    def made(self, peer: Peer, protocol: BoundedProtocol) -> Place | None:
+        """The connection speaks HTTP now; None when it has lost its place meanwhile."""
+        place = self._open.get(peer)
+        if place is not None:
+            place.protocol = protocol
+        return place
 
-    def waits(self, connection: BoundedProtocol, waits: bool) -> None:
-        """Whether it has a request under way; if not, it may have to go."""
-        if not waits:
-            self._waiting.pop(connection, None)
-        elif connection in self._open:
-            self._waiting.setdefault(connection)
+    def closed(self, peer: Peer) -> None:
+        if place := self._open.pop(peer, None):
+            self._idle.pop(peer, None)
+            self._reserved -= place.reserved
+            self._by_address[place.address] -= 1
+            if not self._by_address[place.address]:
+                del self._by_address[place.address]
+
+    def asked(self, place: Place) -> None:
+        """A request has begun."""
+        place.since = time.monotonic()
+        self._idle.pop(place.peer, None)
+
+    def answered(self, place: Place) -> None:
+        """A request has been answered."""
+        place.since = time.monotonic()
+        if place.peer in self._open:
+            self._idle[place.peer] = place
+            self._idle.move_to_end(place.peer, last=place.rank != 0)
+
+    def _make_room(self, address: str | None) -> bool:
+        for place in self._idle.values():
+            if address in (None, place.address):
+                self._abort(place)
+                return True
+        here = (p for p in self._open.values() if address in (None, p.address))
+        slow = [(rank, place.since, place) for place in here if (rank := place.rank) is not None]
+        if slow:
+            self._abort(min(slow, key=lambda found: found[:2])[2])
+        return bool(slow)
+
+    def _abort(self, place: Place) -> None:
+        place.abort()
+        self.closed(place.peer)
+
+    def _warn(self) -> None:
+        if not self._warned:
+            self._warned = True
+            log.warning(
+                "More than %d connections, or half as many from one address: those that neither send nor read are "
+                "closed",
+                self._most,
+            )
+
+    def _sweep(self) -> None:
+        for place in [p for p in self._open.values() if p.overdue()]:
+            self._abort(place)
+        unread = sorted((p for p in self._open.values() if p.unread), key=lambda p: p.taken)
+        total = sum(p.unread for p in unread)
+        while total > MOST_UNREAD:
+            place = unread.pop(0)
+            total -= place.unread
+            self._abort(place)
+        self._warned &= len(self._open) > self._most // 4
+        self._sweeping = bool(self._open)
+        if self._sweeping:
+            asyncio.get_running_loop().call_later(_SWEEP, self._sweep)
 
 
-class BoundedProtocol(H11Protocol):
-    """uvicorn's, which would wait for ever for the end of a request's head."""
+class CountedListener(socket.socket):
+    """A listening socket that counts what it accepts, so that connections are bounded before their TLS handshake."""
 
-    all: Connections
+    connections: Connections
+    _batch = 0
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self._head: asyncio.TimerHandle | None = None
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        super().connection_made(cast("asyncio.Transport", transport))
-        self.all.add(self)
-        self._look()
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        self.all.remove(self)
-        self._stop_timer()
-        super().connection_lost(exc)
-
-    def data_received(self, data: bytes) -> None:
-        super().data_received(data)
-        self._look()
-
-    def on_response_complete(self) -> None:
-        super().on_response_complete()
-        self._look(idle=True)
-
-    def _look(self, idle: bool = False) -> None:
-        """`idle`: between two requests uvicorn's own timer runs."""
-        waits = self.conn.their_state is h11.IDLE
-        self.all.waits(self, waits)
-        if not waits:
-            self._stop_timer()
-        elif self._head is None and not idle:
-            self._head = self.loop.call_later(HEAD, self.transport.abort)
-
-    def _stop_timer(self) -> None:
-        if self._head is not None:
-            self._head.cancel()
-            self._head = None
+    def accept(self) -> tuple[socket.socket, Any]:
+        """The next connection that gets a place; BlockingIOError for none, and now and then so that others are
+        served."""
+        while self._batch < _BATCH:
+            self._batch += 1
+            try:
+                number, address = self._accept()  # type: ignore[attr-defined]
+            except OSError:
+                self._batch = 0
+                raise
+            accepted = _Counted(self.family, self.type, self.proto, fileno=number)
+            try:
+                peer = (address, accepted.getsockname())
+            except OSError:  # gone already
+                accepted.close()
+                continue
+            if self.connections.accepted(accepted, peer):
+                accepted.connections, accepted.peer = self.connections, peer
+                return accepted, address
+            accepted.close()
+        self._batch = 0
+        raise BlockingIOError
 
 
-def bounded() -> type[BoundedProtocol]:
-    """The protocol of one server, whose connections are counted together."""
-    return type("OfOneServer", (BoundedProtocol,), {"all": Connections()})
+class _Counted(socket.socket):
+    """Gives its place back when it is closed."""
+
+    connections: Connections | None = None
+    peer: Peer
+
+    def close(self) -> None:
+        if self.connections is not None:
+            self.connections.closed(self.peer)
+            self.connections = None
+        super().close()

@@ -7,13 +7,17 @@ comment each few seconds of silence.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections import Counter
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import orjson
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
+from starlette.types import Receive, Scope, Send
 
+from runtime.herder.errors import Unavailable
 from runtime.herder.events import EventLog
 from runtime.herder.herder import Herder
 from runtime.herder.progress_watch import ProgressWatch
@@ -22,15 +26,61 @@ SILENCE = 10.0
 """Seconds after which a comment is sent, so that both sides notice a dead connection."""
 
 
+MOST, MOST_OF_ONE = 128, 32
+"""Streams at a time, of all clients and of one address: each holds a connection for as long as it likes."""
+
+_MEDIA = "text/event-stream"
+
+
+class StreamPlaces:
+    """Counts the streams."""
+
+    def __init__(self) -> None:
+        self._by_address: Counter[str] = Counter()
+
+    def check(self, address: str) -> None:
+        """Unavailable when there is no place for another stream."""
+        if self._by_address[address] >= MOST_OF_ONE:
+            raise Unavailable(f"{address} already has {MOST_OF_ONE} streams of events; poll instead, or close some")
+        if self._by_address.total() >= MOST:
+            raise Unavailable(f"There are already {MOST} streams of events; poll instead, or try again later")
+
+    @contextmanager
+    def taken(self, address: str) -> Iterator[None]:
+        self._by_address[address] += 1
+        try:
+            yield
+        finally:
+            self._by_address[address] -= 1
+            if not self._by_address[address]:
+                del self._by_address[address]
+
+
+class _Streaming(StreamingResponse):
+    """Holds a place while it is sent."""
+
+    def __init__(self, content: AsyncIterator[bytes], places: StreamPlaces, address: str) -> None:
+        super().__init__(content, media_type=_MEDIA, headers={"Cache-Control": "no-store"})
+        self._places, self._address = places, address
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        with self._places.taken(self._address):
+            await super().__call__(scope, receive, send)
+
+
 class EventStream:
-    """Answers GET /events; any number of clients at once."""
+    """Answers GET /events, to a bounded number of clients."""
 
     def __init__(self, log: EventLog, herder: Herder, progress: ProgressWatch) -> None:
         self._log, self._herder, self._progress = log, herder, progress
+        self._places = StreamPlaces()
 
     async def answer(self, request: Request) -> Response:
-        stream = self._stream(request.headers.get("last-event-id"))
-        return StreamingResponse(stream, media_type="text/event-stream", headers={"Cache-Control": "no-store"})
+        if request.method == "HEAD":
+            return Response(media_type=_MEDIA)
+        address = request.client.host if request.client else ""
+        self._places.check(address)
+        return _Streaming(self._stream(request.headers.get("last-event-id")), self._places, address)
 
     async def _stream(self, last_id: str | None) -> AsyncIterator[bytes]:
         after = self._log.resume_point(last_id)

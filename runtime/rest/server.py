@@ -13,10 +13,14 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from runtime.listeners import Listener
-from runtime.rest.connections import bounded
+from runtime.rest.connections import HEAD, IDLE, Connections, CountedListener
+from runtime.rest.protocol import bounded, in_pieces
 
 DRAIN = 2
 """Seconds that requests under way may still take when the worker ends."""
+
+_KERNEL = 256 * 1024
+"""Bytes of answers that the kernel keeps for a client; by itself it would keep megabytes for each."""
 
 
 class PortTaken(Exception):
@@ -46,16 +50,19 @@ class RestServer:
         """`key` is the property that names the listeners; `tls` is for those with https."""
         self.bound: list[tuple[Listener, int]] = []
         self._tls, self._sockets = tls, []
+        self._connections = Connections()
         self._running: list[tuple[_Server, asyncio.Task[None]]] = []
         for listener in listeners:
             bound = _bind(key, listener)
+            bound.connections = self._connections
             self._sockets.append(bound)
             self.bound.append((listener, bound.getsockname()[1]))
 
     async def start(self, app: ASGIApp) -> None:
         """Listen; returns when connections are accepted."""
+        app = in_pieces(app)
         for (listener, _), bound in zip(self.bound, self._sockets, strict=True):
-            server = _Server(_uvicorn(app, self._tls if listener.scheme == "https" else None))
+            server = _Server(_uvicorn(app, self._connections, self._tls if listener.scheme == "https" else None))
             serving = asyncio.create_task(server.serve(sockets=[bound]), name=f"rest {listener}")
             self._running.append((server, serving))
             await server.listening.wait()
@@ -69,32 +76,35 @@ class RestServer:
             bound.close()
 
 
-def _uvicorn(app: ASGIApp, tls: ssl.SSLContext | None) -> uvicorn.Config:
+def _uvicorn(app: ASGIApp, connections: Connections, tls: ssl.SSLContext | None) -> uvicorn.Config:
     config = uvicorn.Config(
         app,
-        http=bounded(),
+        http=bounded(connections),
         log_config=None,
         access_log=False,
         lifespan="off",
         server_header=False,
         proxy_headers=False,  # the audit log names who really asked
-        timeout_keep_alive=30,
+        timeout_keep_alive=int(IDLE),
         timeout_graceful_shutdown=DRAIN,
-        backlog=512,
+        backlog=4096,  # a full queue costs a client a second
     )
     config.load()
     config.ssl = tls
     return config
 
 
-def _bind(key: str, listener: Listener) -> socket.socket:
+def _bind(key: str, listener: Listener) -> CountedListener:
     host, port = listener.host, listener.port
     try:
         family, kind, proto, _, address = socket.getaddrinfo(
             host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )[0]
-        s = socket.socket(family, kind, proto)
+        s = CountedListener(family, kind, proto)
         s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        s.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _KERNEL)  # handed on to what is accepted
+        if listener.scheme == "https" and hasattr(socket, "TCP_DEFER_ACCEPT"):
+            s.setsockopt(socket.IPPROTO_TCP, socket.TCP_DEFER_ACCEPT, int(HEAD))  # no TLS for those who say nothing
         s.bind(address)
     except socket.gaierror as e:
         raise PortTaken(f"{key}: the host '{host}' is not known here ({e.strerror})") from None

@@ -109,8 +109,8 @@ async def test_validation_teaches_nothing_to_the_worker() -> None:
 
 async def test_large_validations_slow_no_line_down() -> None:
     rig = Rig()
-    for i in range(10):
-        body = {"connector.class": "Source", "name": "x", **{f"k{n}.password": f"v{i}-{n}" for n in range(60_000)}}
+    for i in range(5):
+        body = {"connector.class": "Source", "name": "x", **{f"k{n}.password": f"v{i}-{n}" for n in range(20_000)}}
         with pytest.raises(BadRequestError, match="secret values"):
             await rig.host.validate(body)
     started = time.process_time()

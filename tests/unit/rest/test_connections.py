@@ -15,10 +15,13 @@ from starlette.routing import Route
 from runtime.listeners import Listener
 from runtime.rest import connections, receiving
 from runtime.rest.app import application
+from runtime.rest.connections import Connections
 from runtime.rest.server import RestServer
 
 Stream = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 Open = Callable[[], Awaitable[Stream]]
+LARGE = b"x" * 16_000_000
+"""More than the kernel keeps for a client that does not read."""
 GET = b"GET /x HTTP/1.1\r\nHost: x\r\n\r\n"
 
 
@@ -26,10 +29,14 @@ async def _length(r: Request) -> Response:
     return Response(str(len(await receiving.read(r))))
 
 
+async def _large(_: Request) -> Response:
+    return Response(LARGE)
+
+
 @pytest.fixture
 async def connect() -> AsyncIterator[Open]:
     server = RestServer("listeners", [Listener("http", "127.0.0.1", 0)])
-    await server.start(application([Route("/x", _length, methods=["GET", "POST"])]))
+    await server.start(application([Route("/x", _length, methods=["GET", "POST"]), Route("/large", _large)]))
     streams: list[Stream] = []
 
     async def opened() -> Stream:
@@ -83,7 +90,7 @@ async def test_a_huge_body_is_refused_while_it_comes(connect: Open) -> None:
 async def test_those_who_say_nothing_make_room_for_those_who_ask(
     connect: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(connections, "MOST", 3)
+    monkeypatch.setattr(connections, "MOST", 6)  # three from one address
     server = RestServer("listeners", [Listener("http", "127.0.0.1", 0)])
     await server.start(application([Route("/x", _length)]))
 
@@ -110,6 +117,33 @@ def test_kafka_keeps_its_descriptors() -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (200, hard))
     try:
-        assert connections.Connections()._most == 100
+        assert Connections()._most == 100
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+async def test_who_does_not_read_or_does_not_end_a_request_is_sent_away(
+    connect: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connections, "BLOCKED", 0.5)
+    monkeypatch.setattr(connections, "LINGER", 0.3)
+    unread, late = await connect(), await connect()
+    unread[1].transport.pause_reading()  # type: ignore[attr-defined]
+    unread[1].write(b"GET /large HTTP/1.1\r\nHost: x\r\n\r\n")
+    assert await status(late, b"GET /none HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n{") == 404
+    assert await is_closed(late)
+    await asyncio.sleep(1.0)
+    unread[1].transport.resume_reading()  # type: ignore[attr-defined]
+    with contextlib.suppress(ConnectionError):
+        assert len(await asyncio.wait_for(unread[0].read(), 10)) < len(LARGE)
+
+
+async def test_a_slow_reader_that_goes_on_reading_is_served(connect: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connections, "BLOCKED", 0.5)
+    reader, writer = await connect()
+    writer.write(b"GET /large HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+    received = 0
+    while chunk := await asyncio.wait_for(reader.read(1_000_000), 10):
+        received += len(chunk)
+        await asyncio.sleep(0.05)
+    assert received > len(LARGE)

@@ -1,0 +1,166 @@
+"""Clients that try to keep others out: under each attack an authenticated client is answered within a second.
+
+All on loopback, bounded in number and time."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import contextlib
+import json
+import os
+import socket
+import ssl
+import subprocess
+import sys
+import time
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from runtime.rest.connections import LINGER
+from runtime.rest.events import MOST_OF_ONE
+from tests.support.certificates import make_stores
+
+ATTACKERS = 600
+SECRET = "Basic " + base64.b64encode(b"ann:secret").decode()
+
+
+@dataclass
+class Served:
+    """A server with two listeners, and a client that knows the password."""
+
+    http: int
+    https: int
+    tls: ssl.SSLContext
+
+    async def probe(self, path: str = "/", tls: bool = False) -> tuple[int, float]:
+        """Status and seconds of an authenticated request on a connection of its own."""
+        started = time.monotonic()
+        port, context = (self.https, self.tls) if tls else (self.http, None)
+        reader, writer = await asyncio.open_connection("127.0.0.1", port, ssl=context)
+        lines = [f"GET {path} HTTP/1.1", "Host: 127.0.0.1", f"Authorization: {SECRET}", "Connection: close"]
+        writer.write(("\r\n".join(lines) + "\r\n\r\n").encode())
+        status = int((await reader.readline()).split()[1])
+        taken = time.monotonic() - started
+        writer.transport.abort()
+        return status, taken
+
+    def attack(self, requests: Sequence[bytes], port: int | None = None, each: int = ATTACKERS) -> list[socket.socket]:
+        """So many connections, each of which sends one of these; none ever reads."""
+        return [_attacker(port or self.http, requests[i % len(requests)]) for i in range(each)]
+
+
+def _attacker(port: int, request: bytes) -> socket.socket:
+    s = socket.socket()
+    s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    s.setblocking(False)
+    with contextlib.suppress(BlockingIOError):
+        s.connect(("127.0.0.1", port))
+    _send(s, request)
+    return s
+
+
+def _send(s: socket.socket, data: bytes) -> None:
+    with contextlib.suppress(OSError):
+        s.send(data)
+
+
+def _serve(folder: Path, *users: str) -> Iterator[Served]:
+    stores = make_stores(folder)
+    command = [sys.executable, "-m", "tests.support.rest_server", str(stores.pem), *users]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        http, https = json.loads(process.stdout.readline())
+        yield Served(http, https, ssl.create_default_context(cafile=str(stores.trust)))
+        process.stdin.close()
+
+
+@pytest.fixture(scope="module")
+def protected(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """With authentication."""
+    yield from _serve(tmp_path_factory.mktemp("stores"), "ann:secret")
+
+
+@pytest.fixture(scope="module")
+def free(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """Without."""
+    yield from _serve(tmp_path_factory.mktemp("stores"))
+
+
+def close(attackers: Sequence[socket.socket]) -> None:
+    for s in attackers:
+        s.close()
+
+
+async def holds(probe: Callable[[], Awaitable[tuple[int, float]]], seconds: float = 0.7) -> None:
+    """Every probe within these seconds is answered within one; on a machine that is overloaded, within as much more."""
+    limit = max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
+    end = time.monotonic() + seconds
+    await asyncio.sleep(0)
+    while time.monotonic() < end:
+        status, taken = await asyncio.wait_for(probe(), 5)
+        assert (status, taken < limit) == (200, True), f"{status} after {taken:.2f} s"
+
+
+HEAD = b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n"
+DRIP = b"Content-Length: 100\r\n\r\n{"
+AUTHORIZED = f"Authorization: {SECRET}\r\n".encode()
+
+
+@pytest.mark.parametrize("auth", [b"", AUTHORIZED])
+async def test_bodies_in_drips_that_no_handler_reads(protected: Served, auth: bytes) -> None:
+    attackers = protected.attack([HEAD + auth + DRIP])
+    await holds(protected.probe)
+    for s in attackers:
+        _send(s, b"{")
+    await holds(protected.probe)
+    close(attackers)
+
+
+async def test_bodies_in_drips_where_there_is_no_authentication(free: Served) -> None:
+    request = b"POST / HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n" + DRIP
+    attackers = free.attack([request])
+    await holds(lambda: free.probe("/health"), LINGER)
+    await holds(free.probe)
+    close(attackers)
+
+
+@pytest.mark.parametrize("auth", [b"", AUTHORIZED])
+async def test_streams_of_events(protected: Served, auth: bytes) -> None:
+    attackers = protected.attack([b"GET /events HTTP/1.1\r\nHost: 127.0.0.1\r\n" + auth + b"\r\n"])
+    await holds(protected.probe)
+    assert not auth or (await protected.probe("/events"))[0] == 503, f"one address has at most {MOST_OF_ONE} streams"
+    close(attackers)
+
+
+async def test_connections_without_a_tls_handshake(protected: Served) -> None:
+    attackers = protected.attack([b"", b"\x16\x03\x01"], protected.https, 1500)
+    await holds(lambda: protected.probe(tls=True))
+    await holds(protected.probe, 0.5)
+    close(attackers)
+
+
+async def test_answers_that_nobody_reads(free: Served) -> None:
+    attackers = free.attack([b"GET /large HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"])
+    await holds(lambda: free.probe("/health"), LINGER + 0.5)
+    await holds(free.probe)
+    close(attackers)
+
+
+async def test_connections_that_come_and_go(protected: Served) -> None:
+    going = True
+
+    async def flood() -> None:
+        while going:
+            attackers = protected.attack([b"", HEAD], each=50)
+            await asyncio.sleep(0)
+            close(attackers)
+
+    flooding = asyncio.create_task(flood())
+    await holds(protected.probe)
+    going = False
+    await flooding
