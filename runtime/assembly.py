@@ -42,6 +42,7 @@ from runtime.logs.lines import ConnectorLines
 from runtime.rest.admin import admin_routes
 from runtime.rest.app import application
 from runtime.rest.events import EventStream
+from runtime.rest.masking import Masks
 from runtime.rest.openapi import openapi_route
 from runtime.rest.routes import Services, routes
 from runtime.secret_values import PassingSecrets, Secrets
@@ -111,9 +112,13 @@ def assemble(config: WorkerConfig, url: str, backing: Backing, secrets: Secrets)
         herder, desk, places, journal, Progress(positions, in_topic), TimeTravel(positions), stalls, expiry
     )
     metrics = Metrics(herder, statuses, board, engine, stalls, lambda: health.ready)
-    stream = EventStream(events, herder, progress)
+    masks = Masks(host.password_keys)
+    stream = EventStream(events, herder, progress, masks)
     admin = admin_routes(loggers)
-    api = routes(Services(herder, desk, offset_views, orphans, health, stream, lines, previews, board.errors, metrics))
+    services = Services(
+        herder, desk, offset_views, orphans, health, stream, lines, previews, board.errors, metrics, masks
+    )
+    api = routes(services)
     served = [*api, *(admin if config.admin_listeners is None else [])]
     board.entry = herder.entry
     configs.on_change = fleet.look

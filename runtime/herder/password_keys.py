@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping
 from typing import Any
 
 from runtime.config_providers import has_variables
-from runtime.host.port import HostError, UnknownPluginError
+from runtime.host.port import HOST_DIED, HostError, UnknownPluginError
 from runtime.secret_values import HIDDEN, is_password, passwords
 
 Describe = Callable[[str], Awaitable[list[dict[str, Any]]]]
@@ -33,17 +33,22 @@ class PasswordKeys:
         """The values that must not be shown."""
         return {config[key] for key in await self.of(config) if config[key]} | passwords(config)
 
-    async def masked(self, config: Mapping[str, str]) -> dict[str, str]:
-        """The configuration for readers who may not see passwords; a variable is not a password."""
-        keys = await self.of(config)
+    async def masked(self, config: Mapping[str, str], beside: Mapping[str, str] | None = None) -> dict[str, str]:
+        """The configuration for readers who may not see passwords; a variable is not a password. `beside`: that of
+        the connector, which names the plugins of a task's configuration."""
+        keys = await self.of({**(beside or {}), **config})
         return {k: HIDDEN if k in keys and v and not has_variables(v) else v for k, v in config.items()}
 
     async def _defined(self, cls: str) -> frozenset[str]:
         if cls not in self._by_class:
             try:
                 keys = await self._describe(cls)
-            except (UnknownPluginError, HostError):
+            except UnknownPluginError:
                 return frozenset()  # a connector that needs this plugin cannot start, so nothing quotes its keys
+            except HostError as e:
+                if e.kind == HOST_DIED:
+                    raise
+                return frozenset()
             self._by_class[cls] = frozenset(k["name"] for k in keys if k["type"] == "PASSWORD")
         return self._by_class[cls]
 

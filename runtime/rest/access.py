@@ -12,15 +12,17 @@ from enum import IntEnum
 from starlette.requests import Request
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from runtime.herder.errors import Forbidden
 from runtime.rest.answers import error
 
 PRINCIPAL = "headrace.principal"
 """Where a request's scope names who asks."""
 
+ROLE = "headrace.role"
+"""Where a request's scope has the role of who asks; nothing where there is no authentication."""
+
 ANYBODY = "*"
-_OPERATIONS = ("/pause", "/resume", "/stop", "/restart", "/topics/reset")
-_ASKING = ("/config/validate", "/offsets/resolve")  # with a body, but nothing is changed
-_READ_ONLY = ("GET", "HEAD", "OPTIONS")
+READ_ONLY = ("GET", "HEAD", "OPTIONS")
 
 
 class Role(IntEnum):
@@ -51,17 +53,14 @@ class Access:
         return max((r for r, users in self.roles.items() if user in users or ANYBODY in users), default=Role.NONE)
 
 
-def needed(method: str, path: str) -> Role:
-    """The role that a request needs."""
-    if method in _READ_ONLY or path.endswith(_ASKING):
-        return Role.READ
-    if method in ("PUT", "POST") and path.startswith("/connectors/") and path.endswith(_OPERATIONS):
-        return Role.OPERATE
-    return Role.ADMIN
+def check_role(scope: Scope, wanted: Role) -> None:
+    """Forbidden when who asks lacks the role; without authentication everyone has it."""
+    if scope.get(ROLE, Role.ADMIN) < wanted:
+        raise Forbidden(f"User {scope[PRINCIPAL]} lacks the role {wanted.name.lower()} that this request needs")
 
 
 class BasicAuth:
-    """Lets through whom Access knows, and tells the application who it is."""
+    """Admits users that Access knows, and passes name and role on. Which role a request needs is its resource's matter."""
 
     def __init__(self, app: ASGIApp, access: Access) -> None:
         self._app, self._access = app, access
@@ -76,11 +75,11 @@ class BasicAuth:
             refusal.headers["WWW-Authenticate"] = 'Basic realm="connect"'
             await refusal(scope, receive, send)
             return
-        scope[PRINCIPAL] = user
-        wanted = needed(scope["method"], scope["path"].rstrip("/"))
-        if self._access.role(user) < wanted:
-            refusal = error(403, f"User {user} lacks the role {wanted.name.lower()} that this request needs")
-            await refusal(scope, receive, send)
+        scope[PRINCIPAL], scope[ROLE] = user, self._access.role(user)
+        try:
+            check_role(scope, Role.READ)
+        except Forbidden as e:
+            await error(e.status, str(e))(scope, receive, send)
             return
         await self._app(scope, receive, send)
 

@@ -21,6 +21,7 @@ from runtime.herder.errors import Unavailable
 from runtime.herder.events import EventLog
 from runtime.herder.herder import Herder
 from runtime.herder.progress_watch import ProgressWatch
+from runtime.rest.masking import Masks
 
 SILENCE = 10.0
 """Seconds after which a comment is sent, so that both sides notice a dead connection."""
@@ -71,8 +72,8 @@ class _Streaming(StreamingResponse):
 class EventStream:
     """Answers GET /events, to a bounded number of clients."""
 
-    def __init__(self, log: EventLog, herder: Herder, progress: ProgressWatch) -> None:
-        self._log, self._herder, self._progress = log, herder, progress
+    def __init__(self, log: EventLog, herder: Herder, progress: ProgressWatch, masks: Masks) -> None:
+        self._log, self._herder, self._progress, self._masks = log, herder, progress, masks
         self._places = StreamPlaces()
 
     async def answer(self, request: Request) -> Response:
@@ -80,16 +81,20 @@ class EventStream:
             return Response(media_type=_MEDIA)
         address = request.client.host if request.client else ""
         self._places.check(address)
-        return _Streaming(self._stream(request.headers.get("last-event-id")), self._places, address)
+        return _Streaming(self._stream(request.scope, request.headers.get("last-event-id")), self._places, address)
 
-    async def _stream(self, last_id: str | None) -> AsyncIterator[bytes]:
+    async def _stream(self, scope: Scope, last_id: str | None) -> AsyncIterator[bytes]:
         after = self._log.resume_point(last_id)
         if after is None:
             after = self._log.last
-            connectors = await self._herder.expanded({"status", "info"})
+            connectors = await self._masks.entries(scope, await self._herder.expanded({"status", "info"}))
             yield self._event(after, "snapshot", {"connectors": connectors, "progress": self._progress.all()})
         async for event in self._log.follow(after, SILENCE):
-            yield b":\n\n" if event is None else self._event(event.seq, event.kind, event.data)
+            if event is None:
+                yield b":\n\n"
+            else:
+                data = await self._masks.entry(scope, event.data) if event.kind == "connector" else event.data
+                yield self._event(event.seq, event.kind, data)
 
     def _event(self, seq: int, kind: str, data: dict[str, Any]) -> bytes:
         return b"id: %s\nevent: %s\ndata: %s\n\n" % (self._log.id(seq).encode(), kind.encode(), orjson.dumps(data))

@@ -12,7 +12,7 @@ from runtime.herder.offset_views import OffsetViews
 from runtime.herder.orphans import Orphans
 from runtime.herder.time_travel import Target, targets
 from runtime.rest import bodies
-from runtime.rest.access import PRINCIPAL
+from runtime.rest.access import PRINCIPAL, Role
 from runtime.rest.answers import json_answer
 from runtime.rest.receiving import LARGE, parsed
 from runtime.rest.resource import Handler, Resource, path_name
@@ -62,5 +62,5 @@ def offset_routes(views: OffsetViews, orphans: Orphans, ready: Callable[[Handler
         Route("/orphaned-offsets", Resource(get=ready(orphaned))),
         Route("/orphaned-offsets/{name}", Resource(delete=ready(remove_orphaned))),
         Route("/connectors/{name}/offsets/history", Resource(get=ready(history))),
-        Route("/connectors/{name}/offsets/resolve", Resource(post=ready(resolve))),
+        Route("/connectors/{name}/offsets/resolve", Resource(role=Role.READ, post=ready(resolve))),
     ]

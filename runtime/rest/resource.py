@@ -13,6 +13,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from runtime.herder.errors import BadRequest
 from runtime.kafka.formats import java_ordered
+from runtime.rest.access import READ_ONLY, Role, check_role
 from runtime.rest.answers import JSON, RouterError, error
 from runtime.rest.media import accepted, content_type
 from runtime.rest.receiving import release
@@ -28,9 +29,11 @@ _PARAMETERS = re.compile(";[^/]*")
 class Resource:
     """What one path answers. HEAD comes with GET, OPTIONS with everything (FACTS 1)."""
 
-    def __init__(self, produces: str = JSON, consumes: str = JSON, **handlers: Handler) -> None:
-        """`consumes` is empty where the type of a body does not matter."""
-        self._produces, self._consumes = produces, consumes
+    def __init__(
+        self, produces: str = JSON, consumes: str = JSON, role: Role = Role.ADMIN, **handlers: Handler
+    ) -> None:
+        """`consumes` is empty where the type of a body does not matter; `role` is needed by methods other than GET."""
+        self._produces, self._consumes, self._role = produces, consumes, role
         self._handlers = {method.upper(): handler for method, handler in handlers.items()}
         self.methods = frozenset(self._handlers)  # HEAD and OPTIONS go without saying
         if "GET" in self._handlers:
@@ -45,12 +48,17 @@ class Resource:
         finally:
             release(scope)
 
+    def needs(self, method: str) -> Role:
+        """The role that a request of this method needs."""
+        return Role.READ if method in READ_ONLY else self._role
+
     async def _answer(self, request: Request) -> Response:
         if request.method == "OPTIONS":
             return self._options(request)
         handler = self._handlers.get(request.method)
         if handler is None:
             raise RouterError(405)  # without Allow, as recorded
+        check_role(request.scope, self.needs(request.method))
         if self._consumes and not _is_of(request, self._consumes):
             raise RouterError(415)
         if not _accepts(request, self._produces):

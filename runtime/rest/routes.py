@@ -22,14 +22,17 @@ from runtime.herder.orphans import Orphans
 from runtime.herder.previews import Previews
 from runtime.logs.lines import LINES, ConnectorLines
 from runtime.rest import bodies, internal
+from runtime.rest.access import Role
 from runtime.rest.answers import empty, json_answer
 from runtime.rest.events import EventStream
+from runtime.rest.masking import Masks
 from runtime.rest.metrics import metrics_routes
 from runtime.rest.offsets import offset_routes, origin
 from runtime.rest.preview import record_routes
 from runtime.rest.receiving import LARGE, parsed
 from runtime.rest.resource import Handler, Resource, parameter, path_name
 
+OPERATE = Role.OPERATE
 _NUMBER = re.compile(r"[+-]?[0-9]{1,20}")
 _IN_PATH = "!$&'()*+,=:@/"  # the slash as in Connect, though the way to such a name is %2F
 """What a path segment may hold unescaped (RFC 3986), but for the semicolon: it would begin a parameter."""
@@ -65,6 +68,7 @@ class Services:
     previews: Previews
     errors: ErrorBoard
     metrics: Metrics
+    masks: Masks
 
 
 def routes(s: Services) -> Sequence[Route]:
@@ -91,7 +95,9 @@ def routes(s: Services) -> Sequence[Route]:
 
     async def list_connectors(r: Request) -> Response:
         expansions = r.query_params.getlist("expand")
-        return json_answer(await h.expanded(set(expansions)) if expansions else h.connectors())
+        if not expansions:
+            return json_answer(h.connectors())
+        return json_answer(await s.masks.entries(r.scope, await h.expanded(set(expansions))))
 
     async def create(r: Request) -> Response:
         q = await parsed(r, bodies.create_request)
@@ -100,7 +106,7 @@ def routes(s: Services) -> Sequence[Route]:
         return _created(r, q.name, await h.create(q.name, q.config, q.initial_state))
 
     async def info(r: Request) -> Response:
-        return json_answer(await h.info(path_name(r)))
+        return json_answer(await s.masks.info(r.scope, await h.info(path_name(r))))
 
     async def delete(r: Request) -> Response:
         if _flag(r, "offsets", False):
@@ -109,7 +115,7 @@ def routes(s: Services) -> Sequence[Route]:
         return empty(204)
 
     async def config(r: Request) -> Response:
-        return json_answer(h.config(path_name(r)))
+        return json_answer(await s.masks.config(r.scope, h.config(path_name(r))))
 
     async def put_config(r: Request) -> Response:
         name = path_name(r)
@@ -124,7 +130,8 @@ def routes(s: Services) -> Sequence[Route]:
         return json_answer(await h.status(path_name(r)))
 
     async def tasks(r: Request) -> Response:
-        return json_answer(h.tasks(path_name(r)))
+        name = path_name(r)
+        return json_answer(await s.masks.tasks(r.scope, h.config(name), h.tasks(name)))
 
     async def task_status(r: Request) -> Response:
         return json_answer(h.task_status(path_name(r), _task(r)))
@@ -202,13 +209,13 @@ def routes(s: Services) -> Sequence[Route]:
         Route("/connectors/{name}/tasks/{task}/status", Resource(get=ready(task_status))),
         Route("/connectors/{name}/logs", Resource(get=ready(logs))),
         Route("/connectors/{name}/tasks/{task}/stack", Resource(get=ready(task_stack))),
-        Route("/connectors/{name}/tasks/{task}/restart", Resource(post=ready(restart_task))),
-        Route("/connectors/{name}/pause", Resource(put=ready(pause))),
-        Route("/connectors/{name}/resume", Resource(put=ready(resume))),
-        Route("/connectors/{name}/stop", Resource(put=ready(stop))),
-        Route("/connectors/{name}/restart", Resource(post=ready(restart))),
+        Route("/connectors/{name}/tasks/{task}/restart", Resource(role=OPERATE, post=ready(restart_task))),
+        Route("/connectors/{name}/pause", Resource(role=OPERATE, put=ready(pause))),
+        Route("/connectors/{name}/resume", Resource(role=OPERATE, put=ready(resume))),
+        Route("/connectors/{name}/stop", Resource(role=OPERATE, put=ready(stop))),
+        Route("/connectors/{name}/restart", Resource(role=OPERATE, post=ready(restart))),
         Route("/connectors/{name}/topics", Resource(get=ready(topics))),
-        Route("/connectors/{name}/topics/reset", Resource(put=ready(reset_topics))),
+        Route("/connectors/{name}/topics/reset", Resource(role=OPERATE, put=ready(reset_topics))),
         Route(
             "/connectors/{name}/offsets",
             Resource(get=ready(offsets), patch=ready(patch_offsets), delete=ready(delete_offsets)),
@@ -217,7 +224,7 @@ def routes(s: Services) -> Sequence[Route]:
         *record_routes(s.previews, s.errors, h.stored, ready),
         Route("/connector-plugins", Resource(get=plugins)),
         Route("/connector-plugins/{name}/config", Resource(get=plugin_config)),
-        Route("/connector-plugins/{name}/config/validate", Resource(put=validate)),
+        Route("/connector-plugins/{name}/config/validate", Resource(role=Role.READ, put=validate)),
     ]
 
 

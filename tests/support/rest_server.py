@@ -39,6 +39,11 @@ class _Progress:
         return {}
 
 
+class _Masks:
+    async def entries(self, _: Any, entries: Any) -> Any:
+        return entries
+
+
 async def _root(_: Request) -> Response:
     return json_answer("alive")
 
@@ -52,7 +57,7 @@ async def _post(r: Request) -> Response:
 
 
 def _routes() -> Sequence[Route]:
-    events = EventStream(EventLog(), cast("Any", _Herder()), cast("Any", _Progress()))
+    events = EventStream(EventLog(), cast("Any", _Herder()), cast("Any", _Progress()), cast("Any", _Masks()))
     return [
         Route("/", Resource(consumes="", get=_root, post=_post)),
         Route("/health", Resource(consumes="", get=_root)),

@@ -2,14 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
+from unittest.mock import MagicMock
 
+import httpx
 import pytest
+from starlette.routing import Route
 
 from runtime.api.errors import ConfigError
-from runtime.rest.access import Access, Role, needed
+from runtime.rest.access import ROLE, Access, BasicAuth, Role
+from runtime.rest.admin import admin_routes
+from runtime.rest.app import application
 from runtime.rest.jaas import MODULE, credentials
+from runtime.rest.masking import Masks
+from runtime.rest.routes import routes
 from runtime.rest.security import BASIC_AUTH, protection
+
+
+@pytest.fixture(scope="module")
+def resources() -> list[Route]:
+    return [*routes(MagicMock()), *admin_routes(MagicMock())]
 
 
 @pytest.mark.parametrize(
@@ -18,7 +32,9 @@ from runtime.rest.security import BASIC_AUTH, protection
         ("GET", "/connectors", Role.READ),
         ("OPTIONS", "/connectors", Role.READ),
         ("PUT", "/connector-plugins/FileStreamSource/config/validate", Role.READ),
+        ("POST", "/connectors/a/offsets/resolve", Role.READ),
         ("PUT", "/connectors/a/pause", Role.OPERATE),
+        ("PUT", "/connectors/a/resume", Role.OPERATE),
         ("PUT", "/connectors/a/stop", Role.OPERATE),
         ("POST", "/connectors/a/restart", Role.OPERATE),
         ("POST", "/connectors/a/tasks/0/restart", Role.OPERATE),
@@ -28,12 +44,40 @@ from runtime.rest.security import BASIC_AUTH, protection
         ("PATCH", "/connectors/a/offsets", Role.ADMIN),
         ("DELETE", "/connectors/a", Role.ADMIN),
         ("DELETE", "/connectors/pause", Role.ADMIN),
+        ("DELETE", "/connectors/x%2Fconfig%2Fvalidate", Role.ADMIN),
+        ("PUT", "/connectors/x%2Foffsets%2Fresolve/config", Role.ADMIN),
+        ("DELETE", "/orphaned-offsets/x%2Fconfig%2Fvalidate", Role.ADMIN),
         ("PUT", "/admin/loggers/root", Role.ADMIN),
         ("PUT", "/admin/loggers/pause", Role.ADMIN),
+        ("PUT", "/admin/loggers/x%2Fconfig%2Fvalidate", Role.ADMIN),
     ],
 )
-def test_the_role_that_a_request_needs(method: str, path: str, role: Role) -> None:
-    assert needed(method, path) is role
+async def test_the_role_that_a_request_needs(resources: list[Route], method: str, path: str, role: Role) -> None:
+    """Decided by route and method: one role less is refused before any handler runs."""
+    access = Access({"ann": "secret"}, {Role(role - 1): frozenset(["ann"])})
+    app = BasicAuth(application(resources), access)
+    transport = httpx.ASGITransport(app, raise_app_exceptions=False)
+    async with httpx.AsyncClient(transport=transport, base_url="http://x", auth=("ann", "secret")) as client:
+        refused = await client.request(method, path)
+    assert refused.status_code == 403
+    assert f"User ann lacks the role {role.name.lower()}" in refused.json()["message"]
+
+
+@pytest.mark.parametrize("role", [Role.READ, Role.OPERATE, Role.ADMIN, None])
+async def test_passwords_are_shown_to_administrators_only(role: Role | None) -> None:
+    config, hidden = {"a.password": "secret"}, {"a.password": "[hidden]"}
+
+    class Keys:
+        async def masked(self, config: Mapping[str, str], beside: Any = None) -> dict[str, str]:
+            return dict(hidden)
+
+    masks, scope = Masks(Keys()), {} if role is None else {ROLE: role}
+    shown = config if role in (Role.ADMIN, None) else hidden
+    assert await masks.config(scope, config) == shown
+    assert await masks.info(scope, {"name": "c", "config": config}) == {"name": "c", "config": shown}
+    assert await masks.entries(scope, {"c": {"info": {"config": config}}}) == {"c": {"info": {"config": shown}}}
+    assert await masks.entries(scope, {"c": {"status": {}}}) == {"c": {"status": {}}}
+    assert await masks.tasks(scope, {}, [{"id": 0, "config": config}]) == [{"id": 0, "config": shown}]
 
 
 def test_without_roles_every_user_may_do_everything() -> None:
