@@ -25,7 +25,7 @@ from runtime.herder.overrides import OverridePolicy
 from runtime.kafka.errors import ClientConfigError, KafkaProblem
 from runtime.logs.formats import to_stderr
 from runtime.loop_monitor import LoopMonitor
-from runtime.rest.security import protection, tls
+from runtime.rest.security import certified, protection, tls
 from runtime.rest.server import PortTaken, RestServer
 from runtime.secret_values import WORKER, Secrets
 
@@ -75,15 +75,18 @@ class Door:
 
     def __init__(self, config: WorkerConfig) -> None:
         props, admin = config.originals, config.admin_listeners or ()
-        self._protection = protection(props)
+        names = (listener.host for listener in (*config.listeners, *admin))
+        self._protection = protection(props, [*names, config.advertised.host or ""])
+        self._certified = certified(props, config.listeners, "listeners.https.")
+        self._admin_certified = certified(props, admin, "admin.listeners.https.")
         self._api = RestServer("listeners", config.listeners, tls(props, config.listeners, "listeners.https."))
         self._admin = RestServer("admin.listeners", admin, tls(props, admin, "admin.listeners.https."))
         listener, port = next(b for b in self._api.bound if b[0].scheme == config.advertised.scheme)
         self.url = config.advertised.url(listener, port)
 
     async def open(self, parts: Parts) -> None:
-        await self._api.start(self._protection.around(parts.api))
-        await self._admin.start(self._protection.around(parts.admin))
+        await self._api.start(self._protection.around(parts.api, self._certified))
+        await self._admin.start(self._protection.around(parts.admin, self._admin_certified))
 
     async def close(self) -> None:
         await asyncio.gather(self._api.close(), self._admin.close())

@@ -60,7 +60,7 @@ def check_role(scope: Scope, wanted: Role) -> None:
 
 
 class BasicAuth:
-    """Admits users that Access knows, and passes name and role on. Which role a request needs is its resource's matter."""
+    """Admits users that Access knows, and passes name and role on; which role a request needs its resource says."""
 
     def __init__(self, app: ASGIApp, access: Access) -> None:
         self._app, self._access = app, access

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import ssl
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,8 +14,10 @@ from starlette.types import ASGIApp
 from runtime import listeners, properties
 from runtime.api.errors import ConfigError
 from runtime.listeners import Listener
+from runtime.rest import browsers
 from runtime.rest.access import Access, BasicAuth, Role
 from runtime.rest.audit import Audit
+from runtime.rest.browsers import AllowedHosts, BrowserGuard
 from runtime.rest.headers import KEY, ExtraHeaders, HeaderRule, parse_rules
 from runtime.rest.jaas import credentials
 from runtime.rest.tls import server_context
@@ -32,11 +34,14 @@ class Protection:
     origins: str
     methods: tuple[str, ...]
     headers: tuple[HeaderRule, ...]
+    hosts: AllowedHosts
 
-    def around(self, app: ASGIApp) -> ASGIApp:
-        """The application behind all of it; the outermost is put on last."""
+    def around(self, app: ASGIApp, certified: bool = False) -> ASGIApp:
+        """The application behind all of it; the outermost is put on last. `certified`: clients prove by TLS who they
+        are."""
         if self.access is not None:
             app = BasicAuth(app, self.access)
+        app = BrowserGuard(app, self.hosts, self.origins, check_host=self.access is None and not certified)
         if self.origins:
             app = CORSMiddleware(
                 app,
@@ -49,13 +54,14 @@ class Protection:
         return Audit(app)
 
 
-def protection(props: Mapping[str, str]) -> Protection:
-    """From the worker's properties; ConfigError names what is wrong."""
+def protection(props: Mapping[str, str], names: Iterable[str] = ()) -> Protection:
+    """From the worker's properties; ConfigError names what is wrong. `names` are those the worker is known by."""
     return Protection(
         _access(props),
         _origins(props.get("access.control.allow.origin", "")),
         _list(props.get("access.control.allow.methods", "")) or ("GET", "POST", "HEAD"),
         parse_rules(props.get(KEY, "")),
+        AllowedHosts.of(names, _list(props.get(browsers.KEY, ""))),
     )
 
 
@@ -64,6 +70,12 @@ def tls(props: Mapping[str, str], served: Sequence[Listener], prefix: str) -> ss
     if not any(listener.scheme == "https" for listener in served):
         return None
     return server_context(listeners.https_settings(props, prefix))
+
+
+def certified(props: Mapping[str, str], served: Sequence[Listener], prefix: str) -> bool:
+    """Whether every client has to have a certificate."""
+    required = listeners.https_settings(props, prefix).get("ssl.client.auth", "").lower() == "required"
+    return required and all(listener.scheme == "https" for listener in served)
 
 
 def _access(props: Mapping[str, str]) -> Access | None:
