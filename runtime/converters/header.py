@@ -8,6 +8,9 @@ from typing import Any
 from runtime.api.converter import HeaderConverter
 from runtime.api.literals import header_text, parse_literal
 from runtime.api.schema import Schema
+from runtime.converters.charset import charset
+
+_UTF8 = charset("utf-8")
 
 
 class SimpleHeaderConverter(HeaderConverter):
@@ -19,7 +22,7 @@ class SimpleHeaderConverter(HeaderConverter):
         """Nothing to configure."""
 
     def from_connect_header(self, topic: str, key: str, schema: Schema | None, value: Any) -> bytes | None:
-        return None if value is None else header_text(value, schema).encode("utf-8", "surrogateescape")
+        return None if value is None else _UTF8.encode(header_text(value, schema))
 
     def to_connect_header(self, topic: str, key: str, data: bytes | None) -> tuple[Schema | None, Any]:
-        return (None, None) if data is None else parse_literal(data.decode("utf-8", "surrogateescape"))
+        return (None, None) if data is None else parse_literal(_UTF8.decode(data))

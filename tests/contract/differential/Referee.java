@@ -312,10 +312,7 @@ class Write {
     }
 
     static String pair(SchemaAndValue found) {
-        if (found == null) {
-            return "null";
-        }
-        return pair(found.schema(), found.value());
+        return found == null ? "[null,null]" : pair(found.schema(), found.value());
     }
 
     static String pair(Schema schema, Object value) {

@@ -176,14 +176,18 @@ class Chance:
         if kind == "STRUCT":
             return {"st": [[name, found] for name, inner in of["fields"] if (found := self.value(inner)) is not None]}
         if kind == "ARRAY":
-            return {"a": [self.value(of["values"]) for _ in range(self.random.randrange(0, 4))]}
+            return {"a": [self._element(of["values"]) for _ in range(self.random.randrange(0, 4))]}
         if kind == "MAP":
             keys = [self.value(of["keys"], nulls=0.0) for _ in range(self.random.randrange(0, 4))]
             unique = {str(key): key for key in keys}
-            return {"m": [[key, self.value(of["values"])] for key in unique.values()]}
+            return {"m": [[key, self._element(of["values"])] for key in unique.values()]}
         makers = {"FLOAT64": lambda: double(self.number()), "BOOLEAN": lambda: self.one([True, False])}
         makers |= {"STRING": self.text, "BYTES": lambda: data(self.raw())}
         return makers[kind]()
+
+    def _element(self, of: Json) -> Json:
+        """A default is no help for a null within an array or a map."""
+        return self.value(of, nulls=0.15 if of.get("optional") else 0.0)
 
     def plain(self, depth: int = 2) -> Json:
         """A value without a schema, as JSON is read."""

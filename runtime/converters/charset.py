@@ -1,0 +1,93 @@
+"""Character encodings with what Java does at their edges: byte orders, and what cannot be encoded or decoded."""
+
+from __future__ import annotations
+
+import codecs
+import re
+from collections.abc import Callable
+from functools import partial
+from typing import NamedTuple
+
+from runtime.api.errors import ConfigError
+
+_HALVES = re.compile("[\ud800-\udfff]")
+_BEYOND_BYTES = re.compile("[\ud800-\udc7f\udd00-\udfff]")
+_UNKNOWN = "\ufffd"
+
+
+class EncodingError(ConfigError):
+    """There is no encoding of that name (Java: SerializationException)."""
+
+    java_name = "org.apache.kafka.common.errors.SerializationException"
+
+
+class Charset(NamedTuple):
+    """How texts become bytes and back. Neither raises."""
+
+    name: str
+    encode: Callable[[str], bytes]
+    decode: Callable[[bytes], str]
+
+
+def charset(name: str) -> Charset:
+    """The encoding of that name; EncodingError when there is none."""
+    try:
+        found = codecs.lookup(name)
+    except (LookupError, ValueError) as error:
+        raise EncodingError(f"Unsupported encoding {name}") from error
+    if not name or not found._is_text_encoding:
+        raise EncodingError(f"Unsupported encoding {name}")
+    make = _SPECIAL.get(found.name)
+    return (
+        make() if make is not None else Charset(found.name, partial(_encode, found.name), partial(_decode, found.name))
+    )
+
+
+def _utf8() -> Charset:
+    return Charset("utf-8", _encode_utf8, lambda data: data.decode("utf-8", "surrogateescape"))
+
+
+def _encode_utf8(text: str) -> bytes:
+    """Bytes that were not UTF-8 are what they were; halves of surrogate pairs are question marks."""
+    try:
+        return text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        return _BEYOND_BYTES.sub("?", text).encode("utf-8", "surrogateescape")
+
+
+def _encode(name: str, text: str) -> bytes:
+    return _whole(name, text).encode(name, "replace")
+
+
+def _whole(name: str, text: str) -> str:
+    """Halves of surrogate pairs, and what stands for bytes that were not UTF-8, are unknown characters."""
+    return _HALVES.sub(_UNKNOWN if name.startswith("utf") else "?", text)
+
+
+def _decode(name: str, data: bytes) -> str:
+    return data.decode(name, "replace")
+
+
+def _utf16() -> Charset:
+    """Without a mark the most significant byte comes first; written with one."""
+    return Charset(
+        "utf-16",
+        lambda text: codecs.BOM_UTF16_BE + _encode("utf-16-be", text) if text else b"",
+        partial(_decode_marked, {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}, "utf-16-be"),
+    )
+
+
+def _utf32() -> Charset:
+    """Without a mark the most significant byte comes first; written without one."""
+    marks = {codecs.BOM_UTF32_LE: "utf-32-le", codecs.BOM_UTF32_BE: "utf-32-be"}
+    return Charset("utf-32", partial(_encode, "utf-32-be"), partial(_decode_marked, marks, "utf-32-be"))
+
+
+def _decode_marked(marks: dict[bytes, str], unmarked: str, data: bytes) -> str:
+    for mark, name in marks.items():
+        if data.startswith(mark):
+            return _decode(name, data[len(mark) :])
+    return _decode(unmarked, data)
+
+
+_SPECIAL = {"utf-8": _utf8, "utf-16": _utf16, "utf-32": _utf32}
