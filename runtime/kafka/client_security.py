@@ -6,6 +6,9 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from runtime.kafka.errors import ClientConfigError
+from runtime.key_stores import JKS, PEM, PKCS12, kind_of, pkcs12_trust
+
 PREFIXES = ("security.protocol", "sasl.", "ssl.")
 
 KAFKA_PYTHON: Mapping[str, str] = {
@@ -14,12 +17,8 @@ KAFKA_PYTHON: Mapping[str, str] = {
     "sasl.username": "sasl_plain_username",
     "sasl.password": "sasl_plain_password",
     "sasl.kerberos.service.name": "sasl_kerberos_service_name",
-    "ssl.ca.location": "ssl_cafile",
-    "ssl.certificate.location": "ssl_certfile",
-    "ssl.key.location": "ssl_keyfile",
-    "ssl.key.password": "ssl_password",
 }
-"""librdkafka's name → kafka-python's."""
+"""librdkafka's name → kafka-python's; client_tls.py has what TLS needs."""
 
 _SAME = {
     "sasl.kerberos.service.name", "sasl.mechanism", "sasl.oauthbearer.scope", "sasl.oauthbearer.token.endpoint.url",
@@ -67,27 +66,41 @@ def _identification(java: Mapping[str, str], value: str, warnings: list[str]) ->
 
 
 def _truststore(java: Mapping[str, str], value: str, warnings: list[str]) -> dict[str, Any]:
-    kind = java.get("ssl.truststore.type", "JKS").upper()
-    if kind != "PEM":
-        warnings.append(
-            f"ssl.truststore.location={value} is a {kind} store, which only Java reads: export its certificates to "
-            "a PEM file and set ssl.truststore.type=PEM"
-        )
-        return {}
-    return {"ssl.ca.location": value}
+    kind = _kind(java.get("ssl.truststore.type", JKS), value)
+    if kind == PEM:
+        return {"ssl.ca.location": value}
+    if kind == PKCS12:  # librdkafka takes certificates as PEM only
+        try:
+            return {"ssl.ca.pem": pkcs12_trust(value, java.get("ssl.truststore.password"))}
+        except (OSError, ValueError) as e:
+            raise ClientConfigError(f"ssl.truststore.location={value} cannot be used: {e}") from None
+    warnings.append(
+        f"ssl.truststore.location={value} is a {kind} store, which only Java reads: export its certificates to "
+        "a PEM file and set ssl.truststore.type=PEM"
+    )
+    return {}
 
 
 def _keystore(java: Mapping[str, str], value: str, warnings: list[str]) -> dict[str, Any]:
-    kind = java.get("ssl.keystore.type", "JKS").upper()
-    if kind == "PEM":  # one file holds the key and the chain
+    kind = _kind(java.get("ssl.keystore.type", JKS), value)
+    if kind == PEM:  # one file holds the key and the chain
         return {"ssl.certificate.location": value, "ssl.key.location": value}
-    if kind == "PKCS12":
+    if kind == PKCS12:
         return {"ssl.keystore.location": value, "ssl.keystore.password": java.get("ssl.keystore.password", "")}
     warnings.append(
         f"ssl.keystore.location={value} is a {kind} store, which only Java reads: convert it to PKCS12 or PEM and set "
         "ssl.keystore.type"
     )
     return {}
+
+
+def _kind(named: str, location: str) -> str:
+    """What the file is; what it is said to be where it cannot be read yet."""
+    try:
+        found = kind_of(location)
+    except OSError:
+        return named.upper()
+    return found if found != PEM or named.upper() == PEM else named.upper()
 
 
 def _jaas(java: Mapping[str, str], value: str, warnings: list[str]) -> dict[str, Any]:

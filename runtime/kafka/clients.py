@@ -8,6 +8,7 @@ from typing import Any
 
 from runtime.kafka import client_security as security
 from runtime.kafka.client_names import BUILT_IN, COMMON, CONSUMER, PRODUCER, UNUSED_PREFIXES, Translate
+from runtime.kafka.client_tls import client_context
 from runtime.kafka.errors import ClientConfigError
 
 PRODUCER_FIXED: Mapping[str, Any] = {
@@ -69,8 +70,9 @@ def kafka_python_config(settings: Mapping[str, Any]) -> dict[str, Any]:
     """The same way to the cluster for kafka-python, from librdkafka's settings."""
     servers = [s.strip() for s in str(settings["bootstrap.servers"]).split(",")]
     found = {ours: settings[theirs] for theirs, ours in security.KAFKA_PYTHON.items() if theirs in settings}
-    if settings.get("ssl.endpoint.identification.algorithm") == "none":
-        found["ssl_check_hostname"] = False
+    context = client_context(settings)
+    if context is not None:
+        found["ssl_context"] = context
     return {"bootstrap_servers": servers, **found}
 
 

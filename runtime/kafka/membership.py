@@ -89,8 +89,9 @@ class Membership:
     def _run(self) -> None:
         from runtime.kafka.coordinator import WorkerCoordinator, connect
 
-        client = connect(self._settings, f"connect-{urlsplit(self._url).netloc}")
+        client = None
         try:
+            client = connect(self._settings, f"connect-{urlsplit(self._url).netloc}")
             if not self._patiently(lambda: self._clear_the_way(client)):
                 return
             self._coordinator = WorkerCoordinator(
@@ -178,7 +179,8 @@ class Membership:
         try:
             if self._coordinator is not None:
                 self._coordinator.close(timeout_ms=2000)
-            client.close()
+            if client is not None:
+                client.close()
         except errors.KafkaError as e:
             _log.info("Group %s was left without goodbye: %s", self._group_id, e)
 

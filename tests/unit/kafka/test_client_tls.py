@@ -1,0 +1,97 @@
+"""With every store that librdkafka takes, kafka-python reaches a broker that asks for certificates, too."""
+
+from __future__ import annotations
+
+import socket
+import ssl
+import threading
+from pathlib import Path
+
+import pytest
+
+from runtime.kafka.clients import client_config, kafka_python_config
+from runtime.kafka.errors import ClientConfigError
+from runtime.rest.tls import server_context
+from tests.support.certificates import Stores, make_stores
+
+
+@pytest.fixture(scope="module")
+def stores(tmp_path_factory: pytest.TempPathFactory) -> Stores:
+    return make_stores(tmp_path_factory.mktemp("stores"))
+
+
+def keys(stores: Stores) -> dict[str, dict[str, str]]:
+    return {
+        "pem": {"ssl.keystore.location": str(stores.pem), "ssl.keystore.type": "PEM"},
+        "inline": {
+            "ssl.keystore.certificate.chain": stores.trust.read_text(),
+            "ssl.keystore.key": stores.pem.read_text().partition("-----BEGIN CERT")[0],
+            "ssl.keystore.type": "PEM",
+        },
+        "pkcs12": {
+            "ssl.keystore.location": str(stores.p12),
+            "ssl.keystore.password": stores.password,
+            "ssl.keystore.type": "PKCS12",
+        },
+        "pkcs12 called JKS": {"ssl.keystore.location": str(stores.p12), "ssl.keystore.password": stores.password},
+    }
+
+
+def trust(stores: Stores) -> dict[str, dict[str, str]]:
+    return {
+        "pem": {"ssl.truststore.location": str(stores.trust), "ssl.truststore.type": "PEM"},
+        "inline": {"ssl.truststore.certificates": stores.trust.read_text(), "ssl.truststore.type": "PEM"},
+        "pkcs12": {"ssl.truststore.location": str(stores.trust_p12), "ssl.truststore.password": stores.password},
+    }
+
+
+def handshake(broker: ssl.SSLContext, client: ssl.SSLContext, name: str = "127.0.0.1") -> bytes:
+    ours, theirs = socket.socketpair()
+
+    def serve() -> None:
+        try:
+            with broker.wrap_socket(ours, server_side=True) as s:
+                s.sendall(b"x")
+        except OSError:
+            ours.close()
+
+    thread = threading.Thread(target=serve)
+    thread.start()
+    try:
+        with client.wrap_socket(theirs, server_hostname=name) as s:
+            return s.recv(1)
+    finally:
+        thread.join(10)
+
+
+@pytest.mark.parametrize("key", ["pem", "inline", "pkcs12", "pkcs12 called JKS"])
+@pytest.mark.parametrize("trusted", ["pem", "inline", "pkcs12"])
+def test_all_stores_reach_a_broker_that_asks_for_certificates(stores: Stores, key: str, trusted: str) -> None:
+    broker = server_context(
+        {
+            "ssl.keystore.location": str(stores.pem),
+            "ssl.truststore.location": str(stores.trust),
+            "ssl.client.auth": "required",
+        }
+    )
+    java = {"security.protocol": "SSL", **keys(stores)[key], **trust(stores)[trusted]}
+    config = client_config(java, "admin")
+    assert config.warnings == ()
+    assert handshake(broker, kafka_python_config(config.settings)["ssl_context"]) == b"x"
+
+
+def test_names_are_checked_unless_that_is_switched_off(stores: Stores) -> None:
+    broker = server_context({"ssl.keystore.location": str(stores.pem)})
+    java = {"security.protocol": "SSL", **trust(stores)["pem"]}
+    with pytest.raises(ssl.SSLCertVerificationError):
+        handshake(broker, kafka_python_config(client_config(java, "admin").settings)["ssl_context"], "other")
+    java["ssl.endpoint.identification.algorithm"] = ""
+    assert handshake(broker, kafka_python_config(client_config(java, "admin").settings)["ssl_context"], "other") == b"x"
+
+
+def test_stores_that_cannot_be_used_are_named(stores: Stores, tmp_path: Path) -> None:
+    java = {"security.protocol": "SSL", **keys(stores)["pkcs12"], "ssl.keystore.password": "wrong"}
+    with pytest.raises(ClientConfigError, match="stores of the Kafka clients cannot be used"):
+        kafka_python_config(client_config(java, "admin").settings)
+    with pytest.raises(ClientConfigError, match=r"ssl\.truststore\.location=.* cannot be used"):
+        client_config({"ssl.truststore.location": str(stores.trust_p12), "ssl.truststore.password": "wrong"}, "admin")
