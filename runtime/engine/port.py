@@ -39,7 +39,7 @@ class EngineListener(Protocol):
     """What the herder hears from the engine; always called on the worker's event loop."""
 
     def task_state(self, task: TaskId, epoch: int, state: State, trace: str | None) -> None:
-        """RUNNING, PAUSED or FAILED (with trace), as it happens in the slot."""
+        """RUNNING, PAUSED, FAILED (with trace) or UNASSIGNED (about to be lost), as it happens in the slot."""
 
     def task_topic(self, task: TaskId, epoch: int, topic: str) -> None:
         """The first record of this task for a topic (topic tracking)."""
@@ -54,7 +54,7 @@ class EngineListener(Protocol):
         """Keep what a source task has committed (keys and values of the offsets topic); raises when that fails."""
 
     def task_lost(self, task: TaskId, epoch: int, member_id: str | None, reason: str) -> None:
-        """The task's slot died. The task is forgotten by the engine: hand it out again with fresh offsets.
+        """The task's slot or its producer died. The engine has forgotten it: hand it out again with fresh offsets.
         `member_id` is its consumer's, to be evicted from its group."""
 
     def task_stuck(self, task: TaskId, epoch: int, call: str, seconds: float) -> None:

@@ -52,6 +52,7 @@ class TaskReports:
                 self._started(task, link)
                 state = State(message["state"])
                 task.failed = state is State.FAILED
+                task.handed_back = message["trace"] if state is State.UNASSIGNED else None
                 if current:
                     self._listener.task_state(task.spec.id, task.spec.epoch, state, message["trace"])
             case "topic" if current:
@@ -77,7 +78,10 @@ class TaskReports:
         link.remove(task)
         task.ended.set()
         self._place_more()
-        if current and not task.failed:
+        if current and task.handed_back is not None:
+            del self._roster.tasks[task.spec.id]
+            self._listener.task_lost(task.spec.id, task.spec.epoch, task.member_id, task.handed_back)
+        elif current and not task.failed:
             self._listener.task_state(task.spec.id, task.spec.epoch, State.FAILED, UNASKED_END)
 
     def _started(self, task: Task, link: Link) -> None:

@@ -32,6 +32,7 @@ class Task:
     member_id: str | None = None  # of its consumer
     revoked_at: float | None = None
     failed: bool = False  # it has said so
+    handed_back: str | None = None  # why it ends although it is to run: it is handed out again
     lost: bool = False  # its slot died
     ended: asyncio.Event = field(default_factory=asyncio.Event)
 

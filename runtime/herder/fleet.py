@@ -141,7 +141,7 @@ class Fleet:
         await self._parts.offsets.commit(records)
 
     def task_lost(self, task: TaskId, epoch: int, member_id: str | None, reason: str) -> None:
-        log.warning("%s lost its slot (%s); handing it out again", task, reason)
+        log.warning("%s was lost (%s); handing it out again", task, reason)
         loop = self._loops.get(task.connector)
         if loop is not None and loop.tasks.lost(task.task, epoch, member_id):
             loop.wake()

@@ -108,7 +108,7 @@ class Tasks:
         self._parts.board.task(TaskId(self._name, task), state, self.version, trace)
 
     def lost(self, task: int, epoch: int, member_id: str | None) -> bool:
-        """The task's slot died. True when the task has to be handed out again."""
+        """The task's slot died, or its producer. True when the task has to be handed out again."""
         running = self._running.get(task)
         if running is None or running.epoch != epoch:
             return False

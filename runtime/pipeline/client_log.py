@@ -42,18 +42,14 @@ _teller = Teller()
 
 
 class ClientLog:
-    """The error callback of one client; `dead` once it cannot go on."""
+    """The error callback of one client. Fatal errors are not reported here: poll() raises them."""
 
     def __init__(self, client: str, teller: Teller | None = None) -> None:
         self._client = client
         self._teller = teller or _teller
-        self.dead = False
 
     def __call__(self, error: KafkaError) -> None:
-        if error.fatal():
-            self.dead = True
-            _log.error("The %s cannot go on: %s", self._client, error.str())
-        elif (left_out := self._teller.wants(self._client, error.name())) is not None:
+        if (left_out := self._teller.wants(self._client, error.name())) is not None:
             more = f" (and {left_out} more like this)" if left_out else ""
             _log.warning("The %s will try again: %s%s", self._client, error.str(), more)
 

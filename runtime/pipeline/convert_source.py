@@ -22,11 +22,12 @@ if TYPE_CHECKING:
 @dataclass(slots=True)
 class Run:
     """Consecutive messages for one topic that go the same way: as a batch, or each by itself since it has headers, a
-    timestamp or a partition of its own."""
+    timestamp or a partition of its own. `content`: bytes of keys and values, where they are known already."""
 
     topic: str
     single: bool
     messages: list[dict[str, Any]] = field(default_factory=list)
+    content: int | None = None
 
 
 @dataclass(slots=True)
@@ -85,7 +86,7 @@ class SourceConversion:
         messages: list[dict[str, Any]] = [{"value": value} for value in found]
         _put_in(messages, "key", keys)
         if not _some(headers) and not (self._stamps and _some(batch.times)):
-            return [Run(batch.topic, False, messages)]
+            return [Run(batch.topic, False, messages, _bytes_of(found) + _bytes_of(keys))]
         _put_in(messages, "headers", headers)
         _put_in(messages, "timestamp", batch.times if self._stamps else None)
         return [Run(batch.topic, single, list(run)) for single, run in groupby(messages, _single)]
@@ -210,6 +211,12 @@ def source_place(record: Any) -> tuple[Any, str]:
 def _some(column: Column | None) -> bool:
     """Whether there is anything but None, or may be."""
     return column is not None and not (type(column) is Constant and column.value is None)
+
+
+def _bytes_of(column: Column | None) -> int:
+    if column is None or type(column) is Constant:
+        return len(column) * len(column.value or b"") if column is not None else 0
+    return sum(map(len, filter(None, column)))
 
 
 def _put_in(messages: list[dict[str, Any]], name: str, column: Column | None) -> None:

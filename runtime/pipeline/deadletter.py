@@ -9,13 +9,18 @@ from typing import TYPE_CHECKING, Any
 
 from runtime.api.errors import ConnectError
 from runtime.pipeline.acks import Acks
+from runtime.pipeline.producers import described
+from runtime.pipeline.send import Sender, size_of
+from runtime.pipeline.topic_creation import passes
 from runtime.pipeline.trace import java_name, message_of, trace_of
 
 if TYPE_CHECKING:
-    from confluent_kafka import KafkaError, Producer
+    from confluent_kafka import KafkaError
 
+    from runtime.pipeline.acks import Delivery, InFlight
     from runtime.pipeline.control import Control
     from runtime.pipeline.error_counts import Counts
+    from runtime.pipeline.producers import SlotProducer
     from runtime.pipeline.tolerance import Failure
     from runtime.task_spec import TaskSpec
 
@@ -26,7 +31,9 @@ _REPLICAS = "errors.deadletterqueue.topic.replication.factor"
 _CONTEXT = "errors.deadletterqueue.context.headers.enable"
 _PREFIX = "__connect.errors."
 _REQUEST = 30.0  # seconds for what creates the topic
-_FULL_WAIT = 0.05  # seconds between two tries at a full queue
+_AGAIN = 1.0  # seconds between two tries to create it
+_WAIT = 0.05  # seconds to wait for delivery reports at a time
+_BATCH = 32 * 1024  # bytes of letters that are acknowledged together
 
 
 def dead_letter_topic(config: Mapping[str, str]) -> str:
@@ -37,33 +44,55 @@ def dead_letter_topic(config: Mapping[str, str]) -> str:
 class Letter:
     """A record on its way to the dead letter topic."""
 
-    def __init__(self, letters: DeadLetters) -> None:
-        self._letters = letters
-        self.acks = Acks()
+    __slots__ = ("_batch", "_letters")
+
+    def __init__(self, letters: DeadLetters, batch: InFlight) -> None:
+        self._letters, self._batch = letters, batch
 
     def done(self) -> bool:
         """Whether Kafka has answered."""
-        self.acks.take()
-        return not self.acks.pending or self.acks.error is not None
+        return self._letters.answered(self._batch)
 
     def result(self, timeout: float | None = None) -> None:
         """Wait for the answer: TimeoutError when there is none in time, ConnectError when it is a refusal."""
-        self._letters.await_answer(self, timeout)
+        self._letters.await_answer(self._batch, timeout)
 
 
 class DeadLetters:
-    """Writes to one dead letter topic. All calls come from the task's thread."""
+    """Writes to one dead letter topic. All calls come from the task's thread.
 
-    def __init__(self, spec: TaskSpec, producer: Producer, control: Control) -> None:
+    Letters are acknowledged in batches, and those on their way take a share of the producer's queue: a task that fails
+    faster than Kafka takes its letters waits for them. A letter that Kafka refuses ends the task, and what it was
+    written for is not committed.
+    """
+
+    def __init__(self, spec: TaskSpec, producer: SlotProducer, control: Control) -> None:
         self._spec, self._producer, self._control = spec, producer, control
         config = spec.settings
         self._topic = dead_letter_topic(config)
         self._replicas = int(config.get(_REPLICAS, "3"))
-        self._letters: list[Letter] = []
+        share = producer.share()
+        self._acks = Acks(producer.blames_record, share)
+        self._sender = Sender(producer, share, control, spec.flush_timeout, self._refused, self._take_acks)
+        self._delivery: Delivery | None = None  # of the batch that letters are added to
+        self._refusal: KafkaError | None = None
         self.counts: Counts | None = None
 
     def ensure_topic(self) -> None:
-        """Create the topic when it is missing; ConnectError when that fails."""
+        """Create the topic when it is missing; ConnectError when that fails. Returns early when stopped."""
+        while not self._control.stopping:
+            error = self._create()
+            if error is None:
+                return
+            if not passes(error):
+                raise ConnectError(
+                    f"Could not initialize dead letter queue with topic={self._topic}"
+                ) from ConnectError(described(error))
+            _log.warning("The dead letter topic %s could not be looked up or created yet: %s", self._topic, error.str())
+            self._control.wait(_AGAIN)
+
+    def _create(self) -> KafkaError | None:
+        """What prevented it, None when the topic exists now."""
         from confluent_kafka import KafkaError, KafkaException
         from confluent_kafka.admin import AdminClient
         from confluent_kafka.cimpl import NewTopic
@@ -72,73 +101,98 @@ class DeadLetters:
         admin: Any = AdminClient({**settings, "log_level": 2})
         try:
             if self._topic in admin.list_topics(timeout=_REQUEST).topics:
-                return
+                return None
             new = NewTopic(self._topic, num_partitions=1, replication_factor=self._replicas)
             admin.create_topics([new], request_timeout=_REQUEST)[self._topic].result()
-            _log.info("Created the dead letter topic %s", self._topic)
-        except KafkaException as error:
-            if error.args[0].code() == KafkaError.TOPIC_ALREADY_EXISTS:
-                return
-            raise ConnectError(f"Could not initialize dead letter queue with topic={self._topic}") from ConnectError(
-                error.args[0].str()
-            )
+        except KafkaException as e:
+            error: KafkaError = e.args[0]
+            return None if error.code() == KafkaError.TOPIC_ALREADY_EXISTS else error
+        _log.info("Created the dead letter topic %s", self._topic)
+        return None
 
     def report(self, failure: Failure) -> Letter:
-        """Send the failed record; its offset is committed only after the answer."""
+        """Send the failed record; its offset is committed only after the answer. What goes wrong is for check()."""
         message = failure.record
         headers = [*(message.headers() or ()), *context_headers(self._spec, failure)]
         fields: dict[str, Any] = {"key": message.key(), "value": message.value(), "headers": headers}
         if (timestamp := message.timestamp())[0]:
             fields["timestamp"] = timestamp[1]
-        letter = Letter(self)
-        self._send(letter, fields)
-        self._letters.append(letter)
-        self._producer.poll(0)
-        return letter
+        size = size_of([fields])
+        self._sender.admit(size)
+        if self._delivery is None:
+            self._delivery = self._acks.begin({})
+        batch = self._acks.add(size)
+        self._sender.send_each(self._topic, [fields], self._delivery)
+        if batch.size > _BATCH:
+            self._seal()
+        return Letter(self, batch)
+
+    def check(self) -> None:
+        """Raises what the task ends with when Kafka has refused a letter, or the producer has lost some."""
+        if self._acks.pending:
+            self._producer.poll(0)
+        self._take_acks()
+        if self._refusal is not None:
+            raise self._failure(self._refusal)
+        error = self._acks.error or (self._producer.fatal if self._acks.pending else None)
+        if error is not None:
+            raise self._producer.failure(error)
 
     def settle(self, timeout: float) -> bool:
-        """Wait until Kafka has answered for all; False when it has not in time. Refusals are logged and counted."""
+        """Wait until Kafka has answered for all; False when it has not in time. Raises as check() does."""
+        self._seal()
         deadline = time.monotonic() + timeout
-        for letter in self._letters:
-            while not letter.done():
-                if time.monotonic() > deadline or self._control.revoked:
-                    return False
-                self._producer.poll(_FULL_WAIT)
-            if letter.acks.error is not None:
-                self._refused(letter.acks.error)
-        self._letters.clear()
+        self.check()
+        while self._acks.pending:
+            if time.monotonic() > deadline or self._control.revoked:
+                return False
+            self._producer.poll(_WAIT)
+            self.check()
         return True
 
-    def await_answer(self, letter: Letter, timeout: float | None) -> None:
+    def answered(self, batch: InFlight) -> bool:
+        """Whether Kafka has answered for all letters of a batch, to which no others are added then."""
+        if not batch.sealed:
+            self._seal()
+        self._producer.poll(0)
+        return batch.delivered
+
+    def await_answer(self, batch: InFlight, timeout: float | None) -> None:
         deadline = None if timeout is None else time.monotonic() + timeout
-        while not letter.done():
+        give_up: float | None = None
+        while not self.answered(batch):
             self._control.check()
             if deadline is not None and time.monotonic() > deadline:
                 raise TimeoutError(f"No answer for a record in {self._topic} within {timeout} s")
-            self._producer.poll(_FULL_WAIT)
-        if letter.acks.error is not None:
-            raise ConnectError(f"Could not produce message to dead letter queue. topic={self._topic}")
+            give_up = self._sender.wait(give_up)
+        self.check()
 
-    def _send(self, letter: Letter, fields: dict[str, Any]) -> None:
-        from confluent_kafka import KafkaException
+    def _seal(self) -> None:
+        if self._delivery is not None:
+            self._delivery = None  # its death is the acknowledgement
+            self._acks.seal()
+        self._take_acks()
 
-        delivery = letter.acks.begin({})
-        while True:
-            self._control.check()
-            try:
-                self._producer.produce(self._topic, on_delivery=delivery, **fields)
-                break
-            except BufferError:
-                self._producer.poll(_FULL_WAIT)
-            except KafkaException as error:
-                self._refused(error.args[0])
-                break
-        letter.acks.seal()
+    def _take_acks(self) -> None:
+        self._acks.take()
+        for error in self._acks.take_refused():
+            self._refused(error)
 
     def _refused(self, error: KafkaError) -> None:
+        first, self._refusal = self._refusal is None, self._refusal or error
+        if not self._producer.blames_record(error):
+            return
         if self.counts is not None:
             self.counts.not_put_aside()
-        _log.error("Could not produce message to dead letter queue. topic=%s: %s", self._topic, error.str())
+        if first:
+            _log.error("Could not produce message to dead letter queue. topic=%s: %s", self._topic, described(error))
+
+    def _failure(self, error: KafkaError) -> Exception:
+        if not self._producer.blames_record(error):
+            return self._producer.failure(error)
+        failure = ConnectError(f"Could not produce message to dead letter queue. topic={self._topic}")
+        failure.__cause__ = ConnectError(described(error))
+        return failure
 
 
 def context_headers(spec: TaskSpec, failure: Failure) -> list[tuple[str, bytes | None]]:

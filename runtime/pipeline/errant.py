@@ -30,6 +30,12 @@ class ErrantRecords:
 
     def __init__(self, tolerance: Tolerance) -> None:
         self._tolerance = tolerance
+        self._exceeded: Exception | None = None
+
+    def check(self) -> None:
+        """Raises what the task fails with where errors are not tolerated, also when it has swallowed report()'s."""
+        if self._exceeded is not None:
+            raise ConnectError("Tolerance exceeded in error handler") from self._exceeded
 
     def report(self, record: SinkRecord, error: Exception) -> Report:
         """Log the record and put it aside as configured; ConnectError where errors are not tolerated."""
@@ -40,6 +46,7 @@ class ErrantRecords:
         failure = Failure(Stage.TASK_PUT, _SINK_TASK, error, message, message_place(message))
         letter = self._tolerance.report(failure)
         if not self._tolerance.policy.tolerate_all:
-            raise ConnectError("Tolerance exceeded in error handler") from error
+            self._exceeded = error
+            self.check()
         self._tolerance.counts.was_skipped(Stage.TASK_PUT)
         return letter or _Done()  # type: ignore[return-value]

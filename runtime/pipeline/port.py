@@ -20,6 +20,15 @@ class RevokedError(Exception):
     """The task has been given up (lease over, revoked): it ends at once, commits nothing and reports nothing."""
 
 
+class TaskLostError(Exception):
+    """The task cannot continue, and neither it nor its records are at fault: it ends, and is handed out again from its
+    committed offsets, not before `wait` seconds have passed."""
+
+    def __init__(self, reason: str, wait: float = 0.0) -> None:
+        super().__init__(reason)
+        self.wait = wait
+
+
 class SlotHost(Protocol):
     """One per slot. Thread-safe: every task calls it from its own thread."""
 
@@ -28,7 +37,8 @@ class SlotHost(Protocol):
         """The slot's shared producers."""
 
     def state(self, spec: TaskSpec, state: State, trace: str | None = None) -> None:
-        """RUNNING, PAUSED or FAILED (with its trace). A graceful end reports nothing: run() returns."""
+        """RUNNING, PAUSED, FAILED (with its trace), or UNASSIGNED (with the reason) before an end after which the task
+        is handed out again. A graceful end reports nothing: run() returns."""
 
     def topic(self, spec: TaskSpec, topic: str) -> None:
         """The first record of this task for a topic."""

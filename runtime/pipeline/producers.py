@@ -1,32 +1,110 @@
-"""The slot's idempotent producers: one for each set of settings, shared by the tasks that use it.
+"""The slot's idempotent producers: one for each set of settings and purpose, shared by the tasks that use it.
 
-A producer costs half a megabyte, three threads and five file descriptors, so tasks do not have one each.
+A producer costs half a megabyte, three threads and five file descriptors, so tasks do not have one each. Records and
+offsets have different producers: an offset commit never waits behind records.
 """
 
 from __future__ import annotations
 
 import json
+import logging
 import threading
+import time
 from collections.abc import Mapping
+from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
+from runtime.api.errors import ConnectError
 from runtime.kafka.clients import PRODUCER_FIXED
 from runtime.pipeline.client_log import ClientLog
+from runtime.pipeline.port import TaskLostError
+from runtime.pipeline.queue_share import SendQueue, Share
 
 if TYPE_CHECKING:
-    from confluent_kafka import Producer
+    from confluent_kafka import KafkaError
+
+_log = logging.getLogger(__name__)
+
+_PARTS = 8  # of the free room in a shared producer's queue, of which a task may hold one
+_YOUNG = 10.0  # seconds: a producer that fails earlier is not replaced before
+
+# Errors that a record is returned with although nothing is wrong with it: its producer cannot send it any more.
+_OF_PRODUCER = (
+    "_FATAL", "_FENCED", "_STATE", "_DESTROY", "_PURGE_QUEUE", "_PURGE_INFLIGHT", "_GAPLESS_GUARANTEE",
+    "OUT_OF_ORDER_SEQUENCE_NUMBER", "DUPLICATE_SEQUENCE_NUMBER", "UNKNOWN_PRODUCER_ID", "INVALID_PRODUCER_EPOCH",
+    "INVALID_PRODUCER_ID_MAPPING", "PRODUCER_FENCED",
+)  # fmt: skip
+# Fatal errors that the next producer would meet too.
+_LASTING = (
+    "CLUSTER_AUTHORIZATION_FAILED", "TRANSACTIONAL_ID_AUTHORIZATION_FAILED", "UNSUPPORTED_VERSION",
+    "_UNSUPPORTED_FEATURE",
+)  # fmt: skip
 
 
-class _Entry:
-    """A producer, and what it reports."""
+class Purpose(StrEnum):
+    """What a producer sends."""
 
-    def __init__(self, settings: Mapping[str, Any]) -> None:
+    RECORDS = "records"
+    OFFSETS = "offsets"
+
+
+class SlotProducer:
+    """One client of the slot. Thread-safe; any task's thread may be the one that serves another task's reports."""
+
+    def __init__(self, settings: Mapping[str, Any], purpose: Purpose = Purpose.RECORDS, shared: bool = True) -> None:
         from confluent_kafka import Producer
 
-        self.log = ClientLog("producer")
-        # Success is told without a call per record: see acks.py.
-        always = {"delivery.report.only.error": True, **self.log.settings}
-        self.producer = Producer({**PRODUCER_FIXED, **settings, **always})
+        configured = {**PRODUCER_FIXED, **settings}
+        # Success is reported without a call per record: see acks.py.
+        always = {"delivery.report.only.error": True, **ClientLog("producer").settings}
+        if purpose is Purpose.RECORDS:
+            always |= _UNLIMITED
+        self._client: Any = Producer({**configured, **always})
+        self._queue = SendQueue(int(configured["queue.buffering.max.kbytes"]) * 1024, _PARTS if shared else 1)
+        self._purpose, self._born = purpose, time.monotonic()
+        self.fatal: KafkaError | None = None
+        self.produce, self.produce_batch = self._client.produce, self._client.produce_batch
+        self.flush = self._client.flush
+
+    def share(self) -> Share:
+        """A new task's part of the queue."""
+        return Share(self._queue)
+
+    def poll(self, timeout: float) -> None:
+        """Serve delivery reports, those of other tasks too. A fatal error becomes `fatal`; the client raises it to
+        whichever thread polls first."""
+        from confluent_kafka import KafkaException
+
+        try:
+            self._client.poll(timeout)
+        except KafkaException as e:
+            error: KafkaError = e.args[0]
+            if not error.fatal():
+                raise
+            self.fatal = error
+            _log.error("The producer of %s failed and is replaced: %s", self._purpose, described(error))
+
+    def blames_record(self, error: KafkaError) -> bool:
+        """Whether a record was refused because of what it is, or where it goes: such a record may be skipped."""
+        return self.fatal is None and error.name() not in _OF_PRODUCER
+
+    def failure(self, error: KafkaError) -> Exception:
+        """What a task ends with when its record was returned with this error because of the producer."""
+        if self.fatal is None:
+            self.poll(0)  # the reason may still be in the queue
+        reason = self.fatal or error
+        if reason.name() in _LASTING:
+            return ConnectError(f"The producer cannot continue: {described(reason)}")
+        age = time.monotonic() - self._born
+        return TaskLostError(f"its producer failed: {described(reason)}", max(0.0, _YOUNG - age))
+
+
+# Each task's Share bounds what is in the queue: the client's own bound would stop all tasks at once.
+_UNLIMITED = {"queue.buffering.max.messages": 0, "queue.buffering.max.kbytes": 2**31 - 1}
+
+
+def described(error: KafkaError) -> str:
+    return f"{error.name()}: {error.str()}"
 
 
 class Producers:
@@ -34,19 +112,21 @@ class Producers:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._entries: dict[str, _Entry] = {}
+        self._producers: dict[str, SlotProducer] = {}
 
-    def take(self, settings: Mapping[str, Any], owner: str | None = None) -> Producer:
+    def take(
+        self, settings: Mapping[str, Any], owner: str | None = None, purpose: Purpose = Purpose.RECORDS
+    ) -> SlotProducer:
         """The shared producer with these settings, or one that `owner` has to itself; a new one after a fatal error."""
-        key = json.dumps([owner, settings], sort_keys=True, default=str)
+        key = json.dumps([owner, purpose, settings], sort_keys=True, default=str)
         with self._lock:
-            entry = self._entries.get(key)
-            if entry is None or entry.log.dead:
-                entry = self._entries[key] = _Entry(settings)
-            return entry.producer
+            producer = self._producers.get(key)
+            if producer is None or producer.fatal is not None:
+                producer = self._producers[key] = SlotProducer(settings, purpose, owner is None)
+            return producer
 
     def drop(self, owner: str) -> None:
         """Forget the producers that `owner` had to itself; what they have not sent yet is not sent any more."""
         with self._lock:
-            for key in [key for key in self._entries if json.loads(key)[0] == owner]:
-                del self._entries[key]
+            for key in [key for key in self._producers if json.loads(key)[0] == owner]:
+                del self._producers[key]

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import gc
 import logging
+import time
 from typing import TYPE_CHECKING
 
-from runtime.pipeline.control import Call, Control
+from runtime.pipeline.control import Call, Control, StoppedError
 from runtime.pipeline.load import load_task
 from runtime.pipeline.log import task_log
-from runtime.pipeline.port import RevokedError
+from runtime.pipeline.port import RevokedError, TaskLostError
 from runtime.pipeline.trace import trace_of
 from runtime.vocabulary import ConnectorType, State
 
@@ -30,13 +31,17 @@ class TaskRunner:
         self._control = Control(spec.paused, host.check_lease)
 
     def run(self) -> None:
-        """Until the task has ended: stopped, revoked, or failed (which it reports itself). Never raises."""
+        """Until the task has ended: stopped, revoked, lost, or failed (which it reports itself). Never raises."""
         _collect_garbage_seldom()
         with task_log(self._spec, self._host):
             try:
                 self._run()
             except RevokedError:
                 _log.info("The task was given up")
+            except StoppedError:
+                _log.info("The task was stopped while it waited for Kafka")
+            except TaskLostError as error:
+                self._lost(error)
             except BaseException as error:
                 if not self._control.revoked:
                     self._failed(error)
@@ -93,6 +98,16 @@ class TaskRunner:
         while self._control.paused and not self._control.stopping:
             self._control.wait(3600)
         return not self._control.stopping
+
+    def _lost(self, error: TaskLostError) -> None:
+        """Nothing is reported of a task that is stopped meanwhile: it is not to be handed out again."""
+        if self._control.stopping:
+            return
+        _log.error("The task is handed out again: %s", error)
+        self._host.state(self._spec, State.UNASSIGNED, str(error))
+        until = time.monotonic() + error.wait
+        while (left := until - time.monotonic()) > 0 and not self._control.stopping:
+            self._control.wait(left)
 
     def _failed(self, error: BaseException) -> None:
         trace = trace_of(error)

@@ -1,42 +1,70 @@
-"""Handing batches to a producer, waiting while its queue is full."""
+"""Handing batches to a producer, as far as the task's share of the producer's queue allows."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from runtime.api.errors import ConnectError
 from runtime.pipeline.control import StoppedError
+from runtime.pipeline.producers import described
 
 if TYPE_CHECKING:
-    from confluent_kafka import KafkaError, Producer
+    from confluent_kafka import KafkaError
 
     from runtime.pipeline.acks import Delivery
     from runtime.pipeline.control import Control
+    from runtime.pipeline.producers import SlotProducer
+    from runtime.pipeline.queue_share import Share
 
-_FULL_WAIT = 0.05  # seconds between two tries at a full queue
+_FULL_WAIT = 0.05  # seconds between two looks at a full queue
+_OVERHEAD = 64  # bytes that the client needs for any message, at the least
 
 
 def send_failure(error: KafkaError) -> ConnectError:
     """What a source task fails with when Kafka does not take a record."""
     failure = ConnectError("Unrecoverable exception from producer send callback")
-    failure.__cause__ = ConnectError(f"{error.name()}: {error.str()}")
+    failure.__cause__ = ConnectError(described(error))
     return failure
 
 
+def size_of(messages: Sequence[dict[str, Any]], content: int | None = None) -> int:
+    """Bytes that messages take in a producer's queue. `content`: bytes of their keys and values, where known."""
+    if content is None:
+        content = sum([len(message["value"] or b"") + len(message.get("key") or b"") for message in messages])
+        headers = [header for message in messages for header in message.get("headers") or ()]
+        content += sum([len(name) + len(data or b"") for name, data in headers])
+    return _OVERHEAD * len(messages) + content
+
+
 class Sender:
-    """The way of a task's messages into the slot's producer. While the broker is away send() waits; when the task
-    is stopped meanwhile it goes on waiting for `patience` seconds."""
+    """Puts a task's messages into the queue of a producer. While that is full, the task waits for its own
+    acknowledgements; when it is stopped meanwhile, it waits for `patience` seconds more."""
 
     def __init__(
-        self, producer: Producer, control: Control, patience: float, refused: Callable[[KafkaError], None]
+        self,
+        producer: SlotProducer,
+        share: Share,
+        control: Control,
+        patience: float,
+        refused: Callable[[KafkaError], None],
+        meanwhile: Callable[[], None],
     ) -> None:
-        """`refused` is told of every message that the client will never take; it raises when that is too much."""
-        self._refused = refused
-        self._producer = producer
+        """`refused` is called for every message that the client will never take, and raises when that is too much.
+        `meanwhile` is called again and again while the task waits."""
+        self._refused, self._meanwhile = refused, meanwhile
+        self._producer, self._share = producer, share
         self._control = control
         self._patience = patience
+
+    def admit(self, size: int) -> None:
+        """Wait until the task may send so many bytes."""
+        give_up = None
+        while not self._share.admits(size):
+            self._control.check()
+            give_up = self.wait(give_up)
+            self._meanwhile()
 
     def send(self, topic: str, messages: list[dict[str, Any]], delivery: Delivery) -> None:
         """All in one call: messages without headers and timestamps."""
@@ -47,7 +75,7 @@ class Sender:
             if not messages:
                 self._producer.poll(0)
                 return
-            give_up = self._wait(give_up)
+            give_up = self.wait(give_up)
 
     def send_each(self, topic: str, messages: list[dict[str, Any]], delivery: Delivery) -> None:
         """One by one: the client's batch call knows neither headers nor timestamps."""
@@ -63,7 +91,7 @@ class Sender:
                     break
                 except BufferError:
                     self._control.check()
-                    give_up = self._wait(give_up)
+                    give_up = self.wait(give_up)
                 except KafkaException as error:
                     self._refused(error.args[0])
                     break
@@ -89,7 +117,7 @@ class Sender:
                     self._refused(error)
         return left
 
-    def _wait(self, give_up: float | None) -> float | None:
+    def wait(self, give_up: float | None) -> float | None:
         """Serve reports until there may be room again; StoppedError when the stopping task's patience is over."""
         self._producer.poll(_FULL_WAIT)
         if not self._control.stopping:

@@ -51,9 +51,10 @@ class SinkWorker:
         self._tolerance = Tolerance(Policy.of(spec.settings), str(spec.id), control, self._letters)
         if self._letters is not None:
             self._letters.counts = self._tolerance.counts
-            self._context.settle = self._letters.settle
+        self._context.settle = self._settle
+        self._errant = ErrantRecords(self._tolerance)
         if self._letters is not None or self._tolerance.policy.log:
-            self._context.errant_record_reporter = ErrantRecords(self._tolerance)
+            self._context.errant_record_reporter = self._errant
         self._chain = Chain(load_steps(spec), self._tolerance, sink_place)
         self._conversion = SinkConversion(load_converters(spec), self._chain, self._tolerance)
         self._share = slot_budget.take()
@@ -84,6 +85,16 @@ class SinkWorker:
             return None
         return DeadLetters(self._spec, self._host.producers.take(self._spec.producer), self._control)
 
+    def _check_errors(self) -> None:
+        """Failed records that were reported: raises what the task ends with when one is too many, or is not written."""
+        self._errant.check()
+        if self._letters is not None:
+            self._letters.check()
+
+    def _settle(self, timeout: float) -> bool:
+        self._check_errors()
+        return self._letters is None or self._letters.settle(timeout)
+
     def run(self) -> None:
         """Returns after a graceful stop; raises what the task fails with, once what was put has been committed."""
         try:
@@ -109,6 +120,7 @@ class SinkWorker:
             self._follow_pause()
             self._subscription.update()
             self._assignment.apply_requests()
+            self._check_errors()
             messages = fetch(self._consumer, self._most, wait)
             wait = _POLL if messages else min(wait * 1.5, _POLL_IDLE)
             if messages:
@@ -157,12 +169,20 @@ class SinkWorker:
             records = records.records
         self._control.check()
         try:
-            with self._control.calling("put"):
-                self._task.put(records)
+            self._put_once(records)
             return True
         except RetriableError as error:
             _log.warning("The task could not take a batch, the same one is tried again: %s", error)
             return self._put_again(records)
+
+    def _put_once(self, records: Sequence[SinkRecord]) -> None:
+        try:
+            with self._control.calling("put"):
+                self._task.put(records)
+        except RetriableError:
+            self._check_errors()
+            raise
+        self._check_errors()
 
     def _put_again(self, records: Sequence[SinkRecord]) -> bool:
         """The same batch until it is taken, the consumer paused meanwhile but alive in its group. Records of
@@ -178,8 +198,7 @@ class SinkWorker:
                 self._control.check()
                 self._tolerance.counts.retried(Stage.TASK_PUT)
                 try:
-                    with self._control.calling("put"):
-                        self._task.put(records)
+                    self._put_once(records)
                     return True
                 except RetriableError as error:
                     wait = min(wait * 2, _RETRY_LAST)

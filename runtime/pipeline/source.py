@@ -17,7 +17,8 @@ from runtime.pipeline.convert_source import Batch, SourceConversion, source_plac
 from runtime.pipeline.kept_offsets import KeptOffsets
 from runtime.pipeline.load import load_converters, load_steps
 from runtime.pipeline.offsets import CommittedOffsets, OffsetWriter
-from runtime.pipeline.send import Sender, send_failure
+from runtime.pipeline.producers import Purpose
+from runtime.pipeline.send import Sender, send_failure, size_of
 from runtime.pipeline.tolerance import Failure, Policy, Stage, Tolerance
 from runtime.pipeline.topic_creation import TopicCreator
 from runtime.vocabulary import State
@@ -58,8 +59,11 @@ class SourceWorker:
         self._tolerance = Tolerance(Policy.of(spec.settings), str(spec.id), control)
         self._chain = Chain(load_steps(spec), self._tolerance, source_place)
         self._conversion = SourceConversion(self._chain, load_converters(spec), committed, self._tolerance, task)
-        self._sender = Sender(self._producer, control, spec.flush_timeout, self._refused)
-        self._acks = Acks(self._tolerance.policy.tolerate_all)
+        share = self._producer.share()
+        self._acks = Acks(self._producer.blames_record if self._tolerance.policy.tolerate_all else None, share)
+        self._sender = Sender(
+            self._producer, share, control, spec.flush_timeout, self._refused, self._while_the_queue_is_full
+        )
         self._writer = _offset_writer(spec, host)
         self._ready: dict[bytes, Mapping[str, Any] | None] = {}
         self._next_commit = time.monotonic() + spec.flush_interval
@@ -126,7 +130,9 @@ class SourceWorker:
 
     def _hand_over(self, batch: Batch) -> None:
         """A function of its own, since `delivery` must not live on in the frame of what is raised later."""
-        delivery = self._acks.begin(batch.offsets)
+        size = sum(size_of(run.messages, run.content) for run in batch.runs)
+        self._sender.admit(size)
+        delivery = self._acks.begin(batch.offsets, size)
         for run in batch.runs:
             if run.topic not in self._topics:
                 self._first_record_for(run.topic)
@@ -135,8 +141,15 @@ class SourceWorker:
         self._acks.seal()
         self._meter.handed_over(sum(len(run.messages) for run in batch.runs))
 
+    def _while_the_queue_is_full(self) -> None:
+        """Batches that have been acknowledged are committed, whatever holds up the next one."""
+        self._acknowledge()
+        self._commit_when_due()
+
     def _refused(self, error: KafkaError) -> None:
-        """Kafka will not take a record: it is skipped, or the task fails."""
+        """Kafka will not take a record: it is skipped, or the task fails. A producer that failed is no such case."""
+        if not self._producer.blames_record(error):
+            raise self._producer.failure(error)
         failure = send_failure(error)
         name = "org.apache.kafka.clients.producer.KafkaProducer"
         try:
@@ -163,9 +176,9 @@ class SourceWorker:
 
     def _acknowledge(self) -> None:
         self._take_acks()
-        error = self._acks.error
+        error = self._acks.error or (self._producer.fatal if self._acks.pending else None)
         if error is not None:
-            raise send_failure(error)
+            raise send_failure(error) if self._producer.blames_record(error) else self._producer.failure(error)
 
     def _take_acks(self) -> None:
         for refusal in self._acks.take_refused():
@@ -237,5 +250,7 @@ def _offset_writer(spec: TaskSpec, host: SlotHost) -> OffsetWriter | KeptOffsets
     """Into the offsets topic, or, where there is none, to the worker."""
     if not spec.offsets_topic:
         return KeptOffsets(host, spec)
-    producer = host.producers.take(spec.offsets_producer or spec.producer)
-    return OffsetWriter(producer, spec.offsets_topic, spec.offsets_copy_topic)
+    settings = spec.offsets_producer or spec.producer
+    return OffsetWriter(
+        lambda: host.producers.take(settings, purpose=Purpose.OFFSETS), spec.offsets_topic, spec.offsets_copy_topic
+    )

@@ -38,7 +38,7 @@ class TopicCreator:
             error = self._create(topic, group)
             if error is None or self._is_no_failure(error, topic):
                 return
-            if not _passes(error):
+            if not passes(error):
                 raise _failure(topic, error)
             _log.warning("Topic %s could not be created yet: %s", topic, error.str())
             self._control.wait(_AGAIN)
@@ -79,7 +79,7 @@ class TopicCreator:
         return bool(error.code() == Error.TOPIC_ALREADY_EXISTS)
 
 
-def _passes(error: KafkaError) -> bool:
+def passes(error: KafkaError) -> bool:
     """Whether the same request may succeed later."""
     from confluent_kafka import KafkaError as Error
 

@@ -20,6 +20,7 @@ from runtime.pipeline.assignment import Assignment
 from runtime.pipeline.budget import slot_budget
 from runtime.pipeline.control import Control
 from runtime.pipeline.offsets import OffsetWriter
+from runtime.pipeline.producers import Purpose, SlotProducer
 from runtime.pipeline.sink_context import SinkContext
 from runtime.vocabulary import State
 from tests.support import plugins, topics
@@ -291,14 +292,12 @@ def test_revoked_while_it_polls_it_writes_nothing(broker: KafkaBroker, source: A
 
 
 def test_offsets_wait_for_room_in_a_queue_that_others_have_filled(broker: KafkaBroker) -> None:
-    from confluent_kafka import Producer
-
     topic, offsets = broker.create_topic(), broker.create_topic()
     settings = {"bootstrap.servers": broker.bootstrap, "queue.buffering.max.messages": 3, "linger.ms": 200}
-    producer = Producer({**settings, "delivery.report.only.error": True, "log_level": 0})
+    producer = SlotProducer(settings, Purpose.OFFSETS)
     for value in (b"a", b"b"):
         producer.produce(topic, value)
-    writer = OffsetWriter(producer, offsets)
+    writer = OffsetWriter(lambda: producer, offsets)
     writer.write({str(n).encode(): {"n": n} for n in range(5)})
     assert writer.busy and not writer.finished()
     wait_until(writer.finished)
@@ -311,7 +310,7 @@ def test_a_refusal_is_told_on_the_tasks_own_thread(broker: KafkaBroker) -> None:
 
     topic = broker.create_topic(max_message_bytes="1000")
     producer = Producer({"bootstrap.servers": broker.bootstrap, "delivery.report.only.error": True, "log_level": 0})
-    acks = Acks(tolerate=True)
+    acks = Acks(tolerates=lambda error: True)
     delivery = acks.begin({b"k": {"n": 1}})
     producer.produce(topic, b"x" * 5000, on_delivery=delivery)
     producer.produce(topic, b"small", on_delivery=delivery)

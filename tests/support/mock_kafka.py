@@ -1,0 +1,66 @@
+"""A cluster inside librdkafka: partitions without a leader and fatal errors, which no real broker gives on demand.
+
+It speaks Kafka's protocol on a real socket; clients of this process connect to it as to any broker.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from pathlib import Path
+from typing import Any
+
+from confluent_kafka import Producer
+
+from tests.support.broker import KafkaBroker, unique
+
+_NO_LEADER, _LEADER = -1, 1
+PRODUCE, INIT_PRODUCER_ID = 0, 22  # API keys of requests
+
+
+class MockKafka(KafkaBroker):
+    """One broker; a test decides which partitions have a leader, and which requests are refused."""
+
+    def __init__(self) -> None:
+        self._library = _library()
+        self._owner = Producer({"test.mock.num.brokers": 1, "log_level": 0})
+        self._cluster = ctypes.c_void_p(self._library.rd_kafka_handle_mock_cluster(_handle(self._owner)))
+        super().__init__(self._library.rd_kafka_mock_cluster_bootstraps(self._cluster).decode())
+
+    def create_topic(self, name: str | None = None, partitions: int = 1, **config: str) -> str:
+        topic = name or unique("topic")
+        assert not config
+        assert not self._library.rd_kafka_mock_topic_create(self._cluster, topic.encode(), partitions, 1)
+        return topic
+
+    def lose_leader(self, topic: str, partition: int = 0) -> None:
+        self._set_leader(topic, partition, _NO_LEADER)
+
+    def elect_leader(self, topic: str, partition: int = 0) -> None:
+        self._set_leader(topic, partition, _LEADER)
+
+    def refuse(self, request: int, *codes: int) -> None:
+        """The errors that the next requests of this kind are answered with, one each."""
+        errors = (ctypes.c_int * len(codes))(*codes)
+        self._library.rd_kafka_mock_push_request_errors_array(
+            self._cluster, ctypes.c_int16(request), ctypes.c_size_t(len(codes)), errors
+        )
+
+    def _set_leader(self, topic: str, partition: int, leader: int) -> None:
+        found = self._library.rd_kafka_mock_partition_set_leader(
+            self._cluster, topic.encode(), ctypes.c_int32(partition), ctypes.c_int32(leader)
+        )
+        assert not found
+
+
+def _library() -> Any:
+    """The librdkafka that the Python client has loaded."""
+    loaded = Path("/proc/self/maps").read_text().splitlines()
+    library = ctypes.CDLL(next(line.split()[-1] for line in loaded if "librdkafka" in line))
+    library.rd_kafka_handle_mock_cluster.restype = ctypes.c_void_p
+    library.rd_kafka_mock_cluster_bootstraps.restype = ctypes.c_char_p
+    return library
+
+
+def _handle(client: object) -> ctypes.c_void_p:
+    """The rd_kafka_t of a Python client: the first field after the object's header."""
+    return ctypes.c_void_p.from_address(id(client) + object.__basicsize__)

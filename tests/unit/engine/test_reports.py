@@ -1,0 +1,44 @@
+from __future__ import annotations
+
+import math
+import time
+from unittest.mock import Mock
+
+from runtime.engine.reports import UNASKED_END, TaskReports
+from runtime.engine.roster import Link, Roster, Task
+from runtime.engine.wire import about
+from runtime.vocabulary import State
+from tests.support.engine_probe import task_spec
+
+
+def running() -> tuple[Roster, Link, Task, Mock, TaskReports]:
+    roster, listener = Roster(1, 0.0, time.monotonic), Mock()
+    link = Link(0, 0, 0, 1, "here", Mock(), 0.0, math.inf)
+    task = Task(task_spec("x"), link)
+    roster.tasks[task.spec.id] = link.tasks[task.key] = task
+    return roster, link, task, listener, TaskReports(roster, listener, Mock(), Mock())
+
+
+def test_a_task_that_says_so_before_its_end_is_handed_out_again() -> None:
+    roster, link, task, listener, reports = running()
+    task.member_id = "m-1"
+    reports.take(link, about("state", task.spec, state=State.UNASSIGNED, trace="its producer failed"))
+    reports.take(link, about("ended", task.spec))
+    assert not roster.tasks and not link.tasks and task.ended.is_set()
+    listener.task_lost.assert_called_once_with(task.spec.id, task.spec.epoch, "m-1", "its producer failed")
+    listener.task_state.assert_called_once_with(task.spec.id, task.spec.epoch, State.UNASSIGNED, "its producer failed")
+
+
+def test_a_task_that_ends_unasked_is_failed() -> None:
+    _, link, task, listener, reports = running()
+    reports.take(link, about("ended", task.spec))
+    listener.task_state.assert_called_once_with(task.spec.id, task.spec.epoch, State.FAILED, UNASKED_END)
+    assert not listener.task_lost.called
+
+
+def test_a_task_that_was_stopped_meanwhile_is_not_handed_out_again() -> None:
+    roster, link, task, listener, reports = running()
+    reports.take(link, about("state", task.spec, state=State.UNASSIGNED, trace="its producer failed"))
+    del roster.tasks[task.spec.id]
+    reports.take(link, about("ended", task.spec))
+    assert not listener.task_lost.called and task.ended.is_set()

@@ -1,0 +1,134 @@
+"""Producers that fail or stall: no record counts as skipped because of them, and a task's trouble stays its own."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from confluent_kafka import KafkaError
+
+from runtime.pipeline.offsets import OffsetWriter
+from runtime.pipeline.producers import Producers, Purpose
+from runtime.pipeline.queue_share import SendQueue, Share
+from runtime.vocabulary import State
+from tests.support.mock_kafka import INIT_PRODUCER_ID, PRODUCE, MockKafka
+from tests.support.pipeline import file_source, records, source_offsets
+from tests.support.slot import RecordingHost, RunningTask
+from tests.support.topics import count
+from tests.support.waiting import wait_until
+
+
+@pytest.fixture
+def kafka() -> MockKafka:
+    return MockKafka()
+
+
+@pytest.mark.parametrize("tolerance", ["all", "none"])
+def test_a_fatal_producer_error_hands_the_task_out_again_and_skips_no_record(
+    kafka: MockKafka, tmp_path: Path, tolerance: str
+) -> None:
+    file, topic, host = tmp_path / "in.txt", kafka.create_topic(), RecordingHost()
+    file.write_bytes(b"one\n")
+    spec = file_source(kafka, file, topic, config={"errors.tolerance": tolerance})
+    task = RunningTask(spec, host)
+    wait_until(lambda: count(kafka.bootstrap, spec.offsets_topic) == 1)
+    kafka.refuse(PRODUCE, KafkaError.OUT_OF_ORDER_SEQUENCE_NUMBER)
+    with file.open("ab") as more:
+        more.write(b"two\nthree\n")
+    wait_until(lambda: State.UNASSIGNED in host.states or not task.alive)
+    task.stop()
+    assert host.states == [State.RUNNING, State.UNASSIGNED], host.trace
+    assert "OUT_OF_ORDER_SEQUENCE_NUMBER" in host.trace
+    assert task.runner.errors is not None and task.runner.errors.skipped == 0
+    assert [o.offset for o in source_offsets(kafka, spec)] == [{"position": 4}]
+
+    again = RunningTask(replace(spec, offsets=source_offsets(kafka, spec)), host)
+    wait_until(lambda: count(kafka.bootstrap, topic) == 3)
+    again.stop()
+    assert [value for _, value in records(kafka, topic)] == [b"one", b"two", b"three"]
+    assert [o.offset for o in source_offsets(kafka, spec)] == [{"position": 14}]
+
+
+def test_a_topic_without_a_leader_delays_no_other_task_of_the_slot(kafka: MockKafka, tmp_path: Path) -> None:
+    stalled, good, host = kafka.create_topic(), kafka.create_topic(), RecordingHost()
+    kafka.lose_leader(stalled)
+    (tmp_path / "stalled.txt").write_bytes((b"x" * 999 + b"\n") * 150_000)  # more than a producer's queue holds
+    (tmp_path / "good.txt").touch()
+    stuck = file_source(kafka, tmp_path / "stalled.txt", stalled)
+    free = file_source(kafka, tmp_path / "good.txt", good)
+    stuck_task = RunningTask(stuck, host)
+    wait_until(lambda: stuck_task.runner.meter.active > 1_000)
+    wait_for_a_standstill(stuck_task)
+    task, line = RunningTask(free, host), b"y" * 9_999 + b"\n"
+    for lines in (1, 2, 3):
+        with (tmp_path / "good.txt").open("ab") as more:
+            more.write(line)
+        wait_until(lambda: [o.offset for o in source_offsets(kafka, free)] == [{"position": lines * len(line)}], 10)  # noqa: B023
+    assert count(kafka.bootstrap, good) == 3
+    assert stuck_task.runner.meter.written == 0
+    stuck_task.runner.revoke()
+    stuck_task.join()
+    task.stop()
+
+
+def test_a_fatal_error_that_would_come_again_fails_the_task(kafka: MockKafka, tmp_path: Path) -> None:
+    (tmp_path / "in.txt").write_bytes(b"one\n")
+    spec = file_source(kafka, tmp_path / "in.txt", kafka.create_topic(), config={"errors.tolerance": "all"})
+    kafka.refuse(INIT_PRODUCER_ID, KafkaError.CLUSTER_AUTHORIZATION_FAILED)
+    task = RunningTask(spec)
+    task.join()
+    assert task.host.states == [State.RUNNING, State.FAILED]
+    assert "The producer cannot continue: CLUSTER_AUTHORIZATION_FAILED" in task.host.trace
+    assert source_offsets(kafka, spec) == []
+
+
+def test_offsets_are_written_by_another_producer_after_a_fatal_error(kafka: MockKafka) -> None:
+    topic, producers = kafka.create_topic(), Producers()
+    writer = OffsetWriter(lambda: producers.take({"bootstrap.servers": kafka.bootstrap}, None, Purpose.OFFSETS), topic)
+    writer.write({b"k": {"n": 1}})
+    wait_until(writer.finished)
+    kafka.refuse(PRODUCE, KafkaError.OUT_OF_ORDER_SEQUENCE_NUMBER)
+    writer.write({b"k": {"n": 2}})
+    left = wait_until(lambda: not writer.finished() and writer.failed())
+    assert left == {b"k": {"n": 2}} and not writer.busy
+    writer.write(left)
+    wait_until(writer.finished)
+    assert [value for _, value in records(kafka, topic)] == [b'{"n":1}', b'{"n":2}']
+
+
+def test_copies_of_offsets_to_a_topic_without_a_leader_hold_up_no_commit(kafka: MockKafka) -> None:
+    topic, copy, producers = kafka.create_topic(), kafka.create_topic(), Producers()
+    kafka.lose_leader(copy)
+    settings = {"bootstrap.servers": kafka.bootstrap, "queue.buffering.max.kbytes": 512, "linger.ms": 0}
+    writer = OffsetWriter(lambda: producers.take(settings, None, Purpose.OFFSETS), topic, copy)
+    for n in range(20):
+        writer.write({b"k": {"n": n, "text": "x" * 100_000}})
+        wait_until(writer.finished, 5)
+    assert count(kafka.bootstrap, topic) == 20
+
+
+def test_stuck_tasks_leave_room_in_the_queue_for_those_that_keep_moving() -> None:
+    queue = SendQueue(64 << 20, parts=8)
+    stuck = [Share(queue) for _ in range(10)]
+    for share in stuck:
+        while share.admits(100_000):
+            share.take(100_000)
+    assert stuck[0].held > 7 << 20, "one task alone has plenty"
+    assert queue.held == sum(share.held for share in stuck) < 48 << 20
+    moving = Share(queue)
+    moving.take(1 << 20)
+    assert moving.admits(1 << 20) and not stuck[0].admits(1)
+    moving.release(1 << 20)
+    assert moving.admits(100 << 20), "a batch is never divided"
+
+
+def wait_for_a_standstill(task: RunningTask) -> None:
+    """Until the task has handed over as much as it may."""
+    seen: list[int] = []
+
+    def still() -> bool:
+        seen.append(task.runner.meter.active)
+        return len(seen) > 10 and len(set(seen[-10:])) == 1
+
+    wait_until(still)
