@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from runtime.api.errors import ConnectError, RetriableError
 from runtime.api.record import TopicPartition
+from runtime.pipeline.control import StoppedError
 from runtime.pipeline.convert_sink import Positions
 from runtime.pipeline.port import RevokedError
 
@@ -25,7 +26,9 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 _ASK = 10.0  # seconds for a question to the broker
-_TRIES = 6
+_AGAIN_FIRST, _AGAIN_LAST = 0.1, 2.0  # seconds between two tries of it
+_DENIED = ("GROUP_AUTHORIZATION_FAILED", "TOPIC_AUTHORIZATION_FAILED", "CLUSTER_AUTHORIZATION_FAILED")
+_UNKNOWN = ("UNKNOWN_TOPIC_OR_PART", "_UNKNOWN_PARTITION", "_UNKNOWN_TOPIC")
 
 
 class Assignment:
@@ -44,7 +47,7 @@ class Assignment:
         self._consumer, self._context = consumer, context
         self._committed: Positions = {}  # and where nothing is committed yet: where reading began
         self._sent: Positions = {}  # the commit on its way, of partitions that are still this task's
-        self.given_up: set[TopicPartition] = set()  # since the last batch began; they may be back by now
+        self.given_up: set[TopicPartition] = set()  # since the last batch began, or sought in; they may be back by now
         self._paused = self._held = False
         self._finished = self._committing = False
         self._member = ""
@@ -138,13 +141,15 @@ class Assignment:
             self._close_task(list(self._context.positions))
 
     def apply_requests(self) -> None:
-        """What the task asked for through its context."""
+        """What the task asked for through its context. A batch that is waiting to be put again loses the partitions in
+        which the task seeks."""
         context = self._context
         if context.seeks:
             for tp, offset in context.seeks.items():
                 if tp in context.positions:
                     self._consumer.seek(_kafka(tp, offset))
                     context.positions[tp] = self._committed[tp] = offset
+                    self.given_up.add(tp)
             context.seeks.clear()
         if context.pause_changed:
             context.pause_changed = False
@@ -201,7 +206,7 @@ class Assignment:
         if self._finished:
             return
         resolved = self._resolve(consumer, partitions)
-        new = {TopicPartition(p.topic, p.partition): p.offset for p in resolved}
+        new = {TopicPartition(p.topic, p.partition): max(p.offset, 0) for p in resolved}
         self._context.positions.update(new)
         self._committed.update(new)
         if new:
@@ -248,15 +253,23 @@ class Assignment:
             self._task.close(partitions)
 
     def _resolve(self, consumer: Consumer, partitions: list[KafkaPartition]) -> list[KafkaPartition]:
-        """Where to begin in each; the broker is asked again when it does not answer at once."""
+        """Where to begin in each. A coordinator that does not answer is asked again as long as the lease holds;
+        StoppedError when the task is stopped meanwhile."""
         from confluent_kafka import KafkaException
 
-        for _ in range(_TRIES - 1):
+        wait = _AGAIN_FIRST
+        while True:
+            self._control.check()
             try:
                 return self._ask(consumer, partitions)
             except KafkaException as error:
+                if error.args[0].name() in _DENIED:
+                    raise
                 _log.warning("Committed offsets could not be read, trying again: %s", error.args[0].str())
-        return self._ask(consumer, partitions)
+            if self._control.stopping:
+                raise StoppedError
+            self._control.wait(wait)
+            wait = min(wait * 2, _AGAIN_LAST)
 
     def _ask(self, consumer: Consumer, partitions: list[KafkaPartition]) -> list[KafkaPartition]:
         """At the committed offset, else where auto.offset.reset says."""
@@ -266,15 +279,13 @@ class Assignment:
             return []
         committed = consumer.committed(partitions, timeout=_ASK)
         reset = str(self._spec.consumer.get("auto.offset.reset", "earliest"))
-        latest = reset in ("latest", "largest", "end")
         for p in committed:
             if p.error is not None:
                 raise KafkaException(p.error)
             if p.offset < 0 and reset == "error":  # Java's "none"
                 raise ConnectError(f"Undefined offset with no reset policy for partition {p.topic}-{p.partition}")
             if p.offset < 0:
-                low, high = consumer.get_watermark_offsets(p, timeout=_ASK)
-                p.offset = high if latest else low
+                p.offset = _first_offset(consumer, p, reset in ("latest", "largest", "end"))
         return committed
 
     def _tell_member(self, consumer: Consumer) -> None:
@@ -288,3 +299,16 @@ def _kafka(tp: TopicPartition, offset: int = -1001) -> KafkaPartition:
     from confluent_kafka import TopicPartition as KafkaPartition
 
     return KafkaPartition(tp.topic, tp.partition, offset)
+
+
+def _first_offset(consumer: Consumer, partition: KafkaPartition, latest: bool) -> int:
+    """The first or the next offset; of a partition that does not exist (any more) the client's word for it."""
+    from confluent_kafka import OFFSET_BEGINNING, OFFSET_END, KafkaException
+
+    try:
+        low, high = consumer.get_watermark_offsets(partition, timeout=_ASK)
+    except KafkaException as error:
+        if error.args[0].name() not in _UNKNOWN:
+            raise
+        return int(OFFSET_END if latest else OFFSET_BEGINNING)
+    return high if latest else low

@@ -64,9 +64,9 @@ class SinkWorker:
             slot_budget.give_back(self._share)
             raise
         self._assignment = Assignment(spec, task, host, control, self._consumer, self._context)
-        creates = spec.consumer.get("allow.auto.create.topics", True) is not False
-        callbacks = self._assignment.callbacks
-        self._subscription = Subscription(self._consumer, spec.topics, spec.topics_regex, callbacks, creates)
+        self._subscription = Subscription(
+            self._consumer, spec.consumer, spec.topics, spec.topics_regex, self._assignment.callbacks
+        )
         self._events = Events()
         self._most = spec.max_poll_records or _BATCH
         self._topics, self._meter = control.topics, control.meter
@@ -185,16 +185,24 @@ class SinkWorker:
         self._check_errors()
 
     def _put_again(self, records: Sequence[SinkRecord]) -> bool:
-        """The same batch until it is taken, the consumer paused meanwhile but alive in its group. Records of
-        partitions that were lost on the way are left to whoever reads them now."""
+        """The same batch until it is taken, the consumer paused meanwhile but alive in its group; earlier offsets are
+        committed and the task's requests carried out. Records of partitions that were lost on the way, or in which the
+        task has sought, are dropped: they are read again where they are wanted."""
         wait, is_kept = _RETRY_FIRST, self._assignment.is_kept
         self._assignment.hold(True)
         try:
             while not self._control.stopping:
                 self._serve(wait)
+                if self._control.stopping:
+                    break
+                self._assignment.apply_requests()
+                self._measure_when_due()
+                self._commit_when_due()
                 if self._follow_pause():
                     continue
                 records = [r for r in records if is_kept(TopicPartition(r.original_topic, r.original_kafka_partition))]
+                if not records:
+                    return True
                 self._control.check()
                 self._tolerance.counts.retried(Stage.TASK_PUT)
                 try:

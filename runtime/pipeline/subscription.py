@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from runtime.api.java_regex import java_regex
+from runtime.pipeline.topic_lists import TopicLists, slot_topics
 from runtime.vocabulary import INTERNAL_TOPICS
 
 if TYPE_CHECKING:
@@ -15,9 +16,11 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-_LOOK_AGAIN = 5.0  # seconds between two looks at the cluster's topics
-_LOOK_SOON = 1.0  # while there is nothing to read at all
-_LIST_TIMEOUT = 5.0  # seconds; a stop waits that long at the most when the cluster does not answer
+_LOOK = 1.0  # seconds between two looks at what is known of the cluster's topics
+_LOOK_FOR_NAMED = 5.0  # seconds between two questions for named topics that are missing, while others are there
+_MAX_AGE = 30.0  # seconds that a list of topics may be old where metadata.max.age.ms is not set
+_MAX_AGE_IDLE = 5.0  # at the most, while there is nothing to read at all
+_TIMEOUT = 5.0  # seconds
 
 
 class Subscription:
@@ -26,17 +29,22 @@ class Subscription:
     def __init__(
         self,
         consumer: Consumer,
+        settings: Mapping[str, Any],
         topics: Sequence[str],
         regex: str,
         callbacks: dict[str, Callable[..., Any]],
-        creates: bool = True,
+        lists: TopicLists = slot_topics,
     ):
-        """`creates`: topics that are named and missing are asked for, so that a broker that may do so makes them."""
-        self._consumer, self._creates = consumer, creates
+        """`settings` are the consumer's. Named topics that are missing are asked for where it may create them, so that
+        a broker that may do so makes them; `metadata.max.age.ms` bounds the age of what a pattern is applied to."""
+        self._consumer, self._settings, self._lists = consumer, settings, lists
+        self._creates = settings.get("allow.auto.create.topics", True) is not False
+        self._max_age = int(settings.get("metadata.max.age.ms", _MAX_AGE * 1000)) / 1000
         self._named = set(topics)
         self._pattern = java_regex(regex) if regex else None
         self._callbacks = callbacks
         self._existing: set[str] | None = None
+        self._seen: frozenset[str] | None = None
         self._next_look = 0.0
 
     def update(self) -> None:
@@ -44,10 +52,10 @@ class Subscription:
         now = time.monotonic()
         if now < self._next_look:
             return
-        self._next_look = now + (_LOOK_AGAIN if self._existing else _LOOK_SOON)
         if self._pattern is None and self._existing == self._named:
             return
-        existing = self._look()
+        self._next_look = now + (_LOOK_FOR_NAMED if self._named and self._existing else _LOOK)
+        existing = self._matching() if self._pattern is not None else self._named_ones()
         if existing is None or existing == self._existing:
             if self._existing is None and self._named:
                 self._subscribe(set())  # the broker is away; the client will find the topics when it is back
@@ -64,28 +72,41 @@ class Subscription:
             _log.info("There is no topic to read yet")
             self._consumer.unsubscribe()
 
-    def _look(self) -> set[str] | None:
-        """The topics that are wanted and exist; None when the cluster does not answer."""
-        from confluent_kafka import KafkaException
-
-        try:
-            topics: set[str] = set(self._consumer.list_topics(timeout=_LIST_TIMEOUT).topics)
-        except KafkaException as error:
-            _log.warning("Topics could not be listed, trying again: %s", error.args[0].str())
-            return None
-        if self._pattern is None:
-            if self._creates:
-                self._ask_for(self._named - topics)
-            return self._named & topics
+    def _matching(self) -> set[str] | None:
+        """The topics that match the pattern; None when the cluster does not answer."""
+        assert self._pattern is not None
+        age = self._max_age if self._existing else min(self._max_age, _MAX_AGE_IDLE)
+        names = self._lists.names(self._consumer, self._settings, _LOOK if self._existing is None else age)
+        if names is None or names is self._seen:
+            return self._existing
+        self._seen = names
         matches = self._pattern.fullmatch
-        return {topic for topic in topics if topic not in INTERNAL_TOPICS and matches(topic)}
+        return {topic for topic in names if topic not in INTERNAL_TOPICS and matches(topic)}
 
-    def _ask_for(self, missing: set[str]) -> None:
-        """As Java's consumer does by subscribing; this one's subscribe() creates nothing."""
+    def _named_ones(self) -> set[str] | None:
+        """The named topics that exist; None when the cluster does not answer. All topics are listed once, later only
+        those that are missing are asked for."""
+        if self._existing is not None:
+            return self._existing | self._asked_for(self._named - self._existing)
+        names = self._lists.names(self._consumer, self._settings, _LOOK)
+        if names is None:
+            return None
+        if self._creates:
+            self._asked_for(self._named - names)
+        return self._named & names
+
+    def _asked_for(self, missing: set[str]) -> set[str]:
+        """Those that exist now. Asking creates a topic where that is allowed, as subscribing does for Java's consumer
+        (this one's subscribe() creates nothing)."""
         from confluent_kafka import KafkaException
 
+        found = set()
         for topic in missing:
             try:
-                self._consumer.list_topics(topic, timeout=_LIST_TIMEOUT)
+                answer = self._consumer.list_topics(topic, timeout=_TIMEOUT).topics.get(topic)
             except KafkaException as error:
                 _log.debug("The topic %s could not be asked for: %s", topic, error.args[0].str())
+                break
+            if answer is not None and answer.error is None:
+                found.add(topic)
+        return found

@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
+from confluent_kafka import KafkaError, KafkaException
+from confluent_kafka import TopicPartition as KafkaPartition
 
 from runtime.api.errors import RetriableError
 from runtime.api.record import SinkRecord, SourceRecord, TopicPartition
@@ -18,8 +20,9 @@ from runtime.api.task import SinkTask, SourceTask
 from runtime.pipeline.acks import Acks
 from runtime.pipeline.assignment import Assignment
 from runtime.pipeline.budget import slot_budget
-from runtime.pipeline.control import Control
+from runtime.pipeline.control import Control, StoppedError
 from runtime.pipeline.offsets import OffsetWriter
+from runtime.pipeline.port import RevokedError
 from runtime.pipeline.producers import Purpose, SlotProducer
 from runtime.pipeline.sink_context import SinkContext
 from runtime.vocabulary import State
@@ -49,6 +52,8 @@ class Sink(SinkTask):
     refused = 0
     lost_flushes = 0
     begin_at: int | None = None
+    asks_for_a_commit = False
+    goes_back_to: int | None = None
 
     def start(self, config: Mapping[str, str]) -> None:
         self.taken: list[tuple[int, int]] = []
@@ -61,10 +66,19 @@ class Sink(SinkTask):
         cls = type(self)
         if cls.refusing.is_set():
             cls.refused += 1
+            self._ask()
             raise RetriableError("not yet")
         places = [(r.original_kafka_partition, r.original_kafka_offset) for r in records]
         cls.puts += places
         self.taken += places
+
+    def _ask(self) -> None:
+        cls = type(self)
+        if cls.asks_for_a_commit:
+            self.context.request_commit()
+        if cls.goes_back_to is not None:
+            self.context.seek(dict.fromkeys(self.context.assignment, cls.goes_back_to))
+            cls.goes_back_to = None
 
     def flush(self, offsets: Mapping[TopicPartition, int]) -> None:
         cls = type(self)
@@ -80,6 +94,7 @@ class Sink(SinkTask):
 def sink() -> Any:
     found = plugin("Sink")
     found.puts, found.durable, found.refused, found.lost_flushes, found.begin_at = [], [], 0, 0, None
+    found.asks_for_a_commit, found.goes_back_to = False, None
     found.refusing.clear()
     return found
 
@@ -186,6 +201,39 @@ def test_a_pause_while_put_is_tried_again_is_heard(broker: KafkaBroker, sink: An
     wait_until(lambda: sink.puts == [(0, 0)])
     task.stop()
     assert task.host.states == [State.RUNNING, State.PAUSED, State.RUNNING]
+
+
+def test_offsets_of_earlier_batches_are_committed_while_put_is_tried_again(broker: KafkaBroker, sink: Any) -> None:
+    topic = broker.create_topic()
+    produce(broker, topic, *TEN)
+    spec = file_sink(broker, Path("x"), topic, task_class=f"{HERE}:Sink", flush_interval=3600.0)
+    task = RunningTask(spec)
+    wait_until(lambda: len(sink.puts) == 10)
+    sink.asks_for_a_commit = True
+    sink.refusing.set()
+    produce(broker, topic, b"eleven")
+    wait_until(lambda: group_offsets(broker, spec) == {(topic, 0): 10}, 10)
+    assert sink.refused and len(sink.puts) == 10
+    sink.refusing.clear()
+    task.stop()
+    assert group_offsets(broker, spec) in ({(topic, 0): 10}, {(topic, 0): 11})
+
+
+def test_a_seek_while_put_is_tried_again_takes_the_place_of_the_batch(broker: KafkaBroker, sink: Any) -> None:
+    topic = broker.create_topic()
+    produce(broker, topic, *TEN)
+    spec = file_sink(broker, Path("x"), topic, task_class=f"{HERE}:Sink", flush_interval=3600.0)
+    task = RunningTask(spec)
+    wait_until(lambda: len(sink.puts) == 10)
+    sink.goes_back_to = 5
+    sink.refusing.set()
+    produce(broker, topic, *TEN)
+    wait_until(lambda: sink.refused >= 2, 10)
+    sink.refusing.clear()
+    wait_until(lambda: len(sink.puts) >= 25, 10)
+    task.stop()
+    assert sink.puts == [(0, n) for n in [*range(10), *range(5, 20)]]
+    assert group_offsets(broker, spec) == {(topic, 0): 20}
 
 
 def test_who_sees_it_paused_sees_how_far_it_came(broker: KafkaBroker, sink: Any) -> None:
@@ -363,8 +411,6 @@ class SlowGroup:
         return offsets
 
     def committed(self, partitions: list[Any], timeout: float) -> list[Any]:
-        from confluent_kafka import TopicPartition as KafkaPartition
-
         return [KafkaPartition(p.topic, p.partition, 100) for p in partitions]
 
     def incremental_assign(self, partitions: list[Any]) -> None: ...
@@ -374,8 +420,6 @@ class SlowGroup:
 
 
 def test_an_answer_that_comes_when_the_partition_is_anothers_is_not_committed_again() -> None:
-    from confluent_kafka import TopicPartition as KafkaPartition
-
     consumer: Any = SlowGroup()
     task = Sink()
     task.start({})
@@ -391,3 +435,56 @@ def test_an_answer_that_comes_when_the_partition_is_anothers_is_not_committed_ag
     assignment.advance({TopicPartition("t", 0): 120})
     assignment.commit()
     assert consumer.commits == [{0: 110, 1: 510}, {0: 110, 1: 510}, {0: 120}]
+
+
+class SilentCoordinator(SlowGroup):
+    """Does not answer at first."""
+
+    silent = 20
+
+    def committed(self, partitions: list[Any], timeout: float) -> list[Any]:
+        self.silent -= 1
+        if self.silent >= 0:
+            raise KafkaException(KafkaError(KafkaError._TIMED_OUT))
+        return super().committed(partitions, timeout)
+
+
+class Patient(Control):
+    """Waits without taking time."""
+
+    waits = 0
+
+    def wait(self, seconds: float) -> None:
+        self.waits += 1
+
+
+def assigned(control: Control) -> tuple[Any, SinkContext, Any]:
+    consumer: Any = SilentCoordinator()
+    task = Sink()
+    task.start({})
+    context = task.context = SinkContext({})
+    spec = task_spec("sink", "x:Y", {}, consumer={"partition.assignment.strategy": "cooperative-sticky"})
+    assignment = Assignment(spec, task, RecordingHost(), control, consumer, context)
+    return consumer, context, assignment.callbacks["on_assign"]
+
+
+def test_a_coordinator_that_is_silent_for_long_is_asked_until_it_answers() -> None:
+    control = Patient(False, lambda: None)
+    consumer, context, on_assign = assigned(control)
+    on_assign(consumer, [KafkaPartition("t", 0)])
+    assert context.positions == {TopicPartition("t", 0): 100} and control.waits == 20
+
+
+def test_a_silent_coordinator_is_not_asked_beyond_the_lease_or_a_stop() -> None:
+    def lease_over() -> None:
+        raise RevokedError("the lease is over")
+
+    consumer, context, on_assign = assigned(Patient(False, lease_over))
+    with pytest.raises(RevokedError):
+        on_assign(consumer, [KafkaPartition("t", 0)])
+    stopped = Patient(False, lambda: None)
+    stopped.stop()
+    consumer, context, on_assign = assigned(stopped)
+    with pytest.raises(StoppedError):
+        on_assign(consumer, [KafkaPartition("t", 0)])
+    assert context.positions == {}

@@ -129,7 +129,9 @@ def test_two_tasks_share_a_group_and_lose_nothing_when_one_goes(broker: KafkaBro
 
 def test_a_topic_that_comes_later_is_read(broker: KafkaBroker, tmp_path: Path) -> None:
     prefix, file = unique("late"), tmp_path / "out.txt"
-    spec = replace(file_sink(broker, file), topics_regex=rf"\Q{prefix}\E-\p{{Lower}}+")
+    spec = file_sink(broker, file)
+    consumer = {**spec.consumer, "metadata.max.age.ms": 1000}
+    spec = replace(spec, consumer=consumer, topics_regex=rf"\Q{prefix}\E-\p{{Lower}}+")
     task = RunningTask(spec)
     task.wait_state(State.RUNNING)
     produce(broker, broker.create_topic(f"{prefix}-a"), b"one")

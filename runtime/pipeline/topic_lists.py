@@ -1,0 +1,72 @@
+"""The names of a cluster's topics, fetched once for all sinks of the slot that ask the same brokers as one user."""
+
+from __future__ import annotations
+
+import json
+import logging
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from confluent_kafka import Consumer
+
+_log = logging.getLogger(__name__)
+
+_TIMEOUT = 5.0  # seconds; a stop waits that long at the most when the cluster does not answer
+_AFTER_FAILURE = 1.0  # seconds until the cluster is asked again
+_WHOM = ("bootstrap.", "security.", "sasl.", "ssl.", "enable.ssl.")  # settings that say who asks which cluster
+
+
+@dataclass(slots=True)
+class _List:
+    names: frozenset[str] | None = None
+    asked: float = float("-inf")
+    failed: float = float("-inf")
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+
+class TopicLists:
+    """Thread-safe. On a large cluster one answer is megabytes: a hundred sinks must not each ask for it."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._lists: dict[str, _List] = {}
+
+    def names(self, consumer: Consumer, settings: Mapping[str, Any], age: float) -> frozenset[str] | None:
+        """All topics, as they were at most `age` seconds before this call; None when the cluster does not answer. The
+        same object as long as nobody has asked again."""
+        oldest = self._clock() - age
+        found = self._list(settings)
+        if found.asked >= oldest:
+            return found.names
+        with found.lock:  # others wait for the one that asks
+            if found.asked >= oldest:
+                return found.names
+            if self._clock() - found.failed < _AFTER_FAILURE:
+                return None
+            return self._ask(found, consumer)
+
+    def _list(self, settings: Mapping[str, Any]) -> _List:
+        whom = {name: value for name, value in settings.items() if name.startswith(_WHOM)}
+        with self._lock:
+            return self._lists.setdefault(json.dumps(whom, sort_keys=True, default=str), _List())
+
+    def _ask(self, found: _List, consumer: Consumer) -> frozenset[str] | None:
+        from confluent_kafka import KafkaException
+
+        asked = self._clock()
+        try:
+            names = frozenset(consumer.list_topics(timeout=_TIMEOUT).topics)
+        except KafkaException as error:
+            _log.warning("Topics could not be listed, trying again: %s", error.args[0].str())
+            found.failed = self._clock()
+            return None
+        found.names, found.asked = names, asked
+        return names
+
+
+slot_topics = TopicLists()

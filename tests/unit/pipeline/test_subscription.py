@@ -1,0 +1,155 @@
+"""Which topics sinks read: what they ask the cluster for, together and alone."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+from confluent_kafka import KafkaError, KafkaException
+
+from runtime.pipeline import subscription
+from runtime.pipeline.subscription import Subscription
+from runtime.pipeline.topic_lists import TopicLists
+
+
+class Clock:
+    now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+    monotonic = __call__
+
+
+class Metadata:
+    def __init__(self, *topics: str) -> None:
+        self.topics = dict.fromkeys(topics, self)
+        self.error = None
+
+
+class Cluster:
+    """What consumers ask it, and what they subscribe to."""
+
+    def __init__(self, *topics: str) -> None:
+        self.topics = list(topics)
+        self.all_asked = self.one_asked = 0
+        self.away = False
+        self.subscribed: list[list[str]] = []
+
+    def list_topics(self, topic: str | None = None, timeout: float = 0) -> Any:
+        if self.away:
+            raise KafkaException(KafkaError(KafkaError._TRANSPORT))
+        if topic is not None:
+            self.one_asked += 1
+            return Metadata(*([topic] if topic in self.topics else []))
+        self.all_asked += 1
+        return Metadata(*self.topics)
+
+    def subscribe(self, topics: list[str], **callbacks: object) -> None:
+        self.subscribed.append(topics)
+
+    def unsubscribe(self) -> None:
+        self.subscribed.append([])
+
+
+def sinks(number: int, cluster: Any, lists: TopicLists, regex: str = "", *named: str, **settings: Any) -> list[Any]:
+    whom = {"bootstrap.servers": "here", **{name.replace("_", "."): value for name, value in settings.items()}}
+    return [Subscription(cluster, {**whom, "group.id": f"g{n}"}, named, regex, {}, lists) for n in range(number)]
+
+
+def run(tasks: list[Subscription], clock: Clock, seconds: int) -> None:
+    for _ in range(seconds * 2):
+        for task in tasks:
+            task.update()
+        clock.now += 0.5
+
+
+def test_sinks_of_a_slot_ask_for_all_topics_together_and_seldom(monkeypatch: Any) -> None:
+    clock, cluster = Clock(), Cluster("a-1", "b")
+    monkeypatch.setattr(subscription, "time", clock)
+    tasks = sinks(100, cluster, TopicLists(clock), "a-.*")
+    run(tasks, clock, 120)
+    assert cluster.all_asked <= 6
+    assert cluster.subscribed == [["a-1"]] * 100
+    cluster.topics.append("a-2")
+    run(tasks, clock, 32)
+    assert cluster.subscribed[100:] == [["a-1", "a-2"]] * 100
+
+
+def test_a_pattern_is_applied_as_often_as_metadata_max_age_says(monkeypatch: Any) -> None:
+    clock, cluster = Clock(), Cluster("a-1")
+    monkeypatch.setattr(subscription, "time", clock)
+    tasks = sinks(3, cluster, TopicLists(clock), "a-.*", metadata_max_age_ms=300_000)
+    run(tasks, clock, 299)
+    assert cluster.all_asked == 1
+    cluster.topics.append("a-2")
+    run(tasks, clock, 5)
+    assert cluster.all_asked == 2 and cluster.subscribed[3:] == [["a-1", "a-2"]] * 3
+
+
+def test_a_pattern_that_matches_nothing_yet_is_applied_more_often(monkeypatch: Any) -> None:
+    clock, cluster = Clock(), Cluster("b")
+    monkeypatch.setattr(subscription, "time", clock)
+    tasks = sinks(2, cluster, TopicLists(clock), "a-.*")
+    run(tasks, clock, 60)
+    assert 10 <= cluster.all_asked <= 13
+    cluster.topics.append("a-1")
+    run(tasks, clock, 7)
+    assert cluster.subscribed[-2:] == [["a-1"]] * 2
+
+
+def test_a_missing_named_topic_is_asked_for_alone(monkeypatch: Any) -> None:
+    clock, cluster = Clock(), Cluster("x")
+    monkeypatch.setattr(subscription, "time", clock)
+    (task,) = sinks(1, cluster, TopicLists(clock), "", "x", "y")
+    run([task], clock, 60)
+    assert cluster.all_asked == 1 and 10 <= cluster.one_asked <= 15
+    cluster.topics.append("y")
+    run([task], clock, 6)
+    assert cluster.subscribed == [["x", "y"]] * 2
+    asked = cluster.one_asked
+    run([task], clock, 60)
+    assert (cluster.all_asked, cluster.one_asked) == (1, asked)
+
+
+def test_named_topics_are_subscribed_to_while_the_cluster_is_silent(monkeypatch: Any) -> None:
+    clock, cluster = Clock(), Cluster("x")
+    monkeypatch.setattr(subscription, "time", clock)
+    cluster.away = True
+    tasks = sinks(2, cluster, TopicLists(clock), "", "x")
+    run(tasks, clock, 3)
+    assert cluster.subscribed == [["x"]] * 2
+    cluster.away = False
+    run(tasks, clock, 7)
+    assert cluster.one_asked == 2
+
+
+def test_users_of_different_rights_do_not_share_a_list() -> None:
+    lists, mine, other = TopicLists(), Cluster("mine"), Cluster("other")
+    clusters: list[Any] = [mine, other]
+    whom = [{"bootstrap.servers": "here", "sasl.username": name} for name in ("me", "you")]
+    found = [lists.names(cluster, settings, 60) for cluster, settings in zip(clusters, whom, strict=True)]
+    assert found == [frozenset({"mine"}), frozenset({"other"})]
+
+
+def test_sinks_that_start_together_wait_for_one_answer() -> None:
+    lists, answer = TopicLists(), threading.Event()
+    found: list[frozenset[str] | None] = []
+
+    class Slow(Cluster):
+        def list_topics(self, topic: str | None = None, timeout: float = 0) -> Any:
+            answer.wait(10)
+            return super().list_topics(topic, timeout)
+
+    cluster: Any = Slow("a")
+
+    def ask() -> None:
+        found.append(lists.names(cluster, {"bootstrap.servers": "here"}, 1.0))
+
+    threads = [threading.Thread(target=ask) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    answer.set()
+    for thread in threads:
+        thread.join(10)
+    assert found == [frozenset({"a"})] * 8 and cluster.all_asked == 1
