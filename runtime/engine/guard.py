@@ -11,14 +11,16 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from pathlib import Path
 
 from runtime.engine.lease import DUMP
-from runtime.engine.lease_cell import granted
+from runtime.engine.lease_cell import granted, stack_of
 from runtime.engine.own_processes import is_below
 
 EVERY = 0.2  # seconds between two looks
-_DUMP_TIME = 0.1  # seconds for a slot to write its stacks
+_DUMP_TIME = 0.5  # seconds that a slot has to write its stacks
+_DUMP_LOOK = 0.02
 
 
 class Guard:
@@ -42,7 +44,7 @@ class Guard:
             if not is_below(pid, os.getpid()):
                 path.unlink(missing_ok=True)
             elif deadline <= self._clock():
-                over.append(pid)
+                over.append((pid, stack_of(path)))
         end(over)
 
     def end_all(self) -> None:
@@ -52,14 +54,22 @@ class Guard:
                 _send(pid, signal.SIGKILL)
 
 
-def end(pids: list[int]) -> None:
-    """Have the processes write their stacks, then kill them."""
-    for pid in pids:
+def end(slots: Sequence[tuple[int, Path]]) -> None:
+    """Have processes write their stacks to these files, then kill them."""
+    for pid, _ in slots:
         _send(pid, DUMP)
-    if pids:
-        time.sleep(_DUMP_TIME)
-    for pid in pids:
+    deadline = time.monotonic() + _DUMP_TIME
+    while time.monotonic() < deadline and not all(_written(stack) for _, stack in slots):
+        time.sleep(_DUMP_LOOK)
+    for pid, _ in slots:
         _send(pid, signal.SIGKILL)
+
+
+def _written(stack: Path) -> bool:
+    try:
+        return stack.stat().st_size > 0
+    except OSError:  # it writes elsewhere
+        return True
 
 
 def _send(pid: int, number: signal.Signals) -> None:

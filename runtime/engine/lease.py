@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TextIO
 
-from runtime.engine.lease_cell import LeaseCell
+from runtime.engine.lease_cell import LeaseCell, cell_path, stack_of
 from runtime.pipeline.port import RevokedError
 
 DUMP = signal.SIGUSR1
@@ -39,7 +39,7 @@ class Lease:
 
 def stack_file(folder: str, slot: int, pid: int) -> Path:
     """Where a slot writes its stacks before it is ended."""
-    return Path(folder, f"slot-{slot}-{pid}.stack")
+    return stack_of(cell_path(folder, slot, pid))
 
 
 def dump_stacks_on_request(folder: str, slot: int, pid: int) -> TextIO:

@@ -66,6 +66,11 @@ def cell_path(folder: str, slot: int, pid: int) -> Path:
     return Path(folder, f"slot-{slot}-{pid}{_SUFFIX}")
 
 
+def stack_of(cell: Path) -> Path:
+    """The file beside a cell to which its slot writes its stacks."""
+    return cell.with_suffix(".stack")
+
+
 def granted(folder: str) -> Iterator[tuple[Path, int, float]]:
     """Every cell of a folder that has been granted: its file, the pid of its slot, its deadline."""
     with contextlib.suppress(FileNotFoundError):

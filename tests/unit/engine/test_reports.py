@@ -1,9 +1,10 @@
 from __future__ import annotations
 
-import math
+import os
 import time
 from unittest.mock import Mock
 
+from runtime.engine.own_processes import OwnProcess
 from runtime.engine.reports import UNASKED_END, TaskReports
 from runtime.engine.roster import Link, Roster, Task
 from runtime.engine.wire import about
@@ -13,10 +14,11 @@ from tests.support.engine_probe import task_spec
 
 def running() -> tuple[Roster, Link, Task, Mock, TaskReports]:
     roster, listener = Roster(1, 0.0, time.monotonic), Mock()
-    link = Link(0, 0, 0, 1, "here", Mock(), 0.0, math.inf)
-    task = Task(task_spec("x"), link)
-    roster.tasks[task.spec.id] = link.tasks[task.key] = task
-    return roster, link, task, listener, TaskReports(roster, listener, Mock(), Mock())
+    link = Link(0, 0, 0, OwnProcess(os.getpid()), Mock(), 0.0)
+    task = Task(task_spec("x"))
+    roster.tasks[task.spec.id] = task
+    link.add(task)
+    return roster, link, task, listener, TaskReports(roster, listener, Mock(), Mock(), Mock(), time.monotonic)
 
 
 def test_a_task_that_says_so_before_its_end_is_handed_out_again() -> None:
