@@ -17,12 +17,12 @@ from runtime.api.record import SourceRecord
 from runtime.api.schema import STRING_SCHEMA
 from runtime.api.task import Offset, Partition, SourceTask
 from runtime.connectors.file_lines import LineBuffer
-from runtime.connectors.file_watch import file_watcher
+from runtime.connectors.file_watch import Follower, file_watcher
 
 FILE, TOPIC, BATCH_SIZE = "file", "topic", "batch.size"
 FILENAME, POSITION = "filename", "position"
 _CHUNK = 1024 * 1024
-_LOOK, _LOOK_SELDOM = 0.1, 2.0  # seconds between looks at a quiet file; seldom when changes are told
+_LOOK, _LOOK_SELDOM = 0.1, 60.0  # seconds between looks at a quiet file; seldom when changes are reported
 _QUIET = 2.0  # seconds without growth after which a file that was replaced is taken to be finished
 
 _log = logging.getLogger(__name__)
@@ -53,6 +53,7 @@ class FileStreamSourceTask(SourceTask):
         self._partition = {FILENAME: self._path}
         self._fd: int | None = None
         self._missed = self._watched = False
+        self._follower: Follower | None = None
         self._grew = time.monotonic()
         self._ready: tuple[list[str], list[int]] = ([], [])
         self._next = 0
@@ -71,13 +72,20 @@ class FileStreamSourceTask(SourceTask):
         )
 
     def stop(self) -> None:
+        self._close()
+        follower = getattr(self, "_follower", None)
+        if follower is not None and (watcher := file_watcher()) is not None:
+            watcher.forget(follower)
+
+    def _close(self) -> None:
         fd, self._fd = getattr(self, "_fd", None), None
         if fd is not None:
             os.close(fd)
 
     def _read(self) -> tuple[list[str], list[int]]:
         """Lines of the next piece of the file with the positions behind them; none when it has not grown."""
-        if self._fd is None and not self._open():
+        if self._fd is None and not self._open() and (not self._watch() or not self._open()):
+            self.idle_poll = _LOOK_SELDOM if self._watched else _LOOK
             return [], []
         assert self._fd is not None
         try:
@@ -92,12 +100,12 @@ class FileStreamSourceTask(SourceTask):
         return self._lines.feed(block)
 
     def _watch(self) -> bool:
-        """Ask to be told of the next change, once; True when that is new."""
+        """Ask for a report of the next change, once; True when that is new."""
         if self._watched or (watcher := file_watcher()) is None:
             return False
-        self._watched = watcher.once(self._path, self._changed)
-        self.idle_poll = _LOOK_SELDOM if self._watched else _LOOK
-        return self._watched
+        self._watched = True
+        self._follower = watcher.once(self._path, self._changed)
+        return True
 
     def _changed(self) -> None:
         self._watched = False
@@ -119,6 +127,7 @@ class FileStreamSourceTask(SourceTask):
 
     def _at_end(self, fd: int) -> tuple[list[str], list[int]]:
         """Nothing more to read: has the file been truncated or replaced?"""
+        self.idle_poll = _LOOK
         opened = os.fstat(fd)
         if opened.st_size < self._lines.end:
             _log.warning(
@@ -135,6 +144,7 @@ class FileStreamSourceTask(SourceTask):
         except FileNotFoundError:
             return [], []  # renamed or deleted; its successor is yet to come, and until then it may still be written to
         if (named.st_dev, named.st_ino) == (opened.st_dev, opened.st_ino):
+            self.idle_poll = _LOOK_SELDOM if self._watched else _LOOK
             return [], []
         if time.monotonic() - self._grew < _QUIET:
             return [], []
@@ -145,7 +155,7 @@ class FileStreamSourceTask(SourceTask):
         end = self._lines.end
         last = self._lines.finish()
         _log.info("%s was replaced; the old file was read to its end at %d, now follows the new one", self._path, end)
-        self.stop()
+        self._close()
         self._lines = LineBuffer(0)
         return last, [0] * len(last)
 

@@ -1,6 +1,8 @@
-"""Being told that a file has changed (inotify), so that its follower need not look all the time.
+"""Reports changes of files, so that their followers need not look all the time.
 
-Linux only, and local file systems only: who is never told has to look now and then all the same.
+inotify (Linux) reports changes at once, but not those that another host makes on a network file system, and nothing
+about a file that does not exist. One thread therefore looks at all files now and then: a call of stat() for each is far
+cheaper than a wake-up of each follower's thread.
 """
 
 from __future__ import annotations
@@ -9,16 +11,34 @@ import ctypes
 import functools
 import logging
 import os
+import select
 import struct
 import sys
 import threading
+import time
 from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
 
 _MODIFY, _ATTRIB, _DELETE_SELF, _MOVE_SELF, _ONESHOT = 0x2, 0x4, 0x400, 0x800, 0x80000000
 _CHANGES = _MODIFY | _ATTRIB | _DELETE_SELF | _MOVE_SELF
 _EVENT = struct.Struct("iIII")  # watch, mask, cookie, length of the name (none: files are watched, not folders)
+_LOOK, _LOOK_OFTEN = 2.0, 0.25  # seconds between looks at all files; often while some of them have no watch
 
 _log = logging.getLogger(__name__)
+
+State = tuple[int, ...] | None
+"""What stat() says of a file; None: it does not exist."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Follower:
+    """Waits for the next change of a file."""
+
+    path: str
+    state: State  # when it began to wait
+    changed: Callable[[], None]
+    watch: int  # inotify's; negative: none
 
 
 class FileWatcher:
@@ -26,38 +46,81 @@ class FileWatcher:
 
     def __init__(self) -> None:
         self._libc = ctypes.CDLL(None, use_errno=True)
-        self._fd = self._libc.inotify_init1(os.O_CLOEXEC)
+        self._fd = self._libc.inotify_init1(os.O_CLOEXEC | os.O_NONBLOCK)
         if self._fd < 0:
             raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+        self._poll = select.poll()
+        self._poll.register(self._fd, select.POLLIN)
         self._lock = threading.Lock()
-        self._waiting: dict[int, list[Callable[[], None]]] = {}
+        self._watched: dict[int, list[Follower]] = {}  # by inotify's watch
+        self._unwatched: list[Follower] = []
         threading.Thread(target=self._run, name="file-watch", daemon=True).start()
 
-    def once(self, path: str, changed: Callable[[], None]) -> bool:
-        """Call `changed`, from another thread, when the file changes for the first time from now on. Tasks that
-        follow the same file share a watch. False when the file cannot be watched."""
+    def once(self, path: str, changed: Callable[[], None]) -> Follower:
+        """Call `changed`, from another thread, after the first change of the file from now on: at once where the
+        system reports it, otherwise within two seconds. A file that does not exist changes when it appears. Followers
+        of the same file share a watch."""
         with self._lock:
             watch = self._libc.inotify_add_watch(self._fd, os.fsencode(path), _CHANGES | _ONESHOT)
-            if watch < 0:
-                return False
-            self._waiting.setdefault(watch, []).append(changed)
-            return True
+            follower = Follower(path, _state(path), changed, watch)
+            self._others(follower).append(follower)
+            return follower
+
+    def forget(self, follower: Follower) -> bool:
+        """Do not report to this follower any more; whether it was still waiting."""
+        with self._lock:
+            others = self._others(follower)
+            known = follower in others
+            if known:
+                others.remove(follower)
+            if not others and follower.watch >= 0:
+                del self._watched[follower.watch]
+                self._libc.inotify_rm_watch(self._fd, follower.watch)
+            return known
+
+    def _others(self, follower: Follower) -> list[Follower]:
+        return self._unwatched if follower.watch < 0 else self._watched.setdefault(follower.watch, [])
 
     def _run(self) -> None:
+        looked = time.monotonic()
         while True:
-            events = os.read(self._fd, 64 * 1024)
-            for watch in {_EVENT.unpack_from(events, at)[0] for at in range(0, len(events), _EVENT.size)}:
-                with self._lock:
-                    told = self._waiting.pop(watch, [])
-                for changed in told:
-                    _tell(changed)
+            due = looked + (_LOOK_OFTEN if self._unwatched else _LOOK)
+            if self._poll.poll(max(due - time.monotonic(), 0.0) * 1000):
+                self._take_events()
+            if time.monotonic() >= due:
+                self._look()
+                looked = time.monotonic()
+
+    def _take_events(self) -> None:
+        events = os.read(self._fd, 64 * 1024)
+        for watch in {_EVENT.unpack_from(events, at)[0] for at in range(0, len(events), _EVENT.size)}:
+            with self._lock:
+                followers = self._watched.pop(watch, [])
+            for follower in followers:
+                _report(follower)
+
+    def _look(self) -> None:
+        """Find the changes that inotify did not report."""
+        with self._lock:
+            waiting = [*self._unwatched, *(follower for found in self._watched.values() for follower in found)]
+        for follower in waiting:
+            if _state(follower.path) != follower.state and self.forget(follower):
+                _report(follower)
 
 
-def _tell(changed: Callable[[], None]) -> None:
+def _state(path: str) -> State:
     try:
-        changed()
+        found = Path(path).stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
+
+
+def _report(follower: Follower) -> None:
+    try:
+        follower.changed()
     except Exception:  # one follower's mistake must not leave the others without news
-        _log.exception("A change of a file could not be told")
+        _log.exception("A change of %s could not be reported", follower.path)
 
 
 @functools.cache
@@ -68,5 +131,5 @@ def file_watcher() -> FileWatcher | None:
     try:
         return FileWatcher()
     except OSError as error:
-        _log.info("Files are looked at ten times a second: changes are not told here (%s)", error.strerror)
+        _log.info("Files are looked at ten times a second: this system reports no changes (%s)", error.strerror)
         return None

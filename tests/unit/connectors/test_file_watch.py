@@ -6,31 +6,63 @@ from pathlib import Path
 
 import pytest
 
-from runtime.connectors.file_watch import file_watcher
+from runtime.connectors.file_watch import FileWatcher, file_watcher
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="inotify is Linux's")
 
 
-def test_changes_are_told_once_to_everybody(tmp_path: Path) -> None:
-    watcher = file_watcher()
-    assert watcher is not None
+@pytest.fixture
+def watcher() -> FileWatcher:
+    found = file_watcher()
+    assert found is not None
+    return found
+
+
+def test_a_change_is_reported_once_to_every_follower(watcher: FileWatcher, tmp_path: Path) -> None:
     file, first, second = tmp_path / "file", threading.Semaphore(0), threading.Semaphore(0)
     file.touch()
-    assert watcher.once(str(file), first.release)
-    assert watcher.once(str(file), second.release)
+    watcher.once(str(file), first.release)
+    watcher.once(str(file), second.release)
     for line in ("one\n", "two\n"):
         with file.open("a") as out:
             out.write(line)
     assert first.acquire(timeout=5)
     assert second.acquire(timeout=5)
     again = threading.Semaphore(0)
-    assert watcher.once(str(file), again.release)
+    watcher.once(str(file), again.release)
     file.rename(tmp_path / "other")
     assert again.acquire(timeout=5)
     assert not first.acquire(blocking=False)
 
 
-def test_what_does_not_exist_cannot_be_watched(tmp_path: Path) -> None:
-    watcher = file_watcher()
-    assert watcher is not None
-    assert not watcher.once(str(tmp_path / "nowhere"), lambda: None)
+def test_a_file_that_appears_has_changed(watcher: FileWatcher, tmp_path: Path) -> None:
+    appeared = threading.Semaphore(0)
+    watcher.once(str(tmp_path / "later"), appeared.release)
+    assert not appeared.acquire(blocking=False)
+    (tmp_path / "later").touch()
+    assert appeared.acquire(timeout=5)
+
+
+def test_a_change_that_the_system_does_not_report_is_found(watcher: FileWatcher, tmp_path: Path) -> None:
+    """As on a network file system, which another host writes to: the change is one of the name, not of the file."""
+    changed = threading.Semaphore(0)
+    (tmp_path / "one").write_text("1")
+    (tmp_path / "two").write_text("22")
+    link = tmp_path / "link"
+    link.symlink_to("one")
+    watcher.once(str(link), changed.release)
+    (tmp_path / "new").symlink_to("two")
+    (tmp_path / "new").rename(link)
+    assert changed.acquire(timeout=10)
+
+
+def test_a_follower_that_has_gone_hears_nothing(watcher: FileWatcher, tmp_path: Path) -> None:
+    file, gone, there = tmp_path / "file", threading.Semaphore(0), threading.Semaphore(0)
+    file.touch()
+    follower = watcher.once(str(file), gone.release)
+    watcher.once(str(file), there.release)
+    assert watcher.forget(follower)
+    assert not watcher.forget(follower)
+    file.write_text("x")
+    assert there.acquire(timeout=5)
+    assert not gone.acquire(blocking=False)
