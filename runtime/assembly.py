@@ -18,6 +18,7 @@ from runtime.herder.expiry import Expiry
 from runtime.herder.fleet import Fleet
 from runtime.herder.health import WorkerHealth
 from runtime.herder.herder import Herder, TopicTracking
+from runtime.herder.internal_requests import InternalRequests
 from runtime.herder.loggers import Loggers
 from runtime.herder.metrics import Metrics
 from runtime.herder.offset_places import OffsetPlaces
@@ -111,12 +112,13 @@ def assemble(config: WorkerConfig, url: str, backing: Backing, secrets: Secrets)
     offset_views = OffsetViews(
         herder, desk, places, journal, Progress(positions, in_topic), TimeTravel(positions), stalls, expiry
     )
+    internal = InternalRequests(herder, configs)
     metrics = Metrics(herder, statuses, board, engine, stalls, lambda: health.ready)
     masks = Masks(host.password_keys)
     stream = EventStream(events, herder, progress, masks)
     admin = admin_routes(loggers)
     services = Services(
-        herder, desk, offset_views, orphans, health, stream, lines, previews, board.errors, metrics, masks
+        herder, desk, offset_views, orphans, health, stream, lines, previews, board.errors, metrics, masks, internal
     )
     api = routes(services)
     served = [*api, *(admin if config.admin_listeners is None else [])]

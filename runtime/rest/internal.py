@@ -1,59 +1,50 @@
-"""What Apache's workers ask of each other (KIP-507). This worker shares its key with nobody: nothing gets in here.
-
-Refusals are Apache's, so that a worker, or whoever pretends to be one, learns what it would learn there.
-"""
+"""Requests that only workers make of each other: verified by their signature, then carried out."""
 
 from __future__ import annotations
-
-import binascii
-from base64 import b64decode
-from typing import NoReturn
 
 from starlette.requests import Request
 from starlette.responses import Response
 
-from runtime.herder.errors import BadRequest, Forbidden
+from runtime.herder.errors import BadRequest
+from runtime.herder.internal_requests import InternalRequests
 from runtime.rest import bodies
-from runtime.rest.receiving import parsed
+from runtime.rest.answers import empty
+from runtime.rest.receiving import parsed, read
+from runtime.rest.resource import path_name
 
 SIGNATURE, ALGORITHM = "X-Connect-Authorization", "X-Connect-Request-Signature-Algorithm"
-_OURS = "HmacSHA256"
-_KNOWN = ("hmacsha1", "hmacsha224", "hmacsha256", "hmacsha384", "hmacsha512", "hmacmd5")
 
 
-async def task_configs(request: Request) -> Response:
-    """POST /connectors/{name}/tasks: a worker hands the leader new task configs."""
-    await parsed(request, _task_configs)
-    _refuse(request)
+class InternalHandlers:
+    """The handlers."""
+
+    def __init__(self, requests: InternalRequests) -> None:
+        self._requests = requests
+
+    async def task_configs(self, request: Request) -> Response:
+        """POST /connectors/{name}/tasks: a worker passes new task configs to the leader."""
+        body, configs = await parsed(request, _task_configs)
+        self._verify(request, body)
+        await self._requests.put_tasks(path_name(request), [_without_nulls(config) for config in configs])
+        return empty(204)
+
+    async def fence(self, request: Request) -> Response:
+        """PUT /connectors/{name}/fence: a worker asks the leader to fence older tasks."""
+        self._verify(request, await read(request))
+        await self._requests.fence(path_name(request))
+        return empty(204)
+
+    def _verify(self, request: Request, body: bytes) -> None:
+        self._requests.verify(body, request.headers.get(SIGNATURE), request.headers.get(ALGORITHM))
 
 
-def _task_configs(body: bytes) -> None:
+def _task_configs(body: bytes) -> tuple[bytes, list[dict[str, str | None]]]:
+    """The body as it was signed, and what is in it."""
     found = bodies.parse(body, exact_numbers=True)
     if not isinstance(found, list):
         raise BadRequest("The request body must be an array of task configurations")
-    for i, config in enumerate(found):
-        bodies.config_map(config, f"[{i}]")
+    return body, [bodies.config_map(config, f"[{i}]") for i, config in enumerate(found)]
 
 
-async def fence(request: Request) -> Response:
-    """PUT /connectors/{name}/fence: a worker asks the leader to fence older tasks."""
-    _refuse(request)
-
-
-def _refuse(request: Request) -> NoReturn:
-    signature, algorithm = request.headers.get(SIGNATURE), request.headers.get(ALGORITHM)
-    if signature is None or algorithm is None:
-        raise BadRequest("Internal request missing required signature")
-    if algorithm.lower() not in _KNOWN:
-        raise BadRequest(f"Algorithm {algorithm} not available")
-    if algorithm != _OURS:
-        raise BadRequest(
-            f"This worker does not support the '{algorithm}' key signing algorithm used by other workers. "
-            f"This worker is currently configured to use: [{_OURS}]. Check that all workers' configuration files "
-            "permit the same set of signature algorithms, and correct any misconfigured worker and restart it."
-        )
-    try:
-        b64decode(signature, validate=True)
-    except binascii.Error as e:
-        raise BadRequest(f"The signature is not base64: {e}") from None
-    raise Forbidden("Internal request contained invalid signature.")
+def _without_nulls(config: dict[str, str | None]) -> dict[str, str]:
+    return {key: value for key, value in config.items() if value is not None}

@@ -92,10 +92,14 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation("GET", f"{_C}/status", "status", "States of the connector and its tasks", {200: "Status"}, _READ),
     Operation("GET", f"{_C}/tasks", "tasks", "Configs of the connector's tasks", {200: "Tasks"}, _READ),
     Operation(
-        "POST", f"{_C}/tasks", "putTasks", "For Apache's workers among themselves; refused", {}, (400, 503),
+        "POST", f"{_C}/tasks", "putTasks", "For workers among themselves, signed with their session key", {204: ""},
+        (400, 403, 404, 409, 503),
         body="TaskConfigs",
     ),
-    Operation("PUT", f"{_C}/fence", "fence", "For Apache's workers among themselves; refused", {}, (400, 503)),
+    Operation(
+        "PUT", f"{_C}/fence", "fence", "For workers among themselves, signed with their session key", {204: ""},
+        (400, 403, 404, 409, 500, 503),
+    ),
     Operation("GET", f"{_T}/status", "taskStatus", "A task's state", {200: "TaskState"}, _READ),
     Operation(
         "GET", f"{_T}/stack", "stack", "Where a task's thread is now, and in which call", {200: "Stack"},

@@ -15,16 +15,18 @@ from starlette.routing import Route
 from runtime.herder.error_board import ErrorBoard
 from runtime.herder.errors import BadRequest, NotFound, Unavailable
 from runtime.herder.herder import Herder
+from runtime.herder.internal_requests import InternalRequests
 from runtime.herder.metrics import Metrics
 from runtime.herder.offset_views import OffsetViews
 from runtime.herder.offsets import OffsetsDesk
 from runtime.herder.orphans import Orphans
 from runtime.herder.previews import Previews
 from runtime.logs.lines import LINES, ConnectorLines
-from runtime.rest import bodies, internal
+from runtime.rest import bodies
 from runtime.rest.access import Role
 from runtime.rest.answers import empty, json_answer
 from runtime.rest.events import EventStream
+from runtime.rest.internal import InternalHandlers
 from runtime.rest.masking import Masks
 from runtime.rest.metrics import metrics_routes
 from runtime.rest.offsets import offset_routes, origin
@@ -69,11 +71,12 @@ class Services:
     errors: ErrorBoard
     metrics: Metrics
     masks: Masks
+    internal: InternalRequests
 
 
 def routes(s: Services) -> Sequence[Route]:
     """The table. Handlers below `ready` answer 503 until the stores have been read."""
-    h, o = s.herder, s.offsets
+    h, o, internal = s.herder, s.offsets, InternalHandlers(s.internal)
 
     def ready(handler: Handler) -> Handler:
         async def guarded(request: Request) -> Response:

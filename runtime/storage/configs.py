@@ -66,7 +66,7 @@ class ConfigStore:
         self.on_change: Callable[[str], None] = lambda name: None
         self.on_restart: Callable[[RestartRequest], None] = lambda request: None
         self.on_logger_level: Callable[[str, str], None] = lambda namespace, level: None
-        self.session_key: dict[str, Any] | None = None  # of the Java workers; kept for the way back to them
+        self.session_key: dict[str, Any] | None = None  # of the Java workers, which sign internal requests with it
         self.fencing_counts: dict[str, int] = {}  # tasks of exactly-once sources, by connector
         self.logger_levels: dict[str, str] = {}  # of the whole cluster, by namespace
 
@@ -126,6 +126,10 @@ class ConfigStore:
         """Store a complete set of task configs; it counts once its commit record is there."""
         tasks = [_record(f"{_TASK}{name}-{i}", {"properties": dict(c)}) for i, c in enumerate(configs)]
         await self._log.write_all([*tasks, _record(_COMMIT + name, {"tasks": len(configs)})])
+
+    async def put_fencing_count(self, name: str, tasks: int) -> None:
+        """So many tasks of an exactly-once source have been admitted: earlier ones have been fenced out."""
+        await self._log.write_all([_record(_FENCING + name, {"task-count": tasks})])
 
     async def put_logger_level(self, namespace: str, level: str) -> None:
         await self._log.write_all([_record(_LOGGER + namespace, {"level": level})])

@@ -1,28 +1,74 @@
-"""Requests that only Apache's workers make are refused as they refuse each other's."""
+"""Requests that workers make of each other: signed with the stored session key, or refused as Connect does."""
 
 from __future__ import annotations
 
+import hashlib
+import hmac
+import json
+from base64 import b64encode
 from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from typing import Any
 
 import httpx
 import pytest
 from starlette.routing import Route
 
-from runtime.rest import internal
+from runtime.herder.internal_requests import InternalRequests
 from runtime.rest.app import application
+from runtime.rest.internal import ALGORITHM, SIGNATURE, InternalHandlers
 from runtime.rest.resource import Resource
+from runtime.storage.configs import ConfigStore
+from runtime.vocabulary import State, TargetState
+from tests.support.herder_rig import HerderRig
+
+KEY, NEW_KEY = b"0123456789abcdef", b"fedcba9876543210"
+TASKS = [{"task.class": "T", "n": "7"}]
+
+
+@dataclass
+class Worker:
+    """A worker that serves nothing but internal requests."""
+
+    rig: HerderRig
+    client: httpx.AsyncClient
+
+    @property
+    def configs(self) -> ConfigStore:
+        return self.rig.configs
+
+    async def store_key(self, key: bytes) -> None:
+        """As the leader of Apache's workers does."""
+        record = {"key": b64encode(key).decode(), "algorithm": "HmacSHA256", "creation-timestamp": 1}
+        await self.rig.logs.by_topic["c"].write_all([(b"session-key", json.dumps(record).encode())])
+
+    async def post(self, name: str, tasks: Any, key: bytes = KEY) -> httpx.Response:
+        return await self.client.post(f"/connectors/{name}/tasks", **_signed(json.dumps(tasks).encode(), key))
+
+    async def fence(self, name: str, key: bytes = KEY) -> httpx.Response:
+        return await self.client.put(f"/connectors/{name}/fence", **_signed(b"", key))
+
+
+def _signed(body: bytes, key: bytes) -> dict[str, Any]:
+    signature = b64encode(hmac.digest(key, body, hashlib.sha256)).decode()
+    headers = {SIGNATURE: signature, ALGORITHM: "HmacSHA256", "Content-Type": "application/json"}
+    return {"content": body, "headers": headers}
 
 
 @pytest.fixture
-async def client() -> AsyncIterator[httpx.AsyncClient]:
+async def worker() -> AsyncIterator[Worker]:
+    rig = HerderRig()
+    handlers = InternalHandlers(InternalRequests(rig.herder, rig.configs))
     app = application([
-        Route("/connectors/{name}/tasks", Resource(post=internal.task_configs)),
-        Route("/connectors/{name}/fence", Resource(put=internal.fence)),
+        Route("/connectors/{name}/tasks", Resource(post=handlers.task_configs)),
+        Route("/connectors/{name}/fence", Resource(put=handlers.fence)),
     ])  # fmt: skip
     async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://worker") as client:
-        yield client
+        yield Worker(rig, client)
+    await rig.close()
 
 
+@pytest.mark.parametrize("has_key", [False, True])
 @pytest.mark.parametrize(
     ("signature", "algorithm", "status", "message"),
     [
@@ -31,15 +77,71 @@ async def client() -> AsyncIterator[httpx.AsyncClient]:
         ("eA==", "Foo", 400, "Algorithm Foo not available"),
         ("eA==", "HmacSHA1", 400, "This worker does not support the 'HmacSHA1' key signing algorithm"),
         ("eA==", "HmacSHA256", 403, "Internal request contained invalid signature."),
+        ("?", "HmacSHA256", 400, "The signature is not base64"),
     ],
 )
-async def test_nothing_gets_in(
-    client: httpx.AsyncClient, signature: str | None, algorithm: str | None, status: int, message: str
+async def test_nothing_gets_in_without_a_signature(
+    worker: Worker, has_key: bool, signature: str | None, algorithm: str | None, status: int, message: str
 ) -> None:
-    given = {internal.SIGNATURE: signature, internal.ALGORITHM: algorithm}
+    if has_key:
+        await worker.store_key(KEY)
+    given = {SIGNATURE: signature, ALGORITHM: algorithm}
     headers = {name: value for name, value in given.items() if value is not None}
     for answer in (
-        await client.put("/connectors/c/fence", headers=headers),
-        await client.post("/connectors/c/tasks", headers=headers, json=[{"a": "b"}]),
+        await worker.client.put("/connectors/c/fence", headers=headers),
+        await worker.client.post("/connectors/c/tasks", headers=headers, json=[{"a": "b"}]),
     ):
-        assert answer.status_code == status and answer.json()["message"].startswith(message)
+        assert answer.status_code == status
+        assert answer.json()["message"].startswith(message)
+
+
+async def test_signed_task_configs_are_stored_and_run(worker: Worker) -> None:
+    await worker.store_key(KEY)
+    await worker.rig.create("a")
+    await worker.rig.until(lambda: worker.rig.tasks("a") == {0: State.RUNNING})
+    answer = await worker.post("a", TASKS)
+    assert (answer.status_code, answer.content) == (204, b"")
+    stored = worker.configs.connector("a")
+    assert stored is not None
+    assert list(stored.tasks) == TASKS
+    await worker.rig.until(lambda: [spec.config for spec in worker.rig.engine.running.values()] == TASKS)
+
+
+async def test_only_the_latest_key_counts(worker: Worker) -> None:
+    await worker.rig.create("a")
+    assert (await worker.post("a", TASKS)).status_code == 403, "there is no key yet"
+    await worker.store_key(KEY)
+    await worker.store_key(NEW_KEY)
+    assert (await worker.post("a", TASKS)).status_code == 403
+    assert (await worker.post("a", TASKS, NEW_KEY)).status_code == 204
+
+
+async def test_the_signature_is_of_the_body(worker: Worker) -> None:
+    await worker.store_key(KEY)
+    await worker.rig.create("a")
+    other = _signed(json.dumps(TASKS).encode(), KEY)
+    answer = await worker.client.post("/connectors/a/tasks", content=b"[]", headers=other["headers"])
+    assert answer.status_code == 403
+
+
+async def test_connectors_that_take_none(worker: Worker) -> None:
+    await worker.store_key(KEY)
+    for answer in (await worker.post("nope", TASKS), await worker.fence("nope")):
+        assert (answer.status_code, answer.json()["message"]) == (404, "Connector nope not found")
+    await worker.rig.create("s", TargetState.STOPPED)
+    assert (await worker.post("s", TASKS)).status_code == 400
+    assert (await worker.post("s", [])).status_code == 204
+
+
+async def test_fencing(worker: Worker) -> None:
+    await worker.store_key(KEY)
+    await worker.rig.create("sink", connector_class="Sink", topics="t")
+    assert (await worker.fence("sink")).status_code == 400
+    await worker.rig.create("a", tasks_max="2")
+    await worker.rig.until(lambda: len(worker.rig.tasks("a")) == 2)
+    assert (await worker.fence("a", NEW_KEY)).status_code == 403
+    assert (await worker.fence("a")).status_code == 204
+    assert worker.configs.fencing_counts == {"a": 2}
+    refused = await worker.fence("a")  # these two may run somewhere, as far as is known
+    assert refused.status_code == 500
+    assert "cannot fence out" in refused.json()["message"]
