@@ -42,10 +42,15 @@ class Instance:
         """The connector asks for new task configs."""
         self.again, self.due = self.due and self.call is not None, True
 
+    def drop_call(self) -> None:
+        """Stop waiting for the connector's code."""
+        if self.call is not None and not self.call.cancel() and not self.call.cancelled():
+            self.call.exception()  # nobody else asks for it
+
     async def cancel(self) -> None:
-        """Stop waiting for the connector's code; what was to be sent to the host has been sent, or never will be."""
+        """As drop_call(); afterwards the calls have been sent to the host, or never will be."""
+        self.drop_call()
         if self.call is not None:
-            self.call.cancel()
             await asyncio.wait({self.call})
 
 

@@ -8,18 +8,17 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
 from typing import Any
 
-from runtime.api.errors import ConfigError
 from runtime.herder.board import Board
-from runtime.herder.instance import Instance, Starter, TaskConfigs
+from runtime.herder.hosted import HostedConnector
 from runtime.herder.resolving import ResolvingHost
 from runtime.herder.start_gate import StartGate
 from runtime.herder.start_trials import StartTrials
 from runtime.herder.tasks import Tasks, UnleasedError
-from runtime.host.port import ConnectorInfo, HostError, UnknownPluginError
+from runtime.host.port import HostError
 from runtime.kafka.errors import KafkaProblem
 from runtime.logs import context
 from runtime.storage.configs import ConfigStore, StoredConnector
@@ -35,13 +34,6 @@ _EXPECTED = (KafkaProblem, HostError, TimeoutError, OSError)
 
 SETTLE = 30.0
 """Seconds that whoever needs a connector at rest waits for it."""
-
-QUICK = 1.0
-"""Seconds that a step waits for the connector's own start() and task_configs(); later they are left to themselves, and
-requests for the connector are carried out meanwhile."""
-
-SLOW = 10.0
-"""Seconds after which a connector whose start() has not returned is shown as UNASSIGNED."""
 
 
 @dataclass(slots=True)
@@ -73,14 +65,10 @@ class ConnectorLoop:
         self, name: str, configs: ConfigStore, host: ResolvingHost, board: Board, tasks: Tasks, starts: Starts,
         on_gone: Callable[[ConnectorLoop], None],
     ) -> None:  # fmt: skip
-        self.name, self._on_gone = name, on_gone
-        self._gate = starts.gate
-        self._configs, self._host, self._board, self._tasks = configs, host, board, tasks
-        self._starter = Starter(name, host, starts.trials, tasks)
-        self._instance, self._wishes = Instance(), Wishes()
-        self._awaited: asyncio.Task[TaskConfigs] | None = None  # wakes this loop when it is done
-        self._info: ConnectorInfo | None = None
-        self._applied: Mapping[str, str] | None = None
+        self.name, self._on_gone, self._gate = name, on_gone, starts.gate
+        self._configs, self._board, self._tasks = configs, board, tasks
+        self._hosted = HostedConnector(name, configs, host, board, tasks, starts.trials, self.wake)
+        self._wishes = Wishes()
         self._wake, self._idle = asyncio.Event(), asyncio.Event()
         self._closing = self.gone = self._unleased = False
         self._runner = asyncio.create_task(self._run(), name=f"connector {name}")
@@ -105,9 +93,9 @@ class ConnectorLoop:
     def show_restarting(self, connector: bool, tasks: set[int]) -> None:
         """A restart is about to be done."""
         if connector:
-            self._board.connector(self.name, State.RESTARTING, self._version)
+            self._hosted.show(State.RESTARTING)
         for task in tasks:
-            self._board.task(TaskId(self.name, task), State.RESTARTING, self._version)
+            self._board.task(TaskId(self.name, task), State.RESTARTING, self._hosted.version)
 
     def reconfigure(self) -> None:
         """The connector asks for new task configs."""
@@ -116,16 +104,13 @@ class ConnectorLoop:
 
     def failed(self, trace: str) -> None:
         """The instance failed by itself."""
-        self._instance.failed, self._instance.due = True, False
-        self._board.connector(self.name, State.FAILED, self._version, trace)
+        self._hosted.raised(trace)
 
     def host_lost(self) -> None:
         """The instance is gone with its host; it is started again."""
-        self._instance.started = False
-        if self._instance.busy:
-            return  # the call under way fails with the host
-        self._wishes.restart_connector = True
-        self.wake()
+        if self._hosted.lost():
+            self._wishes.restart_connector = True
+            self.wake()
 
     async def settled(self, within: float = SETTLE) -> bool:
         """Whether everything asked for so far has been done; waits so many seconds for it."""
@@ -139,20 +124,19 @@ class ConnectorLoop:
         """Whether the connector is FAILED once everything asked for has been done, or after so many seconds."""
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._idle.wait(), within)
-        return self._instance.failed
+        return self._hosted.failed
 
     async def close(self) -> None:
         """Stop following the target state; what runs is left to the caller."""
         self._closing = True
         self.wake()
         await asyncio.gather(self._runner, return_exceptions=True)
-        await self._instance.cancel()
+        await self._hosted.close()
 
     def unassign(self) -> None:
         """The worker ends: what it ran belongs to nobody (FACTS 7)."""
         self._tasks.unassign()
-        if self._instance.config is not None and not self._instance.failed:
-            self._board.connector(self.name, State.UNASSIGNED, self._version)
+        self._hosted.unassign()
 
     @property
     def tasks(self) -> Tasks:
@@ -179,7 +163,7 @@ class ConnectorLoop:
                 asyncio.get_running_loop().call_later(delay, self.wake)
                 delay = min(delay * 2, RETRY_LAST)
                 continue
-            if not self._wake.is_set() and not self._instance.due:
+            if not self._wake.is_set() and not self._hosted.due:
                 self._idle.set()
 
     async def _step(self, wishes: Wishes) -> None:
@@ -193,12 +177,19 @@ class ConnectorLoop:
         elif stored.target is TargetState.PAUSED:
             await self._pause(stored, wishes)
         else:
-            async with self._gate.place():
-                await self._start(self._configs.connector(self.name) or stored, wishes)
+            await self._start_in_turn(stored, wishes)
+
+    async def _start_in_turn(self, stored: StoredConnector, wishes: Wishes) -> None:
+        async with self._gate.place():
+            if self._configs.connector(self.name) is stored:
+                await self._start(stored, wishes)
+            else:  # it has changed meanwhile
+                self._wishes.add(wishes)
+                self.wake()
 
     async def _remove(self) -> None:
         """A new connector of this name waits until the last task has ended: two would move the same records."""
-        await _both(self._retire(), self._tasks.stop_all())
+        await _both(self._hosted.retire(), self._tasks.stop_all())
         self._board.remove_connector(self.name)
         self.gone = self._configs.connector(self.name) is None
         if self.gone:
@@ -217,169 +208,34 @@ class ConnectorLoop:
         self._tasks.forget_statuses()
 
     async def _rest(self, stored: StoredConnector, wishes: Wishes) -> None:
-        failed = await self._show_rest(stored, State.STOPPED, wishes)
-        await self._retire(stored if failed else None)
+        failed = await self._hosted.show_rest(stored, State.STOPPED, wishes.restart_connector)
+        await self._hosted.retire(stored if failed else None)
 
     async def _pause(self, stored: StoredConnector, wishes: Wishes) -> None:
         """The instance stops, the tasks stay where they are with the configs they have."""
         self._tasks.pause()
-        failed = await self._show_rest(stored, State.PAUSED, wishes)
-        await _both(self._retire(stored if failed else None), self._run_paused_tasks(stored, wishes))
+        failed = await self._hosted.show_rest(stored, State.PAUSED, wishes.restart_connector)
+        await _both(self._hosted.retire(stored if failed else None), self._run_paused_tasks(stored, wishes))
 
     async def _run_paused_tasks(self, stored: StoredConnector, wishes: Wishes) -> None:
-        if stored.tasks and await self._resolve(stored):
+        if stored.tasks and await self._hosted.resolve(stored):
             await self._run_tasks(stored, paused=True, wishes=wishes)
 
     async def _run_tasks(self, stored: StoredConnector, paused: bool, wishes: Wishes) -> None:
         """Tasks that run keep the old config while the connector starts with its new one, and if that has failed."""
-        assert self._info is not None
-        as_they_are = self._instance.failed or self._instance.due
-        await self._tasks.run(self._info, stored, paused, restart=wishes.restart_tasks, as_they_are=as_they_are)
-
-    async def _show_rest(self, stored: StoredConnector, state: State, wishes: Wishes) -> bool:
-        """Whether FAILED is shown instead: what has failed stays so, and so does what could not be started, as in
-        Connect."""
-        failed = self._instance.failed and self._instance.config == stored.config and not wishes.restart_connector
-        trace = await self._refusal(stored)
-        if trace is not None:
-            self._board.connector(self.name, State.FAILED, self._version, trace)
-        elif not failed:
-            self._board.connector(self.name, state, self._version)
-        return failed or trace is not None
-
-    async def _refusal(self, stored: StoredConnector) -> str | None:
-        """Why this config could not be started at all; learns the plugin's version, which is shown at rest too."""
-        try:
-            self._info = await self._host.resolve(stored.config.get("connector.class", ""))
-            config = await self._host.learned(self.name, stored.config)
-        except UnknownPluginError as e:
-            return _unknown(e)
-        except (HostError, ConfigError, TimeoutError) as e:
-            log.warning("%s: whether it could start is not known: %s", self.name, e)
-            return None  # it may be able to, later
-        try:
-            self._tasks.check(self._info, config)
-        except ConfigError as e:
-            return _trace(e)
-        return None
+        info = self._hosted.info
+        assert info is not None
+        as_they_are = self._hosted.failed or self._hosted.due
+        await self._tasks.run(info, stored, paused, restart=wishes.restart_tasks, as_they_are=as_they_are)
 
     async def _start(self, stored: StoredConnector, wishes: Wishes) -> None:
-        if not await self._resolve(stored):
+        if not await self._hosted.resolve(stored):
             return
-        await self._renew_instance(stored, wishes)
-        if self._instance.due:
-            stored = await self._bring_up(stored)
-        await self._run_tasks(stored, paused=False, wishes=wishes)
-
-    async def _resolve(self, stored: StoredConnector) -> bool:
-        """Find the class; a connector of a class that this worker does not have is FAILED, and says why."""
-        try:
-            self._info = await self._host.resolve(stored.config.get("connector.class", ""))
-        except UnknownPluginError as e:
-            self._fail(stored, _unknown(e))
-            return False
-        except (HostError, ConfigError, TimeoutError) as e:
-            if isinstance(e, HostError) and e.temporary:
-                raise
-            self._fail(stored, _trace(e))
-            return False
-        self._tasks.version = self._info.version
-        return True
-
-    async def _renew_instance(self, stored: StoredConnector, wishes: Wishes) -> None:
-        """Replace the instance where its config is not the stored one, or where a restart was asked for."""
-        instance = self._instance
-        if instance.config != stored.config or instance.at_rest or wishes.restart_connector:
-            await self._retire()
-            self._instance = Instance(stored.config, due=True)
-        elif not instance.failed:
-            if wishes.reconfigure:
-                instance.ask()
-            if instance.started:
-                self._board.connector(self.name, State.RUNNING, self._version)
+        await self._hosted.renew(stored, wishes.restart_connector, wishes.reconfigure)
         wishes.restart_connector = wishes.reconfigure = False  # done: not to be repeated when a later step fails
-
-    async def _bring_up(self, stored: StoredConnector) -> StoredConnector:
-        """Start the instance, ask for task configs and store them where they, or the connector's config, are new. The
-        instance is `due` until all of that has been done."""
-        instance = self._instance
-        call = instance.call or self._begin(instance)
-        await asyncio.wait({call}, timeout=QUICK)
-        if not call.done():
-            self._wake_after(call)
-            return stored
-        try:
-            configs = call.result()
-        except (HostError, ConfigError, TimeoutError) as e:
-            self._not_brought_up(stored, e)
-            return stored
-        if not instance.started:  # its host died right after it
-            instance.call = None
-            self.wake()
-            return stored
-        if configs != list(stored.tasks) or (self._applied is not None and self._applied != stored.config):
-            await self._configs.put_tasks(self.name, configs)
-        self._applied = stored.config
-        instance.call, instance.due, instance.again = None, instance.again, False
-        if instance.due:
-            self.wake()
-        return self._configs.connector(self.name) or stored
-
-    def _begin(self, instance: Instance) -> asyncio.Task[TaskConfigs]:
-        assert self._info is not None
-        call = self._starter.begin(instance, self._info, lambda: self._started(instance))
-        if not instance.started:
-            asyncio.get_running_loop().call_later(SLOW, self._show_slow, instance)
-        return call
-
-    def _started(self, instance: Instance) -> None:
-        if self._instance is instance:
-            self._board.connector(self.name, State.RUNNING, self._version)
-
-    def _show_slow(self, instance: Instance) -> None:
-        if self._instance is instance and instance.busy and not instance.started:
-            log.warning("%s: start() of its connector has not returned for %.0f s", self.name, SLOW)
-            self._board.connector(self.name, State.UNASSIGNED, self._version)
-
-    def _wake_after(self, call: asyncio.Task[TaskConfigs]) -> None:
-        if call is not self._awaited:
-            self._awaited = call
-            call.add_done_callback(lambda _: self.wake())
-
-    def _not_brought_up(self, stored: StoredConnector, e: HostError | ConfigError | TimeoutError) -> None:
-        """Raises what says nothing about this connector: the start is repeated then."""
-        if isinstance(e, HostError) and e.temporary:
-            self._instance = Instance()
-            self._board.connector(self.name, State.UNASSIGNED, self._version)
-            raise e
-        self._fail(stored, _trace(e))
-
-    async def _retire(self, failed: StoredConnector | None = None) -> None:
-        """Stop the instance; `failed`: the config whose failure is still to be remembered."""
-        old, self._instance = self._instance, Instance()
-        if failed is not None:
-            self._instance = Instance(failed.config, failed=True, at_rest=True)
-        await old.cancel()
-        if old.config is not None and not old.at_rest:
-            await self._host.stop_connector(self.name)
-
-    def _fail(self, stored: StoredConnector, trace: str) -> None:
-        self._instance = Instance(stored.config, failed=True)
-        self._board.connector(self.name, State.FAILED, self._version, trace)
-
-    @property
-    def _version(self) -> str | None:
-        return self._info.version if self._info else None
-
-
-def _trace(e: Exception) -> str:
-    if isinstance(e, ConfigError):
-        return f"{e.java_name}: {e}"
-    return e.trace if isinstance(e, HostError) else f"org.apache.kafka.connect.errors.ConnectException: {e}"
-
-
-def _unknown(e: UnknownPluginError) -> str:
-    return f"org.apache.kafka.connect.errors.ConnectException: {e}"
+        if self._hosted.due:
+            stored = await self._hosted.bring_up(stored)
+        await self._run_tasks(stored, paused=False, wishes=wishes)
 
 
 async def _both(*work: Coroutine[Any, Any, None]) -> None:

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from runtime.herder import hosted
 from runtime.herder import loop as control
 from runtime.host.port import HOST_ABSENT, HostError
 from runtime.vocabulary import State, TargetState, TaskId
@@ -16,7 +17,7 @@ from tests.support.herder_rig import HerderRig, died
 @pytest.fixture
 async def rig(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[HerderRig]:
     monkeypatch.setattr(control, "RETRY_FIRST", 0.01)
-    monkeypatch.setattr(control, "QUICK", 0.01)
+    monkeypatch.setattr(hosted, "QUICK", 0.01)
     rig = HerderRig()
     yield rig
     await rig.close()
@@ -84,7 +85,7 @@ async def test_the_class_may_be_a_variable(rig: HerderRig, monkeypatch: pytest.M
 
 
 async def test_a_slow_start_does_not_fail_and_holds_nobody_up(rig: HerderRig, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(control, "SLOW", 0.02)
+    monkeypatch.setattr(hosted, "SLOW", 0.02)
     may_start = asyncio.Event()
 
     async def slow(name: str) -> None:
@@ -214,6 +215,21 @@ async def test_a_connector_that_ends_the_host_fails_and_those_beside_it_run(rig:
     assert deaths <= 5
     rig.fleet.restart("killer", connector=True, tasks=set())
     assert await rig.fleet.fails("killer", 10)
+
+
+async def test_an_error_reported_while_task_configs_are_made_fails_the_connector(rig: HerderRig) -> None:
+    making = asyncio.Event()
+
+    async def never(name: str) -> None:
+        making.set()
+        await asyncio.Event().wait()
+
+    rig.plugins.on_task_configs = never
+    await rig.create("a")
+    await making.wait()
+    rig.fleet.connector_failed("a", "lost the system")
+    assert await rig.fleet.settled("a")
+    assert (rig.state("a"), rig.trace("a")) == (State.FAILED, "lost the system")
 
 
 async def test_connectors_lost_with_their_host_start_again(rig: HerderRig) -> None:
