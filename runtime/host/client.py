@@ -24,7 +24,7 @@ _HEALTHY = 10.0
 STOP_GRACE = 5.0
 """Seconds that a connector's start() and stop() have to return when it is to stop, as in Connect."""
 
-_PING = 10.0
+PING = 10.0
 """Seconds within which a process that is well answers, on a busy machine too."""
 
 _FROZEN = "it does not answer: a plugin holds its interpreter"
@@ -101,7 +101,7 @@ class Host:
             return  # it went with its host
         self._child.connectors.discard(name)
         try:
-            async with asyncio.timeout(min(STOP_GRACE, self._timeout)):
+            async with asyncio.timeout(STOP_GRACE):
                 await self._child.call("stop_connector", name)
         except (HostError, ChildDiedError) as error:
             _log.error("Connector %s did not stop by itself: %s", name, error)
@@ -181,7 +181,7 @@ class Host:
         """Whether the process itself still answers; one that does not, because a plugin holds its interpreter, is
         ended."""
         try:
-            async with asyncio.timeout(min(_PING, self._timeout)):
+            async with asyncio.timeout(PING):
                 await child.call("ping")
         except TimeoutError:
             child.kill(_FROZEN)
@@ -194,7 +194,7 @@ class Host:
         """As Connect does after the same time: the instance is given up, and a new one may be started beside it."""
         _log.error(
             "Connector %s did not stop within %g s; it is given up, and may hold its resources until the worker ends",
-            name, min(STOP_GRACE, self._timeout),
+            name, STOP_GRACE,
         )  # fmt: skip
         with contextlib.suppress(HostError, TimeoutError):
             await self._call("abandon_connector", name)

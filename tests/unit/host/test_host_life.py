@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from runtime.host import client
 from runtime.host.client import Host
 from runtime.host.port import ConnectorInfo, HostError
 from runtime.host.settings import HostSettings
@@ -120,6 +121,12 @@ async def start(tmp_path: Path) -> AsyncIterator[Start]:
     yield start
     for host in hosts:
         await host.close()
+
+
+@pytest.fixture
+def short_grace(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Connectors that do not stop are given up soon."""
+    monkeypatch.setattr(client, "STOP_GRACE", 0.2)
 
 
 def odd(**config: str) -> dict[str, str]:
@@ -260,8 +267,8 @@ async def test_a_plugin_that_does_not_answer(start: Start, act: str) -> None:
     assert await host.validate(odd())
 
 
-async def test_stopping_never_raises(start: Start) -> None:
-    host, heard = await start(answer_within=2.0)
+async def test_stopping_never_raises(start: Start, short_grace: None) -> None:
+    host, heard = await start()
     await host.start_connector("odd", odd(stop="hang"))
     await host.stop_connector("odd")
     assert await host.plugins(True)
@@ -270,9 +277,10 @@ async def test_stopping_never_raises(start: Start) -> None:
 
 
 async def test_a_slow_start_ends_nobody(start: Start, tmp_path: Path) -> None:
-    host, heard = await start(answer_within=0.3)
+    host, heard = await start()
     gate = tmp_path / "gate"
     await host.start_connector("other", odd())
+    host._timeout = 0.3
     slow = asyncio.create_task(host.start_connector("odd", odd(start="gate", gate=str(gate))))
     before = host.pid
     await asyncio.wait({slow}, timeout=1.0)  # three times as long as other calls may take
@@ -285,9 +293,10 @@ async def test_a_slow_start_ends_nobody(start: Start, tmp_path: Path) -> None:
 
 
 async def test_slow_task_configs_end_nobody(start: Start, tmp_path: Path) -> None:
-    host, heard = await start(answer_within=0.3)
+    host, heard = await start()
     gate = tmp_path / "gate"
     await host.start_connector("odd", odd(task_configs="gate", gate=str(gate)))
+    host._timeout = 0.3
     slow = asyncio.create_task(host.task_configs("odd", 1))
     await asyncio.wait({slow}, timeout=1.0)
     gate.touch()
@@ -295,8 +304,11 @@ async def test_slow_task_configs_end_nobody(start: Start, tmp_path: Path) -> Non
     assert not heard.lost
 
 
-async def test_a_connector_that_does_not_start_can_be_stopped_and_started_again(start: Start, tmp_path: Path) -> None:
-    host, heard = await start(answer_within=0.5)
+async def test_a_connector_that_does_not_start_can_be_stopped_and_started_again(
+    start: Start, tmp_path: Path, short_grace: None
+) -> None:
+    host, heard = await start()
+    await host.plugins(True)
     gate, mark = tmp_path / "gate", tmp_path / "mark"
     slow = asyncio.create_task(host.start_connector("odd", odd(start="gate", gate=str(gate), mark=str(mark))))
     await asyncio.wait({slow}, timeout=0.2)
@@ -310,8 +322,8 @@ async def test_a_connector_that_does_not_start_can_be_stopped_and_started_again(
     assert not heard.lost
 
 
-async def test_a_connector_that_does_not_stop_can_be_started_again(start: Start) -> None:
-    host, heard = await start(answer_within=0.5)
+async def test_a_connector_that_does_not_stop_can_be_started_again(start: Start, short_grace: None) -> None:
+    host, heard = await start()
     await host.start_connector("odd", odd(stop="hang"))
     before = host.pid
     await host.stop_connector("odd")
@@ -320,8 +332,11 @@ async def test_a_connector_that_does_not_stop_can_be_started_again(start: Start)
     assert (host.pid, heard.lost) == (before, {})
 
 
-async def test_what_an_abandoned_instance_asks_for_is_not_heard(start: Start, tmp_path: Path) -> None:
-    host, heard = await start(answer_within=0.5)
+async def test_what_an_abandoned_instance_asks_for_is_not_heard(
+    start: Start, tmp_path: Path, short_grace: None
+) -> None:
+    host, heard = await start()
+    await host.plugins(True)
     gate, mark = tmp_path / "gate", tmp_path / "mark"
     config = odd(start="gate", gate=str(gate), mark=str(mark), late="1")
     slow = asyncio.create_task(host.start_connector("odd", config))
@@ -334,9 +349,11 @@ async def test_what_an_abandoned_instance_asks_for_is_not_heard(start: Start, tm
     assert not heard.failed
 
 
-async def test_a_frozen_process_is_ended_and_no_plugin_is_blamed(start: Start) -> None:
-    host, heard = await start(answer_within=1.0)
+async def test_a_frozen_process_is_ended_and_no_plugin_is_blamed(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    host, heard = await start()
     await host.start_connector("odd", odd())
+    host._timeout = 0.3
+    monkeypatch.setattr(client, "PING", 0.3)
     pid = host.pid
     assert pid is not None
     os.kill(pid, signal.SIGSTOP)
@@ -344,6 +361,7 @@ async def test_a_frozen_process_is_ended_and_no_plugin_is_blamed(start: Start) -
         await host.task_configs("odd", 1)
     assert raised.value.kind == "host"
     await heard.until(lambda: "odd" in heard.lost)
+    host._timeout = 10.0
     await host.start_connector("odd", odd())
 
 
