@@ -48,6 +48,7 @@ class Expiry:
     async def warnings(self, names: list[str]) -> list[tuple[str, str]]:
         """Sinks whose offsets expire soon, with what to say of it; each is told once a day."""
         found = []
+        self._warned = {name: self._warned[name] for name in set(names) & self._warned.keys()}
         for name in names:
             at = await self.expires_at(name)
             if at is None:

@@ -80,6 +80,7 @@ class ResolvingHost:
         await self._scrubbed(self._host.start_connector(name, resolved), self._secrets.scrub)
 
     async def stop_connector(self, name: str) -> None:
+        self._raw.pop(name, None)
         await self._host.stop_connector(name)
 
     async def task_configs(self, name: str, max_tasks: int) -> list[dict[str, str]]:
