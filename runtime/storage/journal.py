@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 import uuid
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
@@ -86,10 +86,11 @@ class Journal:
         await self._documents.put(_INTENT + intent.connector, asdict(intent))
 
     async def done(self, intent: Intent) -> None:
-        """The change has happened: into the history with it."""
+        """The change has happened: add it to the history, once however often this is repeated."""
         number = self._last(intent.connector) + 1
         past = Past(number, intent.time, intent.action, intent.origin, intent.before, intent.offsets)
-        await self._documents.put(_place(intent.connector, number), asdict(past))
+        if not any(replace(past, number=known.number) == known for known in self.history(intent.connector)[:1]):
+            await self._documents.put(_place(intent.connector, number), asdict(past))
         await self.drop(intent)
 
     async def drop(self, intent: Intent) -> None:

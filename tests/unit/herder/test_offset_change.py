@@ -117,6 +117,23 @@ async def test_an_intent_whose_write_was_not_confirmed_blocks_later_requests_unt
     rig.changes.close()
 
 
+async def test_a_change_whose_end_is_repeated_is_in_the_history_once(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
+    drop = rig.journal.drop
+
+    async def away(intent: Intent) -> None:
+        raise BrokerUnavailable("no answer")
+
+    monkeypatch.setattr(rig.journal, "drop", away)
+    with pytest.raises(BrokerUnavailable):
+        await rig.patch("a", 100)
+    monkeypatch.setattr(rig.journal, "drop", drop)
+    assert await rig.changes.finish()
+    assert [past.after for past in rig.journal.history("a")] == [_intent("a", 100).offsets]
+    await rig.patch("a", 100)
+    assert len(rig.journal.history("a")) == 2
+    rig.changes.close()
+
+
 async def test_one_connectors_trouble_does_not_keep_others_from_being_finished(
     rig: Rig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
