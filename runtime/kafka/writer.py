@@ -11,6 +11,8 @@ from runtime.kafka.errors import BrokerUnavailable, KafkaProblem
 
 _log = logging.getLogger(__name__)
 
+_LAST_REPORTS = 10.0  # seconds for a failed producer to report the records that it had; it sends nothing any more
+
 Delivered = Callable[[KafkaProblem | None, int, int], None]  # error, partition, offset
 
 
@@ -77,10 +79,20 @@ class Writer:
 
     def _poll(self) -> None:
         while not self._closing.is_set():
-            self._producer.poll(0.1)
+            self._serve(self._producer)
+
+    def _serve(self, producer: Any) -> None:
+        """Fatal errors are raised here, not given to the error callback. An idempotent producer that lost its sequence
+        stays dead: what it still has is reported as refused, and the next record gets a new producer."""
+        from confluent_kafka import KafkaException
+
+        try:
+            producer.poll(0.1)
+        except KafkaException as error:
+            _log.error("The storage topics' producer is replaced: %s", error.args[0].str())
+            self._broken = True
+            self._on_trouble()
+            producer.flush(_LAST_REPORTS)
 
     def _on_error(self, error: Any) -> None:
-        if error.fatal():  # an idempotent producer that lost its sequence stays dead: the next record gets a new one
-            _log.error("The storage topics' producer is replaced: %s", error.str())
-            self._broken = True
         self._on_trouble()

@@ -1,0 +1,37 @@
+"""The storage topics' producer: a fatal error costs the records on their way, and nothing after them."""
+
+from __future__ import annotations
+
+import queue
+
+from confluent_kafka import KafkaError
+
+from runtime.kafka.errors import KafkaProblem
+from runtime.kafka.writer import Writer
+from tests.support.mock_kafka import PRODUCE, MockKafka
+
+
+def test_a_fatal_error_is_reported_and_the_next_record_gets_another_producer() -> None:
+    kafka = MockKafka()
+    topic, stuck = kafka.create_topic(), kafka.create_topic()
+    reports: queue.SimpleQueue[tuple[KafkaProblem | None, int, int]] = queue.SimpleQueue()
+    troubles: list[None] = []
+    writer = Writer({"bootstrap.servers": kafka.bootstrap}, lambda: troubles.append(None))
+    writer.start()
+
+    def send(to: str = topic) -> None:
+        writer.send(to, b"k", b"v", lambda *report: reports.put(report))
+
+    try:
+        send()
+        assert reports.get(timeout=10) == (None, 0, 0)
+        kafka.lose_leader(stuck)
+        send(stuck)
+        kafka.refuse(PRODUCE, KafkaError.OUT_OF_ORDER_SEQUENCE_NUMBER)
+        send()
+        assert all(reports.get(timeout=10)[0] is not None for _ in range(2)), "the stuck one too"
+        assert troubles
+        send()
+        assert reports.get(timeout=10) == (None, 0, 1)
+    finally:
+        writer.close(5)
