@@ -9,7 +9,7 @@ A call per record was measured at 0.4 µs, a quarter of all that a record costs.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -24,29 +24,52 @@ OffsetsByKey = Mapping[bytes, Mapping[str, Any] | None]
 class Delivery:
     """The `on_delivery` of every message of a batch. Hold no reference to it once the batch has been handed over."""
 
-    __slots__ = ("_batch",)
+    __slots__ = ("batch",)
 
     def __init__(self, batch: InFlight) -> None:
-        self._batch = batch
+        self.batch = batch
 
     def __call__(self, error: KafkaError | None, message: Message) -> None:
         if error is not None:
-            self._batch.acks.failed(self._batch, error)
+            self.batch.acks.returned(self, error, message)
 
     def __del__(self) -> None:
-        self._batch.reported()
+        self.batch.reported()
+
+
+class DeliveryAlone:
+    """The `on_delivery` of a message that is sent again by itself: its batch is not acknowledged before."""
+
+    __slots__ = ("_delivery",)
+
+    def __init__(self, delivery: Delivery) -> None:
+        self._delivery = delivery
+
+    def __call__(self, error: KafkaError | None, message: Message) -> None:
+        if error is not None:
+            batch = self._delivery.batch
+            batch.acks.failed(batch, error)
+
+    def original(self, message: Message) -> dict[str, Any]:
+        """What was sent: a report has neither headers nor timestamps."""
+        kept, key, value = self._delivery.batch.kept, message.key(), message.value()
+        for number, fields in enumerate(kept):
+            if fields["value"] == value and fields.get("key") == key:
+                return kept.pop(number)
+        return {"key": key, "value": value}
 
 
 class InFlight:
     """A batch, and what may be committed when it has been acknowledged."""
 
-    __slots__ = ("acks", "delivered", "error", "offsets", "sealed", "size")
+    __slots__ = ("acks", "delivered", "error", "kept", "offsets", "sealed", "size")
 
     def __init__(self, acks: Acks, offsets: OffsetsByKey, size: int) -> None:
         self.acks, self.offsets, self.size = acks, offsets, size
         self.sealed = False
         self.delivered = False
         self.error: KafkaError | None = None
+        self.kept: list[dict[str, Any]] = []  # messages with headers or timestamps, until they are acknowledged
 
     def reported(self) -> None:
         """The last of its messages has been reported, also when the task has ended meanwhile."""
@@ -58,12 +81,18 @@ class InFlight:
 class Acks:
     """The batches of a task in the order they were polled. Reports may come on any thread, all else on the task's."""
 
-    def __init__(self, tolerates: Callable[[KafkaError], bool] | None = None, share: Share | None = None) -> None:
+    def __init__(
+        self,
+        tolerates: Callable[[KafkaError], bool] | None = None,
+        share: Share | None = None,
+        resends: bool = False,
+    ) -> None:
         """`tolerates` says which refused messages are for take_refused(); any other is its batch's failure. `share`
-        is what the batches take of a producer's queue."""
+        is what the batches take of a producer's queue. `resends`: someone asks for take_oversized()."""
         self._batches: deque[InFlight] = deque()
         self._refused: deque[KafkaError] = deque()
-        self._tolerates = tolerates
+        self._oversized: deque[tuple[Message, DeliveryAlone]] = deque()
+        self._tolerates, self._resends = tolerates, resends
         self.share = share
 
     def begin(self, offsets: OffsetsByKey, size: int = 0) -> Delivery:
@@ -75,6 +104,10 @@ class Acks:
         self._batches.append(batch)
         return Delivery(batch)
 
+    def keep(self, messages: Sequence[dict[str, Any]]) -> None:
+        """Messages of the newest batch with headers or timestamps, should they have to be sent again."""
+        self._batches[-1].kept.extend(messages)
+
     def add(self, size: int) -> InFlight:
         """The newest batch, not sealed yet, takes so many bytes more."""
         batch = self._batches[-1]
@@ -82,6 +115,14 @@ class Acks:
         if self.share is not None:
             self.share.take(size)
         return batch
+
+    def returned(self, delivery: Delivery, error: KafkaError, message: Message) -> None:
+        """A message was refused. Too large is what the broker calls all messages of a request that is, so each of them
+        is to be sent again by itself."""
+        if error.name() == "MSG_SIZE_TOO_LARGE" and self._resends:
+            self._oversized.append((message, DeliveryAlone(delivery)))
+        else:
+            self.failed(delivery.batch, error)
 
     def failed(self, batch: InFlight, error: KafkaError) -> None:
         """A message will never be delivered."""
@@ -111,6 +152,11 @@ class Acks:
         """Each message that Kafka refused, once, whichever task's thread has heard of it."""
         while self._refused:
             yield self._refused.popleft()
+
+    def take_oversized(self) -> Iterator[tuple[Message, DeliveryAlone]]:
+        """Messages to be sent again by themselves, each once."""
+        while self._oversized:
+            yield self._oversized.popleft()
 
     @property
     def error(self) -> KafkaError | None:

@@ -45,6 +45,7 @@ class Purpose(StrEnum):
     """What a producer sends."""
 
     RECORDS = "records"
+    SINGLE_RECORDS = "single records"  # each in a request of its own
     OFFSETS = "offsets"
 
 
@@ -57,8 +58,10 @@ class SlotProducer:
         configured = {**PRODUCER_FIXED, **settings}
         # Success is reported without a call per record: see acks.py.
         always = {"delivery.report.only.error": True, **ClientLog("producer").settings}
-        if purpose is Purpose.RECORDS:
+        if purpose is not Purpose.OFFSETS:
             always |= _UNLIMITED
+        if purpose is Purpose.SINGLE_RECORDS:
+            always["batch.num.messages"] = 1
         self._client: Any = Producer({**configured, **always})
         self._queue = SendQueue(int(configured["queue.buffering.max.kbytes"]) * 1024, _PARTS if shared else 1)
         self._purpose, self._born = purpose, time.monotonic()

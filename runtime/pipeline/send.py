@@ -13,7 +13,7 @@ from runtime.pipeline.producers import described
 if TYPE_CHECKING:
     from confluent_kafka import KafkaError
 
-    from runtime.pipeline.acks import Delivery
+    from runtime.pipeline.acks import Acks, Delivery
     from runtime.pipeline.control import Control
     from runtime.pipeline.producers import SlotProducer
     from runtime.pipeline.queue_share import Share
@@ -50,13 +50,17 @@ class Sender:
         patience: float,
         refused: Callable[[KafkaError], None],
         meanwhile: Callable[[], None],
+        take_single: Callable[[], SlotProducer] | None = None,
     ) -> None:
         """`refused` is called for every message that the client will never take, and raises when that is too much.
-        `meanwhile` is called again and again while the task waits."""
+        `meanwhile` is called again and again while the task waits. `take_single` gives the producer of messages that
+        serve() sends by themselves."""
         self._refused, self._meanwhile = refused, meanwhile
         self._producer, self._share = producer, share
         self._control = control
         self._patience = patience
+        self._take_single = take_single
+        self._single: SlotProducer | None = None
 
     def admit(self, size: int) -> None:
         """Wait until the task may send so many bytes."""
@@ -116,6 +120,22 @@ class Sender:
                 else:
                     self._refused(error)
         return left
+
+    def serve(self, acks: Acks) -> None:
+        """Send messages again whose request was too large, in order, each in one of its own."""
+        from confluent_kafka import KafkaException
+
+        for message, delivery in acks.take_oversized():
+            if self._single is None or self._single.fatal is not None:
+                assert self._take_single is not None
+                self._single = self._take_single()
+            fields = {**delivery.original(message), "partition": message.partition()}
+            try:
+                self._single.produce(str(message.topic()), on_delivery=delivery, **fields)
+            except KafkaException as error:
+                delivery(error.args[0], message)
+        if self._single is not None:
+            self._single.poll(0)
 
     def wait(self, give_up: float | None) -> float | None:
         """Serve reports until there may be room again; StoppedError when the stopping task's patience is over."""

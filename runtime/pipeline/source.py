@@ -60,10 +60,12 @@ class SourceWorker:
         self._chain = Chain(load_steps(spec), self._tolerance, source_place)
         self._conversion = SourceConversion(self._chain, load_converters(spec), committed, self._tolerance, task)
         share = self._producer.share()
-        self._acks = Acks(self._producer.blames_record if self._tolerance.policy.tolerate_all else None, share)
+        tolerates = self._producer.blames_record if self._tolerance.policy.tolerate_all else None
+        self._acks = Acks(tolerates, share, resends=True)
         self._sender = Sender(
-            self._producer, share, control, spec.flush_timeout, self._refused, self._while_the_queue_is_full
-        )
+            self._producer, share, control, spec.flush_timeout, self._refused, self._while_the_queue_is_full,
+            lambda: host.producers.take(spec.producer, owner, Purpose.SINGLE_RECORDS),
+        )  # fmt: skip
         self._writer = _offset_writer(spec, host)
         self._ready: dict[bytes, Mapping[str, Any] | None] = {}
         self._next_commit = time.monotonic() + spec.flush_interval
@@ -136,6 +138,8 @@ class SourceWorker:
         for run in batch.runs:
             if run.topic not in self._topics:
                 self._first_record_for(run.topic)
+            if run.single:
+                self._acks.keep(run.messages)
             send = self._sender.send_each if run.single else self._sender.send
             send(run.topic, run.messages, delivery)
         self._acks.seal()
@@ -181,6 +185,7 @@ class SourceWorker:
             raise send_failure(error) if self._producer.blames_record(error) else self._producer.failure(error)
 
     def _take_acks(self) -> None:
+        self._sender.serve(self._acks)
         for refusal in self._acks.take_refused():
             self._refused(refusal)
         self._ready.update(self._acks.take())

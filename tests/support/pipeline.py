@@ -51,16 +51,21 @@ def file_sink(broker: KafkaBroker, file: Path, *topics: str, **more: Any) -> Tas
 
 def records(broker: KafkaBroker, topic: str) -> list[tuple[bytes | None, bytes | None]]:
     """Keys and values of all that is in a topic now, in order."""
+    return [(message.key(), message.value()) for message in messages(broker, topic)]
+
+
+def messages(broker: KafkaBroker, topic: str) -> list[Any]:
+    """All that is in a topic now, in order."""
     from confluent_kafka import Consumer, TopicPartition
 
     expected = count(broker.bootstrap, topic)
     reader = Consumer({"bootstrap.servers": broker.bootstrap, "group.id": unique("reader"), "log_level": 0})
-    found: list[tuple[bytes | None, bytes | None]] = []
+    found: list[Any] = []
     try:
         partitions = reader.list_topics(topic, timeout=10).topics[topic].partitions
         reader.assign([TopicPartition(topic, p, 0) for p in partitions])
         while len(found) < expected:
-            found += [(m.key(), m.value()) for m in reader.consume(10_000, 0.2) if m.error() is None]
+            found += [m for m in reader.consume(10_000, 0.2) if m.error() is None]
     finally:
         reader.close()
     return found

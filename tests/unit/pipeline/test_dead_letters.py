@@ -7,7 +7,7 @@ import threading
 import tracemalloc
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import pytest
 from confluent_kafka import KafkaError
@@ -38,9 +38,9 @@ def kafka() -> MockKafka:
     return MockKafka()
 
 
-def letters(kafka: KafkaBroker, topic: str, control: Control | None = None, **settings: Any) -> DeadLetters:
+def letters(kafka: KafkaBroker, topic: str, control: Control | None = None) -> DeadLetters:
     config = {"errors.deadletterqueue.topic.name": topic, "errors.tolerance": "all"}
-    producer = SlotProducer({"bootstrap.servers": kafka.bootstrap, **settings})
+    producer = SlotProducer({"bootstrap.servers": kafka.bootstrap})
     made = DeadLetters(task_spec("sink", "x:Y", config, flush_timeout=0.1), producer, control or running())
     made.counts = Counts()
     return made

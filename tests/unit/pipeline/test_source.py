@@ -7,13 +7,14 @@ from dataclasses import replace
 from pathlib import Path
 
 import orjson
+import pytest
 
 from runtime.api.record import SourceRecord
 from runtime.api.task import SourceTask
 from runtime.task_spec import ConverterSpec
 from runtime.vocabulary import State
 from tests.support.broker import KafkaBroker, unique
-from tests.support.pipeline import file_source, records, source_offsets, task_spec
+from tests.support.pipeline import file_source, messages, records, source_offsets, task_spec
 from tests.support.slot import RunningTask
 from tests.support.topics import count
 from tests.support.waiting import wait_until
@@ -163,6 +164,63 @@ def test_a_record_that_kafka_refuses_fails_the_task_and_commits_nothing_of_it(
     assert task.host.states[-1] is State.FAILED
     assert "MSG_SIZE_TOO_LARGE" in task.host.trace
     assert [o.offset for o in source_offsets(broker, spec)] == [{"position": 6}]
+
+
+@pytest.mark.parametrize("tolerance", ["all", "none"])
+def test_records_are_not_too_large_because_many_are_sent_together(
+    broker: KafkaBroker, tmp_path: Path, tolerance: str
+) -> None:
+    """The broker's limit is one for a whole batch of the client's."""
+    file, topic = tmp_path / "in.txt", broker.create_topic(max_message_bytes="2000")
+    lines = [b"x" * 90 + b"%d" % n for n in range(300)]
+    lines[100] = b"y" * 3000
+    kept = lines if tolerance == "none" else [line for line in lines if len(line) < 2000]
+    if tolerance == "none":
+        del lines[100]
+    file.write_bytes(b"".join(line + b"\n" for line in lines))
+    spec = file_source(broker, file, topic, config={"errors.tolerance": tolerance})
+    task = RunningTask(spec)
+    wait_until(lambda: count(broker.bootstrap, spec.offsets_topic) or State.FAILED in task.host.states)
+    task.stop()
+    assert task.host.states == [State.RUNNING], task.host.trace
+    assert _values(broker, topic) == kept
+    assert [o.offset for o in source_offsets(broker, spec)] == [{"position": file.stat().st_size}]
+    assert task.runner.errors is not None and task.runner.errors.skipped == (tolerance == "all")
+
+
+class Headed(SourceTask):
+    """One batch: records with headers and timestamps, alike in part."""
+
+    def start(self, config: object) -> None:
+        self._polled = False
+
+    def poll(self) -> Sequence[SourceRecord] | None:
+        if self._polled:
+            return None
+        self._polled = True
+        return [
+            SourceRecord(
+                {"p": 0}, {"n": n}, self.context.configs["topic"], b"x" * 500, timestamp=n + 5, key=b"%d" % (n % 2),
+                headers=[("h", None, str(n))],
+            )
+            for n in range(20)
+        ]  # fmt: skip
+
+
+def test_headers_and_timestamps_survive_being_sent_again(broker: KafkaBroker) -> None:
+    topic = broker.create_topic(max_message_bytes="2000")
+    client = {"bootstrap.servers": broker.bootstrap, "linger.ms": 50}
+    offsets = broker.create_topic(unique("offsets"))
+    spec = task_spec(
+        "source", f"{__name__}:Headed", {"topic": topic}, producer=client, offsets_topic=offsets, key_converter=BYTES,
+        value_converter=BYTES,
+    )  # fmt: skip
+    task = RunningTask(spec)
+    wait_until(lambda: count(broker.bootstrap, offsets) or State.FAILED in task.host.states)
+    task.stop()
+    assert task.host.states == [State.RUNNING], task.host.trace
+    found = [(m.key(), m.headers(), m.timestamp()[1]) for m in messages(broker, topic)]
+    assert found == [(b"%d" % (n % 2), [("h", b"%d" % n)], n + 5) for n in range(20)]
 
 
 def test_pause_and_resume(broker: KafkaBroker, tmp_path: Path) -> None:
