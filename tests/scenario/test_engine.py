@@ -102,6 +102,15 @@ async def test_a_task_starts_on_a_warm_slot_within_milliseconds(
     assert p95 < 50
 
 
+async def test_a_task_that_hands_itself_back_is_lost_and_can_be_started_again(rig: Rig) -> None:
+    task = await rig.running("producer-died", behaviour="lose")
+    await until(lambda: rig.heard.has_lost(task, 1))
+    assert rig.heard.lost == [(task, 1, None, "its producer failed")]
+    assert rig.heard.has(task, 1, State.UNASSIGNED) and not rig.heard.has(task, 1, State.FAILED)
+    assert all(task not in slot.tasks for slot in rig.engine.slots)
+    await rig.running("producer-died", 2)
+
+
 async def test_pause_topics_and_logs_arrive_with_their_task(rig: Rig) -> None:
     task = await rig.running("talker", behaviour="talk")
     rig.engine.pause_task(task, True)

@@ -17,8 +17,8 @@ from runtime.vocabulary import State
 
 
 class ScriptedRunner:
-    """`behaviour`: idle, end, fail, exit, talk, flood, hog (never lets go of the interpreter), deaf (to stop),
-    hang (in stop), leak (deaf to revoke too), stick (in poll, until paused), grow (to 400 MB), kill (its process, when
+    """`behaviour`: idle, end, fail, lose (hands itself back), exit, talk, flood, hog (never lets go of the interpreter),
+    deaf (to stop), hang (in stop), leak (deaf to revoke too), stick (in poll, until paused), grow (to 400 MB), kill (its process, when
     told to)."""
 
     def __init__(self, spec: TaskSpec, host: SlotHost) -> None:
@@ -87,6 +87,9 @@ class ScriptedRunner:
 
     def _fail(self) -> None:
         raise ValueError("the task has failed as told")
+
+    def _lose(self) -> None:
+        self._host.state(self._spec, State.UNASSIGNED, "its producer failed")
 
     def _exit(self) -> None:
         raise SystemExit(3)
