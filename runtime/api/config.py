@@ -67,6 +67,7 @@ class ConfigKey:
     display_name: str | None = None
     dependents: tuple[str, ...] = ()
     recommender: Recommender | None = None
+    distinct: bool = False  # of a list: validate() complains of repeated entries, parse() leaves them out
 
     @property
     def required(self) -> bool:
@@ -116,7 +117,7 @@ class ConfigDef:
 
     def parse(self, config: Mapping[str, Any]) -> dict[str, Any]:
         """Typed values of every key, defaults filled in; ConfigError for the first bad one."""
-        values = [_value_of(key, config) for key in self]
+        values = [_value_of(key, config, as_set=key.distinct) for key in self]
         for value in values:
             if value.errors:
                 raise ConfigError(value.errors[0])
@@ -128,7 +129,7 @@ class ConfigDef:
             values[name] = ConfigValue(name, errors=[reason], visible=False)
 
 
-def _value_of(key: ConfigKey, config: Mapping[str, Any]) -> ConfigValue:
+def _value_of(key: ConfigKey, config: Mapping[str, Any], as_set: bool = False) -> ConfigValue:
     value = ConfigValue(key.name)
     try:
         if key.name in config:
@@ -139,6 +140,8 @@ def _value_of(key: ConfigKey, config: Mapping[str, Any]) -> ConfigValue:
             value.value = key.typed_default()
     except ConfigError as error:
         value.errors.append(str(error))
+    if as_set and isinstance(value.value, list):
+        value.value = list(dict.fromkeys(value.value))
     if key.validator is not None:
         try:
             key.validator(key.name, value.value)

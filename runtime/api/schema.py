@@ -78,6 +78,11 @@ class Schema:
             self._by_name.update((f.name, f.schema) for f in self.fields)
         return self._by_name.get(name)
 
+    @property
+    def spelled(self) -> str:
+        """As Java prints schemas: `Schema{INT32}`, or with its name `Schema{a.Name:STRUCT}`."""
+        return f"Schema{{{self.type.name}}}" if self.name is None else f"Schema{{{self.name}:{self.type.name}}}"
+
     def parameter(self, name: str) -> str | None:
         """One of the parameters; None when it is not there."""
         return dict(self.parameters).get(name)

@@ -17,7 +17,8 @@ def key(
     validator: Validator | None = None,
 ) -> ConfigKey:  # fmt: skip
     """A key of a transformation or predicate: these have no groups and no display names."""
-    return ConfigKey(name, type_, default, importance, doc, validator)
+    distinct = validator in (some_values, distinct_values)
+    return ConfigKey(name, type_, default, importance, doc, validator, distinct=distinct)
 
 
 def non_empty_list(name: str, value: Any) -> None:

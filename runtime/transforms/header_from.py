@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import repeat
 from typing import Any
 
-from runtime.api.columns import Column, Constant, Made, Origins, Values
+from runtime.api.columns import Column, Constant, Made, Mixed, Origins, Values
 from runtime.api.config import ConfigDef, Type
-from runtime.api.errors import ConfigError, MissingError
+from runtime.api.errors import ConfigError, DataError, MissingError
 from runtime.api.java_text import JavaMap
 from runtime.api.record import Header, Headers
 from runtime.api.schema import Schema, struct
@@ -98,8 +98,10 @@ class HeaderFromValue(Transformation):
             found: Column = columns.get(name) or Constant(None, count)
         else:
             schema, found = schema.field(name), columns[name]
-            if schema is not None and schema.default is not None and self._fill:
-                found = filled(found, schema.default)
+            if schema is not None and schema.default is not None:
+                found = filled(found, schema.default) if self._fill else found
+                if not schema.optional and None in found:
+                    raise Mixed
         return zip(repeat(header), repeat(schema), found, strict=False)
 
     def _typed(self, schema: Schema, fields: Mapping[str, Any]) -> Headers:
@@ -110,7 +112,11 @@ class HeaderFromValue(Transformation):
         if found is None:
             raise MissingError(f"Field does not exist: {name}")
         value = fields.get(name)
-        return found, found.default if value is None and self._fill else value
+        if value is None and self._fill:
+            value = found.default
+        if value is None and not found.optional:
+            raise DataError(f"A null value requires an optional schema but was {found.spelled}")
+        return found, value
 
     def _rest(self, schema: Schema) -> tuple[Schema, StructCopy]:
         rest = struct({f.name: f.schema for f in schema.fields if f.name not in self._moved}, schema)

@@ -154,6 +154,8 @@ class InsertFieldValue(PartTransformation):
     def _extended(self, schema: Schema) -> tuple[Schema, StructCopy]:
         """The schema with the new fields, and how the old ones are copied."""
         fields = {field.name: field.schema for field in schema.fields}
+        if "" in fields:
+            raise SchemaBuilderError("fieldName cannot be null.")
         for insertion in self._insertions:
             if insertion.name in fields:
                 raise SchemaBuilderError(f"Cannot create field because of field name duplication {insertion.name}")

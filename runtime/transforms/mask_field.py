@@ -110,7 +110,8 @@ class MaskFieldValue(PartTransformation):
             raise DataError(f"Cannot mask value of type class {java_class(value, schema)} with custom replacement.")
         number = big_decimal(text)
         if number is None:
-            raise DataError(f"Unable to convert {text} (class java.lang.String) to a number")
+            a = "" if type(value) is Decimal else "a "
+            raise DataError(f"Unable to convert {text} (class java.lang.String) to {a}number")
         if type(value) is Decimal:
             return number
         if type(value) is float:

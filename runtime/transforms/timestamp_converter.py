@@ -142,8 +142,10 @@ class TimestampConverterValue(PartTransformation):
     def _converted(self, value: Any) -> Any:
         if value is None:
             return None
-        time = self._read(value)
         target = self._target
+        if type(value) is int and target == "unix":  # also beyond the years that dates can have
+            return _long(_divided(self._millis(value) * self._per_second, 1000))
+        time = self._read(value)
         if target == "string":
             assert self._pattern is not None
             return self._pattern.format(time)
@@ -153,11 +155,15 @@ class TimestampConverterValue(PartTransformation):
             return time
         return time.date() if target == "Date" else time.time()
 
+    def _millis(self, value: int) -> int:
+        """Milliseconds of a number; of one beyond 64 bits the lower 64, as Java's converters read it."""
+        number = (value + _LONG) % (2 * _LONG) - _LONG
+        return _long(_divided(number * 1000, self._per_second))
+
     def _read(self, value: Any) -> dt.datetime:
         kind = type(value)
         if kind is int:
-            value = (value + _LONG) % (2 * _LONG) - _LONG  # numbers beyond 64 bits, as Java's converters read them
-            return datetime_of(_long(_divided(value * 1000, self._per_second)))
+            return datetime_of(self._millis(value))
         if kind is str:
             if self._pattern is None:
                 raise MissingError(f"Could not parse timestamp: value ({value}), as there is no format")
@@ -188,8 +194,7 @@ def _holds_times(schema: Schema) -> bool:
 
 def _check_type(schema: Schema) -> None:
     if not _holds_times(schema):
-        named = schema.type.name if schema.name is None else f"{schema.name}:{schema.type.name}"
-        raise ConnectError(f"Schema Schema{{{named}}} does not correspond to a known timestamp type format")
+        raise ConnectError(f"Schema {schema.spelled} does not correspond to a known timestamp type format")
 
 
 class TimestampConverterKey(TimestampConverterValue):

@@ -8,10 +8,21 @@ from __future__ import annotations
 from random import Random
 from typing import Any
 
-from tests.contract.differential.cases import converters, headers, json_table, patterns, schemas, transforms
+from tests.contract.differential.cases import (
+    cast_table,
+    converters,
+    dates,
+    headers,
+    json_table,
+    patterns,
+    schemas,
+    transform_table,
+    transforms,
+)
 
 _MODULES: tuple[tuple[Any, int], ...] = (
-    (converters, 3), (json_table, 0), (headers, 2), (schemas, 1), (transforms, 5), (patterns, 1),
+    (converters, 3), (json_table, 0), (headers, 2), (schemas, 1), (transforms, 3), (transform_table, 1), (patterns, 1),
+    (dates, 1), (cast_table, 0),
 )  # fmt: skip
 """Modules, and how many of twelve generated cases each contributes."""
 
