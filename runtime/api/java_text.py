@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
-from runtime.api.logical import instant
+from runtime.api.logical import instant, millis
 from runtime.api.schema import Schema, Type
 
 _DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
@@ -50,7 +50,7 @@ def _struct(value: Mapping[str, Any], schema: Schema) -> str:
 
 def _map(value: Mapping[Any, Any], schema: Schema | None) -> str:
     keys, values = (schema.keys, schema.values) if schema is not None else (None, None)
-    pairs = [f"{java_text(key, keys)}={java_text(value[key], values)}" for key in map_order(value)]
+    pairs = [f"{java_text(key, keys)}={java_text(value[key], values)}" for key in map_order(value, keys)]
     return "{" + ", ".join(pairs) + "}"
 
 
@@ -81,44 +81,73 @@ class JavaMap(dict[Any, Any]):
         return made
 
 
-def map_order(value: Mapping[Any, Any]) -> list[Any]:
-    """Keys as Java iterates over them: by bucket of the hash table, in a bucket as they were put."""
+def map_order(value: Mapping[Any, Any], keys: Schema | None = None) -> list[Any]:
+    """Keys, of this schema, as Java iterates over them: by bucket of the hash table, in a bucket as they were put."""
+    single = keys is not None and keys.type is Type.FLOAT32
     if type(value) is not JavaMap:
-        return _by_bucket(list(value), 16)
+        return _by_bucket(list(value), 16, single)
     if hasattr(value, "order"):
         return value.order()
-    keys = list(value)
+    found = list(value)
     buckets = 1
     room = value.room if hasattr(value, "room") else value.taken * 4 // 3 + 1
     while buckets < room:
         buckets *= 2
-    return _by_bucket(_by_bucket(keys[: value.taken], 16) + keys[value.taken :], buckets)
+    return _by_bucket(_by_bucket(found[: value.taken], 16, single) + found[value.taken :], buckets, single)
 
 
-def _by_bucket(keys: list[Any], buckets: int) -> list[Any]:
+def _by_bucket(keys: list[Any], buckets: int, single: bool) -> list[Any]:
     while len(keys) > buckets * 3 / 4:
         buckets *= 2
-    return sorted(keys, key=lambda key: _spread_hash(key) & (buckets - 1))
+    return sorted(keys, key=lambda key: _spread_hash(key, single) & (buckets - 1))
 
 
-def _spread_hash(key: Any) -> int:
-    code = _hash_code(key)
+def _spread_hash(key: Any, single: bool) -> int:
+    code = _hash_code(key, single)
     return code ^ (code >> 16)
 
 
-def _hash_code(key: Any) -> int:
+def _hash_code(key: Any, single: bool) -> int:
     if isinstance(key, bool):
         return 1231 if key else 1237
     if isinstance(key, int):
-        return (key ^ (key >> 32)) & 0xFFFFFFFF
+        return _folded(key)
     if isinstance(key, float):
-        (bits,) = struct.unpack(">q", struct.pack(">d", key))
-        return int(bits ^ (bits >> 32)) & 0xFFFFFFFF
+        return _float_hash(key, single)
+    if isinstance(key, Decimal):
+        return _decimal_hash(key)
+    if isinstance(key, dt.date | dt.time):
+        return _folded(millis(instant(key)))
     code = 0
     units = java_text(key).encode("utf-16-be", "surrogatepass")
     for high, low in zip(units[::2], units[1::2], strict=True):
         code = (31 * code + (high << 8 | low)) & 0xFFFFFFFF
     return code
+
+
+def _folded(number: int) -> int:
+    return (number ^ (number >> 32)) & 0xFFFFFFFF
+
+
+def _float_hash(key: float, single: bool) -> int:
+    if key != key:
+        key = math.nan
+    if single:
+        return int.from_bytes(struct.pack(">f", key))
+    (bits,) = struct.unpack(">q", struct.pack(">d", key))
+    return _folded(int(bits))
+
+
+def _decimal_hash(key: Decimal) -> int:
+    sign, digits, exponent = key.as_tuple()
+    left, code = int("".join(map(str, digits))), 0
+    words = []
+    while left:
+        words.append(left & 0xFFFFFFFF)
+        left >>= 32
+    for word in reversed(words):
+        code = 31 * code + word
+    return (31 * (-code if sign else code) - int(exponent)) & 0xFFFFFFFF
 
 
 def float_text(value: float, single: bool = False) -> str:

@@ -55,7 +55,7 @@ def _container(value: Any, schema: Schema | None) -> str:
     if isinstance(value, Mapping) and schema is not None and schema.type is Type.STRUCT:
         return f"{{{','.join(_field(value, field.name, field.schema) for field in schema.fields)}}}"
     if isinstance(value, Mapping):
-        pairs = (f"{_embedded(key, keys)}:{_embedded(value[key], values)}" for key in map_order(value))
+        pairs = (f"{_embedded(key, keys)}:{_embedded(value[key], values)}" for key in map_order(value, keys))
         return f"{{{','.join(pairs)}}}"
     raise DataError(f"Failed to serialize unexpected value type {java_class(value)}: {value}")
 

@@ -11,7 +11,7 @@ from decimal import MAX_EMAX, MAX_PREC, MIN_EMIN, Context, Decimal
 from functools import lru_cache
 from typing import Any
 
-from runtime.api.errors import DataError
+from runtime.api.errors import DataError, MissingError
 from runtime.api.schema import Schema, Type
 
 DECIMAL = "org.apache.kafka.connect.data.Decimal"
@@ -49,7 +49,8 @@ def scale_of(schema: Schema) -> int:
     """The scale of a decimal's schema; DataError when it has none."""
     text = schema.parameter("scale")
     if text is None:
-        raise DataError("Invalid Decimal schema: scale parameter not found.")
+        kind = DataError if schema.parameters else MissingError
+        raise kind("Invalid Decimal schema: scale parameter not found.")
     if _SCALE.match(text) and -(1 << 31) <= (scale := int(text)) < 1 << 31:
         return scale
     raise DataError("Invalid scale parameter found in Decimal schema: ")

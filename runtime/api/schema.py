@@ -13,7 +13,7 @@ from decimal import Decimal
 from enum import StrEnum
 from typing import Any
 
-from runtime.api.errors import DataError, SchemaBuilderError
+from runtime.api.errors import MissingError, SchemaBuilderError
 
 
 class Type(StrEnum):
@@ -92,15 +92,15 @@ class Schema:
         return replace(self, **changes)
 
     def element(self) -> Schema:
-        """The schema of an array's elements or a map's values; DataError when it does not say."""
+        """The schema of an array's elements or a map's values; MissingError when it does not say."""
         if self.values is None:
-            raise DataError(f"The {self.type} schema does not say what its values are")
+            raise MissingError(f"The {self.type} schema does not say what its values are")
         return self.values
 
     def key(self) -> Schema:
-        """The schema of a map's keys; DataError when it does not say."""
+        """The schema of a map's keys; MissingError when it does not say."""
         if self.keys is None:
-            raise DataError(f"The {self.type} schema does not say what its keys are")
+            raise MissingError(f"The {self.type} schema does not say what its keys are")
         return self.keys
 
 

@@ -12,6 +12,7 @@ from runtime.api.errors import ConfigError
 
 _HALVES = re.compile("[\ud800-\udfff]")
 _BEYOND_BYTES = re.compile("[\ud800-\udc7f\udd00-\udfff]")
+_LONE = re.compile("[\ud800-\udbff].?|[\udc00-\udfff]", re.DOTALL)
 _UNKNOWN = "\ufffd"
 
 
@@ -65,7 +66,16 @@ def _whole(name: str, text: str) -> str:
 
 
 def _decode(name: str, data: bytes) -> str:
-    return data.decode(name, "replace")
+    if not name.startswith("utf-16"):
+        return data.decode(name, "replace")
+    even = len(data) & ~1
+    text = _LONE.sub(_unpaired, data[:even].decode(name, "surrogatepass"))
+    return text if even == len(data) else text + _UNKNOWN
+
+
+def _unpaired(found: re.Match[str]) -> str:
+    """Half of a pair takes the unit after it along: of two where that begins a pair itself."""
+    return _UNKNOWN * (2 if found.group()[-1] > "\uffff" else 1)
 
 
 def _utf16() -> Charset:
@@ -91,3 +101,4 @@ def _decode_marked(marks: dict[bytes, str], unmarked: str, data: bytes) -> str:
 
 
 _SPECIAL = {"utf-8": _utf8, "utf-16": _utf16, "utf-32": _utf32}
+"""Encodings that Python does differently than Java."""

@@ -19,7 +19,7 @@ from runtime.converters.json_columns import values_reader, values_writer, write_
 from runtime.converters.json_envelope import Envelopes, within_64_bits
 from runtime.converters.json_read import InexactError, reader
 from runtime.converters.json_schema import read_schema, schema_json
-from runtime.converters.json_text import dumps, dumps_plain, loads, loads_exactly, spelled_alike
+from runtime.converters.json_text import dumps, dumps_plain, hashed, loads, loads_exactly, spelled_alike
 from runtime.converters.json_write import WriteOptions, writer
 
 
@@ -103,7 +103,8 @@ class JsonConverter(Converter, HeaderConverter):
     def _apply(self, parsed: Mapping[str, Any]) -> None:
         self._schemas: bool = parsed["schemas.enable"]
         fill: bool = parsed["replace.null.with.default"]
-        options = WriteOptions(fill, parsed["decimal.format"].upper() == "NUMERIC")
+        self._hashed = parsed["converter.type"] == "key"
+        options = WriteOptions(fill, parsed["decimal.format"].upper() == "NUMERIC", self._hashed)
         self._written = SchemaCache(lambda schema: _Written(schema, options))
         self._read = SchemaCache(lambda schema: reader(schema, fill))
         self._read_together = SchemaCache(lambda schema: values_reader(schema, fill))
@@ -116,7 +117,7 @@ class JsonConverter(Converter, HeaderConverter):
         if schema is None:
             if value is None:
                 return None
-            data = dumps_plain(value)
+            data = dumps_plain(hashed(value) if self._hashed else value)
             return b'{"schema":null,"payload":' + data + b"}" if self._schemas else data
         written = self._written.get(schema)
         if self._schemas:
@@ -145,11 +146,13 @@ class JsonConverter(Converter, HeaderConverter):
             return self._written_together.get(schema)(values)
         prefix, suffix = (b'{"schema":null,"payload":', b"}") if self._schemas else (b"", b"")
         try:
-            return write_maps(values, prefix, suffix)
+            return write_maps(values, prefix, suffix, self._hashed)
         except Mixed:
             rows = values.rows
         if None in rows:
             return None
+        if self._hashed:
+            rows = list(map(hashed, rows))
         found = map(dumps if spelled_alike(rows) else dumps_plain, rows)
         return [prefix + one + suffix for one in found]
 

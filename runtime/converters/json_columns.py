@@ -14,12 +14,13 @@ import orjson
 
 from runtime.api.columns import Column, Constant, Mixed, Values, columns_of, kinds
 from runtime.api.jackson import beyond_bmp_escaped
+from runtime.api.java_text import map_order
 from runtime.api.logical import DATE, DECIMAL, TIME, TIMESTAMP
 from runtime.api.schema import Schema, Type
 from runtime.api.validate import BOUNDS
 from runtime.converters.json_read import gap_check, reader
 from runtime.converters.json_scalars import number
-from runtime.converters.json_text import dumps, dumps_plain
+from runtime.converters.json_text import dumps, dumps_plain, hashed
 from runtime.converters.json_write import WriteOptions, writer
 
 ColumnReader = Callable[[Column], Column]
@@ -29,6 +30,7 @@ ColumnWriter = Callable[[Column], list[Part]]
 
 _LOGICAL = (DATE, TIME, TIMESTAMP, DECIMAL)
 _NULL = type(None)
+_SCALARS = {str, int, float, bool, _NULL}
 
 
 def values_reader(schema: Schema, fill: bool) -> Callable[[list[Any]], Values]:
@@ -126,10 +128,14 @@ def _fields_writer(schema: Schema, options: WriteOptions) -> Callable[[Mapping[s
     return write_fields
 
 
-def write_maps(values: Values, prefix: bytes, suffix: bytes) -> list[bytes]:
-    """Messages of maps without a schema that have the same keys; Mixed for others."""
+def write_maps(values: Values, prefix: bytes, suffix: bytes, hash_order: bool) -> list[bytes]:
+    """Messages of maps without a schema that have the same keys; Mixed for others. `hash_order`: see WriteOptions."""
     parts: list[Part] = [prefix, b"{"]
-    for name, column in values.columns.items():
+    columns = values.columns
+    for name in map_order(values.first) if hash_order else columns:
+        column = columns[name]
+        if hash_order and not kinds(column) <= _SCALARS:
+            column = list(map(hashed, column))
         parts += [dumps(name), b":", *_write_plain(column), b","]
     if len(parts) > 2:
         parts.pop()

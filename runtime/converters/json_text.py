@@ -52,6 +52,13 @@ def plain(value: Any) -> Any:
     raise unsupported(value)
 
 
+def hashed(value: Any) -> Any:
+    """The value with the entries of its maps in the order of Java's HashMap."""
+    if isinstance(value, Mapping):
+        return {key: hashed(value[key]) for key in map_order(value)}
+    return [hashed(item) for item in value] if isinstance(value, list | tuple) else value
+
+
 def dumps_plain(value: Any) -> bytes:
     """The JSON of a value without a schema; DataError when there is none."""
     try:

@@ -27,10 +27,12 @@ _NULL = "Conversion error: null value for field that is required and has no defa
 
 @dataclass(frozen=True, slots=True)
 class WriteOptions:
-    """`fill`: a null takes its schema's default. `numeric`: decimals are JSON numbers, not bytes."""
+    """`fill`: a null takes its schema's default. `numeric`: decimals are JSON numbers, not bytes. `hashed`: entries of
+    maps come as Java's HashMap has them, which decides where a record with such a key belongs."""
 
     fill: bool = True
     numeric: bool = False
+    hashed: bool = False
 
 
 def writer(schema: Schema | None, options: WriteOptions) -> Writer:
@@ -138,14 +140,15 @@ def _array(schema: Schema, options: WriteOptions) -> Writer:
 def _map(schema: Schema, options: WriteOptions) -> Writer:
     """An object when keys are strings, otherwise an array of pairs."""
     keys, item = writer(schema.key(), options), writer(schema.values, options)
-    as_object = schema.key().type is Type.STRING
+    as_object, hashed = schema.key().type is Type.STRING, options.hashed
 
     def write(value: Any) -> Any:
         if not isinstance(value, Mapping):
             raise _invalid(schema, value)
         if as_object:
-            return {_name(keys(key)): item(element) for key, element in value.items()}
-        return [[keys(key), item(value[key])] for key in map_order(value)]
+            order = map_order(value) if hashed else value
+            return {_name(keys(key)): item(value[key]) for key in order}
+        return [[keys(key), item(value[key])] for key in map_order(value, schema.keys)]
 
     return write
 

@@ -77,7 +77,7 @@ def _date(schema: Schema | None, ms: int) -> Any:
     name = schema.name if schema is not None else None
     if name == logical.DATE:
         return logical.date_of(ms // 86_400_000)
-    return logical.time_of(ms) if name == logical.TIME else logical.datetime_of(ms)
+    return logical.time_of(ms) if name == logical.TIME and 0 <= ms < 86_400_000 else logical.datetime_of(ms)
 
 
 def write_schema(schema: Schema | None) -> Json:

@@ -38,12 +38,15 @@ def written(name: str, of: Json, value: Json, config: Json = None, key: bool = F
 
 
 _ENCODINGS = [
-    "UTF-8", "utf8", "UTF-16", "UTF-16BE", "UTF-16LE", "UTF-32", "UTF-32BE", "US-ASCII", "ascii", "ISO-8859-1", "latin1",
-    "windows-1252", "Cp1252", "ISO-8859-15", "Shift_JIS", "GBK", "Big5", "EUC-JP", "IBM037", "KOI8-R", "", "nope", "a b",
+    "UTF-8", "utf8", "UTF-16", "UTF-16BE", "UTF-16LE", "UTF-32", "UTF-32BE", "US-ASCII", "ascii", "ISO-8859-1",
+    "latin1", "windows-1252", "Cp1252", "ISO-8859-15", "Shift_JIS", "GBK", "Big5", "EUC-JP", "IBM037", "KOI8-R",
+    "", "nope", "a b",
 ]  # fmt: skip
 _WORDS = ["", "a", "ä€", "\U0001f600x", "\x81\x9d", "\ud800", "日本", "ж", "a\n\x00", "\u2028\xa0", "\ufeffa", "~\\"]
-_RAW = [b"", b"a", b"\xe4", b"\xc3\xa4", b"\x81\x8d", b"\xfe\xff\x00a", b"\xff\xfea\x00", b"a\x00b", b"\x00a", b"\xd8\x00\x00a",
-        b"\xff\xfe\x00\x00a\x00\x00\x00", b"\x93\xfa\x96\x7b", b"\xf0\x9f\x98\x80", b"\xed\xa0\x80", b"\xf0\x9f"]  # fmt: skip
+_RAW = [b"", b"a", b"\xe4", b"\xc3\xa4", b"\x81\x8d", b"\xfe\xff\x00a", b"\xff\xfea\x00", b"a\x00b", b"\x00a",
+        b"\xd8\x00\x00a",
+        b"\xff\xfe\x00\x00a\x00\x00\x00", b"\x93\xfa\x96\x7b", b"\xf0\x9f\x98\x80", b"\xed\xa0\x80",
+        b"\xf0\x9f"]  # fmt: skip
 _NUMBERS = [
     *(integer(n) for n in (0, -1, 127, 128, 32767, 32768, 2**31 - 1, 2**31, 2**63 - 1, 2**63)), True, "x", None,
     *(double(n) for n in (0.0, -0.0, 1.5, 1e39, float("inf"))), *({"f": bits} for bits in (
@@ -51,7 +54,8 @@ _NUMBERS = [
 ]  # fmt: skip
 _BITS = ["7fc00000", "7fc00001", "ffc00000", "7f800001", "80000000", "3dcccccd", "7ff8000000000001", "fff0000000000001",
          "8000000000000000", "", "00", "0000", "01", "02", "0001", "000000"]  # fmt: skip
-_PREFIXED = ["encoding", "converter.encoding", "value.converter.encoding", "key.converter.encoding", "serializer.encoding",
+_PREFIXED = ["encoding", "converter.encoding", "value.converter.encoding", "key.converter.encoding",
+             "serializer.encoding",
              "value.serializer.encoding", "value.deserializer.encoding", "key.deserializer.encoding"]  # fmt: skip
 _PEOPLE = struct_of({"a": schema("INT32"), "b": schema("STRING", optional=True, default="d")})
 TABLE: list[Json] = [
@@ -62,7 +66,8 @@ TABLE: list[Json] = [
     *(written(name, None, value) for name in (*NUMBERS, BYTES, STRING) for value in _NUMBERS),
     *(written(name, schema(kind), {"f": bits}) for name in NUMBERS for kind in ("FLOAT32", "FLOAT64")
       for bits in ("7ff8000000000001", "fff8000000000000", "3fb99999a0000000")),
-    *(written(name, schema(kind, optional=True), None) for name in (*NUMBERS, BYTES) for kind in ("INT8", "STRING", "BYTES")),
+    *(written(name, schema(kind, optional=True), None) for name in (*NUMBERS, BYTES)
+      for kind in ("INT8", "STRING", "BYTES")),
     *(read(name, bytes.fromhex(bits)) for name in (*NUMBERS, BYTES) for bits in _BITS),
     *(read(name, None) for name in (*NUMBERS, BYTES, STRING)),
     *(written(STRING, _PEOPLE, {"st": pairs}) for pairs in ([["a", integer(1)]], [["b", "x"]], [])),

@@ -88,7 +88,8 @@ _DEEP = [
 _STRUCT = '{"type":"struct","fields":[{"type":"int32","optional":true,"field":"a"}]@}'
 _BARE = _STRUCT.replace("@", "")
 _SCHEMAS = [
-    *_each('{"type":"int32","version":@}', "4294967297", "2147483648", "-2147483649", "1.0", '"1"', "true", "1e2", "null"),
+    *_each('{"type":"int32","version":@}', "4294967297", "2147483648", "-2147483649", "1.0",
+           '"1"', "true", "1e2", "null"),
     *_each('{"type":"double","default":@}', "0.0", "-0.0", "0", "null", '"x"', "1e400"),
     *_each('{"type":"double","optional":true,"default":@}', "0.0", "-0.0", "null"),
     *_each('{"type":"float","default":@}', "0.0", "-0.0", "1e39"),
@@ -117,7 +118,8 @@ _SCHEMAS = [
     '{"type":"bytes","name":"org.apache.kafka.connect.data.Decimal","parameters":{"scale":"99999999999"}}',
 ]  # fmt: skip
 _PAYLOADS = ["1", "null", "{}", '"AQ=="', "true", "-1", "1.5"]
-_BASE64 = ["", "A", "AQ", "AQ=", "AQ==", " AQ==", "A Q==", "AQ== ", "AQ==AQ==", "AQ==x", "-_==", "AQE=", "AQEB", "ä", "\\n",
+_BASE64 = ["", "A", "AQ", "AQ=", "AQ==", " AQ==", "A Q==", "AQ== ", "AQ==AQ==", "AQ==x", "-_==",
+           "AQE=", "AQEB", "ä", "\\n",
            "A===", "AQEB\\nAQEB", "=", "AR==", "AQF="]  # fmt: skip
 _MESSAGES = [
     *(b"1", b"{}", b"[]", b'{"schema":null}', b'{"payload":1}', b'{"schema":null,"payload":1,"x":2}', b'"x"', b"true"),

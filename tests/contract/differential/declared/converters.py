@@ -67,7 +67,10 @@ def _failed_or_text(one: Difference) -> bool:
 
 
 def _is_text(one: Difference) -> bool:
-    return bool(one.ours["ok"] == [{"type": "STRING"}, _read(one).decode("utf-8", "surrogateescape")])
+    """Of a text that begins with blanks they alone are left where it is no array after all, as in Java."""
+    schema, value = one.ours["ok"]
+    text = _read(one).decode("utf-8", "surrogateescape")
+    return schema == {"type": "STRING"} and (value == text or (text.startswith(value) and not value.strip()))
 
 
 def _beyond_years(one: Difference) -> bool:
@@ -113,9 +116,14 @@ def _bytes_written(one: Difference) -> bool:
 
 def _identity(one: Difference) -> bool:
     java, ours = _bytes(one.java), _bytes(one.ours)
-    if not of(one, "from_connect", "StringConverter") or java is None or ours is None or b"[B@" not in java:
+    if (
+        not of(one, "from_connect", "StringConverter")
+        or java is None
+        or ours is None
+        or b"[B@" not in java.replace(b"\0", b"")
+    ):
         return False
-    return _IDENTITY.sub(b"", java) == _IDENTITY.sub(b"", ours)
+    return _IDENTITY.sub(b"", java.replace(b"\0", b"")) == _IDENTITY.sub(b"", ours.replace(b"\0", b""))
 
 
 _ENCODINGS = ("GBK", "Big5", "EUC-JP", "IBM037", "Shift_JIS", "KOI8-R")
@@ -154,6 +162,14 @@ def _number_without_width(one: Difference) -> bool:
     return narrow and one.case.get("schema", "") is None and "error" in one.java and "ok" in one.ours
 
 
+def _null_pointer(one: Difference) -> bool:
+    return one.kind == "message" and one.java["error"] == one.ours["error"] == "java.lang.NullPointerException"
+
+
+def _another_kind_of_date(one: Difference) -> bool:
+    return one.case["op"] == "validate" and "ok" in one.java and "class java.util.Date" in one.ours.get("message", "")
+
+
 def _map_of_odd_keys(one: Difference) -> bool:
     return of(one, "to_header", "SimpleHeaderConverter") and '"m"' in json.dumps(one.java) and _is_text(one)
 
@@ -183,4 +199,6 @@ DECLARED: tuple[Declared, ...] = (
     Declared("Whole numbers for `float32` and `float64` fields", _whole_for_float),
     Declared("Numbers without schemas in ShortConverter", _number_without_width),
     Declared("Header literals of maps whose keys", _map_of_odd_keys),
+    Declared("A map's schema without schemas of keys and values", _null_pointer),
+    Declared("Dates, times of day and timestamps", _another_kind_of_date),
 )
