@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Mapping
+from itertools import takewhile
 from typing import Any
 
 from runtime.api.columns import Constant, Made, Origins, Values
@@ -90,9 +91,9 @@ class TimestampConverterValue(PartTransformation):
             return self._schemas.get(schema)[0], None
         old = require_struct(schema, value, _PURPOSE)
         changed, refused, copy = self._schemas.get(schema)
+        new = copy.row(old)
         if refused is not None:
             _check_type(refused)
-        new = copy.row(old)
         if self._field in new:
             new[self._field] = self._converted(new[self._field])
         return changed, new
@@ -136,8 +137,10 @@ class TimestampConverterValue(PartTransformation):
         fields = [Field(f.name, self._target_of(f.schema)) if f.name == self._field else f for f in schema.fields]
         found = schema.field(self._field)
         changed = rebuilt(schema, fields)
-        refused = None if found is None or _holds_times(found) else found
-        return changed, refused, StructCopy(schema, self._fill, changed)
+        if found is None or _holds_times(found):
+            return changed, None, StructCopy(schema, self._fill, changed)
+        before = list(takewhile(lambda field: field.name != self._field, fields))  # what fails earlier is reported
+        return changed, found, StructCopy(schema, self._fill, changed.but(fields=tuple(before)))
 
     def _converted(self, value: Any) -> Any:
         if value is None:

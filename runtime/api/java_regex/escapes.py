@@ -65,7 +65,7 @@ def family(cursor: Cursor) -> str:
 
 def _braced(cursor: Cursor) -> str:
     start = cursor.at
-    while not cursor.ended and cursor.raw() != "}":
+    while cursor.peek() != "}" and not cursor.ended:
         cursor.at += 1
     name = "".join(cursor.chars[start : cursor.at])
     closed = not cursor.ended

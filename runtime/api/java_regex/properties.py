@@ -2,6 +2,7 @@ r"""The names that Java knows between the braces of \p{…}, as sets of the rege
 
 from __future__ import annotations
 
+import re
 from functools import cache
 
 import regex
@@ -144,7 +145,7 @@ def _cased(found: str | None, name: str, ignore_case: bool) -> str | None:
 
 @cache
 def _of_unicode(kind: str, value: str) -> str | None:
-    if not value.replace("_", "").replace(" ", "").replace("-", "").isalnum():
+    if re.fullmatch("[A-Za-z_]+" if kind == "Script" else "[A-Za-z0-9][A-Za-z0-9 _-]*", value) is None:
         return None
     found = rf"[\p{{{kind}={value}}}]"
     try:

@@ -85,13 +85,8 @@ def _cast_defaults(target: str) -> Iterator[Json]:
     of = decimal_of(2, default=decimal(1234, 2))
     yield transformed("Cast$Value", {"spec": target}, record(decimal(1, 2), of))
     yield transformed("Cast$Value", {"spec": f"a:{target}"}, record({"st": []}, struct_of({"a": of})))
-    scalars: list[tuple[str, Json]] = [
-        ("STRING", "300"),
-        ("INT64", integer(300)),
-        ("BOOLEAN", True),
-        ("BYTES", data(b"ab")),
-    ]
-    for kind, held in scalars:
+    scalars: dict[str, Json] = {"STRING": "300", "INT64": integer(300), "BOOLEAN": True, "BYTES": data(b"ab")}
+    for kind, held in scalars.items():
         of = struct_of({"a": schema(kind, default=held, name="n", doc="d")})
         yield transformed("Cast$Value", {"spec": f"a:{target}"}, record({"st": []}, of))
     empty: list[tuple[Json, Json]] = [

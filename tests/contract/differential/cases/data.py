@@ -179,7 +179,7 @@ class Chance:
             return {"a": [self._element(of["values"]) for _ in range(self.random.randrange(0, 4))]}
         if kind == "MAP":
             keys = [self.value(of["keys"], nulls=0.0) for _ in range(self.random.randrange(0, 4))]
-            unique = {str(key): key for key in keys}
+            unique = {str(key): key for key in keys if key != double(-0.0)}
             return {"m": [[key, self._element(of["values"])] for key in unique.values()]}
         makers = {"FLOAT64": lambda: double(self.number()), "BOOLEAN": lambda: self.one([True, False])}
         makers |= {"STRING": self.text, "BYTES": lambda: data(self.raw())}

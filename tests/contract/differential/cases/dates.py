@@ -38,7 +38,7 @@ _PARSED = [
     ("b", "1"), ("yyyy'", "1"), ("XXXX", "Z"), ("yyyy zzzz", "2020 Pacific Standard Time"), ("z", "GMT+1:00"),
 ]  # fmt: skip
 _LETTERS = [
-    "yyyy", "yyyy", "y", "YYYY", "M", "MM", "MMM", "MMMM", "LL", "LLL", "w", "ww", "W", "D", "DDD", "d", "dd", "F", "E",
+    "yyyy", "yyyy", "YYYY", "M", "MM", "MMM", "MMMM", "LL", "LLL", "w", "ww", "W", "D", "DDD", "d", "dd", "F", "E",
     "EEEE", "u", "a", "H", "HH", "k", "kk", "K", "h", "hh", "m", "mm", "s", "ss", "S", "SSS", "z", "Z", "X", "XX",
     "XXX",
     "G",

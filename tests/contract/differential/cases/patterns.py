@@ -78,7 +78,7 @@ def _spoilt(chance: Chance, pattern: str) -> str:
     if chance.random.random() < 0.8 or "(?<" in pattern:
         return pattern
     place = chance.random.randrange(len(pattern) + 1)
-    return pattern[:place] + chance.one(_ODD) + pattern[place + chance.random.randint(0, 1) :]
+    return pattern[:place] + str(chance.one(_ODD)) + pattern[place + chance.random.randint(0, 1) :]
 
 
 def _text(chance: Chance) -> str:

@@ -38,6 +38,12 @@ def _beyond_years(one: Difference) -> bool:
     return any(not _YEAR_1 <= time < _YEAR_10000 for time in _times(one.java["ok"]["value"]))
 
 
+def _literal_beyond_years(one: Difference) -> bool:
+    if not of(one, "transform", "InsertHeader") or "error" in one.java:
+        return False
+    return any(not _YEAR_1 <= time < _YEAR_10000 for time in _times(one.java["ok"]["headers"]))
+
+
 def _julian(one: Difference) -> bool:
     """A date of Java's before 1582, or what it was made of: fields that were set one by one may lead far away."""
     if not _converted(one) or one.kind != "value":
@@ -62,6 +68,7 @@ def _masked_decimal(one: Difference) -> bool:
 
 DECLARED: tuple[Declared, ...] = (
     Declared("Dates and timestamps beyond the years 1 to 9999", _beyond_years),
+    Declared("Dates and timestamps beyond the years 1 to 9999", _literal_beyond_years),
     Declared("Dates before 15 October 1582 as text", _julian),
     Declared("MaskField of a decimal with a scale", _masked_decimal),
     Declared("HeaderFrom with a field that the schema does not have", _message("HeaderFrom$Value", "Cannot invoke")),
