@@ -36,6 +36,13 @@ class Draft(NamedTuple):
         """On what the server has now; the text stays."""
         return self._replace(base=tuple(base), ran=_runs(self.connector))
 
+    def onto(self, now: Sequence[Offset]) -> Draft:
+        """The same changes from where the offsets are now; text that cannot be read stays as it is."""
+        found = self.review()
+        if tuple(now) == self.base or found.checked.errors:
+            return self.rebased(now)
+        return of_changes(self.connector, now, found.changes, self.why)._replace(bounds=self.bounds)
+
     def with_connector(self, connector: Connector) -> Draft:
         return self._replace(connector=connector, ran=self.ran or _runs(connector))
 

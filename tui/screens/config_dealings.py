@@ -36,11 +36,11 @@ class Dealings:
         found = one.review(validator.validation)
         if found.errors:
             self.pane.go_to(found.errors[0].place)
-            self.desk.say(f"not applied: mend line {found.errors[0].place.line} first", "warn")
+            self.pane.say(f"not applied: mend line {found.errors[0].place.line} first", "warn")
         elif not found.changes:
-            self.desk.say("nothing would change")
+            self.pane.say("nothing would change", "warn")
         elif self.desk.operations.pending(one.name):
-            self.desk.say(f"something is still under way for {one.name}; o shows it", "warn")
+            self.desk.say(f"something is still under way for {one.name}; o shows it", "warn", one.name)
         elif await self.desk.ask(self._question(one, found.changes, connector), "the text is kept"):
             await self._send(one, one.edit(found.changes))
 

@@ -79,6 +79,10 @@ class ConfigPane(Pane):
         return self.query_one(ConfigEditor)
 
     @property
+    def subject(self) -> str:
+        return self.editor.text
+
+    @property
     def is_editing(self) -> bool:
         return self.has_class("-editing")
 
@@ -150,7 +154,10 @@ class ConfigPane(Pane):
         if kept is None or not kept.is_touched:
             kept = draft.of(self.name_shown, self.connector.config, self.hidden)
         else:
-            self.desk.say("your text from before; F5 starts over")
+            moved = kept.base != self.connector.config
+            kept = kept.rebased(self.connector.config) if moved and not kept.review().read.problems else kept
+            since = ", on the config of now" if moved else ""
+            self.say(f"your text from before{since}; F5 starts over")
         self.validator.forget()
         self.open(kept, key)
 
@@ -215,6 +222,8 @@ class ConfigPane(Pane):
         if one is None or not self.is_editing:
             return
         found = one.review(self.validator.validation)
+        if self.validator.settled and not found.errors and not found.read.problems:
+            self.mended()
         self.editor.mark_all(found.problems)
         text = words.review(found, self.hidden, not self.validator.settled, self.validator.trouble)
         line = self.editor.cursor_location[0] + 1
@@ -235,6 +244,7 @@ class ConfigPane(Pane):
         elif event.what == "turn":
             self.turn()
         elif self.connector is not None:
+            self.unsay()
             self.drafts.pop(self.name_shown, None)
             self.open(draft.of(self.name_shown, self.connector.config, self.hidden, self.editor.form))
 
@@ -243,14 +253,14 @@ class ConfigPane(Pane):
         turned = one.turned()
         if turned is None:
             line = next((problem.place.line for problem in one.review().read.problems), 1)
-            self.desk.say(f"not turned: mend line {line} first", "warn")
+            self.say(f"not turned: mend line {line} first", "warn")
         else:
             self.open(turned)
 
     def leave(self) -> None:
         touched = (one := self.drafts.get(self.name_shown)) is not None and one.is_touched
         if touched:
-            self.desk.say("the text is kept: e goes on with it")
+            self.say("the text is kept: e goes on with it")
         self.remove_class("-editing")
         self.draw()
         self.reading.grid.focus()

@@ -91,8 +91,15 @@ class Desk:
             await asyncio.sleep(0.1)
         self.say(f"{name} was created, but the cluster does not list it yet", "warn")
 
-    def say(self, text: str, kind: str = "info") -> None:
-        self._home.say(text, kind)
+    def say(self, text: str, kind: str = "info", about: str = "") -> None:
+        """`about` is the connector that it is about: it does not stay on, or come to, another one's page."""
+        if not (about and self._home.is_elsewhere(about)):
+            self._home.say(text, kind, about)
+
+    def unsay(self, text: str) -> None:
+        """What was said is not so any more."""
+        if text and self._home.said.text == text:
+            self._home.say("")
 
     def do(self, coroutine: Coroutine[Any, Any, None]) -> None:
         """In the background; a failure is said in the status line."""

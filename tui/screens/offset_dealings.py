@@ -48,9 +48,10 @@ class Dealings:
             self.pane.unreadable(name, one_line(error))
             return
         offsets = model.offsets(answer)
-        self.pane.loaded(name, offsets, lag.of_answer(answer) or await self._lags(offsets), lag.remarks(answer))
+        lags = lag.of_answer(answer) or await self._lags(name, offsets)
+        self.pane.loaded(name, offsets, lags, lag.remarks(answer))
 
-    async def _lags(self, offsets: tuple[Offset, ...]) -> dict[str, Lag]:
+    async def _lags(self, name: str, offsets: tuple[Offset, ...]) -> dict[str, Lag]:
         """From the brokers of the context, where the worker does not tell."""
         profile = self.desk.profile
         if not profile.bootstrap or self.desk.is_ours or time.monotonic() < self._brokers_at:
@@ -60,7 +61,7 @@ class Dealings:
             return await aside(lambda: lag.of_brokers(offsets, brokers))
         except HeadraceError as error:
             self._brokers_at = time.monotonic() + AGAIN
-            self.desk.say(f"no lag: {one_line(error)}", "warn")
+            self.desk.say(f"no lag: {one_line(error)}", "warn", name)
             return {}
 
     async def bound(self, connector: Connector, base: Sequence[Offset], lags: Mapping[str, Lag]) -> None:
@@ -74,14 +75,14 @@ class Dealings:
                 found = await aside(lambda: bounds.of_brokers(topics, brokers))
             except HeadraceError as error:
                 self._brokers_at = time.monotonic() + AGAIN
-                self.desk.say(f"not compared with the topics: {one_line(error)}", "warn")
+                self.desk.say(f"not compared with the topics: {one_line(error)}", "warn", connector.name)
         self.pane.bounded(connector.name, found)
 
     # Changing
 
     def apply(self, plan: Plan) -> None:
         if self.desk.operations.pending(plan.name):
-            self.desk.say(f"something is still under way for {plan.name}; o shows it", "warn")
+            self.desk.say(f"something is still under way for {plan.name}; o shows it", "warn", plan.name)
         elif self.desk.may_change("altering offsets"):
             self.desk.do(self._apply(plan))
 
@@ -147,10 +148,10 @@ class Dealings:
         now = model.offsets(await connect.offsets(name))
         back = past.undone(one, now)
         if not back:
-            self.desk.say(f"nothing to undo: the offsets are as they were before {one}")
+            self.desk.say(f"nothing to undo: the offsets are as they were before {one}", about=name)
         elif (connector := self.pane.connector) is not None and connector.name == name:
             self.pane.open(draft.of_changes(connector, now, back, f"undo: {one}"))
-            self.desk.say(f"takes back {one}" + (f": {one.why}" if one.why else ""))
+            self.pane.say(f"takes back {one}" + (f": {one.why}" if one.why else ""))
 
     async def travel(self, name: str, here: Offset | None) -> None:
         from tui.screens.set_by import SetBy

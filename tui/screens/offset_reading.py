@@ -14,6 +14,7 @@ from tui.offsets import partitions
 from tui.offsets.lag import Lag, Remarks
 from tui.screens import wording
 from tui.screens.offset_table import OffsetTable
+from tui.widgets.text import visible
 
 
 class OffsetReading(Container):
@@ -22,7 +23,8 @@ class OffsetReading(Container):
     DEFAULT_CSS = """
     OffsetReading { height: 1fr; layout: vertical; }
     OffsetReading #progress { display: none; height: auto; max-height: 3; padding: 0 1; }
-    OffsetReading #progress.-shown { display: block; }
+    OffsetReading #age { display: none; height: auto; max-height: 3; padding: 0 1; color: $warning; }
+    OffsetReading #progress.-shown, OffsetReading #age.-shown { display: block; }
     OffsetReading #partitions { height: 1fr; }
     """
 
@@ -31,6 +33,7 @@ class OffsetReading(Container):
         self.offsets: Sequence[Offset] = ()
 
     def compose(self) -> ComposeResult:
+        yield Static(id="age", markup=False)
         yield Static(id="progress", markup=False)
         yield OffsetTable("partitions")
 
@@ -52,3 +55,9 @@ class OffsetReading(Container):
         line = self.query_one("#progress", Static)
         line.set_class(bool(text.plain), "-shown")
         line.update(text)
+
+    def tell_age(self, text: str) -> None:
+        """Of what is shown; nothing while it is fresh."""
+        line = self.query_one("#age", Static)
+        line.set_class(bool(text), "-shown")
+        line.update(Content(visible(text)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from typing import ClassVar
 
@@ -55,6 +56,9 @@ class OffsetsPane(Pane):
         super().__init__(desk, id)
         self.dealings = Dealings(desk, self)
         self.offsets: tuple[Offset, ...] | None = None
+        self.read_at = 0.0
+        self.trouble = ""  # why they could not be read since then
+        self._asking: set[str] = set()
         self.drafts: dict[str, Draft] = {}
         self.lags: Mapping[str, Lag] = {}
         self.remarks = NONE
@@ -82,6 +86,10 @@ class OffsetsPane(Pane):
         return self.query_one(Editor)
 
     @property
+    def subject(self) -> str:
+        return self.editor.text
+
+    @property
     def reading(self) -> OffsetReading:
         return self.query_one(OffsetReading)
 
@@ -100,7 +108,7 @@ class OffsetsPane(Pane):
         super().show(connector)
 
     def begin(self) -> None:
-        self.offsets, self.lags, self._want_edit = None, {}, False
+        self.offsets, self.lags, self.trouble, self._want_edit = None, {}, "", False
         self.remove_class("-editing")
         self.tell(None)
         self.table("reading the offsets…" if self.connector else "")
@@ -109,29 +117,54 @@ class OffsetsPane(Pane):
         if not self.is_editing:
             self.ask()
 
+    def _look_again(self) -> None:
+        """Also while nobody answers: how old they are is shown then."""
+        self.draw_age()
+        super()._look_again()
+
     def tell(self, content: Content | None, kind: str = "") -> None:
         self.query_one(Banner).tell(content, kind)
 
     def ask(self) -> None:
-        """Reads them (again)."""
-        if self.connector is not None:
-            self.desk.do(self.dealings.load(self.connector.name))
+        """Reads them (again), never twice at once: a worker whose broker is away takes its time."""
+        if self.connector is not None and self.connector.name not in self._asking:
+            self._asking.add(self.connector.name)
+            self.desk.do(self._load(self.connector.name))
+
+    async def _load(self, name: str) -> None:
+        try:
+            await self.dealings.load(name)
+        finally:
+            self._asking.discard(name)
 
     def loaded(self, name: str, offsets: tuple[Offset, ...], lags: Mapping[str, Lag], remarks: Remarks = NONE) -> None:
         if name != self.name_shown:
             return
         self.offsets, self.lags, self.remarks = offsets, lags, remarks
+        self.read_at, self.trouble = time.time(), ""
         self.table("no offsets committed yet; e writes a first one" if not offsets else "")
         wanted, self._want_edit = self._want_edit, False
         if wanted:
             self.edit()
 
     def unreadable(self, name: str, message: str) -> None:
-        if name == self.name_shown and self.offsets is None:
+        if name != self.name_shown:
+            return
+        self.trouble = message
+        if self.offsets is None:
             self.table(message)
+        else:
+            self.draw_age()
 
     def table(self, instead: str) -> None:
         self.reading.put(self.offsets or (), self.lags, self.remarks, instead)
+        self.draw_age()
+
+    def draw_age(self) -> None:
+        """Nothing while they are fresh."""
+        age = time.time() - self.read_at
+        is_old = self.offsets is not None and (bool(self.trouble) or age > 2 * self.every)
+        self.reading.tell_age(wording.age(age, self.trouble) if is_old else "")
 
     # Editing
 
@@ -144,10 +177,12 @@ class OffsetsPane(Pane):
             return
         kept = self.drafts.get(self.name_shown)
         if kept is None or not kept.is_touched:
-            kept = draft.fresh(self.connector, self.offsets)
-        else:
-            self.desk.say("your text from before; F5 starts over")
-        self.open(kept)
+            self.open(draft.fresh(self.connector, self.offsets))
+            return
+        moved = kept.base != self.offsets
+        self.open(kept.onto(self.offsets))
+        since = ", compared with the offsets of now" if moved else ""
+        self.say(f"your text from before{since}; F5 starts over")
 
     def undo(self) -> None:
         """The last change, backwards, as a text to look at and apply."""
@@ -159,7 +194,7 @@ class OffsetsPane(Pane):
         if self.connector is None or self.is_editing:
             return
         if self.connector.type != "sink":
-            self.desk.say("only the offsets of sinks are positions in topics")
+            self.say("only the offsets of sinks are positions in topics")
             return
         self.desk.do(self.dealings.travel(self.connector.name, self.reading.current))
 
@@ -195,6 +230,8 @@ class OffsetsPane(Pane):
             return
         found = one.review()
         errors = found.checked.errors
+        if not errors:
+            self.mended()
         self.editor.mark(errors[0].place if errors else None)
         self.query_one("#review", Pager).put(wording.review(found))
 
@@ -203,6 +240,7 @@ class OffsetsPane(Pane):
         if event.what == "leave":
             self.leave()
         elif event.what == "reload" and not self.editor.read_only:
+            self.unsay()
             self.drafts.pop(self.name_shown, None)
             self.offsets, self._want_edit = None, True
             self.ask()
@@ -212,7 +250,7 @@ class OffsetsPane(Pane):
     def leave(self) -> None:
         touched = (one := self.drafts.get(self.name_shown)) is not None and one.is_touched
         if touched:
-            self.desk.say("the text is kept: e goes on with it")
+            self.say("the text is kept: e goes on with it")
         self.remove_class("-editing")
         self.reading.table.focus()
 
@@ -223,9 +261,9 @@ class OffsetsPane(Pane):
         if found.checked.errors:
             first = found.checked.errors[0]
             self.editor.move_cursor((first.place.line - 1, first.place.column - 1))
-            self.desk.say(f"not applied: mend line {first.place.line} first", "warn")
+            self.say(f"not applied: mend line {first.place.line} first", "warn")
         elif not found.changes:
-            self.desk.say("nothing would change")
+            self.say("nothing would change", "warn")
         else:
             self.dealings.apply(one.plan(found.changes))
 

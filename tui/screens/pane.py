@@ -27,6 +27,26 @@ class Pane(Vertical):
         super().__init__(id=id)
         self.desk = desk
         self.connector: Connector | None = None
+        self._said, self._warned_of = "", ""
+
+    @property
+    def subject(self) -> str:
+        """The text that warnings are about, where one is being edited."""
+        return ""
+
+    def say(self, text: str, kind: str = "info") -> None:
+        """In the status line, about this connector; until something else is said, or `unsay`."""
+        self._said, self._warned_of = text, self.subject if kind == "warn" else ""
+        self.desk.say(text, kind, self.name_shown)
+
+    def unsay(self) -> None:
+        """What this page said last is not so any more."""
+        self.desk.unsay(self._said)
+
+    def mended(self) -> None:
+        """Nothing is wrong with the text; what was said of an earlier one is over."""
+        if self._warned_of and self._warned_of != self.subject:
+            self.unsay()
 
     def on_mount(self) -> None:
         if self.every:

@@ -81,6 +81,11 @@ def progress(lags: Mapping[str, Lag], remarks: Remarks) -> Content:
     return Content("\n").join(lines)
 
 
+def age(seconds: float, trouble: str) -> str:
+    """Of offsets that could not be read again, or have not been."""
+    return f"read {span(seconds)} ago" + (f", not since: {trouble}" if trouble else "")
+
+
 def _how_far(total: Lag) -> str:
     if total.records is not None:
         behind = f", the next was written {span(total.behind_ms / 1000)} ago" if total.behind_ms else ""

@@ -90,7 +90,10 @@ class Moves(Pieces):
             self.show(name)
 
     def action_refresh(self) -> None:
+        """What was said of an earlier look does not stay."""
         if self.flows is not None:
+            if self.said.kind != "busy":
+                self.say("")
             self.flows.cluster.store.refresh()
 
     # Filter and commands

@@ -1,0 +1,119 @@
+"""The offsets page over a worker that answers as the test says: age, drafts of before, status lines that are over."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.stub_worker import HANG, LIST, Raw, listed, stub_worker
+from tests.tui.console import Console, console
+from tui.screens import offsets
+
+DETAIL = "/connectors/one/offsets?detail=true"
+
+
+@pytest.fixture(autouse=True)
+def folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+
+
+def at(*positions: int) -> Any:
+    return {
+        "offsets": [
+            {"partition": {"kafka_topic": "t", "kafka_partition": number}, "offset": {"kafka_offset": position}}
+            for number, position in enumerate(positions)
+        ]
+    }
+
+
+def answers(*positions: int, state: str = "RUNNING") -> dict[str, Any]:
+    some = {name: listed(name, state) for name in ("one", "two")}
+    return {LIST: some, "/": {"version": "4.3.0"}, DETAIL: at(*positions)}
+
+
+async def opened(seen: Console, name: str = "one") -> None:
+    await seen.sees(name, "polling")
+    await seen.go(name)
+    await seen.press("enter", "5")
+    await seen.sees("t-0", "offset")
+
+
+@pytest.mark.parametrize("later", [Raw(b'{"message":"the broker is away"}', 500), HANG], ids=["refused", "silent"])
+async def test_offsets_that_cannot_be_read_again_show_their_age(later: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(offsets.OffsetsPane, "every", 0.2)
+    async with stub_worker(answers(10)) as worker, console(worker.url) as seen:
+        await opened(seen)
+        assert "ago" not in seen.text
+        worker.answers[DETAIL] = later
+        await seen.sees("read 0 s ago", "the broker is away" if later is not HANG else "t-0")
+        asked = worker.seen.count(("GET", DETAIL))
+        await seen.pilot.pause(0.6)
+        if later is HANG:
+            assert worker.seen.count(("GET", DETAIL)) <= asked + 1, "one request at a time"
+        worker.answers[DETAIL] = at(20)
+        if later is not HANG:
+            await seen.until(lambda: "20" in seen.text and "ago" not in seen.text)
+
+
+async def test_a_kept_draft_is_compared_with_the_offsets_of_now() -> None:
+    async with stub_worker(answers(10, 10)) as worker, console(worker.url) as seen:
+        await opened(seen)
+        await seen.press("e", "backspace", "5")
+        await seen.sees("would change 1 partition", "10 → offset 15")
+        await seen.press("escape")
+        worker.answers[DETAIL] = at(30, 40)
+        await seen.until(
+            lambda: seen.home.view.offsets.offsets and seen.home.view.offsets.offsets[0].offset == {"kafka_offset": 30}
+        )
+        await seen.press("e")
+        await seen.sees("would change 1 partition", "offset 30 → offset 15", "compared with the offsets of now")
+        assert '{"kafka_offset": 40}' in seen.home.view.offsets.editor.text, "what was not edited is not set back"
+
+
+async def test_a_kept_config_is_compared_with_the_config_of_now() -> None:
+    async with stub_worker(answers(10)) as worker, console(worker.url) as seen:
+        await seen.sees("one", "polling")
+        await seen.go("one")
+        await seen.press("enter", "3", "e")
+        await seen.until(lambda: seen.home.view.config.is_editing)
+        pane = seen.home.view.config
+        pane.editor.load_text(pane.editor.text.replace('"topics": "t"', '"topics": "u"'))
+        await seen.until(lambda: pane.has_unsaved)
+        await seen.press("escape")
+        worker.answers[LIST] = {"one": listed("one", config={"tasks.max": "7"})}
+        await seen.press("f5")
+        await seen.until(lambda: "tasks.max" in seen.home.snapshot.connectors["one"].config)
+        await seen.press("e")
+        await seen.until(lambda: '"topics": "u"' in pane.editor.text and '"tasks.max": "7"' in pane.editor.text)
+        assert pane.drafts["one"].review().changes[0].key == "topics" and len(pane.drafts["one"].review().changes) == 1
+
+
+async def test_status_lines_end_with_what_they_speak_of() -> None:
+    async with stub_worker(answers(10)) as worker, console(worker.url, 140, 30) as seen:
+        await opened(seen)
+        await seen.press("e", "x", "ctrl+s")
+        await seen.sees("not applied: mend line")
+        await seen.press("right", "right", "right", "backspace")
+        await seen.until(lambda: seen.home.said.text == "", "mended")
+        await seen.press("ctrl+s")
+        await seen.sees("nothing would change")
+        await seen.press("backspace", "7")
+        await seen.until(lambda: seen.home.said.text == "", "something would change now")
+        await seen.press("escape")
+        await seen.sees("the text is kept")
+        await seen.press("escape")
+        await seen.go("two")
+        await seen.press("enter")
+        await seen.until(lambda: seen.home.view.name_shown == "two" and seen.home.said.text == "", "another's page")
+        await seen.press("escape")
+        await seen.go("one")
+        await seen.press("enter", "5", "e")
+        await seen.sees("your text from before")
+        await seen.press("f5")
+        await seen.until(lambda: seen.home.said.text == "" and not seen.home.view.offsets.has_unsaved, "started over")
+        seen.home.say("an answer to some key", "bad")
+        await seen.press("escape", "escape", "f5")
+        await seen.until(lambda: seen.home.said.text == "")
