@@ -152,6 +152,12 @@ def line(one: Change) -> str:
     return text + (f", {one.effect}" if one.effect else "") + (f" ({one.remark})" if one.remark else "")
 
 
+def stays(one: Change) -> str:
+    """`nothing to change: orders-3 stays at offset 50 (the end: the topic has no 99)`."""
+    where, at = partitions.shown(one.partition), partitions.shown_offset(one.after)
+    return f"nothing to change: {where} stays at {at} ({one.remark})"
+
+
 async def limits(context: Context, made: Sequence[Change]) -> Bounds:
     """Of the topics of these changes."""
     from tui.offsets import bounds

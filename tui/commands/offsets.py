@@ -9,7 +9,7 @@ from typing import Any
 from tui import model
 from tui.commands.arguments import Argument, by_regex, flag, integer, maybe_word, option, options, word, words
 from tui.commands.base import Change, Context, Danger, refuse
-from tui.commands.changing import agreed, change, changeable, decided, limits, made, planned, would
+from tui.commands.changing import agreed, change, changeable, decided, limits, made, planned, stays, would
 from tui.commands.result import Outcome, Result, confirmation
 from tui.commands.targets import chosen, compiled, each, failure, must_confirm
 from tui.errors import UsageError
@@ -122,6 +122,8 @@ class PatchOffsets(Change):
         """What going there means, and going."""
         target = Target(to, self.kafka_topic, self.kafka_partition)
         journey = await context.traveller.resolve(self.name, target)
+        if not journey.changes and journey.held:
+            return confirmation([Outcome(self.name, stays(one)) for one in journey.held])
         if self.dry_run or not journey.changes:
             return await self._would(context, journey.changes)
 
@@ -138,7 +140,7 @@ class PatchOffsets(Change):
 
 def total(journey: Journey) -> str:
     effect = journey.effect
-    return f"{effect.reread:,} records read again, {effect.skipped:,} skipped"
+    return effect.total
 
 
 _SINK_KEYS = {"kafka_topic", "kafka_partition", "kafka_offset"}

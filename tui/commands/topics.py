@@ -6,7 +6,7 @@ from tui.commands.arguments import by_regex, words
 from tui.commands.base import Command, Context
 from tui.commands.result import Result, Table
 from tui.commands.targets import chosen
-from tui.errors import about
+from tui.errors import NotFound, about
 
 
 class GetTopics(Command):
@@ -23,8 +23,16 @@ class GetTopics(Command):
             with about(name):
                 answer = await context.connect.topics(name)
             found[name] = sorted((answer.get(name) or {}).get("topics") or ())
+        await self._exist(context, [name for name, topics in found.items() if not topics])
         rows = tuple((name, topic) for name, topics in found.items() for topic in topics)
         every = tuple(dict.fromkeys(topic for _, topic in rows))
         return Result(
             {name: {"topics": topics} for name, topics in found.items()}, Table(("NAME", "TOPIC"), rows), "", every
         )
+
+    async def _exist(self, context: Context, names: list[str]) -> None:
+        """Workers answer for a name that they do not know as for a connector without topics."""
+        known = set(await context.connect.names()) if names else set()
+        for name in names:
+            if name not in known:
+                raise NotFound(f"Connector {name} not found", 404)

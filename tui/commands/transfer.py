@@ -17,7 +17,6 @@ from tui.commands.changing import change, limits, planned, tell, would
 from tui.commands.offsets import REASON_HELP, STOP_HELP, parse_entries, parse_json
 from tui.commands.result import Outcome, Result
 from tui.commands.targets import chosen, each, must_confirm
-from tui.errors import about
 from tui.model import Offset
 from tui.offsets.changes import Change as OffsetChange
 from tui.offsets.changes import changes
@@ -37,11 +36,20 @@ class ExportOffsets(Command):
 
     async def run(self, context: Context) -> Result:
         found: dict[str, list[Json]] = {}
-        for name in await chosen(context.connect, self.names or ("*",), self.regex):
-            with about(name):
-                entries = model.offsets(await context.connect.offsets(name))
+
+        async def read(name: str) -> Outcome:
+            entries = model.offsets(await context.connect.offsets(name))
             if entries or self.names:
                 found[name] = [entry.entry() for entry in entries]
+            return Outcome(name, counted(len(entries), "offset"))
+
+        done = await each(await chosen(context.connect, self.names or ("*",), self.regex), read)
+        if not any(outcome.failed for outcome in done.outcomes):
+            return self._written(context, found)
+        return self._written(context, found)._replace(outcomes=done.outcomes) if found else done
+
+    def _written(self, context: Context, found: dict[str, list[Json]]) -> Result:
+        """To standard output or into the file, with what could be read."""
         total = sum(map(len, found.values()))
         said = f"{counted(total, 'offset')} of {counted(len(found), 'connector')}"
         if self.file is None or self.file == "-":

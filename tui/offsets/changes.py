@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, NamedTuple
 
+from tui.amounts import counted
 from tui.model import Offset
 from tui.offsets import partitions
 
@@ -29,6 +30,11 @@ class Effect(NamedTuple):
         if self.reread:
             return f"{self.reread:,} read again"
         return f"{self.skipped:,} skipped" if self.skipped else "stays"
+
+    @property
+    def total(self) -> str:
+        """`1 record read again, 20 skipped`."""
+        return f"{counted(self.reread, 'record')} read again, {self.skipped:,} skipped"
 
 
 @dataclass(frozen=True, slots=True)

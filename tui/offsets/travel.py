@@ -56,11 +56,13 @@ class Target(NamedTuple):
 
 
 class Journey(NamedTuple):
-    """`base` are the offsets it starts from; `changes` those partitions that move, of the `seen` looked at."""
+    """`base` are the offsets it starts from; `changes` those partitions that move, of the `seen` looked at; `held`
+    those that would, if their topic went so far."""
 
     base: tuple[Offset, ...]
     changes: tuple[Change, ...]
     seen: int
+    held: tuple[Change, ...] = ()
 
     @property
     def effect(self) -> Effect:
@@ -83,7 +85,9 @@ class Traveller:
             moves = await self._by_brokers(name, base, target)
         else:
             moves = [_of_answer(change) for change in answer["changes"]]
-        return Journey(base, tuple(_clamped(target.moment, move) for move in moves if _moves(move)), len(moves))
+        clamped = [_clamped(target.moment, move) for move in moves]
+        held = tuple(move for move in clamped if not _moves(move) and move.remark)
+        return Journey(base, tuple(filter(_moves, clamped)), len(moves), held)
 
     async def _by_brokers(self, name: str, base: Sequence[Offset], target: Target) -> list[Change]:
         info = await self._connect.info(name)

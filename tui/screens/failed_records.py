@@ -56,9 +56,16 @@ def _stage(name: str, counts: Mapping[str, Json]) -> Content:
     return Content.assemble((f"  {visible(name)}: ", "$text-muted"), ", ".join(said), "\n")
 
 
+def _place(one: Mapping[str, Json]) -> str:
+    """`t1-0@17`; of a source's record only the topic, until it is written there."""
+    partition, offset = one.get("partition"), one.get("offset")
+    text = f"{one['topic']}" if partition is None else f"{one['topic']}-{partition}"
+    return text if offset is None else f"{text}@{offset}"
+
+
 def _record(one: Mapping[str, Json], times: int) -> Content:
     at = time.strftime("%H:%M:%S", time.localtime(int(one.get("time") or 0) / 1000))
-    where = f" {one['topic']}-{one.get('partition')}@{one.get('offset')}" if one.get("topic") else ""
+    where = f" {_place(one)}" if one.get("topic") else ""
     said = f"{one.get('message', '')}" + (f" ({one['cause']})" if one.get("cause") else "")
     message = " ".join(said.split())
     return Content.assemble(

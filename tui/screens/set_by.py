@@ -170,8 +170,9 @@ def preview(journey: Journey, target: Target) -> Content:
     """The time that was understood, the sum, and each partition."""
     head = f"to {target.moment}: " if isinstance(target.moment, At) else ""
     if not journey.changes:
-        return Content(f"{head}{counted(journey.seen, 'partition')}, none of which would move")
+        none = Content(f"{head}{counted(journey.seen, 'partition')}, none of which would move")
+        return Content("\n").join([none, wording.diff(journey.held, 100)]) if journey.held else none
     effect, moving = journey.effect, counted(len(journey.changes), "partition")
-    total = f"{head}{moving} would move: {effect.reread:,} records read again, {effect.skipped:,} skipped"
+    total = f"{head}{moving} would move: {effect.total}"
     what_next = Content.assemble(("\nenter takes it into the editor, where nothing is sent yet", "$text-muted"))
     return Content("\n").join([Content.assemble((total, "bold")), wording.diff(journey.changes, 100), what_next])

@@ -19,6 +19,7 @@ from tui.widgets.grid import Cell, Grid
 
 COLUMNS = (Column("topic", "TOPIC", 30, grows=True), Column("use", "", 24, grows=True))
 DEAD_LETTERS = "errors.deadletterqueue.topic.name"
+PUT_ASIDE = "dead letters"  # workers do not track whether they have written any
 
 
 class TopicsPane(Pane):
@@ -74,7 +75,7 @@ class TopicsPane(Pane):
 
     def _cells(self, topic: str, role: str) -> Mapping[str, Cell]:
         words = [role] if role else []
-        if topic not in self.used and self.is_read and not self.trouble:
+        if topic not in self.used and self.is_read and not self.trouble and role != PUT_ASIDE:
             words.append("not used yet")
         return {"topic": Cell(topic, "grid--strong"), "use": Cell(", ".join(words), "grid--muted")}
 
@@ -100,4 +101,4 @@ def named_topics(config: Mapping[str, str]) -> dict[str, str]:
     """Topics that the config names, and what for."""
     named = {topic.strip(): "read" for topic in config.get("topics", "").split(",") if topic.strip()}
     named |= {config[key]: "written" for key in ("topic", "kafka.topic") if config.get(key)}
-    return named | ({config[DEAD_LETTERS]: "dead letters"} if config.get(DEAD_LETTERS) else {})
+    return named | ({config[DEAD_LETTERS]: PUT_ASIDE} if config.get(DEAD_LETTERS) else {})

@@ -11,7 +11,7 @@ from tui.amounts import counted, span
 from tui.editor.draft import Review
 from tui.model import Certainty
 from tui.offsets import lag
-from tui.offsets.changes import Change, Kind
+from tui.offsets.changes import Change, Effect, Kind
 from tui.offsets.lag import Lag, Remarks
 from tui.offsets.partitions import shown, shown_offset
 from tui.offsets.plan import Applied, NotApplied, Plan
@@ -68,7 +68,7 @@ def _total(made: Sequence[Change]) -> str:
     effects = [change.effect for change in made if change.effect is not None]
     if len(effects) < len(made) or len(made) < 2:
         return ""
-    return f": {sum(e.reread for e in effects):,} records read again, {sum(e.skipped for e in effects):,} skipped"
+    return f": {Effect(sum(e.reread for e in effects), sum(e.skipped for e in effects)).total}"
 
 
 def progress(lags: Mapping[str, Lag], remarks: Remarks) -> Content:

@@ -76,8 +76,9 @@ def described(known: Inside, course: Course, width: int, now: float) -> Content:
     )
     for key, value in curves.in_lines(course, width, now):
         line(key, value)
-    totals = [f"{known.written:,.0f} records written", f"{known.restarts:,} tasks started again"]
-    line("in all", ", ".join(totals), *([(f", {known.failed:,} records failed", "$error")] if known.failed else []))
+    totals = [f"{counted(int(known.written), 'record')} written", f"{counted(known.restarts, 'task')} started again"]
+    failed = [(f", {counted(known.failed, 'record')} failed", "$error")] if known.failed else []
+    line("in all", ", ".join(totals), *failed)
     if known.stalled:
         line("STALLED", (f"{counted(known.stalled, 'task')} RUNNING, with records waiting", "bold $error"))
     return Content.assemble(*parts).rstrip()

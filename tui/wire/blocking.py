@@ -5,6 +5,7 @@ Not httpx: importing it and making a client takes longer (0.11 s) than all else 
 
 from __future__ import annotations
 
+import math
 import os
 import time
 from collections.abc import AsyncGenerator
@@ -46,6 +47,7 @@ class Blocking:
 
     def _exchange(self, call: Call, headers: dict[str, str]) -> tuple[int, bytes]:
         connection = self._connect()
+        connection.within(self.endpoint.answer_timeout)
         try:
             connection.ask(call.method, self._target(call.path), headers, encode(call))
             answer = connection.answer()
@@ -67,8 +69,10 @@ class Blocking:
         connection = self._connect()
         try:
             sent = {**self._headers, "Accept": "text/event-stream", **({"Last-Event-ID": last_id} if last_id else {})}
+            connection.within(self.endpoint.answer_timeout)
             connection.ask("GET", self._target(path), sent, None)
             status, kind = connection.head()
+            connection.within(math.inf if end is None else end - time.monotonic(), QUIET)
             if status >= 300:
                 raise refusal(status, f"HTTP {status}")
             if "event-stream" not in kind:
@@ -96,7 +100,6 @@ class Blocking:
                 raise self.endpoint.no_connection() from error
             except OSError as error:
                 raise self.endpoint.unreachable(_words(error)) from error
-            self._connection.socket.settimeout(self.endpoint.answer_timeout)
         return self._connection
 
     def _drop(self) -> None:
@@ -137,14 +140,12 @@ def _host(parts: SplitResult) -> str:
 
 def _line(connection: Connection, end: float | None) -> str | None:
     """None when it is over, or time is up."""
-    left = None if end is None else end - time.monotonic()
-    if left is not None and left <= 0:
+    if end is not None and time.monotonic() >= end:
         return None
-    connection.socket.settimeout(QUIET if left is None else min(left, QUIET))
     try:
         raw = connection.line()
     except TimeoutError:
-        if left is not None and left <= QUIET:
+        if end is not None and time.monotonic() >= end:
             return None
         raise
     return raw.decode("utf-8", "replace").rstrip("\r\n") if raw else None

@@ -6,7 +6,9 @@ URL wants it.
 
 from __future__ import annotations
 
+import math
 import socket
+import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
@@ -21,12 +23,23 @@ SHORT = "Remote end closed connection in the middle of its response"
 
 
 class Connection:
-    """Connected when it is made, within `timeout` seconds. What fails raises OSError, and the connection is spent."""
+    """Connected when it is made, within `timeout` seconds. What fails raises OSError, and the connection is spent.
+
+    `until` is when an answer has to be there, in monotonic seconds, and `quiet` the longest silence before that: a
+    server that sends a byte now and then does not hold anyone up.
+    """
 
     def __init__(self, address: tuple[str, int], timeout: float) -> None:
+        self.until, self.quiet = time.monotonic() + timeout, timeout
         self.socket = socket.create_connection(address, timeout)
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._answer = _Answer()
+
+    def within(self, seconds: float, quiet: float = math.inf) -> None:
+        """From now on."""
+        self.until, self.quiet = time.monotonic() + seconds, min(quiet, seconds)
+        if self.quiet < math.inf:
+            self.socket.settimeout(self.quiet)
 
     def tunnel(self, host: str, port: int, headers: Mapping[str, str]) -> None:
         """Through a proxy, to where TLS is spoken."""
@@ -81,6 +94,9 @@ class Connection:
         self.socket.close()
 
     def _more(self) -> None:
+        if (left := min(self.until - time.monotonic(), self.quiet)) <= 0:
+            raise TimeoutError("timed out")
+        self.socket.settimeout(left)
         data = self.socket.recv(CHUNK)
         try:
             if data:

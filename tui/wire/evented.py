@@ -48,15 +48,20 @@ class Evented:
             headers[b"Content-Type"] = b"application/json"
         request = self._client.build_request(call.method, call.path, content=encode(call), headers=headers)
         with self._our_errors():
-            try:
-                response = await self._client.send(request)
-            except httpx.RemoteProtocolError:  # as when the server closes a kept connection while we use it
-                if not call.repeatable:
-                    raise
-                response = await self._client.send(request)
+            # The client's own time-out is for each read: a server that drips bytes would never meet it.
+            async with asyncio.timeout(self.endpoint.answer_timeout):
+                response = await self._sent(request, call.repeatable)
         if call.method == "GET" and call.path == EXPANDED and response.status_code == 200:
             return self._list(response.content)
         return decode(response.status_code, response.content, reader(call, _loads))
+
+    async def _sent(self, request: httpx.Request, repeatable: bool) -> httpx.Response:
+        try:
+            return await self._client.send(request)
+        except httpx.RemoteProtocolError:  # as when the server closes a kept connection while we use it
+            if not repeatable:
+                raise
+            return await self._client.send(request)
 
     def _list(self, body: bytes) -> Any:
         """Most looks at a quiet cluster find what the last one found: that is not read again."""
@@ -100,7 +105,7 @@ class Evented:
             yield
         except httpx.ConnectTimeout as error:
             raise self.endpoint.no_connection() from error
-        except httpx.TimeoutException as error:
+        except (httpx.TimeoutException, TimeoutError) as error:
             raise self.endpoint.no_answer(within) from error
         except httpx.ConnectError as error:
             raise self.endpoint.unreachable(_words(error)) from error

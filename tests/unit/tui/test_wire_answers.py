@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
@@ -11,7 +13,7 @@ from typing import Any
 import pytest
 
 from tui.client import Call, Transport
-from tui.errors import NotFound, Unreachable
+from tui.errors import NotFound, TimedOut, Unreachable
 from tui.wire.blocking import Blocking
 from tui.wire.endpoint import Endpoint
 from tui.wire.evented import Evented
@@ -21,8 +23,9 @@ BODY = b'{"a":1}'
 
 
 @contextmanager
-def server(*answers: bytes, pieces: int = 1 << 20) -> Iterator[tuple[str, list[bytes]]]:
-    """Gives each request the next answer, in pieces of so many bytes; tells its URL, and the requests it saw."""
+def server(*answers: bytes, pieces: int = 1 << 20, pause: float = 0.0) -> Iterator[tuple[str, list[bytes]]]:
+    """Gives each request the next answer, in pieces of so many bytes, each after a pause; tells its URL, and the
+    requests it saw."""
     seen: list[bytes] = []
     listener = socket.create_server(("127.0.0.1", 0))
 
@@ -38,6 +41,7 @@ def server(*answers: bytes, pieces: int = 1 << 20) -> Iterator[tuple[str, list[b
                         answer = left.pop(0)
                         for at in range(0, len(answer), pieces):
                             taken.sendall(answer[at : at + pieces])
+                            time.sleep(pause)
 
     threading.Thread(target=serve, daemon=True).start()
     yield f"http://127.0.0.1:{listener.getsockname()[1]}", seen
@@ -172,6 +176,24 @@ async def test_a_whole_line_does_not_wait_for_the_end_of_the_next() -> None:
     lines = transport.lines("/events", "", lasting=1.0)
     assert [line async for line in lines] == ["data: 1"]
     await transport.close()
+
+
+@Kinds
+async def test_a_server_that_drips_bytes_holds_nobody_up(kind: Callable[[Endpoint], Transport]) -> None:
+    answer = b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n" + b" " * 1000
+    with server(answer, pieces=1, pause=0.02) as (url, _):
+        transport = kind(Endpoint(url, answer_timeout=0.5))
+        with pytest.raises(TimedOut, match=r"no answer within 0\.5 s"):
+            await asyncio.wait_for(transport.send(Call("GET", "/connectors")), 10)
+        await transport.close()
+
+
+async def test_a_stream_that_drips_ends_in_its_time() -> None:
+    answer = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n" + b"data: 1\n" + b"x" * 1000
+    with server(answer, pieces=40, pause=0.02) as (url, _):
+        transport = Blocking(Endpoint(url))
+        assert [line async for line in transport.lines("/events", "", lasting=0.5)] == ["data: 1"]
+        await transport.close()
 
 
 async def test_a_stream_that_is_none() -> None:

@@ -1,0 +1,87 @@
+"""Commands over answers that a test gives: what they print, and how they end."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.transport import InMemory
+from tui.client import Call, Connect, drive
+from tui.commands.base import Context, execute
+from tui.commands.result import Result
+from tui.contexts_file import Profiles
+from tui.errors import NotFound, ServerTrouble
+from tui.profiles import Profile
+from tui.script.grammar import parse
+
+
+class Answering(InMemory):
+    """Each path has its answer, or an error."""
+
+    def __init__(self, answers: dict[str, Any]) -> None:
+        self.answers = answers
+
+    async def send(self, call: Call) -> Any:
+        answer = self.answers.get(call.path, NotFound("Connector not found", 404))
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+
+def run(line: str, answers: dict[str, Any], said: list[str] | None = None) -> Result:
+    command, profile = parse(line), Profile("http://memory:8083", "memory")
+    assert command is not None
+    context = Context(
+        lambda: Connect(Answering(answers)), profile=lambda: profile, profiles=Profiles(Path("/nowhere/c.toml")),
+        read=str, narrate=(said if said is not None else []).append,
+    )  # fmt: skip
+    return drive(execute(command, context))
+
+
+def sink(position: int) -> Any:
+    return {"partition": {"kafka_topic": "t", "kafka_partition": 0}, "offset": {"kafka_offset": position}}
+
+
+def test_an_export_has_what_could_be_read(tmp_path: Path) -> None:
+    file = tmp_path / "offsets.json"
+    answers = {
+        "/connectors": ["a", "b", "c"],
+        "/connectors/a/offsets": {"offsets": [sink(1)]},
+        "/connectors/b/offsets": ServerTrouble("the broker is away", 500),
+        "/connectors/c/offsets": {"offsets": [sink(2), sink(3)]},
+    }
+    result = run(f"export offsets -f {file}", answers)
+    assert json.loads(file.read_text()) == {"a": [sink(1)], "c": [sink(2), sink(3)]}
+    assert result.exit_code == 1
+    assert [(one.name, one.message) for one in result.outcomes if one.failed] == [("b", "the broker is away")]
+    nothing = run(f"export offsets b nope -f {tmp_path / 'none'}", answers)
+    assert nothing.exit_code and not (tmp_path / "none").exists()
+
+
+def test_topics_of_a_connector_that_is_not_there() -> None:
+    answers = {"/connectors/nope/topics": {"nope": {"topics": []}}, "/connectors": ["a"]}
+    with pytest.raises(NotFound, match="Connector nope not found"):
+        run("get topics nope", answers)
+    answers = {"/connectors/a/topics": {"a": {"topics": []}}, "/connectors": ["a"]}
+    assert run("get topics a", answers).raw == {"a": {"topics": []}}
+
+
+@pytest.mark.parametrize(
+    ("to", "held"), [("99999", "the end: the topic has no 99,999"), ("+5", "the end: the topic has no 55")]
+)
+def test_a_position_beyond_the_end_is_named(to: str, held: str) -> None:
+    change = {"partition": sink(0)["partition"], "from": 50, "to": 50, "reread": 0, "skipped": 0}
+    answers = {
+        "/connectors/a/offsets": {"offsets": [sink(50)]},
+        "/connectors/a/offsets/resolve": {"changes": [change]},
+    }
+    (outcome,) = run(f"patch offsets a --to {to}", answers).outcomes
+    assert outcome.message == f"nothing to change: t-0 stays at offset 50 ({held})" and not outcome.failed
+    answers["/connectors/a/offsets/resolve"]["changes"] = [{**change, "to": 49, "reread": 1}]
+    (outcome,) = run(
+        "patch offsets a --to -1 --dry-run", {**answers, "/connectors/a/status": {"connector": {"state": "STOPPED"}}}
+    ).outcomes
+    assert "1 read again" in outcome.message

@@ -1,0 +1,31 @@
+"""Words of the screen: numbers with their nouns, places of records, roles of topics."""
+
+from __future__ import annotations
+
+from tui.courses import Course
+from tui.offsets.changes import Change, Effect, Kind
+from tui.screens import failed_records, wording
+from tui.screens.worker_inside import described
+from tui.worker_metrics import Inside
+
+
+def test_one_record_is_one_record() -> None:
+    assert Effect(1, 0).total == "1 record read again, 0 skipped"
+    inside = described(Inside({0: 1}, 1.0, 1, 1, 0, 1), Course(), 20, 0.0).plain
+    assert "1 record written, 1 task started again, 1 record failed" in inside
+    partition = {"kafka_topic": "t", "kafka_partition": 0}
+    changes = [
+        Change(Kind.ALTER, partition, {"kafka_offset": 1}, {"kafka_offset": 0}, Effect(one, 0)) for one in (1, 0)
+    ]
+    assert wording._total(changes) == ": 1 record read again, 0 skipped"
+
+
+def test_a_place_has_only_what_is_known() -> None:
+    def shown(**place: object) -> str:
+        record = {"time": 1, "task": 0, "stage": "produce", "message": "no", **place}
+        return failed_records.content({"since": 1, "total": {"failed": 1}, "last": [record]}).plain
+
+    assert " t1 produce" in shown(topic="t1", partition=None, offset=None)
+    assert " t1-2 produce" in shown(topic="t1", partition=2)
+    assert " t1-0@17 produce" in shown(topic="t1", partition=0, offset=17)
+    assert "None" not in shown(topic="t1", partition=None, offset=None)
