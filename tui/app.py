@@ -122,7 +122,7 @@ class HeadraceApp(App[int]):
         from tui.offsets.files import state_folder
 
         try:
-            done = clipboard.copy(text, os.environ, state_folder(os.environ), clipboard.ask_tmux)
+            done = clipboard.copy(text, os.environ, state_folder(os.environ), clipboard.ask_tmux, clipboard.load_tmux)
         except OSError as error:
             done = clipboard.Copied("", f"cannot write {error.filename}: {error.strerror}")
         self._clipboard = text

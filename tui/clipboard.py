@@ -15,6 +15,9 @@ OSC_52_IN_VTE = 7600  # the first VTE (GNOME Terminal and others) whose clipboar
 Ask = Callable[[str, str], str]  # (scope, name of a tmux option) → its value
 
 
+Load = Callable[[bytes], bool]  # gives a text to tmux; whether it took it
+
+
 class Copied(NamedTuple):
     """What to write to the terminal, empty when that is in vain, and what to say."""
 
@@ -22,9 +25,11 @@ class Copied(NamedTuple):
     words: str
 
 
-def copy(text: str, environ: Mapping[str, str], folder: Path, ask: Ask) -> Copied:
+def copy(text: str, environ: Mapping[str, str], folder: Path, ask: Ask, load: Load) -> Copied:
     """Writes a file only where the terminal cannot help; raises OSError when that cannot be written either."""
     if why := obstacle(len(encoded(text)), environ, ask):
+        if "TMUX" in environ and load(encoded(text)):
+            return Copied("", f"copied by tmux, {len(text):,} characters; its paste key has them too")
         return Copied("", f"{why}: written to {_keep(text, folder)}")
     return Copied(sequence(text, environ), f"copied, {len(text):,} characters")
 
@@ -82,3 +87,15 @@ def ask_tmux(scope: str, option: str) -> str:
         return subprocess.run(command, capture_output=True, text=True, timeout=0.5, check=True).stdout.strip()
     except (OSError, subprocess.SubprocessError):
         return ""
+
+
+def load_tmux(text: bytes) -> bool:
+    """Into a buffer of the tmux we are in, which hands it on to the terminal's clipboard (since 3.2, whatever programs
+    inside may do themselves)."""
+    import subprocess
+
+    try:
+        subprocess.run(["tmux", "load-buffer", "-w", "-"], input=text, capture_output=True, timeout=2.0, check=True)
+    except (OSError, subprocess.SubprocessError):
+        return False
+    return True

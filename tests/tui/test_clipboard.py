@@ -52,10 +52,26 @@ def test_obstacles(environ: dict[str, str], answers: dict[str, str], why: str) -
 
 
 def test_too_long_goes_into_a_file_of_ones_own(tmp_path: Path) -> None:
-    done = copy("x" * (LONGEST + 1), {"TERM": "xterm"}, tmp_path / "state", silent)
+    done = copy("x" * (LONGEST + 1), {"TERM": "xterm"}, tmp_path / "state", silent, lambda text: False)
     file = tmp_path / "state" / "copied.txt"
     assert done.sequence == "" and str(file) in done.words
     assert file.stat().st_mode & 0o777 == 0o600 and len(file.read_text()) == LONGEST + 2
+
+
+@pytest.mark.parametrize("takes", [True, False])
+def test_tmux_without_passthrough_is_asked_to_copy(tmp_path: Path, takes: bool) -> None:
+    loaded: list[bytes] = []
+
+    def load(text: bytes) -> bool:
+        loaded.append(text)
+        return takes
+
+    environ = {"TERM": "tmux-256color", "TMUX": "/run/tmux,1,0"}
+    done = copy(TEXT, environ, tmp_path, lambda scope, option: "off", load)
+    assert loaded == [TEXT.encode()] and done.sequence == ""
+    assert ("copied by tmux" in done.words) is takes and (tmp_path / "copied.txt").exists() is not takes
+    copy(TEXT, {"TERM": "linux"}, tmp_path, silent, load)
+    assert len(loaded) == 1, "only the tmux that we are in"
 
 
 async def test_the_screen_says_where_it_went(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -91,6 +91,63 @@ async def test_a_kept_config_is_compared_with_the_config_of_now() -> None:
         assert pane.drafts["one"].review().changes[0].key == "topics" and len(pane.drafts["one"].review().changes) == 1
 
 
+async def test_a_read_only_context_offers_no_changes_on_any_page() -> None:
+    async with stub_worker(answers(10)) as worker, console(worker.url, 200, 30, read_only=True) as seen:
+        await opened(seen)
+        assert "set by time" not in seen.lines[-1]
+        await seen.press("e")
+        await seen.sees("F5 start over", "esc back")
+        assert "^s" not in seen.lines[-1]
+        await seen.press("backspace", "7", "ctrl+s")
+        await seen.sees("altering offsets refused: the context")
+        await seen.press("escape", "3", "e")
+        await seen.sees("F3 JSON/key=value")
+        assert "^s" not in seen.lines[-1]
+        await seen.press("escape", "6")
+        await seen.sees("TOPIC")
+        assert "forget these" not in seen.lines[-1]
+
+
+async def test_a_terminal_that_became_too_small_asks_before_it_quits() -> None:
+    async with stub_worker(answers(10)) as worker, console(worker.url) as seen:
+        await opened(seen)
+        await seen.press("e", "backspace", "7")
+        await seen.until(lambda: seen.home.view.offsets.has_unsaved)
+        await seen.pilot.resize_terminal(40, 10)
+        await seen.sees("too small")
+        await seen.press("q")
+        await seen.sees("quit? y/n", "edited offsets not applied: one")
+        await seen.press("n")
+        await seen.sees("too small")
+        await seen.press("y")
+        assert seen.app.is_running and seen.app.return_code is None, "nothing was asked"
+        await seen.press("q", "y")
+        await seen.until(lambda: seen.app.return_code == 0)
+
+
+async def test_a_long_error_is_read_to_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the advice behind it."""
+    async with stub_worker({LIST: Raw(b"<html>" + b"x" * 40, 404)}) as worker, console(worker.url) as seen:
+        await seen.sees("stale: HTTP 404", "is this URL a Connect worker's?")
+    long = "http://" + "a-host-with-a-very-long-name." * 3 + "invalid:8083"
+    async with console(long) as seen:
+        await seen.sees("not reachable: http://a-host-with", "invalid:8083:")
+        await seen.until(lambda: "not known" in seen.text or "resolution" in seen.text or "resolve" in seen.text)
+
+
+async def test_dead_letters_are_not_called_unused() -> None:
+    """Workers do not track them."""
+    config = {"errors.deadletterqueue.topic.name": "dlq"}
+    some = {**answers(10), LIST: {"one": listed("one", config=config)}}
+    some["/connectors/one/topics"] = {"one": {"topics": []}}
+    async with stub_worker(some) as worker, console(worker.url) as seen:
+        await seen.sees("one", "polling")
+        await seen.go("one")
+        await seen.press("enter", "6")
+        await seen.sees("read, not used yet", "dlq dead letters")
+        assert "dead letters, not used yet" not in seen.text
+
+
 async def test_status_lines_end_with_what_they_speak_of() -> None:
     async with stub_worker(answers(10)) as worker, console(worker.url, 140, 30) as seen:
         await opened(seen)

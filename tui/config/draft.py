@@ -11,7 +11,7 @@ from tui.config.definitions import Validation, unknown
 from tui.config.secrets import holds_mask, is_masked, shown
 from tui.config.text import Form, Read, read, write
 from tui.editor.checks import Gravity, Problem
-from tui.editor.places import Place
+from tui.editor.places import NOWHERE, Place
 
 
 class Review(NamedTuple):
@@ -121,7 +121,20 @@ def of(name: str, base: Mapping[str, str], passwords: frozenset[str] = frozenset
 
 
 def _problem(found: Read, key: str, message: str, gravity: Gravity = Gravity.ERROR) -> Problem:
-    return Problem(gravity, message, found.places.get(key, Place(1, 1)))
+    return Problem(gravity, message, _place(found, key))
+
+
+def _place(found: Read, key: str) -> Place:
+    """Of a key that is not there, the nearest that is: one of the same alias (`transforms.x.…`), or what names it."""
+    if key in found.places:
+        return found.places[key]
+    parts = key.split(".")
+    for length in range(len(parts) - 1, 0, -1):
+        stem = ".".join(parts[:length])
+        near = [place for name, place in found.places.items() if name == stem or name.startswith(f"{stem}.")]
+        if near:
+            return found.places.get(stem) or min(near)
+    return NOWHERE
 
 
 def _named(key: str, message: str) -> str:

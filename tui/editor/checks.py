@@ -26,7 +26,7 @@ class Problem(NamedTuple):
     place: Place
 
     def __str__(self) -> str:
-        return f"{self.place}: {self.message}"
+        return f"{self.place}: {self.message}" if self.place.line else self.message
 
 
 class Checked(NamedTuple):

@@ -24,7 +24,10 @@ class Place(NamedTuple):
     column: int
 
     def __str__(self) -> str:
-        return f"line {self.line}, column {self.column}"
+        return f"line {self.line}, column {self.column}" if self.line else ""
+
+
+NOWHERE = Place(0, 0)  # of what is not in the text
 
 
 class BadJson(ValueError):

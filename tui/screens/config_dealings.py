@@ -35,8 +35,10 @@ class Dealings:
             await validator.ask()
         found = one.review(validator.validation)
         if found.errors:
-            self.pane.go_to(found.errors[0].place)
-            self.pane.say(f"not applied: mend line {found.errors[0].place.line} first", "warn")
+            first = found.errors[0]
+            where = f"mend line {first.place.line} first" if first.place.line else " ".join(first.message.split())
+            self.pane.go_to(first.place)
+            self.pane.say(f"not applied: {where}", "warn")
         elif not found.changes:
             self.pane.say("nothing would change", "warn")
         elif self.desk.operations.pending(one.name):

@@ -45,7 +45,7 @@ class ConfigEditor(JsonArea):
         self.problems: dict[int, Problem] = {}  # by line, counted from 0
 
     def mark_all(self, problems: Sequence[Problem]) -> None:
-        found = {one.place.line - 1: one for one in reversed(problems)}
+        found = {one.place.line - 1: one for one in reversed(problems) if one.place.line}
         if found != self.problems:
             self.problems = found
             self.notify_style_update()

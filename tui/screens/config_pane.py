@@ -273,7 +273,9 @@ class ConfigPane(Pane):
             self.desk.do(self.dealings.apply(self.drafts[self.name_shown], self.connector))
 
     def go_to(self, place: Place) -> None:
-        self.editor.move_cursor((place.line - 1, place.column - 1))
+        """Stays where it is for what is not in the text."""
+        if place.line:
+            self.editor.move_cursor((place.line - 1, place.column - 1))
 
     def applied(self, name: str, said: Content) -> None:
         self.drafts.pop(name, None)

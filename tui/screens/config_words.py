@@ -57,7 +57,8 @@ def diff(made: Sequence[Change], passwords: Collection[str] = (), most: int = 60
 
 def problem(one: Problem) -> Content:
     glyph, ink = ("✗", "$error") if one.gravity is Gravity.ERROR else ("!", "$warning")
-    return Content.assemble((f"{glyph} line {one.place.line}: ", f"bold {ink}"), (_one_line(one.message), ink))
+    where = f"line {one.place.line}: " if one.place.line else ""
+    return Content.assemble((f"{glyph} {where}", f"bold {ink}"), (_one_line(one.message), ink))
 
 
 def _one_line(text: str) -> str:

@@ -53,6 +53,8 @@ class DeadLettersScreen(Page):
         Binding("f5,ctrl+l", "reload", "read again", key_display="F5"),
     ]
 
+    CHANGES: ClassVar[tuple[str, ...]] = ("replay",)
+
     def __init__(self, desk: Desk, connector: Connector) -> None:
         super().__init__(desk)
         self.connector = connector

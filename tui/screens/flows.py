@@ -13,7 +13,7 @@ from tui.commands.base import Command, Danger
 from tui.commands.result import Result
 from tui.errors import HeadraceError
 from tui.model import Connector
-from tui.screens import reading, unfinished
+from tui.screens import program, reading, unfinished
 from tui.screens.actions import ACTIONS, Action
 from tui.screens.cluster import Cluster
 from tui.screens.connector import ConnectorView
@@ -174,15 +174,18 @@ class Flows:
 
     # Leaving
 
-    def quit(self, unsaved: list[str]) -> None:
-        """Asks when something would be lost: a request on its way, a text."""
-        lines = [
-            f"under way, would be cut off: {one.title}"
-            for one in self.home.operations.open
-            if one.phase is Phase.REQUESTED
+    @property
+    def losses(self) -> list[str]:
+        """What leaving now would cut off, a line each: requests on their way, texts."""
+        running = [one for one in self.home.operations.open if one.phase is Phase.REQUESTED]
+        return [
+            *(f"under way, would be cut off: {one.title}" for one in running),
+            *program.of(self.home).unsaved,
         ]
-        lines += unsaved
-        if lines:
+
+    def quit(self) -> None:
+        """Asks when something would be lost."""
+        if lines := self.losses:
             self.home.do(self._quit(self.put(Dialog("quit?", reading.plain("\n".join(lines)), "quit"))))
         else:
             self.home.app.exit(0)

@@ -135,6 +135,9 @@ class LoggersScreen(Screen[None]):
             return not self.query_one(Prompt).is_open if self.query(Prompt) else True
         return True
 
+    def is_idle(self, action: str) -> bool:
+        return bool(self.refusal) and action in ("open", "another")
+
     def on_key(self, event: events.Key) -> None:
         self.query_one(Prompt).catch(event)
 

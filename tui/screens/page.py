@@ -34,6 +34,8 @@ class Page(Screen[None]):
         Binding("ctrl+c", "back", "back", show=False),
     ]
 
+    CHANGES: ClassVar[tuple[str, ...]] = ()  # actions that lead to changes only
+
     def __init__(self, desk: Desk) -> None:
         super().__init__()
         self.desk = desk
@@ -76,6 +78,10 @@ class Page(Screen[None]):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Asked before there is anything on the screen, too."""
         return self._ready and not self.prompt.is_open and self.allows(action)
+
+    def is_idle(self, action: str) -> bool:
+        """Keys of changes say why they do nothing where nothing may be changed, and are not offered."""
+        return self.desk.profile.read_only and action in self.CHANGES
 
     def allows(self, action: str) -> bool:
         """Whether it makes sense now."""

@@ -81,6 +81,8 @@ class PluginsScreen(Page):
         Binding("tab,shift+tab", "switch", "plugins or keys", key_display="tab"),
     ]
 
+    CHANGES: ClassVar[tuple[str, ...]] = ("create",)
+
     def __init__(self, desk: Desk) -> None:
         super().__init__(desk)
         self.plugins: dict[str, Plugin] = {}

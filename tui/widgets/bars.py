@@ -117,14 +117,19 @@ class Shown(NamedTuple):
 class Counters(Bar):
     """How many connectors are in which state, failures first."""
 
-    DEFAULT_CSS = "Counters { padding: 0 1; }"
+    DEFAULT_CSS = """
+    Counters { padding: 0 1; }
+    Counters.-trouble { height: auto; max-height: 4; }
+    """
 
     def tell(self, counts: Counter[str], link: Link, shown: Shown) -> None:
         total = sum(counts.values())
+        self.set_class(link.state is LinkState.LOST, "-trouble")
         if link.state is LinkState.LOST:
             away = link.trouble.startswith("cannot reach ")
             trouble = visible(link.trouble.removeprefix("cannot reach "))
             self.put(Content.assemble(("not reachable: " if away else "stale: ", "bold $error"), (trouble, "$error")))
+            self.refresh(layout=True)
             return
         if link.state is LinkState.CONNECTING:
             self.put(Content.assemble(("connecting…", "$text-muted")))

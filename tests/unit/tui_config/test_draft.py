@@ -30,6 +30,20 @@ def test_what_the_worker_masks_is_not_sent_even_to_be_validated() -> None:
     assert not one.review(said).errors
 
 
+def test_a_missing_key_stands_at_its_nearest_or_nowhere() -> None:
+    config = {**BASE, "transforms": "a, b", "transforms.b.type": "X"}
+    one = draft.of("c", config)
+    lines = one.text.split("\n")
+    missing = ("transforms.a.type", "transforms.b.field", "topics")
+    said = of_validation({"configs": [entry(name, f"Missing {name}") for name in missing]})
+    places = {problem.message: problem.place.line for problem in one.review(said).errors}
+    assert lines[places["Missing transforms.a.type"] - 1].startswith('  "transforms":')
+    assert lines[places["Missing transforms.b.field"] - 1].startswith('  "transforms.b.type":')
+    assert places["Missing topics"] == 0
+    problem = next(one for one in one.review(said).errors if one.message == "Missing topics")
+    assert str(problem) == "Missing topics"
+
+
 def test_errors_stand_at_their_lines_and_unknown_keys_are_flagged() -> None:
     lines = ['{"connector.class": "X",', '"tasks.max": "x",', '"task.max": 1,', f'"db.password": "{MASK}"}}']
     one = draft.of("c", BASE).typed("\n".join(lines))
@@ -45,7 +59,7 @@ def test_errors_stand_at_their_lines_and_unknown_keys_are_flagged() -> None:
     )
     found = one.review(said)
     assert [str(error) for error in found.errors] == [
-        "line 1, column 1: topics: is missing",
+        "topics: is missing",
         "line 2, column 14: tasks.max: Not a number",
     ]
     assert [str(one) for one in found.warnings] == [

@@ -13,7 +13,6 @@ from textual.containers import Horizontal
 from textual.worker import Worker
 
 from tui.profiles import Profile
-from tui.screens import program
 from tui.screens.board import Board
 from tui.screens.home.around import Around
 from tui.screens.home.keys import KEYS, LAYOUT
@@ -195,7 +194,12 @@ class Home(Moves):
         if self.flows is None:
             self.app.exit(0)
         else:
-            self.flows.quit(program.of(self).unsaved)
+            self.flows.quit()
+
+    @property
+    def losses(self) -> list[str]:
+        """What leaving the program now would cut off, a line each."""
+        return self.flows.losses if self.flows is not None else []
 
     @property
     def unsaved(self) -> list[str]:
