@@ -12,6 +12,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
+from runtime.api.errors import ConfigError
 from runtime.herder.errors import HerderError
 from runtime.host.port import BadRequestError, HostError
 from runtime.kafka.errors import BrokerUnavailable
@@ -32,6 +33,7 @@ def application(served: Sequence[Route]) -> ASGIApp:
             BrokerUnavailable: _on_unavailable,
             TimeoutError: _on_unavailable,
             HostError: _on_plugin,
+            ConfigError: _on_config,
             ClientDisconnect: _on_disconnect,
             Exception: _on_surprise,
         },
@@ -61,6 +63,11 @@ async def _on_plugin(_: Request, e: Exception) -> Response:
     if e.temporary:
         return error(503, e.message)
     return error(400 if isinstance(e, BadRequestError) else 500, e.message)
+
+
+async def _on_config(_: Request, e: Exception) -> Response:
+    """A stored config cannot be used: the provider of one of its variables refuses."""
+    return error(400, str(e))
 
 
 async def _on_disconnect(_: Request, e: Exception) -> Response:

@@ -129,7 +129,7 @@ async def test_a_change_whose_end_is_repeated_is_in_the_history_once(rig: Rig, m
     monkeypatch.setattr(rig.journal, "drop", drop)
     assert await rig.changes.finish()
     assert [past.after for past in rig.journal.history("a")] == [_intent("a", 100).offsets]
-    await rig.patch("a", 100)
+    await rig.patch("a", 101)
     assert len(rig.journal.history("a")) == 2
     rig.changes.close()
 

@@ -5,13 +5,18 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from typing import Any
 
+import httpx
 import pytest
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
 
 from runtime.herder.errors import BadRequest, Conflict
 from runtime.herder.offset_places import OffsetPlaces
 from runtime.herder.offset_views import OffsetViews
 from runtime.herder.offsets import OffsetsDesk
 from runtime.herder.orphans import Orphans
+from runtime.rest.app import application
 from runtime.storage.journal import Journal, Origin
 from runtime.vocabulary import State, TargetState, TaskId
 from tests.support.herder_rig import HerderRig
@@ -108,6 +113,20 @@ async def test_the_topics_of_a_sink_in_time_travel(rig: Rig) -> None:
 async def test_a_sources_own_offset_topic(rig: Rig) -> None:
     assert rig.topic_of({"offsets.storage.topic": VARIABLE}) == GROUP
     assert rig.topic_of({"offsets.storage.topic": "${env:HEADRACE_TEST_WORKERS_TOPIC}"}) != ""
+
+
+async def test_offsets_in_a_topic_that_cannot_be_resolved_are_a_400(rig: Rig) -> None:
+    rig.offsets._stored_topic = lambda name: rig.topic_of(rig.herder.config(name))
+    await rig.create("a", offsets_storage_topic="${env:a:b}")
+
+    async def offsets(_: Request) -> Response:
+        return JSONResponse(await rig.desk.read("a"))
+
+    app = application([Route("/", offsets)])
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://worker") as client:
+        answer = await client.get("/")
+    assert answer.status_code == 400
+    assert "Path is not supported for environment variables" in answer.json()["message"]
 
 
 async def test_a_variable_that_is_refused_fails_the_tasks_once(rig: Rig) -> None:
