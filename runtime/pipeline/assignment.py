@@ -214,8 +214,7 @@ class Assignment:
                 self._task.open(list(new))
             self._start_where_asked(resolved)
         (consumer.incremental_assign if self._incremental else consumer.assign)(resolved)
-        if self._paused or self._held or self._context.paused:
-            self._apply_pauses(new)
+        self._apply_pauses(new)  # the client may still have a partition paused that was revoked while it was
         self._tell_member(consumer)
         _log.info("Assigned: %s", ", ".join(f"{p.topic}-{p.partition} at {p.offset}" for p in resolved) or "nothing")
 

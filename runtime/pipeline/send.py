@@ -126,6 +126,7 @@ class Sender:
         from confluent_kafka import KafkaException
 
         for message, delivery in acks.take_oversized():
+            self._control.check()
             if self._single is None or self._single.fatal is not None:
                 assert self._take_single is not None
                 self._single = self._take_single()

@@ -415,6 +415,8 @@ class SlowGroup:
 
     def incremental_assign(self, partitions: list[Any]) -> None: ...
 
+    def resume(self, partitions: list[Any]) -> None: ...
+
     def memberid(self) -> str:
         return "m"
 
