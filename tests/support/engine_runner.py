@@ -17,9 +17,9 @@ from runtime.vocabulary import State
 
 
 class ScriptedRunner:
-    """`behaviour`: idle, end, fail, lose (hands itself back), exit, talk, flood, hog (never lets go of the interpreter),
-    deaf (to stop), hang (in stop), leak (deaf to revoke too), stick (in poll, until paused), grow (to 400 MB), kill (its process, when
-    told to)."""
+    """`behaviour`: idle, end, fail, lose (hands itself back), exit, talk, flood, hog (never lets go of the
+    interpreter), deaf (to stop), hang (in stop), leak (deaf to revoke too), stick (in poll, until paused), grow (to
+    400 MB), kill (its process, when told to)."""
 
     def __init__(self, spec: TaskSpec, host: SlotHost) -> None:
         self._spec = spec
