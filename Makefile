@@ -19,11 +19,8 @@ $(STAMP): pyproject.toml .ci/constraints.txt
 run: setup
 	@$(BIN)/headrace
 
-# Two processes, each with a broker of its own, since tests mostly wait. Real brokers, JVMs and terminals on a shared
-# machine: what fails is run once more, with nothing beside it, and only a second failure counts.
 test: setup check
-	@$(BIN)/python -m pytest -n 2 --dist loadfile || { test $$? -eq 1 && echo "once more, what failed:" && \
-		$(BIN)/python -m pytest --last-failed --last-failed-no-failures none; }
+	@$(BIN)/python -m tests.run
 
 test-fast: setup
 	@$(BIN)/python -m pytest -m 'not slow'

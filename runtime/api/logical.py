@@ -90,7 +90,18 @@ def to_plain(schema: Schema, value: Any) -> Any:
         return value.toordinal() - _EPOCH_DAY
     if name == TIME and isinstance(value, dt.time):
         return time_millis(value)
+    if isinstance(value, dt.date | dt.time):
+        return _of_instant(name, millis(instant(value)))
     raise DataError(f"Invalid value for {str(name).rpartition('.')[2]}: {value!r}")
+
+
+def _of_instant(name: str | None, ms: int) -> int:
+    """Of a value that Python has another class for: Java has one for dates, times of day and timestamps."""
+    if name == DATE and ms % _DAY_MS:
+        raise DataError("Kafka Connect Date type should not have any time fields set to non-zero values.")
+    if name == TIME and not 0 <= ms < _DAY_MS:
+        raise DataError("Kafka Connect Time type should not have any date fields set to non-zero values.")
+    return ms // _DAY_MS if name == DATE else ms
 
 
 def from_plain(schema: Schema, value: Any) -> Any:

@@ -69,7 +69,7 @@ def _integer(bound: int) -> Reader:
 
 
 def _double(found: Any) -> float:
-    return found + 0.0 if type(found) is float else float(_number(found))
+    return (found if type(found) is float else float(_number(found))) + 0.0  # there is no -0.0
 
 
 def _string(found: Any) -> str | None:

@@ -17,7 +17,7 @@ from runtime.vocabulary import State, TaskId
 
 log = logging.getLogger(__name__)
 
-YIELD_EVERY = 100  # connectors after which other work of the worker gets its turn
+YIELD_EVERY = 50  # connectors after which other work of the worker gets its turn
 STACK_TIMEOUT = 5.0  # seconds for a slot to say where a task is
 
 
@@ -102,7 +102,12 @@ class Fleet:
     async def close(self) -> None:
         """Stop all loops; what they ran belongs to nobody."""
         loops, self._loops = list(self._loops.values()), {}
-        await asyncio.gather(*(loop.close() for loop in loops))
+        closing = []
+        for number, loop in enumerate(loops):
+            if number % YIELD_EVERY == 0:
+                await asyncio.sleep(0)
+            closing.append(asyncio.create_task(loop.close()))
+        await asyncio.gather(*closing)
         for number, loop in enumerate(loops):
             if number % YIELD_EVERY == 0:
                 await asyncio.sleep(0)

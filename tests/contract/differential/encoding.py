@@ -75,7 +75,7 @@ def read_value(schema: Schema | None, node: Json) -> Any:
 
 def _date(schema: Schema | None, ms: int) -> Any:
     name = schema.name if schema is not None else None
-    if name == logical.DATE:
+    if name == logical.DATE and ms % 86_400_000 == 0:
         return logical.date_of(ms // 86_400_000)
     return logical.time_of(ms) if name == logical.TIME and 0 <= ms < 86_400_000 else logical.datetime_of(ms)
 

@@ -42,7 +42,21 @@ _ENCODINGS = [
     "latin1", "windows-1252", "Cp1252", "ISO-8859-15", "Shift_JIS", "GBK", "Big5", "EUC-JP", "IBM037", "KOI8-R",
     "", "nope", "a b",
 ]  # fmt: skip
-_WORDS = ["", "a", "ä€", "\U0001f600x", "\x81\x9d", "\ud800", "日本", "ж", "a\n\x00", "\u2028\xa0", "\ufeffa", "~\\"]
+_WORDS = [
+    "",
+    "a",
+    "ä€",
+    "\U0001f600x",
+    "\x81\x9d",
+    "\ud800",
+    "\udc80",
+    "日本",
+    "ж",
+    "a\n\x00",
+    "\u2028\xa0",
+    "\ufeffa",
+    "~\\",
+]
 _RAW = [b"", b"a", b"\xe4", b"\xc3\xa4", b"\x81\x8d", b"\xfe\xff\x00a", b"\xff\xfea\x00", b"a\x00b", b"\x00a",
         b"\xd8\x00\x00a",
         b"\xff\xfe\x00\x00a\x00\x00\x00", b"\x93\xfa\x96\x7b", b"\xf0\x9f\x98\x80", b"\xed\xa0\x80",

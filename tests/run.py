@@ -1,0 +1,71 @@
+"""`make test`: all tests in two processes, each with a broker of its own; what fails is run once more, alone.
+
+Real brokers, JVMs and terminals on a shared machine make some tests fail for want of a processor. A second try must not
+hide that: tests that pass only then are listed in the last lines with their first failure, and more than MOST of them
+fail the run. Exit codes are pytest's.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from xml.etree import ElementTree
+
+MOST = 3
+"""Tests that may pass only on the second try."""
+
+FAILED = 1
+"""pytest's exit code when some tests failed, rather than when the run itself did."""
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A test of the first try that failed, and the first line of why."""
+
+    test: str
+    why: str
+
+
+def main(options: Sequence[str]) -> int:
+    with tempfile.TemporaryDirectory(prefix="headrace-test-run-") as folder:
+        report = Path(folder, "first.xml")
+        code = _pytest("-n", "2", "--dist", "loadfile", f"--junitxml={report}", *options)
+        if code != FAILED:
+            return code
+        first = failures(report)
+    print(f"\n{len(first)} failed; once more, alone:", flush=True)
+    code = _pytest("--last-failed", "--last-failed-no-failures", "none", *options)
+    if code != 0:
+        return code
+    print(f"\n{len(first)} tests passed only on the second try:")
+    for failure in first:
+        print(f"  {failure.test}\n    {failure.why}")
+    if len(first) > MOST:
+        print(f"Up to {MOST} are tolerated: find out why they failed.")
+        return FAILED
+    return 0
+
+
+def failures(report: Path) -> list[Failure]:
+    """The tests that failed, or whose fixtures did, in a report in JUnit's format."""
+    found = []
+    for case in ElementTree.parse(report).iter("testcase"):
+        for outcome in (*case.iter("failure"), *case.iter("error")):
+            name = f"{case.get('classname', '')}::{case.get('name', '')}"
+            found.append(
+                Failure(name, (outcome.get("message") or "").splitlines()[0] if outcome.get("message") else "")
+            )
+            break
+    return found
+
+
+def _pytest(*options: str) -> int:
+    return subprocess.run([sys.executable, "-m", "pytest", *options], check=False).returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
