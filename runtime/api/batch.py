@@ -15,13 +15,32 @@ R = TypeVar("R", SourceRecord, SinkRecord)
 class _Batch(Sequence[R], Generic[R]):
     """A sequence of records over their values."""
 
-    topic: str
     values: Values
     keys: Values
     headers: Sequence[Headers | None]
     places: Sequence[int] = ()
     """Where its records are among those that it is only a part of."""
     _records: list[R] | None = None
+    _topics: Column
+
+    @property
+    def topic(self) -> str:
+        """The topic of all records; Mixed where they have different ones."""
+        if type(self._topics) is not Constant:
+            raise Mixed
+        topic: str = self._topics.value
+        return topic
+
+    @topic.setter
+    def topic(self, topic: str) -> None:
+        self._topics = Constant(topic, len(self))
+
+    def topics(self) -> Column:
+        return self._topics
+
+    def route(self, topics: Column) -> None:
+        """Each record goes to a topic of its own."""
+        self._topics = topics
 
     def copy(self) -> Self:
         """Another one with the same parts, to be changed."""
@@ -73,7 +92,8 @@ class SourceBatch(_Batch[SourceRecord]):
         timestamp: int | None = None,
     ) -> None:
         self.source_partition, self.offset_of = source_partition, offset_of
-        self.topic, self.values = topic, values
+        self.values = values
+        self.topic = topic
         self.times: Column = Constant(timestamp, values.count)
         self.keys = Values(None, Constant(None, values.count))
         self.headers: Sequence[Headers | None] = Constant(None, values.count)
@@ -84,17 +104,14 @@ class SourceBatch(_Batch[SourceRecord]):
         return self.keys.schema is not None or self.keys.null is not True
 
     def _made(self) -> list[SourceRecord]:
-        partition, offset_of, topic = self.source_partition, self.offset_of, self.topic
+        partition, offset_of = self.source_partition, self.offset_of
         schema, key_schema = self.values.schema, self.keys.schema
         return [
             SourceRecord(partition, offset_of(n), topic, value, schema, key, key_schema, None, time, headers)
-            for n, (value, key, time, headers) in enumerate(
-                zip(self.values.rows, self.keys.rows, self.times, _one_each(self.headers), strict=True)
+            for n, (topic, value, key, time, headers) in enumerate(
+                zip(self._topics, self.values.rows, self.keys.rows, self.times, _one_each(self.headers), strict=True)
             )
         ]
-
-    def topics(self) -> Column:
-        return Constant(self.topic, len(self))
 
     def partitions(self) -> Column:
         return Constant(None, len(self))
@@ -112,23 +129,21 @@ class SinkBatch(_Batch[SinkRecord]):
     def __init__(
         self, topic: str, messages: Sequence[Any], keys: Values, values: Values, headers: Sequence[Headers | None]
     ) -> None:
-        self.topic, self.messages, self.keys, self.values, self.headers = topic, messages, keys, values, headers
+        self.messages, self.keys, self.values, self.headers = messages, keys, values, headers
+        self.topic = topic
 
     def _made(self) -> list[SinkRecord]:
-        topic, key_schema, value_schema = self.topic, self.keys.schema, self.values.schema
+        key_schema, value_schema = self.keys.schema, self.values.schema
         return [
             SinkRecord(
                 topic, message.partition(), key_schema, key, value_schema, value, message.offset(), time, kind - 1,
                 headers, message,
             )
-            for message, key, value, headers in zip(
-                self.messages, self.keys.rows, self.values.rows, _one_each(self.headers), strict=True
+            for topic, message, key, value, headers in zip(
+                self._topics, self.messages, self.keys.rows, self.values.rows, _one_each(self.headers), strict=True
             )
             for kind, time in (message.timestamp(),)
         ]  # fmt: skip
-
-    def topics(self) -> Column:
-        return Constant(self.topic, len(self))
 
     def partitions(self) -> Column:
         return [message.partition() for message in self.messages]

@@ -169,10 +169,14 @@ class Origins(Protocol):
     """Where the records of a batch are from, or go to: what a transformation of values may ask for."""
 
     topic: str
+    """Of all of them: to read it raises Mixed where they go to different topics."""
     keys: Values
     headers: Sequence[Headers | None]
 
     def topics(self) -> Column: ...
+
+    def route(self, topics: Column) -> None:
+        """Each record goes to a topic of its own."""
 
     def partitions(self) -> Column: ...
 

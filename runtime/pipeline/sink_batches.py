@@ -174,6 +174,8 @@ def _taken(batch: SinkBatch, places: Sequence[int]) -> SinkBatch:
     part.places = _at(places, batch.places)
     part.keys = Values(batch.keys.schema, _at(places, batch.keys.rows))
     part.values = Values(batch.values.schema, _at(places, batch.values.rows))
+    topics = batch.topics()
+    part.route(Constant(topics.value, len(places)) if type(topics) is Constant else _at(places, topics))
     return part
 
 

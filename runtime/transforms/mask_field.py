@@ -10,7 +10,7 @@ from typing import Any
 from runtime.api.columns import Column, Constant, Made, Origins, Values, kinds
 from runtime.api.config import ConfigDef, Type
 from runtime.api.errors import DataError
-from runtime.api.java_text import JavaMap, single_value
+from runtime.api.java_text import JavaMap, map_order, single_value
 from runtime.api.schema import Schema
 from runtime.api.schema import Type as Kind
 from runtime.api.schema_cache import SchemaCache
@@ -50,7 +50,7 @@ class MaskFieldValue(PartTransformation):
 
     def configure(self, config: Mapping[str, str]) -> None:
         parsed = self.config_def.parse(config)
-        self._fields: list[str] = parsed["fields"]
+        self._fields: list[str] = map_order(dict.fromkeys(parsed["fields"]))  # as Java goes through its HashSet
         self._replacement: str | None = parsed["replacement"]
         self._fill: bool = parsed["replace.null.with.default"]
         self._schemas = SchemaCache(self._plan)

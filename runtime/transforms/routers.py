@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from runtime.api.columns import Origins, Values
+from runtime.api.columns import Constant, Origins, Values
 from runtime.api.config import ConfigDef
 from runtime.api.errors import ConfigError, DataError, IllegalArgumentError
 from runtime.api.java_date import DatePattern
@@ -38,7 +38,11 @@ class RegexRouter(Transformation):
         return record
 
     def apply_together(self, values: Values, origins: Origins) -> Values | None:
-        origins.topic = self._topic(origins.topic)
+        topics = origins.topics()
+        if type(topics) is Constant:
+            origins.topic = self._topic(topics.value)
+        else:
+            origins.route(list(map(self._topic, topics)))
         return values
 
     def _topic(self, topic: str) -> str:
@@ -70,7 +74,7 @@ class TimestampRouter(Transformation):
         parsed = self.config_def.parse(config)
         self._format: str = parsed["topic.format"]
         self._pattern: DatePattern | None = None
-        self._fault, self._text = "", ""
+        self._fault, self._latest = "", ("", "")
         self._period: int | None = None  # since 1970, in which the text stays the same
         try:
             self._pattern = DatePattern(parsed["timestamp.format"])
@@ -84,18 +88,22 @@ class TimestampRouter(Transformation):
         return record
 
     def apply_together(self, values: Values, origins: Origins) -> Values | None:
-        times = origins.timestamps()
-        first, last = min(times), max(times)
-        topic = self._topic(origins.topic, first)
-        if self._pattern is None or first // self._pattern.unit != last // self._pattern.unit:
+        times, topics = origins.timestamps(), origins.topics()
+        if self._pattern is None:
             return None
-        origins.topic = topic
+        unit = self._pattern.unit
+        if type(topics) is Constant and min(times) // unit == max(times) // unit:
+            origins.topic = self._topic(topics.value, times[0])
+        else:
+            origins.route(list(map(self._topic, topics, times)))
         return values
 
     def _topic(self, topic: str, timestamp: int) -> str:
         if self._pattern is None:
             raise IllegalArgumentError(self._fault)
         period = timestamp // self._pattern.unit
-        if period != self._period:
-            self._text, self._period = self._pattern.format(datetime_of(timestamp)), period
-        return self._format.replace("${topic}", topic).replace("${timestamp}", self._text)
+        if period != self._period or topic != self._latest[0]:
+            text = self._pattern.format(datetime_of(timestamp))
+            self._latest = topic, self._format.replace("${topic}", topic).replace("${timestamp}", text)
+            self._period = period
+        return self._latest[1]

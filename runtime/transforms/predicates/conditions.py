@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from runtime.api.columns import Origins, Values
+from runtime.api.columns import Constant, Origins, Values
 from runtime.api.config import ConfigDef
 from runtime.api.java_regex import java_regex
 from runtime.api.record import Headers
@@ -42,7 +42,9 @@ class TopicNameMatches(Predicate):
         return self._test(record.topic)
 
     def test_together(self, values: Values, origins: Origins) -> bool | None:
-        return self._test(origins.topic)
+        topics = origins.topics()
+        found = {self._test(topics.value)} if type(topics) is Constant else set(map(self._test, topics))
+        return found.pop() if len(found) == 1 else None
 
     def _test(self, topic: str) -> bool:
         known = self._known.get(topic)

@@ -1,0 +1,91 @@
+"""What does not take a batch off its columns: nulls in fields with defaults, fields left out, and topics of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from runtime.api.batch import SinkBatch, SourceBatch
+from runtime.api.columns import Mixed, Values
+from runtime.api.schema import STRING_SCHEMA, Field, Schema, Type
+from runtime.pipeline.chain import Chain, Step
+from tests.support.messages import Message
+from tests.support.transforms import made, predicate, tolerance
+
+SCHEMA = Schema(
+    Type.STRUCT,
+    fields=(
+        Field("n", Schema(Type.INT32, optional=True, default=7)), Field("s", Schema(Type.STRING, default="x")),
+        Field("t", Schema(Type.INT64, optional=True)), Field("u", STRING_SCHEMA),
+    ),
+)  # fmt: skip
+ROWS: list[dict[str, Any]] = [
+    {"n": 1, "s": "a", "t": 1, "u": "u"}, {"n": None, "s": "b", "t": 2, "u": "u"}, {"s": None, "u": "u"},
+]  # fmt: skip
+STEPS: dict[str, dict[str, str]] = {
+    "Cast$Value": {"spec": "n:int64,u:string"},
+    "ExtractField$Value": {"field": "n"},
+    "Flatten$Value": {},
+    "HeaderFrom$Value": {"fields": "n,u", "headers": "a,b", "operation": "move"},
+    "InsertField$Value": {"topic.field": "topic"},
+    "MaskField$Value": {"fields": "u,n"},
+    "ReplaceField$Value": {"renames": "n:m"},
+    "SetSchemaMetadata$Value": {"schema.name": "new"},
+    "TimestampConverter$Value": {"field": "t", "target.type": "Timestamp"},
+    "ValueToKey": {"fields": "n,u"},
+}
+
+
+def _facts(records: Any) -> list[Any]:
+    return [
+        (
+            one.topic,
+            one.key_schema,
+            one.key,
+            one.value_schema,
+            _filled(one.value_schema, one.value),
+            one.headers or None,
+        )
+        for one in records
+    ]
+
+
+def _filled(schema: Schema | None, value: Any) -> Any:
+    """A struct with the fields that it leaves out."""
+    if not isinstance(value, dict) or schema is None:
+        return value
+    return {field.name: value.get(field.name) for field in schema.fields}
+
+
+@pytest.mark.parametrize(("name", "config"), STEPS.items())
+def test_nulls_and_fields_left_out(name: str, config: Mapping[str, str]) -> None:
+    batch = SourceBatch({}, lambda n: {}, "topic", Values(SCHEMA, ROWS), 0)
+    chain = Chain([Step(made(name, config))], tolerance(), lambda record: (record, ""))
+    [changed], steps = chain.run_together([batch])
+    assert steps == 1
+    singly = chain.run([record.copy() for record in batch])
+    assert _facts(changed) == _facts(singly.records)
+
+
+def _sink_batch(times: list[int]) -> SinkBatch:
+    messages = [Message(offset, b"", _time=time) for offset, time in enumerate(times)]
+    count = len(times)
+    return SinkBatch("t", messages, Values(None, [None] * count), Values(None, ["x"] * count), [None] * count)
+
+
+def test_topics_below_a_second() -> None:
+    steps = [
+        Step(made("TimestampRouter", {"timestamp.format": "ss.SSS"})),
+        Step(made("RegexRouter", {"regex": "t-(.*)", "replacement": "r-$1"})),
+        Step(made("InsertField$Value", {"topic.field": "f"}), predicate("TopicNameMatches", {"pattern": "x"})),
+    ]
+    batch = _sink_batch([1000, 1001, 1001, 2000])
+    chain = Chain(steps, tolerance(), lambda record: (record, ""))
+    [changed], done = chain.run_together([batch])
+    assert done == 3
+    assert [record.topic for record in changed] == ["r-01.000", "r-01.001", "r-01.001", "r-02.000"]
+    with pytest.raises(Mixed):
+        assert changed.topic
+    assert batch.topic == "t"
