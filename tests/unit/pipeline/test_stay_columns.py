@@ -1,4 +1,4 @@
-"""What does not take a batch off its columns: nulls in fields with defaults, fields left out, and topics of their own."""
+"""What does not take a batch off its columns: nulls in fields with defaults, missing fields, topics of their own."""
 
 from __future__ import annotations
 

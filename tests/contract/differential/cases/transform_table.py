@@ -54,6 +54,9 @@ def _with_defaults() -> Iterator[Json]:
     for (name, config), held, fill in product(_COPIES.items(), _UNSET, ("true", "false")):
         nulls = {} if name in ("Flatten$Value", "HoistField$Value") else {"replace.null.with.default": fill}
         yield transformed(name, config | nulls, record(held, _WITH_DEFAULT))
+    faults: Json = {"st": [["s", "no number"]]}
+    faulty = struct_of({"s": schema("STRING"), "n": schema("INT32", default=integer(7))})
+    yield transformed("Cast$Value", {"spec": "s:int8", "replace.null.with.default": "false"}, record(faults, faulty))
     for operation, held in product(("move", "copy"), _UNSET):
         config = {"fields": "n,o", "headers": "a,b", "operation": operation, "replace.null.with.default": "false"}
         yield transformed("HeaderFrom$Value", config, record(held, _WITH_DEFAULT))
@@ -149,6 +152,7 @@ def _times() -> Iterator[Json]:
         yield transformed("TimestampConverter$Value", {"target.type": target, "format": pattern}, record(None))
     for kind, held in _MASKED:
         yield transformed("TimestampConverter$Value", {"target.type": "unix"}, record(held, kind))
+    yield transformed("InsertHeader", {"header": "h", "value.literal": "0000-00-00"}, record(None))
     for pattern in ("HH:mm:ss.SSS", "yyyyMMdd", "b", "", "yyyy'x'"):
         for time in (0, 1_566_570_894_346, None):
             yield transformed("TimestampRouter", {"timestamp.format": pattern}, record(None, timestamp=time))

@@ -60,6 +60,14 @@ def _message(name: str, *beginnings: str) -> Any:
     return covers
 
 
+def _several_faults(one: Difference) -> bool:
+    """A null that a field may not be, beside a value that cannot be cast or masked."""
+    if not (of(one, "transform", "Cast$Value") or of(one, "transform", "MaskField$Value")):
+        return False
+    null = "Invalid value: null used for required field"
+    return one.kind in ("message", "error") and (one.ours["message"] or "").startswith(null)
+
+
 def _masked_decimal(one: Difference) -> bool:
     return (
         of(one, "transform", "MaskField$Value") and one.kind == "value" and '"dec"' in str(one.java).replace("'", '"')
@@ -76,5 +84,6 @@ DECLARED: tuple[Declared, ...] = (
         "HeaderFrom with a field that the schema does not have", _message("TimestampConverter$Value", "Cannot invoke")
     ),
     Declared("TimestampRouter and a record without a timestamp", _message("TimestampRouter", "Timestamp missing")),
+    Declared("Several faults of one record", _several_faults),
     Declared("ExtractField of an empty path", _message("ExtractField$Value", "fromIndex(0)")),
 )
