@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 
 from tui.errors import HeadraceError
 
+MOMENT = 0.5  # seconds: a cluster that runs already has answered by then
 NEEDED = ("pyspark", "confluent_kafka", "starlette")
 
 
@@ -45,7 +46,8 @@ def attach() -> Embedded:
     """Starts the embedded cluster when absent. Its progress goes to standard error, its address comes on the last
     line of standard output."""
     check_installed()
-    output = _runtime(["embedded", "up", "--json", "--attach", str(os.getpid())])
+    starting = "starting the embedded cluster, a Kafka broker and a worker: this takes a few seconds"
+    output = _runtime(["embedded", "up", "--json", "--attach", str(os.getpid())], starting)
     try:
         answer = json.loads(output.strip().rpartition("\n")[2])
         return Embedded(answer["url"], answer["bootstrap"])
@@ -71,8 +73,14 @@ def _port(url: str) -> int | None:
     return urlsplit(url).port
 
 
-def _runtime(words: Sequence[str]) -> str:
-    done = subprocess.run([sys.executable, "-m", "runtime", *words], stdout=subprocess.PIPE, text=True, check=False)
-    if done.returncode != 0:
+def _runtime(words: Sequence[str], doing: str = "") -> str:
+    """What it prints; `doing` is said where that takes longer than a moment."""
+    with subprocess.Popen([sys.executable, "-m", "runtime", *words], stdout=subprocess.PIPE, text=True) as process:
+        try:
+            output, _ = process.communicate(timeout=MOMENT if doing else None)
+        except subprocess.TimeoutExpired:
+            print(doing, file=sys.stderr, flush=True)
+            output, _ = process.communicate()
+    if process.returncode != 0:
         raise HeadraceError(f"`headrace {' '.join(words[:2])}` failed", "what it said is above")
-    return done.stdout
+    return output

@@ -135,6 +135,24 @@ async def test_a_long_error_is_read_to_its_end(monkeypatch: pytest.MonkeyPatch) 
         await seen.until(lambda: "not known" in seen.text or "resolution" in seen.text or "resolve" in seen.text)
 
 
+async def test_a_source_that_waits_for_its_file_says_so_on_its_overview() -> None:
+    one = listed("one", config={"connector.class": "FileStreamSource", "file": "/nope"})
+    one["status"]["type"] = "source"
+    line = {
+        "time": 1_790_000_000_000,
+        "level": "WARN",
+        "task": 0,
+        "message": "/nope does not exist yet; waiting for it",
+    }
+    some = {LIST: {"one": one}, "/": {"version": "4.3.0", "commit": "headrace-1"}, DETAIL: {"offsets": []}}
+    some["/connectors/one/logs?lines=50"] = [line]
+    async with stub_worker(some) as worker, console(worker.url) as seen:
+        await seen.sees("one", "polling", "Connect 4.3.0")
+        await seen.go("one")
+        await seen.press("enter", "1")
+        await seen.sees("/nope does not exist yet; waiting for it")
+
+
 async def test_dead_letters_are_not_called_unused() -> None:
     """Workers do not track them."""
     config = {"errors.deadletterqueue.topic.name": "dlq"}

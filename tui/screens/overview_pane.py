@@ -17,8 +17,11 @@ from tui.screens import curves, failed_records
 from tui.screens.desk import Desk
 from tui.screens.overview import overview
 from tui.screens.pane import Pane
+from tui.screens.standing import standing
 from tui.widgets.pager import Pager
+from tui.widgets.text import visible
 
+LOG_LINES = 50
 WIDEST = 60  # cells of a curve in one line
 
 
@@ -31,14 +34,14 @@ class OverviewPane(Pane):
     def __init__(self, desk: Desk, notices: Mapping[str, Sequence[str]], id: str = "overview") -> None:
         super().__init__(desk, id)
         self.notices = notices
-        self.remarks, self.errors = Remarks(), Content("")
+        self.remarks, self.errors, self.warning = Remarks(), Content(""), ""
         self._anew = True
 
     def compose(self) -> ComposeResult:
         yield Pager(id="facts")
 
     def begin(self) -> None:
-        self.remarks, self.errors, self._anew = Remarks(), Content(""), True
+        self.remarks, self.errors, self.warning, self._anew = Remarks(), Content(""), "", True
 
     def look(self) -> None:
         if self.connector is not None and self.desk.is_ours:
@@ -51,16 +54,25 @@ class OverviewPane(Pane):
 
     async def _read(self, one: Connector) -> None:
         """What cannot be had is left out: the offsets' own page says why."""
-        remarks, errors = Remarks(), Content("")
+        remarks, errors, warning = Remarks(), Content(""), ""
         try:
-            remarks = lag.remarks(await self.desk.connect.offsets_in_detail(one.name))
+            offsets = await self.desk.connect.offsets_in_detail(one.name)
+            remarks = lag.remarks(offsets)
+            if one.type == "source" and one.running:
+                warning = standing(await self._log(one.name), offsets, time.time())
             errors = failed_records.content(await self._errors(one.name))
         except HeadraceError:
             pass
         if one.name == self.name_shown:
-            self.remarks, self.errors = remarks, errors
+            self.remarks, self.errors, self.warning = remarks, errors, warning
             if self.is_open:
                 self.draw()
+
+    async def _log(self, name: str) -> Any:
+        try:
+            return await self.desk.connect.logs(name, LOG_LINES)
+        except Refused:
+            return ()
 
     async def _errors(self, name: str) -> Any:
         """None where the worker, an older one of ours, does not count them."""
@@ -83,6 +95,6 @@ class OverviewPane(Pane):
         course = self.desk.course(self.name_shown)
         width = max(8, min(WIDEST, self.size.width - 38))
         found = curves.in_lines(course, width, now) if course is not None else []
-        told = self.remarks.lines(int(now * 1000))
+        told = [*filter(None, [self.warning]), *self.remarks.lines(int(now * 1000))]
         inks = ["$error" if text.startswith("STALLED") else "$warning" for text in told]
-        return [*found, *(("!", Content.assemble((text, ink))) for text, ink in zip(told, inks, strict=True))]
+        return [*found, *(("!", Content.assemble((visible(text), ink))) for text, ink in zip(told, inks, strict=True))]

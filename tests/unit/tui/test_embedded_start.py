@@ -1,0 +1,43 @@
+"""Attaching to the embedded cluster: a start that takes its time says what is happening."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from tui import embedded
+from tui.errors import HeadraceError
+
+
+@pytest.fixture
+def runtime(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """In place of Python: what it does is the test's."""
+    program = tmp_path / "python"
+    monkeypatch.setattr(sys, "executable", str(program))
+    monkeypatch.setattr(embedded, "MOMENT", 0.2)
+    return program
+
+
+def put(program: Path, text: str) -> None:
+    program.write_text(f"#!/bin/sh\n{text}\n")
+    program.chmod(0o755)
+
+
+ANSWER = 'echo \'{"url": "http://127.0.0.1:1", "bootstrap": "b:1"}\''
+
+
+def test_a_start_is_announced_while_it_goes_on(runtime: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    put(runtime, f"sleep 0.6; {ANSWER}")
+    assert embedded.attach() == embedded.Embedded("http://127.0.0.1:1", "b:1")
+    assert capsys.readouterr().err.startswith("starting the embedded cluster")
+
+
+def test_one_that_runs_already_is_not(runtime: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    put(runtime, ANSWER)
+    embedded.attach()
+    assert capsys.readouterr().err == ""
+    put(runtime, "exit 3")
+    with pytest.raises(HeadraceError, match="failed"):
+        embedded.attach()

@@ -1,0 +1,27 @@
+"""Warnings of a source: they stand until its position moves."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from tui.screens.standing import standing
+
+NOW = 1_790_000_000.0
+WARNING = {"time": (NOW - 60) * 1000, "level": "WARN", "task": 0, "message": "/in.txt does not exist yet;\nwaiting"}
+INFO = {"time": (NOW - 50) * 1000, "level": "INFO", "task": 0, "message": "one-0 is RUNNING"}
+
+
+@pytest.mark.parametrize(
+    ("age_ms", "stands"), [(None, True), (70_000, True), (55_000, False)], ids=["never moved", "before", "since then"]
+)
+def test_a_warning_stands_until_the_position_moves(age_ms: int | None, stands: bool) -> None:
+    entry = {"partition": {"filename": "/in.txt"}, "offset": {"position": 1}, "age_ms": age_ms}
+    text = standing([WARNING, INFO], {"offsets": [entry]}, NOW)
+    clock = time.strftime("%H:%M:%S", time.localtime(NOW - 60))
+    assert text == (f"task 0 at {clock}: /in.txt does not exist yet; waiting" if stands else "")
+
+
+def test_without_warnings_there_is_nothing_to_say() -> None:
+    assert standing([INFO], {}, NOW) == "" == standing([], {"offsets": None}, NOW)
