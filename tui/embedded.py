@@ -46,7 +46,7 @@ def attach() -> Embedded:
     """Starts the embedded cluster when absent. Its progress goes to standard error, its address comes on the last
     line of standard output."""
     check_installed()
-    starting = "starting the embedded cluster, a Kafka broker and a worker: this takes a few seconds"
+    starting = "starting the embedded cluster: a Kafka broker and a worker, a few seconds"
     output = _runtime(["embedded", "up", "--json", "--attach", str(os.getpid())], starting)
     try:
         answer = json.loads(output.strip().rpartition("\n")[2])
@@ -73,14 +73,22 @@ def _port(url: str) -> int | None:
     return urlsplit(url).port
 
 
+def _output(process: subprocess.Popen[str], doing: str) -> str:
+    try:
+        return process.communicate(timeout=MOMENT if doing else None)[0]
+    except subprocess.TimeoutExpired:
+        print(doing, file=sys.stderr, flush=True)
+        return process.communicate()[0]
+
+
 def _runtime(words: Sequence[str], doing: str = "") -> str:
     """What it prints; `doing` is said where that takes longer than a moment."""
     with subprocess.Popen([sys.executable, "-m", "runtime", *words], stdout=subprocess.PIPE, text=True) as process:
         try:
-            output, _ = process.communicate(timeout=MOMENT if doing else None)
-        except subprocess.TimeoutExpired:
-            print(doing, file=sys.stderr, flush=True)
-            output, _ = process.communicate()
+            output = _output(process, doing)
+        except BaseException:
+            process.kill()
+            raise
     if process.returncode != 0:
         raise HeadraceError(f"`headrace {' '.join(words[:2])}` failed", "what it said is above")
     return output

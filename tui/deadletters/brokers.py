@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tui.deadletters.letters import Letter
 from tui.errors import HeadraceError, NotFound, Unreachable
+from tui.offsets.brokers import silent
 
 if TYPE_CHECKING:
     from confluent_kafka import Consumer, Message
@@ -62,7 +63,7 @@ class DeadLetterTopic:
 
     def __init__(self, topic: str, settings: Mapping[str, Any]) -> None:
         self.topic = topic
-        self._settings = {**settings, "log_level": 0}
+        self._settings = silent(settings)
         self._trouble = ""
 
     def newest(self, count: int, before: Mapping[int, int] | None = None) -> Window:

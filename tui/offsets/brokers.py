@@ -75,9 +75,9 @@ class Brokers:
             except ImportError as error:
                 advice = "install it with Headrace's extra: pip install 'headrace[runtime]'"
                 raise HeadraceError("speaking to brokers needs confluent-kafka, which is not there", advice) from error
-            given: dict[str, Any] = {"bootstrap.servers": self.servers, "error_cb": self._heard, "log_level": 0}
+            given: dict[str, Any] = {"bootstrap.servers": self.servers, "error_cb": self._heard}
             try:
-                self._client = AdminClient({**self._settings, **given})
+                self._client = AdminClient(silent({**self._settings, **given}))
             except KafkaException as error:
                 raise UsageError(f"the context's settings for Kafka: {error.args[0].str()}") from error
         return self._client
@@ -85,6 +85,18 @@ class Brokers:
     def _heard(self, error: Any) -> None:
         """Why there is no connection, said better than by the time-out that follows."""
         self._trouble = f" ({error.str()})"
+
+
+def silent(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """So that librdkafka never writes to the terminal, not even at exit: its log goes to a logger that keeps nothing.
+    A level alone would not do, since `debug` among the settings raises it again."""
+    import logging
+
+    logger = logging.getLogger("headrace.librdkafka")
+    if not logger.handlers:
+        logger.addHandler(logging.NullHandler())
+    logger.propagate = False
+    return {**settings, "log_level": 0, "logger": logger}
 
 
 def _spec() -> Any:

@@ -44,9 +44,7 @@ class Sampler:
         if not any(at.values()):
             return
         if self._brokers is None:
-            from tui.offsets.brokers import brokers
-
-            self._brokers = brokers(self.desk.profile.bootstrap, self.desk.profile.client)
+            self._brokers = self.desk.cluster.context(self.desk.connect, lambda text: None).brokers()
         ends = self._brokers.ends([place for place in at.values() if place])
         for number, entry in enumerate(entries):
             end, position = ends.get(at[number] or ("", -1)), gauges.position(entry.get("offset"))

@@ -11,6 +11,7 @@ from textual.widgets import Input
 from tui.widgets.in_order import does_now, forward, hand_over
 
 EDITING = {key.strip(): one.action for one in Input.BINDINGS if isinstance(one, Binding) for key in one.key.split(",")}
+del EDITING["ctrl+c"]  # leaves, as everywhere
 
 
 class Field(Input):
@@ -19,6 +20,12 @@ class Field(Input):
     def __init__(self, entered: Callable[[], None], value: str = "", hint: str = "", id: str | None = None) -> None:
         super().__init__(value, hint, compact=True, select_on_focus=False, id=id)
         self.entered = entered
+
+    def on_mount(self) -> None:
+        """Keys that the screen takes are shown as the screen's."""
+        taken = self.screen._bindings.key_to_bindings.keys() - EDITING.keys() | {"enter"}
+        known = self._bindings.key_to_bindings
+        self._bindings.key_to_bindings = {key: found for key, found in known.items() if key not in taken}
 
     async def on_key(self, event: events.Key) -> None:
         if self.screen.focused is not self:

@@ -148,3 +148,19 @@ def test_a_terminal_that_cannot_show_it(term: str, columns: int, message: str) -
     child.close()
     assert message in said
     assert child.exitstatus == 2
+
+
+@pytest.mark.parametrize("words", ["--help", "--version", "-c config", "-c 'get contexts'"])
+def test_a_closed_standard_output_is_an_error_and_no_trace(words: str, tmp_path: Path) -> None:
+    line = f"{sys.executable} -m tui.main {words} >&-"
+    env = {**os.environ, "XDG_CONFIG_HOME": str(tmp_path)}
+    done = subprocess.run(["/bin/sh", "-c", line], env=env, capture_output=True, text=True, check=False, timeout=30)
+    assert (done.returncode, done.stderr) == (1, "headrace: standard output: Bad file descriptor\n")
+
+
+@pytest.mark.parametrize("closed", ["2>&-", "<&-", "<&- 2>&-"])
+def test_other_closed_streams_are_nobodys_trouble(closed: str, tmp_path: Path) -> None:
+    line = f"{sys.executable} -m tui.main -c 'get contexts -o json' {closed}"
+    env = {**os.environ, "XDG_CONFIG_HOME": str(tmp_path)}
+    done = subprocess.run(["/bin/sh", "-c", line], env=env, capture_output=True, text=True, check=False, timeout=30)
+    assert (done.returncode, done.stdout.strip(), done.stderr) == (0, "[]", "")

@@ -1,0 +1,34 @@
+"""Kafka clients write nothing to the terminal, whatever a context's settings ask for, until the process has ended."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+CODE = """
+from tui.errors import HeadraceError
+from tui.{module} import *
+try:
+    {call}
+except HeadraceError as error:
+    print(error)
+"""
+SETTINGS = '{"bootstrap.servers": "127.0.0.1:1", "debug": "all"}'
+
+
+@pytest.mark.parametrize(
+    ("module", "call"),
+    [
+        ("offsets.brokers", f'Brokers("127.0.0.1:1", {SETTINGS}, 0.5).partitions(lambda topic: True)'),
+        ("deadletters.brokers", f'DeadLetterTopic("dlq", {SETTINGS}).newest(1)'),
+    ],
+)
+def test_nothing_is_printed(module: str, call: str) -> None:
+    code = CODE.format(module=module, call=call)
+    if "deadletters" in module:
+        code = "import tui.deadletters.brokers as b; b.PATIENCE = 0.5\n" + code
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=60)
+    assert done.stderr == "" and done.returncode == 0
+    assert "127.0.0.1:1" in done.stdout
