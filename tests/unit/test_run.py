@@ -5,7 +5,8 @@ from pathlib import Path
 from tests.run import Failure, failures
 
 REPORT = """<testsuites><testsuite>
-<testcase classname="tests.unit.test_a" name="test_one[x]"><failure message="AssertionError: not so&#10;more">long</failure></testcase>
+<testcase classname="tests.unit.test_a" name="test_one[x]">
+<failure message="AssertionError: not so&#10;more">long</failure></testcase>
 <testcase classname="tests.unit.test_a" name="test_two"/>
 <testcase classname="tests.unit.test_b" name="test_three"><error message="a fixture">long</error></testcase>
 <testcase classname="tests.unit.test_b" name="test_four"><skipped message="no Java"/></testcase>
