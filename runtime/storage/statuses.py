@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import time
 from collections import Counter
@@ -17,6 +18,9 @@ from runtime.storage.records import Malformed, json_object, skipped
 from runtime.vocabulary import State, TaskId
 
 _log = logging.getLogger(__name__)
+
+_AGAIN = 1.0
+"""Seconds between two looks whether this worker is a member of its group again."""
 
 _K = TypeVar("_K")
 _V = TypeVar("_V")
@@ -37,12 +41,20 @@ class Status:
 class StatusStore:
     """Reads and writes the status topic. Event loop only.
 
-    Writes show at once and are sent without waiting; while one is under way, records of the topic cannot undo it."""
+    Writes show at once and are sent without waiting; while one is under way, records of the topic cannot undo it.
+    While this worker is not known to be a member of its group, another one may be writing: nothing is sent then."""
 
-    def __init__(self, logs: Opener, spec: TopicSpec, clock: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self,
+        logs: Opener,
+        spec: TopicSpec,
+        clock: Callable[[], float] = time.time,
+        is_member: Callable[[], bool] = lambda: True,
+    ) -> None:
         self._log = logs.open(spec, self.apply)
         self._writes = Optimistic(self._log.send, self._take)
-        self._clock = clock
+        self._clock, self._is_member = clock, is_member
+        self._unsent: dict[bytes, bytes | None] = {}  # written while this worker was not a member
         self._connectors: dict[str, Status] = {}
         self._tasks: dict[str, dict[int, Status]] = {}
         self._topics: dict[str, dict[str, int]] = {}  # by connector: topic and the task that found it
@@ -76,10 +88,12 @@ class StatusStore:
     # writing
 
     def put_connector(self, name: str, status: Status) -> None:
-        self._put(_CONNECTOR + name, _value(status))
+        if not _superseded(status, self._connectors.get(name)):
+            self._put(_CONNECTOR + name, _value(status))
 
     def put_task(self, task: TaskId, status: Status) -> None:
-        self._put(f"{_TASK}{task}", _value(status))
+        if not _superseded(status, self._tasks.get(task.connector, {}).get(task.task)):
+            self._put(f"{_TASK}{task}", _value(status))
 
     def put_topic(self, task: TaskId, topic: str) -> None:
         """A task has used a topic for the first time."""
@@ -99,7 +113,26 @@ class StatusStore:
             self._put(_topic_key(topic, name), None)
 
     def _put(self, key: str, value: dict[str, Any] | None) -> None:
-        self._writes.write(key.encode(), None if value is None else compact(value))
+        raw_key, raw_value = key.encode(), None if value is None else compact(value)
+        if self._is_member():
+            self._unsent.pop(raw_key, None)
+            self._writes.write(raw_key, raw_value)
+        else:
+            if not self._unsent:
+                asyncio.get_running_loop().call_later(_AGAIN, self._send_unsent)
+            self._unsent[raw_key] = raw_value
+            self._take(raw_key, raw_value)
+
+    def _send_unsent(self) -> None:
+        """Send what was written while this worker was not a member, unless others have written since."""
+        if not self._unsent:
+            return
+        if not self._is_member():
+            asyncio.get_running_loop().call_later(_AGAIN, self._send_unsent)
+            return
+        unsent, self._unsent = self._unsent, {}
+        for key, value in unsent.items():
+            self._writes.write(key, value)
 
     # records
 
@@ -108,6 +141,7 @@ class StatusStore:
         for record in records:
             if self._writes.superseded(record):
                 continue
+            self._unsent.pop(record.key or b"", None)
             try:
                 self._take(record.key or b"", record.value)
             except Malformed as e:
@@ -143,6 +177,14 @@ class StatusStore:
             if not isinstance(task, int):
                 raise Malformed("not a topic's status")
         _set_in(self._topics, name, topic, task)
+
+
+def _superseded(status: Status, stored: Status | None) -> bool:
+    """Whether a later worker has taken the connector or task over: a worker that was replaced must not say that it is
+    UNASSIGNED or FAILED now. As Connect's putSafe()."""
+    if stored is None or status.state not in (State.UNASSIGNED, State.FAILED):
+        return False
+    return stored.worker_id != status.worker_id and stored.generation > status.generation
 
 
 def _topic_key(topic: str, connector: str) -> str:

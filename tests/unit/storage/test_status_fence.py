@@ -1,0 +1,83 @@
+"""A worker that has lost its place in the group does not write over the statuses of its successor."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from runtime.kafka.log import LogRecord
+from runtime.storage import statuses
+from runtime.storage.statuses import Status, StatusStore
+from runtime.vocabulary import State, TaskId
+from tests.support.memory_logs import TestLogs, topic
+
+TASK = TaskId("c", 0)
+OURS, THEIRS = "here:8083", "there:8083"
+
+
+def status(state: State, worker: str, generation: int) -> Status:
+    return Status(state, None, worker, generation)
+
+
+class Rig:
+    """A store whose worker is a member of its group, or not."""
+
+    def __init__(self) -> None:
+        self.member = True
+        self.logs = TestLogs()
+        self.store = StatusStore(self.logs, topic("s"), is_member=lambda: self.member)
+
+    def sent(self) -> list[bytes]:
+        return [key for key, _ in self.logs.by_topic["s"].written]
+
+    def read(self, found: Status) -> None:
+        """Another worker's record for the task has been read from the topic."""
+        other = Rig()
+        other.store.put_task(TASK, found)
+        key, value = other.logs.by_topic["s"].written[0]
+        self.store.apply([LogRecord(key, value, 0, 1000, 0)])
+
+
+@pytest.fixture
+def rig(monkeypatch: pytest.MonkeyPatch) -> Rig:
+    monkeypatch.setattr(statuses, "_AGAIN", 0.01)
+    return Rig()
+
+
+@pytest.mark.parametrize("state", [State.UNASSIGNED, State.FAILED])
+async def test_a_replaced_worker_does_not_take_down_its_successors_task(rig: Rig, state: State) -> None:
+    rig.read(status(State.RUNNING, THEIRS, 8))
+    rig.store.put_task(TASK, status(state, OURS, 7))
+    assert rig.store.task_statuses("c")[0].worker_id == THEIRS
+    assert not rig.sent()
+
+
+async def test_a_later_worker_takes_over(rig: Rig) -> None:
+    rig.read(status(State.RUNNING, THEIRS, 8))
+    rig.store.put_task(TASK, status(State.UNASSIGNED, OURS, 9))
+    await asyncio.sleep(0)
+    assert rig.store.task_statuses("c")[0].worker_id == OURS
+    assert len(rig.sent()) == 1
+
+
+async def test_what_is_written_without_membership_shows_and_is_sent_later(rig: Rig) -> None:
+    rig.member = False
+    rig.store.put_task(TASK, status(State.UNASSIGNED, OURS, 7))
+    assert rig.store.task_statuses("c")[0].state is State.UNASSIGNED
+    await asyncio.sleep(0.05)
+    assert not rig.sent()
+    rig.member = True
+    async with asyncio.timeout(5):
+        while not rig.sent():  # noqa: ASYNC110 - a timer of the store does it
+            await asyncio.sleep(0.005)
+
+
+async def test_what_another_worker_has_written_meanwhile_stays(rig: Rig) -> None:
+    rig.member = False
+    rig.store.put_task(TASK, status(State.UNASSIGNED, OURS, 7))
+    rig.read(status(State.RUNNING, THEIRS, 8))
+    rig.member = True
+    await asyncio.sleep(0.05)
+    assert not rig.sent()
+    assert rig.store.task_statuses("c")[0].state is State.RUNNING
