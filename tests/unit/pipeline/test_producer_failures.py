@@ -8,14 +8,23 @@ from pathlib import Path
 import pytest
 from confluent_kafka import KafkaError
 
-from runtime.pipeline.offsets import OffsetWriter
+from runtime.api.record import SourceRecord
+from runtime.connectors.file_source import FileStreamSourceTask
+from runtime.converters.header import SimpleHeaderConverter
+from runtime.converters.string import StringConverter
+from runtime.pipeline.chain import Chain
+from runtime.pipeline.convert_source import SourceConversion, source_place
+from runtime.pipeline.load import Converters
+from runtime.pipeline.offsets import CommittedOffsets, OffsetWriter
 from runtime.pipeline.producers import Producers, Purpose
 from runtime.pipeline.queue_share import SendQueue, Share
+from runtime.pipeline.send import size_of
 from runtime.vocabulary import State
 from tests.support.mock_kafka import INIT_PRODUCER_ID, PRODUCE, MockKafka
 from tests.support.pipeline import file_source, records, source_offsets
 from tests.support.slot import RecordingHost, RunningTask
 from tests.support.topics import count
+from tests.support.transforms import tolerance
 from tests.support.waiting import wait_until
 
 
@@ -121,6 +130,21 @@ def test_stuck_tasks_leave_room_in_the_queue_for_those_that_keep_moving() -> Non
     assert moving.admits(1 << 20) and not stuck[0].admits(1)
     moving.release(1 << 20)
     assert moving.admits(100 << 20), "a batch is never divided"
+
+
+def test_the_size_of_a_batch_is_the_same_as_columns_and_record_by_record() -> None:
+    partition = {"p": 0}
+    records = [SourceRecord(partition, {"n": n}, "t", "é" * n, key="k" * (n % 3) or None) for n in range(1, 50)]
+    errors, converter = tolerance(), StringConverter()
+    converters = Converters(converter, converter, SimpleHeaderConverter())
+    conversion = SourceConversion(
+        Chain([], errors, source_place), converters, CommittedOffsets("c", []), errors, FileStreamSourceTask()
+    )
+    (run,) = conversion.convert(records).runs
+    assert run.content == sum(2 * n + n % 3 for n in range(1, 50))
+    assert size_of(run.messages, run.content) == size_of(run.messages)
+    headed = [{**message, "headers": [("h", b"12")]} for message in run.messages]
+    assert size_of(headed) == size_of(run.messages) + 3 * len(headed)
 
 
 def wait_for_a_standstill(task: RunningTask) -> None:
