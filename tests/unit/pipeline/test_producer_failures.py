@@ -9,6 +9,7 @@ import pytest
 from confluent_kafka import KafkaError
 
 from runtime.api.record import SourceRecord
+from runtime.api.schema import STRING_SCHEMA
 from runtime.connectors.file_source import FileStreamSourceTask
 from runtime.converters.header import SimpleHeaderConverter
 from runtime.converters.string import StringConverter
@@ -134,7 +135,8 @@ def test_stuck_tasks_leave_room_in_the_queue_for_those_that_keep_moving() -> Non
 
 def test_the_size_of_a_batch_is_the_same_as_columns_and_record_by_record() -> None:
     partition = {"p": 0}
-    records = [SourceRecord(partition, {"n": n}, "t", "é" * n, key="k" * (n % 3) or None) for n in range(1, 50)]
+    schema = STRING_SCHEMA
+    records = [SourceRecord(partition, {"n": n}, "t", "é" * n, schema, "k" * (n % 3), schema) for n in range(1, 50)]
     errors, converter = tolerance(), StringConverter()
     converters = Converters(converter, converter, SimpleHeaderConverter())
     conversion = SourceConversion(
