@@ -94,7 +94,7 @@ def to_double(value: Any) -> float:
         try:
             return float(value)
         except OverflowError:
-            return math.copysign(math.inf, value)
+            return math.inf if value > 0 else -math.inf
     raise _unexpected(value)
 
 
@@ -160,6 +160,8 @@ def caster(schema: Schema | None, target: Type) -> Callable[[Any], Any]:
             return None
         if schema is None:
             _check_plain(value)
+        elif isinstance(value, Decimal) and not value.is_finite():  # Java has no such decimals
+            raise _range_error(value)
         if cast is None:
             return _to_string(schema, value)
         if isinstance(value, dt.date | dt.time):

@@ -106,7 +106,7 @@ class FlattenValue(PartTransformation):
         """What is optional, or has a default, hands that down to its fields."""
         for field in schema.fields:
             name, inner = self._name(prefix, field.name), field.schema
-            inherited = default.get(field.name) if default is not None else None
+            inherited = default.get(field.name) if isinstance(default, Mapping) else None
             own = inner.default if inner.default is not None else inherited
             if inner.type is Type.STRUCT:
                 self._collect(inner, name, (*way, field.name), optional or inner.optional, own, fields, plan)
@@ -126,6 +126,8 @@ def _follow(value: Any, way: tuple[str, ...], default: Any) -> Any:
         value = value.get(name)
         if value is None:
             return None
+        if not isinstance(value, Mapping):
+            raise DataError(f"Only Struct objects supported for [{_PURPOSE}], found: {java_class(value)}")
     found = value.get(way[-1])
     return default if found is None else found
 

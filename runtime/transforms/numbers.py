@@ -33,7 +33,7 @@ def nearest_single(value: int | Decimal) -> float:
         double = float(value)
         [near] = struct.unpack(">f", struct.pack(">f", double))
     except OverflowError:
-        return math.copysign(math.inf, value)
+        return math.inf if value > 0 else -math.inf
     if near == double or double == value:
         return float(near)
     beside = math.nextafter(double, math.inf if value > double else -math.inf)

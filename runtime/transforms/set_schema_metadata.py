@@ -50,7 +50,11 @@ class SetSchemaMetadataValue(PartTransformation):
         renamed, copy = self._schemas.get(values.schema)
         if values.null or not copy.matters:
             return values.but(renamed)
-        return Values.struct(renamed, copy.columns(values.columns), values.count)
+        old = values.columns
+        new = copy.columns(old)
+        if all(new[name] is old[name] for name in new):
+            return values.but(renamed)
+        return Values.struct(renamed, new, values.count)
 
     def _renamed(self, schema: Schema) -> tuple[Schema, StructCopy]:
         if schema.type is not Type.STRUCT:
