@@ -98,10 +98,11 @@ class HeaderFromValue(Transformation):
             found: Column = columns.get(name) or Constant(None, count)
         else:
             schema, found = schema.field(name), columns[name]
-            if schema is not None and schema.default is not None:
-                found = filled(found, schema.default) if self._fill else found
-                if not schema.optional and None in found:
-                    raise Mixed
+            if schema is None:
+                raise Mixed
+            found = filled(found, schema.default) if self._fill else found
+            if not schema.optional and None in found:
+                raise Mixed
         return zip(repeat(header), repeat(schema), found, strict=False)
 
     def _typed(self, schema: Schema, fields: Mapping[str, Any]) -> Headers:

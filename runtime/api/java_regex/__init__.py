@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from functools import lru_cache
-
-import regex
+from typing import TYPE_CHECKING
 
 from runtime.api.errors import ConfigError
 from runtime.api.java_regex.cursor import PatternError
 from runtime.api.java_regex.parser import Parser
 from runtime.api.java_regex.replacement import Replacement
+
+if TYPE_CHECKING:
+    import regex
 
 __all__ = ["PatternError", "Replacement", "compiled", "java_regex"]
 
@@ -18,6 +20,8 @@ __all__ = ["PatternError", "Replacement", "compiled", "java_regex"]
 def compiled(pattern: str) -> regex.Pattern[str]:
     """The expression, to be used with fullmatch() or search() from the beginning of a text; PatternError, in the words
     of Java's Pattern, when it is none."""
+    import regex  # here, since most processes never match anything
+
     try:
         return regex.compile(Parser(pattern).translation(), regex.V1)
     except (RecursionError, MemoryError, OverflowError) as error:

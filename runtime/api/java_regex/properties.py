@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from functools import cache
 
-import regex
-
 _CASED = r"[\p{Lu}\p{Ll}\p{Lt}]"
 _ANY_CASE = r"[\p{Uppercase}\p{Lowercase}\p{Lt}]"
 _ASCII_LETTERS = "[A-Za-z]"
@@ -147,6 +145,8 @@ def _cased(found: str | None, name: str, ignore_case: bool) -> str | None:
 def _of_unicode(kind: str, value: str) -> str | None:
     if re.fullmatch("[A-Za-z_]+" if kind == "Script" else "[A-Za-z0-9][A-Za-z0-9 _-]*", value) is None:
         return None
+    import regex
+
     found = rf"[\p{{{kind}={value}}}]"
     try:
         regex.compile(found, regex.V1)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
-
-import regex
+from typing import TYPE_CHECKING
 
 from runtime.api.errors import IllegalArgumentError, NoSuchGroupError
+
+if TYPE_CHECKING:
+    import regex
 
 _NAME = re.compile(r"[A-Za-z0-9]+")
 _DIGITS = "0123456789"
