@@ -1,1 +1,1 @@
-"""A worker under load whose processes are killed at random, for as long as one likes."""
+"""A worker under load whose processes are killed at random, and records by chance against Apache's classes."""

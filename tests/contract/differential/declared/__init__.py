@@ -4,5 +4,11 @@ from __future__ import annotations
 
 from tests.contract.differential.declared import converters, transforms
 from tests.contract.differential.declared.table import Declared
+from tests.contract.differential.run import Difference, Outcome
 
 DECLARED: tuple[Declared, ...] = (*converters.DECLARED, *transforms.DECLARED)
+
+
+def undeclared(outcome: Outcome) -> list[Difference]:
+    """The differences of a run that nobody has meant."""
+    return [one for one in outcome.differences if not any(known.covers(one) for known in DECLARED)]

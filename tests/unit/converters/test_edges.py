@@ -1,0 +1,92 @@
+"""Values at the edges of converters: none of them lets an error of Python's out, and caches tell them apart."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from runtime.api.columns import Values
+from runtime.api.errors import ConnectError, DataError
+from runtime.api.literals import header_text, parse_literal
+from runtime.api.schema import STRING_SCHEMA, Schema, Type
+from runtime.converters.header import SimpleHeaderConverter
+from runtime.converters.json import JsonConverter
+from runtime.converters.string import StringConverter
+
+
+def _json(key: bool = False, **config: str) -> JsonConverter:
+    converter = JsonConverter()
+    converter.configure({"schemas.enable": "false", **config}, key)
+    return converter
+
+
+def _nested(depth: int) -> Any:
+    value: Any = 1
+    for _ in range(depth):
+        value = [value]
+    return value
+
+
+@pytest.mark.parametrize("depth", [250, 300, 900, 1000])
+def test_what_is_read_deep_is_written_deep(depth: int) -> None:
+    text = b"[" * depth + b"1" + b"]" * depth
+    assert _json().from_connect("t", None, _nested(depth)) == text
+    assert _json().from_connect_together("t", Values(None, [_nested(depth)] * 2)) in (None, [text, text])
+    _, value = _json().to_connect("t", text)
+    assert _json().from_connect("t", None, value) == text
+
+
+def test_deeper_than_json_goes_is_refused() -> None:
+    with pytest.raises(DataError):
+        _json().from_connect("t", None, _nested(1001))
+
+
+@pytest.mark.parametrize("value", [2**64, -(2**70), [2**64], {"a": 2**64}])
+def test_integers_of_any_size_are_written(value: Any) -> None:
+    data = _json().from_connect("t", None, value)
+    assert (data is not None and str(2**64).encode() in data) or str(-(2**70)).encode() == data
+
+
+def test_schemas_that_differ_in_the_sign_of_a_zero_share_nothing() -> None:
+    converter = _json(**{"schemas.enable": "true"})
+    plus, minus = (Schema(Type.FLOAT64, default=zero) for zero in (0.0, -0.0))
+    assert plus != minus and Schema(Type.FLOAT64, default=0.0) == plus
+    written = [converter.from_connect("t", schema, None) for schema in (plus, minus, plus)]
+    assert [b"-0.0" in (data or b"") for data in written] == [False, True, False]
+
+
+@pytest.mark.parametrize("text", ["0000-00-00", "99999-01-01", "24:00:00.000Z", "[" * 5000, "{" * 5000, "1e9999999999"])
+def test_headers_without_a_value_in_python_are_strings(text: str) -> None:
+    assert SimpleHeaderConverter().to_connect_header("t", "h", text.encode()) == (STRING_SCHEMA, text)
+
+
+def test_maps_of_literals_keep_their_order() -> None:
+    text = '{"b":1,"a":2,"aa":3}'
+    schema, value = parse_literal(text)
+    assert header_text(value, schema) == text
+
+
+def test_keys_come_as_a_hash_map_has_them() -> None:
+    """Their bytes decide about the partition; both ways of converting agree."""
+    key = {"b": 1, "a": {"d": 1, "c": [{"b": 1, "aa": 2}]}, "aa": 3}
+    expected = b'{"aa":3,"a":{"c":[{"aa":2,"b":1}],"d":1},"b":1}'
+    converter = _json(key=True)
+    assert converter.from_connect("t", None, key) == expected
+    assert converter.from_connect_together("t", Values(None, [key, {**key}])) == [expected] * 2
+
+
+@pytest.mark.parametrize("encoding", ["UTF-16", "UTF-32", "US-ASCII", "ISO-8859-1", "windows-1252", "UTF-8"])
+@pytest.mark.parametrize("text", ["", "\ud800", "\udc80", "ж\U0001f600"])
+def test_every_text_is_written_in_every_encoding(encoding: str, text: str) -> None:
+    converter = StringConverter()
+    converter.configure({"converter.encoding": encoding}, False)
+    data = converter.from_connect("t", None, text)
+    assert data is not None
+    converter.to_connect("t", data + b"\xff")
+
+
+@pytest.mark.parametrize("name", ["", "no-such", "hex", "rot13", "a b", "\0"])
+def test_unknown_encodings_are_refused(name: str) -> None:
+    with pytest.raises(ConnectError, match="Unsupported encoding"):
+        StringConverter().configure({"converter.encoding": name}, False)
