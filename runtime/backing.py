@@ -28,6 +28,10 @@ class Place(Protocol):
     async def leave(self) -> None: ...
 
     @property
+    def trouble(self) -> str:
+        """Why the place is not confirmed; empty while it is."""
+
+    @property
     def confirmed_until(self) -> float:
         """The time.monotonic() until which the place is surely ours."""
 
@@ -48,6 +52,7 @@ class Alone:
     """The place of a worker that shares its work with nobody."""
 
     confirmed_until = math.inf
+    trouble = ""
 
     async def join(self) -> Joined:
         return Joined("", 0)

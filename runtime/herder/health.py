@@ -18,6 +18,14 @@ class Cluster(Protocol):
     def error(self) -> str: ...
 
 
+class Membership(Protocol):
+    """What is known of the worker's place in its group."""
+
+    @property
+    def trouble(self) -> str:
+        """Why it is not confirmed; empty while it is."""
+
+
 @dataclass(slots=True)
 class WorkerHealth:
     """Ready once the stores have been read; in trouble while Kafka is away."""
@@ -25,12 +33,16 @@ class WorkerHealth:
     cluster: Cluster
     ready: bool = False
     waiting_for: str = "Kafka"
+    place: Membership | None = None
 
     @property
     def trouble(self) -> str | None:
         if self.cluster.error:
             return self.cluster.error
-        return None if self.ready else f"waiting for {self.waiting_for}"
+        trouble = self.place.trouble if self.place is not None else ""
+        if self.ready:
+            return trouble or None
+        return f"waiting for {self.waiting_for}{f': {trouble}' if trouble else ''}"
 
     @property
     def root(self) -> dict[str, str | None]:

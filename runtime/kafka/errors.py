@@ -3,6 +3,7 @@
 KafkaProblem
 ├── BrokerUnavailable     no answer in time; the same call may work later
 ├── StorageTopicError     a storage topic is not what Connect needs; restarting does not help
+├── NotAuthorizedError    a right is missing; the message names principal, operation and resource
 ├── ClientConfigError     a client property has a value that no client takes
 ├── GroupError            a request about a consumer group was refused
 │   ├── GroupNotEmpty     the group still has members
@@ -25,6 +26,10 @@ class BrokerUnavailable(KafkaProblem):
 
 class StorageTopicError(KafkaProblem):
     """A storage topic is missing something Connect cannot do without; the message names topic and remedy."""
+
+
+class NotAuthorizedError(KafkaProblem):
+    """The brokers refuse the worker's principal an operation."""
 
 
 class ClientConfigError(KafkaProblem):

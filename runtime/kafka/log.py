@@ -6,12 +6,14 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from runtime.kafka.errors import BrokerUnavailable, KafkaProblem
+from runtime.kafka.errors import BrokerUnavailable, KafkaProblem, NotAuthorizedError, StorageTopicError
 from runtime.kafka.reader import LogRecord, Position, Read, Reader, ReaderEvents
 from runtime.kafka.together import Together
+from runtime.kafka.topic_watch import created_again
 from runtime.kafka.topics import TopicSpec
 from runtime.kafka.writer import Writer
 
@@ -24,6 +26,16 @@ Apply = Callable[[Sequence[LogRecord]], None]
 Written = tuple[int, int]  # partition, offset
 
 __all__ = ["LogRecord", "TopicLog", "TopicLogs", "TopicSpec"]
+
+
+@dataclass(frozen=True, slots=True)
+class _Sent:
+    """A record on its way. `ends` is how far each partition had been read: one that gets a lower offset is in another
+    topic than the one that was read."""
+
+    topic: str
+    future: asyncio.Future[Written]
+    ends: Mapping[int, int]
 
 
 class TopicLogs:
@@ -44,7 +56,14 @@ class TopicLogs:
         self._loop: asyncio.AbstractEventLoop
         self._loaded: asyncio.Future[None]
         self.cluster_id = ""
-        self.error = ""  # why Kafka cannot be reached; empty while it can
+        self.lost = ""  # what has become of a topic while it was in use; for good
+        self._broker = ""
+        self._denied: dict[str, str] = {}  # by topic, while it may not be written
+
+    @property
+    def error(self) -> str:
+        """Why the topics cannot be used; empty while they can."""
+        return self.lost or self._broker or next(iter(self._denied.values()), "")
 
     @property
     def available(self) -> bool:
@@ -66,7 +85,8 @@ class TopicLogs:
             read=partial(self._post, self._apply),
             loaded=partial(self._post, self._on_loaded),
             failed=partial(self._post, self._on_failed),
-            broker=partial(self._post, setattr, self, "error"),
+            broker=partial(self._post, setattr, self, "_broker"),
+            lost=partial(self._post, self._lose),
         )
         self._reader = Reader(self._settings, [log.spec for log in self._logs.values()], events)
         self._reader.start()
@@ -128,10 +148,28 @@ class TopicLogs:
         future: asyncio.Future[Written] = self._loop.create_future()
         future.add_done_callback(_note_failure)
         try:
-            self._writer.send(topic, key, value, lambda *report: self._post(_resolve, future, *report))
+            if self.lost:
+                raise StorageTopicError(self.lost)
+            sent = _Sent(topic, future, {p: end for (t, p), end in self._positions.items() if t == topic})
+            self._writer.send(topic, key, value, lambda *report: self._post(self._written, sent, *report))
         except KafkaProblem as e:
             future.set_exception(e)
         return future
+
+    def _written(self, sent: _Sent, error: KafkaProblem | None, partition: int, offset: int) -> None:
+        if isinstance(error, NotAuthorizedError):
+            self._denied[sent.topic] = str(error)
+        elif error is None:
+            self._denied.pop(sent.topic, None)
+            if offset < sent.ends.get(partition, 0):
+                self._lose(created_again(sent.topic))
+                error = StorageTopicError(self.lost)
+        _resolve(sent.future, error, partition, offset)
+
+    def _lose(self, what: str) -> None:
+        if not self.lost:
+            self.lost = what
+            _log.error("%s", what)
 
     async def _write(self, topic: str, records: Sequence[tuple[bytes, bytes | None]]) -> None:
         sent = [self._send(topic, key, value) for key, value in records]
@@ -184,7 +222,7 @@ class TopicLogs:
             self._loaded.set_result(None)
 
     def _on_failed(self, error: Exception) -> None:
-        self.error = str(error)
+        self._broker = str(error)
         if not self._loaded.done():
             self._loaded.set_exception(error)
 

@@ -14,6 +14,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from runtime.kafka import process_identity
+from runtime.kafka.denials import denial
 from runtime.kafka.errors import GroupOccupied, KafkaProblem
 from runtime.kafka.kafka_python import Group, Member, ask, describe, evict
 
@@ -58,6 +59,7 @@ class Membership:
         self._thread = threading.Thread(target=self._run, name="group-member", daemon=True)
         self._coordinator: Any = None
         self._joined: Joined | None = None
+        self.trouble = ""  # why the place in the group is not confirmed, while it is not
         self._loop: asyncio.AbstractEventLoop
         self._first: asyncio.Future[Joined]
 
@@ -119,17 +121,25 @@ class Membership:
         while not self._closing.is_set():
             try:
                 step()
+                self.trouble = ""
                 return not self._closing.is_set()
             except errors.InconsistentGroupProtocolError:
                 raise self._java_group() from None
             except (errors.KafkaError, KafkaProblem) as e:
                 if isinstance(e, GroupOccupied):
                     raise
+                self.trouble = self._why(e)
                 if time.monotonic() - told >= _WAIT_LINES:
                     told = time.monotonic()
-                    _log.warning("Still trying to be in group %s: %s", self._group_id, e)
+                    _log.warning("Still trying to be in group %s: %s", self._group_id, self.trouble)
                 self._closing.wait(0.5)
         return False
+
+    def _why(self, error: Exception) -> str:
+        """Names the right that is missing."""
+        if type(error).__name__ == "GroupAuthorizationFailedError" or "GroupAuthorizationFailed" in str(error):
+            return denial(self._settings, "READ", f"group {self._group_id}")
+        return str(error)
 
     def _clear_the_way(self, client: Any) -> None:
         """See who is in the group. A worker that was killed would keep it for a whole session: send it away."""

@@ -9,7 +9,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from runtime.kafka.denials import denial, is_denial
 from runtime.kafka.errors import BrokerUnavailable, KafkaProblem
+from runtime.kafka.topic_watch import TopicWatch
 from runtime.kafka.topics import TopicSpec, ensure_topics
 
 _log = logging.getLogger(__name__)
@@ -17,6 +19,8 @@ _BATCH = 1000  # records handed over at once: a few milliseconds of the event lo
 _AHEAD = 4  # batches that may wait for the event loop
 _POLL = 0.1  # seconds; how late the thread notices that it is to end
 _WAIT_LINES = 5.0  # seconds between two lines about an absent broker
+
+_GROUP_DENIED = "GROUP_AUTHORIZATION_FAILED"  # the client looks for the coordinator of a group that nobody joins
 
 Position = tuple[str, int]  # topic, partition
 
@@ -47,7 +51,8 @@ class ReaderEvents:
     read: Callable[[Read], None]  # `Reader.taken()` is to be called once the records are applied
     loaded: Callable[[str], None]  # everything that was there is read; the cluster's id
     failed: Callable[[Exception], None]  # the topics cannot be used; the thread ends
-    broker: Callable[[str], None]  # why Kafka cannot be reached, or that it can be again (empty)
+    broker: Callable[[str], None]  # why Kafka cannot be used, or that it can be again (empty)
+    lost: Callable[[str], None]  # what has become of a topic
 
 
 class Reader:
@@ -61,6 +66,8 @@ class Reader:
         self._suspect = threading.Event()
         self._ahead = threading.Semaphore(_AHEAD)
         self._trouble = self._last_error = ""
+        self._denied: dict[str, str] = {}  # by topic; until it can be read
+        self.watched = False  # the topics' ids are known: a topic that takes another's place is noticed
         self._positions: dict[Position, int] = {}
         self._thread = threading.Thread(target=self._run, name="storage-reader", daemon=True)
 
@@ -112,7 +119,7 @@ class Reader:
             try:
                 metadata = admin.list_topics(timeout=1.0)
                 found = {name: len(t.partitions) for name, t in metadata.topics.items() if not t.error and t.partitions}
-                if not ensure_topics(admin, self._specs, found):
+                if not ensure_topics(admin, self._settings, self._specs, found):
                     names = {s.topic for s in self._specs}
                     self._positions = {(t, p): 0 for t in names for p in range(found[t])}
                     self._report("")
@@ -158,13 +165,28 @@ class Reader:
             consumer.close()
 
     def _follow(self) -> None:
+        from confluent_kafka.admin import AdminClient
+
         consumer = self._patiently(lambda: self._consumer(wait=500))
+        watch = TopicWatch(AdminClient({**self._settings, "log_level": 2}), self._settings, self._specs)
         while consumer is not None and not self._closing.is_set():
             self._step(consumer)
+            self._watch(watch)
             if self._suspect.is_set():
                 self._probe(consumer)
         if consumer is not None:
             consumer.close()
+
+    def _watch(self, watch: TopicWatch) -> None:
+        denied, lost = watch.denied, watch.lost
+        watch.look()
+        self.watched = watch.complete
+        if watch.lost and not lost:
+            self._events.lost(watch.lost)
+        if watch.denied:
+            self._report(watch.denied)
+        elif denied:
+            self._suspect.set()
 
     def _patiently(self, make: Callable[[], Any]) -> Any:
         """The client, made again until Kafka answers; None at the end."""
@@ -197,9 +219,18 @@ class Reader:
                 at = message.topic(), message.partition()
                 positions[at] = max(positions.get(at, 0), message.offset())
                 ended.add(at)
+            elif error.name() == _GROUP_DENIED:
+                continue
+            elif is_denial(error):
+                topic = message.topic() or ""
+                self._denied[topic] = denial(self._settings, "READ", f"topic {topic}")
+                self._report(self._denied[topic])
             else:
                 self._suspect.set()
                 _log.warning("Reading topic %s: %s", message.topic(), error.str())
+        for topic in {t for t, _ in positions} & self._denied.keys():
+            del self._denied[topic]
+            self._suspect.set()
         if positions:
             self._hand_over(Read(records, positions))
         return ended
@@ -211,6 +242,8 @@ class Reader:
             self._events.read(read)
 
     def _on_error(self, error: Any) -> None:
+        if error.name() == _GROUP_DENIED:
+            return
         self._suspect.set()
         self._last_error = error.str()
 
@@ -225,14 +258,14 @@ class Reader:
         else:
             self._last_error = ""
             self._suspect.clear()
-            self._report("")
+            self._report(next(iter(self._denied.values()), ""))
 
     def _report(self, trouble: str) -> None:
         if bool(trouble) != bool(self._trouble):
             if trouble:
-                _log.warning("Kafka at bootstrap.servers=%s cannot be reached: %s", self.bootstrap, trouble)
+                _log.warning("Kafka at bootstrap.servers=%s cannot be used: %s", self.bootstrap, trouble)
             else:
-                _log.info("Kafka at bootstrap.servers=%s answers again", self.bootstrap)
+                _log.info("Kafka at bootstrap.servers=%s can be used again", self.bootstrap)
         if trouble != self._trouble:
             self._trouble = trouble
             self._events.broker(trouble)

@@ -8,7 +8,8 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Any
 
-from runtime.kafka.errors import BrokerUnavailable, StorageTopicError
+from runtime.kafka.denials import denial, is_denial, principal
+from runtime.kafka.errors import BrokerUnavailable, NotAuthorizedError, StorageTopicError
 
 _log = logging.getLogger(__name__)
 _TIMEOUT = 15.0  # seconds for one admin request
@@ -26,7 +27,9 @@ class TopicSpec:
     settings: Mapping[str, str] = field(default_factory=dict)  # further topic settings (KIP-605)
 
 
-def ensure_topics(admin: Any, specs: Sequence[TopicSpec], existing: Mapping[str, int]) -> bool:
+def ensure_topics(
+    admin: Any, settings: Mapping[str, Any], specs: Sequence[TopicSpec], existing: Mapping[str, int]
+) -> bool:
     """Create the topics that are missing and check the others (`existing`: partition counts by name).
 
     True when some were created. StorageTopicError when one cannot be used, BrokerUnavailable when Kafka gave no
@@ -40,13 +43,13 @@ def ensure_topics(admin: Any, specs: Sequence[TopicSpec], existing: Mapping[str,
                 f"keep their order only in one: name a topic with a single partition in {spec.prefix}.topic"
             )
     if present:
-        _check_policies(admin, present)
+        _check_policies(admin, settings, present)
     if missing:
-        _create(admin, missing)
+        _create(admin, settings, missing)
     return bool(missing)
 
 
-def _create(admin: Any, specs: Sequence[TopicSpec]) -> None:
+def _create(admin: Any, settings: Mapping[str, Any], specs: Sequence[TopicSpec]) -> None:
     from confluent_kafka import KafkaError, KafkaException
     from confluent_kafka.cimpl import NewTopic
 
@@ -67,10 +70,10 @@ def _create(admin: Any, specs: Sequence[TopicSpec]) -> None:
         except KafkaException as e:
             error: KafkaError = e.args[0]
             if error.code() != KafkaError.TOPIC_ALREADY_EXISTS:
-                raise _creation_error(spec, error) from None
+                raise _creation_error(settings, spec, error) from None
 
 
-def _creation_error(spec: TopicSpec, error: Any) -> Exception:
+def _creation_error(settings: Mapping[str, Any], spec: TopicSpec, error: Any) -> Exception:
     from confluent_kafka import KafkaError
 
     if error.retriable() or error.code() in (
@@ -79,13 +82,19 @@ def _creation_error(spec: TopicSpec, error: Any) -> Exception:
         KafkaError._ALL_BROKERS_DOWN,
     ):
         return BrokerUnavailable(f"topic {spec.topic} could not be created yet: {error.str()}")
+    if is_denial(error):
+        return NotAuthorizedError(
+            f"topic {spec.topic} ({spec.prefix}.topic) does not exist, or {principal(settings)} may not DESCRIBE it: "
+            + denial(settings, "CREATE", f"topic {spec.topic}")
+            + ", or create it by hand (compacted) and grant DESCRIBE, DESCRIBE_CONFIGS, READ and WRITE on it"
+        )
     remedy = f"create it by hand (compacted), or name another one in {spec.prefix}.topic"
     if error.code() == KafkaError.INVALID_REPLICATION_FACTOR:
         remedy = f"set {spec.prefix}.replication.factor to at most the number of brokers (or -1 for their default)"
     return StorageTopicError(f"topic {spec.topic} ({spec.prefix}.topic) could not be created: {error.str()}; {remedy}")
 
 
-def _check_policies(admin: Any, specs: Sequence[TopicSpec]) -> None:
+def _check_policies(admin: Any, settings: Mapping[str, Any], specs: Sequence[TopicSpec]) -> None:
     from confluent_kafka import KafkaError, KafkaException
     from confluent_kafka.admin._config import ConfigResource
     from confluent_kafka.admin._resource import ResourceType
@@ -100,7 +109,8 @@ def _check_policies(admin: Any, specs: Sequence[TopicSpec]) -> None:
                 raise BrokerUnavailable(
                     f"settings of topic {spec.topic} could not be read: {e.args[0].str()}"
                 ) from None
-            _log.warning("Not allowed to check that topic %s is compacted; make sure that it is", spec.topic)
+            missing = denial(settings, "DESCRIBE_CONFIGS", f"topic {spec.topic}")
+            _log.warning("%s; make sure that the topic is compacted", missing)
             continue
         if policy != "compact":
             raise StorageTopicError(

@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from runtime.kafka.denials import is_denial, not_authorized
 from runtime.kafka.errors import BrokerUnavailable, KafkaProblem
 
 _log = logging.getLogger(__name__)
@@ -46,14 +47,23 @@ class Writer:
 
         def report(error: Any, message: Any) -> None:
             if error is not None:
-                delivered(KafkaProblem(f"a record for topic {topic} was refused: {error.str()}"), -1, -1)
+                delivered(self._refusal(topic, error), -1, -1)
             else:
                 delivered(None, message.partition(), message.offset())
 
+        from confluent_kafka import KafkaException
+
         try:
             self._current().produce(topic, value=value, key=key, on_delivery=report)
+        except KafkaException as e:
+            delivered(self._refusal(topic, e.args[0]), -1, -1)
         except BufferError:
             raise BrokerUnavailable(f"too many records wait for Kafka already (topic {topic})") from None
+
+    def _refusal(self, topic: str, error: Any) -> KafkaProblem:
+        if is_denial(error):
+            return not_authorized(self._settings, "WRITE", f"topic {topic}")
+        return KafkaProblem(f"a record for topic {topic} was refused: {error.str()}")
 
     def close(self, timeout: float) -> None:
         """Wait for what is under way, at most `timeout` seconds; blocks."""

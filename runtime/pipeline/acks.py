@@ -12,6 +12,8 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from runtime.kafka.denials import unwritten
+
 if TYPE_CHECKING:
     from confluent_kafka import KafkaError, Message
 
@@ -31,7 +33,7 @@ class Delivery:
 
     def __call__(self, error: KafkaError | None, message: Message) -> None:
         if error is not None:
-            self.batch.acks.returned(self, error, message)
+            self.batch.acks.returned(self, unwritten(error, message.topic()), message)
 
     def __del__(self) -> None:
         self.batch.reported()

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from runtime.api.errors import ConnectError
+from runtime.kafka.denials import of_consumer
 from runtime.pipeline.client_log import ClientLog
 
 if TYPE_CHECKING:
@@ -48,7 +49,9 @@ def make_consumer(settings: Mapping[str, Any], on_commit: OnCommit, share: int, 
 class Events:
     """Looks at what a consumer reports between its messages."""
 
-    def __init__(self) -> None:
+    def __init__(self, settings: Mapping[str, Any]) -> None:
+        """`settings` are the consumer's."""
+        self._settings = settings
         self._told: set[str] = set()
 
     def without(self, messages: list[Message]) -> list[Message]:
@@ -57,17 +60,17 @@ class Events:
         if len(found) < len(messages):
             for message in messages:
                 if (error := message.error()) is not None:
-                    self._event(error)
+                    self._event(error, message.topic())
         return found
 
-    def _event(self, error: KafkaError) -> None:
+    def _event(self, error: KafkaError, topic: str | None) -> None:
         from confluent_kafka import KafkaError
 
         if error.code() == KafkaError._PARTITION_EOF:
             return
         denied = (KafkaError.TOPIC_AUTHORIZATION_FAILED, KafkaError.GROUP_AUTHORIZATION_FAILED)
         if error.fatal() or error.code() in (*denied, KafkaError._AUTO_OFFSET_RESET):
-            raise ConnectError(f"The consumer cannot go on: {error.str()}")
+            raise ConnectError(f"The consumer cannot go on: {of_consumer(error, self._settings, topic)}")
         if error.str() not in self._told:
             self._told.add(error.str())
             _log.warning("%s", error.str())

@@ -6,6 +6,7 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from runtime.kafka.denials import unwritten
 from runtime.kafka.formats import canonical, compact, offset_key
 from runtime.pipeline.acks import Acks, Delivery, OffsetsByKey
 
@@ -91,7 +92,7 @@ class OffsetWriter:
             except BufferError:
                 return
             except KafkaException as error:
-                self._refusal = error.args[0]
+                self._refusal = unwritten(error.args[0], self._topic)
                 return
             self._unsent.pop()
         self._delivery = None  # its death is the acknowledgement

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from runtime.api.errors import ConnectError
+from runtime.kafka.denials import is_denial, principal, unwritten
 from runtime.pipeline.control import StoppedError
 from runtime.pipeline.producers import described
 
@@ -22,10 +23,11 @@ _FULL_WAIT = 0.05  # seconds between two looks at a full queue
 _OVERHEAD = 64  # bytes that the client needs for any message, at the least
 
 
-def send_failure(error: KafkaError) -> ConnectError:
-    """What a source task fails with when Kafka does not take a record."""
+def send_failure(error: KafkaError, settings: Mapping[str, Any]) -> ConnectError:
+    """What a source task fails with when Kafka does not take a record. `settings` are the producer's."""
     failure = ConnectError("Unrecoverable exception from producer send callback")
-    failure.__cause__ = ConnectError(described(error))
+    whom = f" is not granted to {principal(settings)}" if is_denial(error) else ""
+    failure.__cause__ = ConnectError(f"{described(error)}{whom}")
     return failure
 
 
@@ -97,7 +99,7 @@ class Sender:
                     self._control.check()
                     give_up = self.wait(give_up)
                 except KafkaException as error:
-                    self._refused(error.args[0])
+                    self._refused(unwritten(error.args[0], topic))
                     break
         self._producer.poll(0)
 
@@ -118,7 +120,7 @@ class Sender:
                 if error.code() == KafkaError._QUEUE_FULL:
                     left.append(message)
                 else:
-                    self._refused(error)
+                    self._refused(unwritten(error, topic))
         return left
 
     def serve(self, acks: Acks) -> None:

@@ -67,7 +67,7 @@ class SinkWorker:
         self._subscription = Subscription(
             self._consumer, spec.consumer, spec.topics, spec.topics_regex, self._assignment.callbacks
         )
-        self._events = Events()
+        self._events = Events(spec.consumer)
         self._most = spec.max_poll_records or _BATCH
         self._topics, self._meter = control.topics, control.meter
         self._next_measure = 0.0

@@ -154,7 +154,7 @@ class SourceWorker:
         """Kafka will not take a record: it is skipped, or the task fails. A producer that failed is no such case."""
         if not self._producer.blames_record(error):
             raise self._producer.failure(error)
-        failure = send_failure(error)
+        failure = send_failure(error, self._spec.producer)
         name = "org.apache.kafka.clients.producer.KafkaProducer"
         try:
             self._tolerance.failed(Failure(Stage.KAFKA_PRODUCE, name, failure, None, ""))
@@ -182,7 +182,11 @@ class SourceWorker:
         self._take_acks()
         error = self._acks.error or (self._producer.fatal if self._acks.pending else None)
         if error is not None:
-            raise send_failure(error) if self._producer.blames_record(error) else self._producer.failure(error)
+            raise (
+                send_failure(error, self._spec.producer)
+                if self._producer.blames_record(error)
+                else self._producer.failure(error)
+            )
 
     def _take_acks(self) -> None:
         self._sender.serve(self._acks)

@@ -15,7 +15,7 @@ from starlette.types import ASGIApp
 from runtime.api.errors import ConfigError
 from runtime.herder.errors import HerderError
 from runtime.host.port import BadRequestError, HostError
-from runtime.kafka.errors import BrokerUnavailable
+from runtime.kafka.errors import KafkaProblem
 from runtime.rest.answers import RouterError, error, on_router_error
 from runtime.rest.resource import RawPaths
 
@@ -30,7 +30,7 @@ def application(served: Sequence[Route]) -> ASGIApp:
             RouterError: on_router_error,
             HTTPException: _on_starlette,
             HerderError: _on_herder,
-            BrokerUnavailable: _on_unavailable,
+            KafkaProblem: _on_unavailable,
             TimeoutError: _on_unavailable,
             HostError: _on_plugin,
             ConfigError: _on_config,
@@ -54,7 +54,7 @@ async def _on_herder(_: Request, e: Exception) -> Response:
 
 
 async def _on_unavailable(_: Request, e: Exception) -> Response:
-    """Kafka, or a plugin, did not answer in time."""
+    """Kafka, or a plugin, did not answer in time; or Kafka refuses what the worker needs, and the message says what."""
     return error(503, str(e))
 
 

@@ -8,10 +8,11 @@ import time
 from collections.abc import Callable
 
 import pytest
-from confluent_kafka import Producer
+from confluent_kafka import KafkaException, Producer
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.admin._config import ConfigResource
 
+from runtime.kafka import topic_watch
 from runtime.kafka.errors import BrokerUnavailable, StorageTopicError
 from runtime.kafka.log import TopicLogs, TopicSpec
 from tests.support.broker import EmbeddedBroker, KafkaBroker, unique
@@ -217,3 +218,52 @@ async def _until(true: Callable[[], bool]) -> None:
     async with asyncio.timeout(30):
         while not true():  # noqa: ASYNC110
             await asyncio.sleep(0.02)
+
+
+@pytest.mark.parametrize("again", [False, True])
+async def test_a_topic_that_is_deleted_is_noticed_and_changes_are_refused(
+    broker: KafkaBroker, recorder: Make, again: bool
+) -> None:
+    """Also when it is created again, by hand or by a broker that creates what is asked for."""
+    worker = recorder()
+    await worker.logs.start()
+    await worker.config.write(b"k", b"v")
+    await _until(lambda: broker_knows(worker))
+    topic = worker.config.spec.topic
+    broker.delete_topics(topic)
+    if again:
+        await asyncio.to_thread(recreate, broker, topic)
+    await _until(lambda: bool(worker.logs.error))
+    assert f"storage topic {topic} " in worker.logs.error
+    with pytest.raises(StorageTopicError, match="changes are refused"):
+        await worker.config.write(b"k", b"v2")
+
+
+async def test_a_record_in_another_topic_of_that_name_is_not_taken_for_written(
+    broker: KafkaBroker, recorder: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before the watch looks: the record's own offset shows it."""
+    monkeypatch.setattr(topic_watch, "EVERY", 1e9)
+    worker = recorder()
+    await worker.logs.start()
+    for _ in range(3):
+        await worker.config.write(b"k", b"v")
+    broker.delete_topics(worker.config.spec.topic)
+    await asyncio.to_thread(recreate, broker, worker.config.spec.topic)
+    with pytest.raises(StorageTopicError, match="was deleted and created again"):
+        await worker.config.write(b"k", b"v2")
+
+
+def recreate(broker: KafkaBroker, topic: str) -> None:
+    for _ in range(100):
+        try:
+            broker.create_topic(topic, cleanup_policy="compact")
+            return
+        except KafkaException:  # its deletion is still under way
+            time.sleep(0.1)
+
+
+def broker_knows(worker: Recorder) -> bool:
+    """The watch has seen the topic."""
+    reader = worker.logs._reader
+    return reader is not None and reader.watched

@@ -1,0 +1,173 @@
+"""A worker's principal on a broker with ACLs: what it needs, and what it says when a right is missing."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from runtime.api.errors import ConnectError
+from runtime.kafka.clients import client_config
+from runtime.kafka.errors import NotAuthorizedError
+from runtime.kafka.log import TopicLog, TopicLogs, TopicSpec
+from runtime.kafka.membership import Membership
+from runtime.pipeline.acks import Acks
+from runtime.pipeline.consumer import Events, make_consumer
+from runtime.pipeline.producers import Producers
+from runtime.pipeline.send import send_failure
+from runtime.pipeline.trace import trace_of
+from tests.support.broker import unique
+from tests.support.secured_broker import Right, SecuredBroker
+
+TOPIC_RIGHTS = ("CREATE", "DESCRIBE", "DESCRIBE_CONFIGS", "READ", "WRITE")
+"""Of the worker's principal on its storage topics (docs/security.md)."""
+
+
+@pytest.fixture(scope="module")
+def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SecuredBroker]:
+    broker = SecuredBroker(tmp_path_factory.mktemp("secured"))
+    try:
+        broker.start()
+        yield broker
+    finally:
+        broker.stop()
+
+
+def topic_rights(prefix: str, *without: str) -> list[Right]:
+    return [("TOPIC", prefix, operation) for operation in TOPIC_RIGHTS if operation not in without]
+
+
+def settings(broker: SecuredBroker, kind: str = "admin", **more: str) -> dict[str, Any]:
+    if kind == "admin":
+        return client_config(broker.client(), kind).settings
+    overrides = {f"{kind}.override.{key.replace('_', '.')}": value for key, value in more.items()}
+    overrides |= {f"{kind}.override.{key}": value for key, value in broker.client().items()}
+    return client_config({}, kind, overrides).settings
+
+
+def opened(broker: SecuredBroker, prefix: str, timeout: float = 5.0) -> tuple[TopicLogs, TopicLog]:
+    logs = TopicLogs(settings(broker), timeout)
+    return logs, logs.open(TopicSpec(f"{prefix}-configs", 1, 1, "config.storage", single=True), lambda records: None)
+
+
+async def until(holds: Callable[[], object], seconds: float = 20) -> None:
+    deadline = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < deadline
+        await asyncio.sleep(0.05)
+
+
+async def test_the_rights_of_the_table_are_enough(secured: SecuredBroker) -> None:
+    """For the storage topics and the group, over TLS with every client's keys in a PKCS12 store."""
+    prefix = unique("all")
+    secured.grant([*topic_rights(prefix), ("GROUP", prefix, "READ")])
+    logs, log = opened(secured, prefix)
+    place = Membership(settings(secured), f"{prefix}-workers", "http://127.0.0.1:1/", lambda reason: None)
+    await logs.start()
+    try:
+        await log.write(b"k", b"v")
+        joined = await asyncio.wait_for(place.join(), 20)
+        assert (logs.error, place.trouble, joined.generation) == ("", "", 1)
+    finally:
+        await place.leave()
+        await logs.close()
+
+
+async def test_a_topic_that_may_be_neither_described_nor_created(secured: SecuredBroker) -> None:
+    prefix = unique("none")
+    logs, _ = opened(secured, prefix)
+    try:
+        with pytest.raises(
+            NotAuthorizedError, match=f"User:connect is not authorized to CREATE topic {prefix}-configs"
+        ):
+            await asyncio.wait_for(logs.start(), 20)
+    finally:
+        await logs.close()
+
+
+async def test_a_topic_that_may_not_be_read_is_named_while_the_worker_waits(secured: SecuredBroker) -> None:
+    prefix = unique("unread")
+    secured.grant(topic_rights(prefix, "READ"))
+    logs, _ = opened(secured, prefix)
+    starting = asyncio.create_task(logs.start())
+    try:
+        await until(lambda: logs.error)
+        assert logs.error.startswith(f"User:connect is not authorized to READ topic {prefix}-configs: grant READ")
+        secured.grant([("TOPIC", prefix, "READ")])
+        await asyncio.wait_for(starting, 30)
+        await until(lambda: not logs.error)
+    finally:
+        starting.cancel()
+        await logs.close()
+
+
+async def test_a_topic_that_may_not_be_written_is_named(secured: SecuredBroker) -> None:
+    prefix = unique("unwritten")
+    secured.grant(topic_rights(prefix, "WRITE"))
+    logs, log = opened(secured, prefix)
+    await logs.start()
+    try:
+        with pytest.raises(NotAuthorizedError) as refused:
+            await log.write(b"k", b"v")
+        assert str(refused.value).startswith(f"User:connect is not authorized to WRITE topic {prefix}-configs")
+        assert logs.error == str(refused.value), "in /health until a record has been written"
+        secured.grant([("TOPIC", prefix, "WRITE")])
+        await until(lambda: not logs.error or _write(log))
+    finally:
+        await logs.close()
+
+
+def _write(log: TopicLog) -> bool:
+    log.send(b"k", b"v")
+    return False
+
+
+async def test_a_group_that_may_not_be_joined_is_named_while_the_worker_waits(secured: SecuredBroker) -> None:
+    group = unique("foreign")
+    place = Membership(settings(secured), group, "http://127.0.0.1:1/", lambda reason: None)
+    joining = asyncio.create_task(place.join())
+    try:
+        await until(lambda: place.trouble)
+        assert place.trouble == f"User:connect is not authorized to READ group {group}: grant READ on group {group}"
+        secured.grant([("GROUP", group, "READ")])
+        await asyncio.wait_for(joining, 20)
+    finally:
+        joining.cancel()
+        await place.leave()
+
+
+@pytest.mark.parametrize("denied", ["topic", "group"])
+def test_a_sink_names_what_it_may_not_read(secured: SecuredBroker, denied: str) -> None:
+    name = secured.create_topic(unique(f"no-{denied}"))
+    granted = [("TOPIC", name, "DESCRIBE"), ("GROUP", name, "READ")]
+    secured.grant(granted if denied == "topic" else [("TOPIC", name, "READ")])
+    own = {**settings(secured, "consumer"), "group.id": name}
+    consumer, events = make_consumer(own, lambda error, done: None, 1024), Events(own)
+    consumer.subscribe([name])
+    try:
+        with pytest.raises(ConnectError, match=f"User:connect is not authorized to READ {denied} {re.escape(name)}"):
+            _consume(consumer, events)
+    finally:
+        consumer.close()
+
+
+def _consume(consumer: Any, events: Events) -> None:
+    deadline = time.monotonic() + 20
+    while time.monotonic() < deadline:
+        events.without(consumer.consume(10, 0.1))
+
+
+def test_a_source_names_what_it_may_not_write(secured: SecuredBroker) -> None:
+    topic = secured.create_topic(unique("no-write"))
+    own, acks = settings(secured, "producer"), Acks()
+    producer = Producers().take(own)
+    producer.produce(topic, value=b"x", on_delivery=acks.begin({}))
+    acks.seal()
+    producer.flush(20)
+    assert acks.error is not None
+    trace = trace_of(send_failure(acks.error, own))
+    assert f"WRITE on topic {topic} is not granted to User:connect" in trace

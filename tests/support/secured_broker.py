@@ -1,0 +1,98 @@
+"""A broker with TLS, passwords and ACLs: superusers on its plain listener, `connect` on the one that asks who it is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from runtime.embedded import ports
+from runtime.embedded.broker import Broker, BrokerConfig
+from runtime.embedded.java import find_java
+from runtime.embedded.service import wait_ready
+from tests.support.broker import KafkaBroker
+from tests.support.certificates import Stores, make_stores
+
+Right = tuple[str, str, str]
+"""Kind of resource (TOPIC, GROUP, CLUSTER), its name or prefix, operation."""
+
+_PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule required"
+
+
+class SecuredBroker(KafkaBroker):
+    """Clients need a certificate and a password; rights are granted to User:connect."""
+
+    def __init__(self, folder: Path) -> None:
+        config = BrokerConfig(folder, ports.choose(), ports.choose())
+        self.stores = make_stores(folder / "stores")
+        self.secured = f"{ports.HOST}:{ports.choose()}"
+        self._broker = _Secured(config, self.secured, self.stores)
+        super().__init__(config.bootstrap)
+
+    def start(self) -> None:
+        self._broker.start()
+        wait_ready((self._broker,), 60)
+
+    def stop(self) -> None:
+        self._broker.stop()
+
+    def client(self) -> dict[str, str]:
+        """Java client properties of User:connect: a PKCS12 store, and trust given inline."""
+        return {
+            "bootstrap.servers": self.secured,
+            "security.protocol": "SASL_SSL",
+            "sasl.mechanism": "PLAIN",
+            "sasl.jaas.config": f'{_PLAIN} username="connect" password="connect-secret";',
+            "ssl.truststore.certificates": self.stores.trust.read_text(),
+            "ssl.truststore.type": "PEM",
+            "ssl.keystore.location": str(self.stores.p12),
+            "ssl.keystore.password": self.stores.password,
+            "ssl.keystore.type": "PKCS12",
+        }
+
+    def grant(self, rights: Iterable[Right]) -> None:
+        """By prefix of the resources' names."""
+        from confluent_kafka.admin import AdminClient
+        from confluent_kafka.admin._acl import AclBinding, AclOperation, AclPermissionType
+        from confluent_kafka.admin._resource import ResourcePatternType, ResourceType
+
+        bindings = [
+            AclBinding(
+                ResourceType[kind if kind != "CLUSTER" else "BROKER"], name,
+                ResourcePatternType.PREFIXED if kind != "CLUSTER" else ResourcePatternType.LITERAL,
+                "User:connect", "*", AclOperation[operation], AclPermissionType.ALLOW,
+            )
+            for kind, name, operation in rights
+        ]  # fmt: skip
+        admin = AdminClient({"bootstrap.servers": self.bootstrap})
+        for future in admin.create_acls(bindings).values():
+            future.result(20)
+
+
+class _Secured(Broker):
+    """The embedded broker, with a second listener."""
+
+    def __init__(self, config: BrokerConfig, secured: str, stores: Stores) -> None:
+        super().__init__(config, find_java())
+        self._secured, self._stores = secured, stores
+
+    def _prepare(self) -> list[str]:
+        command = super()._prepare()
+        own = self.config
+        plain = f"PLAINTEXT://{own.bootstrap}"
+        settings = {
+            "listeners": f"{plain},SASL_SSL://{self._secured},CONTROLLER://{ports.HOST}:{own.controller_port}",
+            "advertised.listeners": f"{plain},SASL_SSL://{self._secured}",
+            "listener.security.protocol.map": "CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT,SASL_SSL:SASL_SSL",
+            "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+            "super.users": "User:ANONYMOUS",
+            "sasl.enabled.mechanisms": "PLAIN",
+            "listener.name.sasl_ssl.plain.sasl.jaas.config": f'{_PLAIN} user_connect="connect-secret";',
+            "listener.name.sasl_ssl.ssl.keystore.type": "PEM",
+            "listener.name.sasl_ssl.ssl.keystore.location": self._stores.pem,
+            "listener.name.sasl_ssl.ssl.truststore.type": "PEM",
+            "listener.name.sasl_ssl.ssl.truststore.location": self._stores.trust,
+            "listener.name.sasl_ssl.ssl.client.auth": "required",
+        }
+        with own.properties.open("a") as file:
+            file.writelines(f"{key}={value}\n" for key, value in settings.items())
+        return command
