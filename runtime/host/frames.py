@@ -1,27 +1,42 @@
-"""Frames between the worker and its plugin host: four bytes of length, then JSON."""
+"""Frames between the worker and its plugin host: four bytes of length, then JSON.
+
+What orjson does not know (integers beyond 64 bits, half surrogate pairs: both may be stored) the standard library
+writes and reads; a bit of the length says so."""
 
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncIterator, Iterator
 from typing import Any, BinaryIO
 
 import orjson
 
 _LENGTH = 4
+_EXACT = 1 << 31
 
 
 def encode(message: Any) -> bytes:
     """One frame; TypeError for what JSON cannot hold."""
-    body = orjson.dumps(message)
-    return len(body).to_bytes(_LENGTH, "big") + body
+    try:
+        body, flag = orjson.dumps(message), 0
+    except TypeError:
+        body, flag = json.dumps(message, separators=(",", ":")).encode(), _EXACT
+    return (len(body) | flag).to_bytes(_LENGTH, "big") + body
+
+
+def _decode(head: bytes, body: bytes) -> Any:
+    return json.loads(body) if int.from_bytes(head, "big") & _EXACT else orjson.loads(body)
+
+
+def _length(head: bytes) -> int:
+    return int.from_bytes(head, "big") & ~_EXACT
 
 
 def read_all(stream: BinaryIO) -> Iterator[Any]:
     """Every frame until the other side closes."""
     while head := stream.read(_LENGTH):
-        body = stream.read(int.from_bytes(head, "big"))
-        yield orjson.loads(body)
+        yield _decode(head, stream.read(_length(head)))
 
 
 async def receive_all(stream: asyncio.StreamReader) -> AsyncIterator[Any]:
@@ -29,6 +44,6 @@ async def receive_all(stream: asyncio.StreamReader) -> AsyncIterator[Any]:
     try:
         while True:
             head = await stream.readexactly(_LENGTH)
-            yield orjson.loads(await stream.readexactly(int.from_bytes(head, "big")))
+            yield _decode(head, await stream.readexactly(_length(head)))
     except asyncio.IncompleteReadError:
         return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import orjson
@@ -33,7 +34,15 @@ class RouterError(Exception):
 
 def json_answer(body: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
     """A body as compact JSON."""
-    return Response(orjson.dumps(body), status, headers, media_type=JSON)
+    return Response(dumps(body), status, headers, media_type=JSON)
+
+
+def dumps(body: Any) -> bytes:
+    """Compact JSON; stored values beyond 64 bits, and half surrogate pairs, are shown as they are."""
+    try:
+        return orjson.dumps(body)
+    except TypeError:
+        return json.dumps(body, separators=(",", ":")).encode()
 
 
 def empty(status: int) -> Response:

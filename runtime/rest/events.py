@@ -12,7 +12,6 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-import orjson
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
@@ -21,6 +20,7 @@ from runtime.herder.errors import Unavailable
 from runtime.herder.events import EventLog
 from runtime.herder.herder import Herder
 from runtime.herder.progress_watch import ProgressWatch
+from runtime.rest.answers import dumps
 from runtime.rest.masking import Masks
 
 SILENCE = 10.0
@@ -97,4 +97,4 @@ class EventStream:
                 yield self._event(event.seq, event.kind, data)
 
     def _event(self, seq: int, kind: str, data: dict[str, Any]) -> bytes:
-        return b"id: %s\nevent: %s\ndata: %s\n\n" % (self._log.id(seq).encode(), kind.encode(), orjson.dumps(data))
+        return b"id: %s\nevent: %s\ndata: %s\n\n" % (self._log.id(seq).encode(), kind.encode(), dumps(data))

@@ -18,6 +18,7 @@ from runtime.rest import browsers
 from runtime.rest.access import Access, BasicAuth, Role
 from runtime.rest.audit import Audit
 from runtime.rest.browsers import AllowedHosts, BrowserGuard
+from runtime.rest.framing import UnambiguousFraming
 from runtime.rest.headers import KEY, ExtraHeaders, HeaderRule, parse_rules
 from runtime.rest.jaas import credentials
 from runtime.rest.tls import server_context
@@ -51,7 +52,7 @@ class Protection:
             )
         if self.headers:
             app = ExtraHeaders(app, self.headers)
-        return Audit(app)
+        return Audit(UnambiguousFraming(app))
 
 
 def protection(props: Mapping[str, str], names: Iterable[str] = ()) -> Protection:

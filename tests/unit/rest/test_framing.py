@@ -1,0 +1,51 @@
+"""Requests that a proxy may end elsewhere; answers with what another writer may have stored."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+
+import pytest
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from runtime.listeners import Listener
+from runtime.rest.answers import json_answer
+from runtime.rest.app import application
+from runtime.rest.resource import Resource
+from runtime.rest.security import protection
+from runtime.rest.server import RestServer
+
+STORED = {"offsets": [{"partition": {"f": "\ud83d"}, "offset": {"position": 2**64}}]}
+
+
+async def _stored(_: Request) -> Response:
+    return json_answer(STORED)
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        "Content-Length: 6\r\nTransfer-Encoding: chunked",
+        "Transfer-Encoding: chunked\r\nContent-Length: 6",
+        "content-length: 0\r\ntransfer-encoding: chunked",
+    ],
+)
+async def test_both_lengths_are_refused_and_what_follows_is_no_request(headers: str) -> None:
+    server = RestServer("listeners", [Listener("http", "127.0.0.1", 0)])
+    await server.start(protection({}).around(application([Route("/x", Resource(get=_stored, post=_stored))])))
+    reader, writer = await asyncio.open_connection("127.0.0.1", server.bound[0][1])
+    try:
+        smuggled = "GET /x HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
+        writer.write(f"POST /x HTTP/1.1\r\nHost: 127.0.0.1\r\n{headers}\r\n\r\n0\r\n\r\n{smuggled}".encode())
+        answer = await asyncio.wait_for(reader.read(), 10)
+        assert answer.startswith(b"HTTP/1.1 400 ")
+        assert answer.count(b"HTTP/1.1") == 1
+    finally:
+        writer.close()
+        await server.close()
+
+
+def test_stored_values_beyond_64_bits_and_half_surrogates_are_shown() -> None:
+    assert json.loads(bytes(json_answer(STORED).body)) == STORED
