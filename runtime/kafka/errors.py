@@ -6,6 +6,7 @@ KafkaProblem
 ├── NotAuthorizedError    a right is missing; the message names principal, operation and resource
 ├── ClientConfigError     a client property has a value that no client takes
 ├── GroupError            a request about a consumer group was refused
+│   ├── GroupNotAuthorized  also a NotAuthorizedError
 │   ├── GroupNotEmpty     the group still has members
 │   └── OffsetsRefused    some partitions were refused; `partitions` says which and why
 └── GroupOccupied         the worker group belongs to someone else
@@ -38,6 +39,10 @@ class ClientConfigError(KafkaProblem):
 
 class GroupError(KafkaProblem):
     """The group coordinator refused."""
+
+
+class GroupNotAuthorized(GroupError, NotAuthorizedError):
+    """The brokers refuse the worker's principal an operation on a group."""
 
 
 class GroupNotEmpty(GroupError):

@@ -28,7 +28,7 @@ class Groups:
 
     async def committed(self, group: str) -> dict[TopicPartition, int]:
         """Committed offsets; none for a group that does not exist."""
-        return await self._ask(group, kafka_python.committed(group)) or {}
+        return await self._ask(group, kafka_python.committed(group), "DESCRIBE") or {}
 
     async def exists(self, group: str) -> bool:
         """Whether there is such a group."""
@@ -63,11 +63,11 @@ class Groups:
         """Remove the committed offsets of these partitions; those without one, and unknown groups, are no error."""
         wanted = list(partitions)
         if wanted:
-            await self._ask(group, kafka_python.delete_offsets(group, wanted))
+            await self._ask(group, kafka_python.delete_offsets(group, wanted), "DELETE")
 
     async def delete(self, group: str) -> None:
         """Remove the group with all its offsets; a group that does not exist is no error."""
-        await self._ask(group, kafka_python.delete(group))
+        await self._ask(group, kafka_python.delete(group), "DELETE")
 
     async def members(self, group: str) -> list[Member]:
         """Live members, and dead ones that are not missed yet; none for a group that does not exist.
@@ -78,10 +78,10 @@ class Groups:
     async def _members_of(self, groups: Sequence[str]) -> Mapping[str, list[Member] | Exception]:
         if len(groups) > 1:
             with contextlib.suppress(GroupError):  # one of them was refused: then each for itself
-                found = await self._ask(f"{groups[0]} and others", kafka_python.describe_all(groups)) or {}
+                found = await self._ask(f"{groups[0]} and others", kafka_python.describe_all(groups), "DESCRIBE") or {}
                 return {group: list(found[group].members) if group in found else [] for group in groups}
         answers = await asyncio.gather(
-            *(self._ask(group, kafka_python.describe(group)) for group in groups), return_exceptions=True
+            *(self._ask(group, kafka_python.describe(group), "DESCRIBE") for group in groups), return_exceptions=True
         )
         return dict(zip(groups, map(_members_or_error, answers), strict=True))
 
@@ -91,9 +91,9 @@ class Groups:
         if wanted:
             await self._ask(group, kafka_python.evict(group, wanted))
 
-    async def _ask(self, group: str, request: Callable[[Any], _T]) -> _T | None:
-        """None when there is no such group."""
-        return await asyncio.to_thread(kafka_python.ask, self._settings, group, request, _TIMEOUT)
+    async def _ask(self, group: str, request: Callable[[Any], _T], operation: str = "READ") -> _T | None:
+        """None when there is no such group. `operation`: the right that is needed."""
+        return await asyncio.to_thread(kafka_python.ask, self._settings, group, request, _TIMEOUT, operation)
 
 
 def _members_or_error(answer: Group | BaseException | None) -> list[Member] | Exception:

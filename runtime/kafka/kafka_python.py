@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from runtime.kafka.clients import kafka_python_config
-from runtime.kafka.errors import BrokerUnavailable, GroupError, GroupNotEmpty, OffsetsRefused
+from runtime.kafka.denials import denial
+from runtime.kafka.errors import BrokerUnavailable, GroupError, GroupNotAuthorized, GroupNotEmpty, OffsetsRefused
 
 _T = TypeVar("_T")
 _PAUSE = 0.2  # seconds between two attempts
@@ -39,8 +40,11 @@ class Group:
     members: tuple[Member, ...]
 
 
-def ask(settings: Mapping[str, Any], group: str, request: Callable[[Any], _T], timeout: float) -> _T | None:
-    """The answer to a request to the admin client; None when there is no such group.
+def ask(
+    settings: Mapping[str, Any], group: str, request: Callable[[Any], _T], timeout: float, operation: str = "READ"
+) -> _T | None:
+    """The answer to a request to the admin client; None when there is no such group. `operation`: the right that it
+    needs on the group.
 
     Asks again while the group's coordinator is being found or loads (it does so for a second on a new cluster): every
     request here may be repeated."""
@@ -54,6 +58,8 @@ def ask(settings: Mapping[str, Any], group: str, request: Callable[[Any], _T], t
             return None
         except (errors.NonEmptyGroupError, errors.UnknownMemberIdError):
             raise not_empty(group) from None
+        except errors.GroupAuthorizationFailedError:
+            raise GroupNotAuthorized(denial(settings, operation, f"group {group}")) from None
         except errors.KafkaError as e:
             if not (isinstance(e, errors.RetriableError) or e.retriable):
                 raise GroupError(f"Kafka refused a request about group {group}: {e}") from None
@@ -150,7 +156,8 @@ def _raise_refused(answers: Mapping[Any, Any]) -> None:
 
     refused = {at: e for at, e in answers.items() if e is not errors.NoError}
     for e in refused.values():
-        if e is errors.UnknownMemberIdError or "Coordinator" in e.__name__:
+        of_group = e in (errors.UnknownMemberIdError, errors.GroupAuthorizationFailedError)
+        if of_group or "Coordinator" in e.__name__:
             raise e()
     if refused:
         raise OffsetsRefused({(at.topic, at.partition): e.description or e.__name__ for at, e in refused.items()})

@@ -137,9 +137,8 @@ class Membership:
 
     def _why(self, error: Exception) -> str:
         """Names the right that is missing."""
-        if type(error).__name__ == "GroupAuthorizationFailedError" or "GroupAuthorizationFailed" in str(error):
-            return denial(self._settings, "READ", f"group {self._group_id}")
-        return str(error)
+        denied = type(error).__name__ == "GroupAuthorizationFailedError"
+        return denial(self._settings, "READ", f"group {self._group_id}") if denied else str(error)
 
     def _clear_the_way(self, client: Any) -> None:
         """See who is in the group. A worker that was killed would keep it for a whole session: send it away."""
