@@ -14,6 +14,7 @@ from runtime.kafka.topics import TopicSpec
 EVERY = 2.0
 """Seconds between two requests."""
 
+_SOON = 0.5  # … when a topic was missing
 _TIMEOUT = 10.0
 
 
@@ -27,6 +28,7 @@ class TopicWatch:
         self._admin, self._settings, self._clock = admin, settings, clock
         self._topics = [spec.topic for spec in specs]
         self._ids: dict[str, str] = {}
+        self._missing: set[str] = set()  # by the last answer
         self._asked: dict[str, Future[Any]] = {}
         self._next = 0.0
         self.lost = ""  # what has become of a topic; for good
@@ -37,14 +39,14 @@ class TopicWatch:
         """Whether every topic's id is known."""
         return len(self._ids) == len(self._topics)
 
-    def look(self, at_once: bool = False) -> None:
+    def look(self) -> None:
         """Take the last answer, and ask again when it is time to."""
         if self._asked and all(future.done() for future in self._asked.values()):
             asked, self._asked = self._asked, {}
             self.denied = ""
             for topic, future in asked.items():
                 self._take(topic, future)
-        if not self._asked and not self.lost and (at_once or self._clock() >= self._next):
+        if not self._asked and not self.lost and self._clock() >= self._next:
             self._next = self._clock() + EVERY
             self._asked = self._ask()
 
@@ -63,12 +65,16 @@ class TopicWatch:
         except KafkaException as e:
             self._refused(topic, e.args[0].name())
             return
+        self._missing.discard(topic)
         if self._ids.setdefault(topic, found) != found:
             self.lost = created_again(topic)
 
     def _refused(self, topic: str, name: str) -> None:
         if name in ("UNKNOWN_TOPIC_OR_PART", "UNKNOWN_TOPIC_ID"):
-            self.lost = _lost(topic, "does not exist any more")
+            if topic in self._missing:
+                self.lost = _lost(topic, "does not exist any more")
+            self._missing.add(topic)  # a broker that has just started may not know its topics yet
+            self._next = self._clock() + _SOON
         elif name == "TOPIC_AUTHORIZATION_FAILED":
             self.denied = denial(self._settings, "DESCRIBE", f"topic {topic}")
 

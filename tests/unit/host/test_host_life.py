@@ -404,3 +404,26 @@ async def test_first_answer_and_round_trip_are_quick(start: Start) -> None:
     print(f"host: first answer {first * 1000:.0f} ms, validate {sorted(times)[10] * 1000:.1f} ms")
     assert first < 1.5
     assert sorted(times)[10] < 0.05
+
+
+async def test_configurations_and_offsets_hold_whatever_was_stored(start: Start) -> None:
+    """Half surrogate pairs and integers beyond 64 bits, from other writers of the topics."""
+    host, _ = await start()
+    await host.start_connector("c", odd(file="\ud83d"))
+    assert await host.task_configs("c", 1) == [{"n": "0", "task.class": "odd_plugins.Task"}]
+    assert await host.alter_source_offsets(odd(), [({"f": "\ud83d"}, {"position": 2**64})])
+
+
+async def test_what_plugins_print_is_scrubbed(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+    (tmp_path / "odd_plugins.py").write_text(PLUGINS)
+    host = Host(
+        HostSettings(plugin_path=(str(tmp_path),)), Heard(), scrub=lambda text: text.replace("hello", "[hidden]")
+    )
+    await host.start()
+    try:
+        await host.validate(odd(validate="print"))
+    finally:
+        await host.close()
+    assert "[hidden] from validate" in caplog.text
+    assert "hello from" not in caplog.text

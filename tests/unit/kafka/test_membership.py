@@ -191,3 +191,12 @@ async def _until(true: Callable[[], bool]) -> None:
     async with asyncio.timeout(60):
         while not true():  # noqa: ASYNC110
             await asyncio.sleep(0.02)
+
+
+async def test_keys_that_cannot_be_used_end_the_joining() -> None:
+    """A thread that died would leave the worker waiting for its group for ever."""
+    settings = {"bootstrap.servers": "127.0.0.1:1", "security.protocol": "SSL", "ssl.ca.pem": "no certificate"}
+    place = Membership(settings, "g", "http://127.0.0.1:1/", lambda reason: None)
+    with pytest.raises(GroupOccupied, match="stores of the Kafka clients cannot be used"):
+        await asyncio.wait_for(place.join(), 10)
+    await place.leave()

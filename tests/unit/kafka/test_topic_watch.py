@@ -1,0 +1,59 @@
+"""When a storage topic counts as lost: by its id, and not by one odd answer."""
+
+from __future__ import annotations
+
+from concurrent.futures import Future
+from types import SimpleNamespace
+from typing import Any
+
+from confluent_kafka import KafkaError, KafkaException
+
+from runtime.kafka.log import TopicSpec
+from runtime.kafka.topic_watch import TopicWatch
+
+GONE = KafkaException(KafkaError(KafkaError.UNKNOWN_TOPIC_OR_PART))
+DENIED = KafkaException(KafkaError(KafkaError.TOPIC_AUTHORIZATION_FAILED))
+AWAY = KafkaException(KafkaError(KafkaError._TIMED_OUT))
+
+
+def lost_after(*answers: Any) -> tuple[str, str]:
+    """What the watch says after these answers; a text is an id."""
+    left, now = list(answers), 0.0
+
+    class Admin:
+        def describe_topics(self, topics: Any, request_timeout: float) -> dict[str, Future[Any]]:
+            future: Future[Any] = Future()
+            answer = left.pop(0)
+            if isinstance(answer, str):
+                future.set_result(SimpleNamespace(topic_id=answer))
+            else:
+                future.set_exception(answer)
+            return {"t": future}
+
+    watch = TopicWatch(Admin(), {"sasl.username": "me"}, [TopicSpec("t", 1, 1, "config.storage")], lambda: now)
+    while left:
+        now += 10
+        watch.look()
+    now = 0.0
+    watch.look()
+    return watch.lost, watch.denied
+
+
+def test_a_topic_with_its_id_is_itself() -> None:
+    assert lost_after("id", "id", AWAY, "id", GONE, "id", GONE, "id") == ("", "")
+
+
+def test_another_id_is_another_topic() -> None:
+    assert "t was deleted and created again" in lost_after("id", "other")[0]
+
+
+def test_a_topic_is_lost_when_it_is_missing_twice() -> None:
+    assert "t does not exist any more" in lost_after("id", GONE, GONE)[0]
+
+
+def test_a_right_that_is_taken_away_is_no_loss() -> None:
+    assert lost_after("id", DENIED, DENIED) == (
+        "",
+        "User:me is not authorized to DESCRIBE topic t: grant DESCRIBE on topic t",
+    )
+    assert lost_after("id", DENIED, "id") == ("", "")
