@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping
 from typing import Any
 
 from runtime.config_providers import has_variables
-from runtime.host.port import HOST_DIED, HostError, UnknownPluginError
+from runtime.host.port import HostError, UnknownPluginError
 from runtime.secret_values import HIDDEN, is_password, passwords
 
 Describe = Callable[[str], Awaitable[list[dict[str, Any]]]]
@@ -46,7 +46,7 @@ class PasswordKeys:
             except UnknownPluginError:
                 return frozenset()  # a connector that needs this plugin cannot start, so nothing quotes its keys
             except HostError as e:
-                if e.kind == HOST_DIED:
+                if e.temporary:
                     raise
                 return frozenset()
             self._by_class[cls] = frozenset(k["name"] for k in keys if k["type"] == "PASSWORD")

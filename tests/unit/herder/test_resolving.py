@@ -11,8 +11,9 @@ import pytest
 
 from runtime.config import distributed
 from runtime.herder.checks import WorkerChecks
+from runtime.herder.password_keys import PasswordKeys
 from runtime.herder.resolving import ResolvingHost
-from runtime.host.port import BadRequestError, ConnectorInfo, HostError, UnknownPluginError
+from runtime.host.port import HOST_ABSENT, HOST_DIED, BadRequestError, ConnectorInfo, HostError, UnknownPluginError
 from runtime.secret_values import PassingSecrets, Secrets
 
 WORKER = {
@@ -150,3 +151,19 @@ async def test_readers_see_masks_for_passwords_and_variables_as_they_are(tmp_pat
         "key.converter.pin": "[hidden]",
         "errors.password": "[hidden]",
     }
+
+
+@pytest.mark.parametrize("kind", [HOST_DIED, HOST_ABSENT])
+async def test_a_host_that_is_away_does_not_mean_that_there_are_no_passwords(kind: str) -> None:
+    away = True
+
+    async def describe(plugin: str) -> list[dict[str, Any]]:
+        if away:
+            raise HostError(kind, "the plugin host is away", "")
+        return [{"name": "pin", "type": "PASSWORD"}]
+
+    keys, config = PasswordKeys(describe), {"connector.class": "Source", "pin": "1234"}
+    with pytest.raises(HostError):
+        await keys.values(config)
+    away = False
+    assert await keys.values(config) == {"1234"}
