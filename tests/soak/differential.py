@@ -14,8 +14,6 @@ def differences(seed: int, runs: int) -> list[str]:
     for number in range(seed, seed + runs):
         outcome = run(number, _SIZE)
         new = undeclared(outcome)
-        print(
-            f"differential, seed {number}: {outcome.results:,} results, {len(new)} undeclared differences", flush=True
-        )
+        print(f"differential, seed {number}: {outcome.results:,} results, {len(new)} differ undeclared", flush=True)
         found += map(str, new)
     return found

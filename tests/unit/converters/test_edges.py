@@ -15,9 +15,9 @@ from runtime.converters.json import JsonConverter
 from runtime.converters.string import StringConverter
 
 
-def _json(key: bool = False, **config: str) -> JsonConverter:
+def _json(key: bool = False, schemas: bool = False) -> JsonConverter:
     converter = JsonConverter()
-    converter.configure({"schemas.enable": "false", **config}, key)
+    converter.configure({"schemas.enable": str(schemas).lower()}, key)
     return converter
 
 
@@ -42,14 +42,15 @@ def test_deeper_than_json_goes_is_refused() -> None:
         _json().from_connect("t", None, _nested(1001))
 
 
-@pytest.mark.parametrize("value", [2**64, -(2**70), [2**64], {"a": 2**64}])
-def test_integers_of_any_size_are_written(value: Any) -> None:
-    data = _json().from_connect("t", None, value)
-    assert (data is not None and str(2**64).encode() in data) or str(-(2**70)).encode() == data
+@pytest.mark.parametrize(
+    ("value", "text"), [(2**64, b"18446744073709551616"), ([-(2**70)], b"[-1180591620717411303424]")]
+)
+def test_integers_of_any_size_are_written(value: Any, text: bytes) -> None:
+    assert _json().from_connect("t", None, value) == text
 
 
 def test_schemas_that_differ_in_the_sign_of_a_zero_share_nothing() -> None:
-    converter = _json(**{"schemas.enable": "true"})
+    converter = _json(schemas=True)
     plus, minus = (Schema(Type.FLOAT64, default=zero) for zero in (0.0, -0.0))
     assert plus != minus and Schema(Type.FLOAT64, default=0.0) == plus
     written = [converter.from_connect("t", schema, None) for schema in (plus, minus, plus)]
