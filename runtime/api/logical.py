@@ -144,10 +144,20 @@ def time_millis(value: dt.time) -> int:
     return ((value.hour * 60 + value.minute) * 60 + value.second) * 1000 + value.microsecond // 1000
 
 
+def _in_utc(value: dt.datetime) -> dt.datetime:
+    """The same point in time; one without a zone is in UTC already."""
+    if value.tzinfo is None:
+        return value.replace(tzinfo=dt.UTC)
+    try:
+        return value.astimezone(dt.UTC)
+    except OverflowError as error:
+        raise DataError(f"{value} is beyond the years that dates can have") from error
+
+
 def instant(value: dt.date | dt.time | dt.datetime) -> dt.datetime:
     """The point in time that Java's one class for dates, times and timestamps would hold."""
     if isinstance(value, dt.datetime):
-        return value if value.tzinfo is not None else value.replace(tzinfo=dt.UTC)
+        return value if value.tzinfo is dt.UTC else _in_utc(value)
     if isinstance(value, dt.time):
         return dt.datetime.combine(_EPOCH.date(), value, dt.UTC)
     return dt.datetime.combine(value, dt.time(), dt.UTC)

@@ -1,0 +1,33 @@
+"""Times that a connector gives in a zone of its own are the same points in time in UTC."""
+
+from __future__ import annotations
+
+import datetime as dt
+
+import pytest
+
+from runtime.api.errors import DataError
+from runtime.api.logical import TIMESTAMP_SCHEMA
+from runtime.api.record import SourceRecord
+from tests.support.transforms import made
+
+EAST = dt.timezone(dt.timedelta(hours=5, minutes=30))
+STEPS = {
+    "Cast$Value": {"spec": "string"},
+    "TimestampConverter$Value": {"target.type": "string", "format": "yyyy-MM-dd'T'HH:mm:ss.SSSX"},
+}
+
+
+@pytest.mark.parametrize(("name", "config"), STEPS.items())
+def test_another_zone(name: str, config: dict[str, str]) -> None:
+    record = SourceRecord({}, {}, "t", dt.datetime(2024, 1, 1, 2, 0, tzinfo=EAST), TIMESTAMP_SCHEMA)
+    changed = made(name, config).apply(record)
+    assert changed is not None
+    assert changed.value == "2023-12-31T20:30:00.000Z"
+
+
+@pytest.mark.parametrize(("name", "config"), STEPS.items())
+def test_beyond_the_years(name: str, config: dict[str, str]) -> None:
+    record = SourceRecord({}, {}, "t", dt.datetime(1, 1, 1, 2, 0, tzinfo=EAST), TIMESTAMP_SCHEMA)
+    with pytest.raises(DataError, match="beyond the years"):
+        made(name, config).apply(record)
