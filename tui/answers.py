@@ -183,6 +183,13 @@ def fitting(answer: Json, shape: Shape, what: str) -> Json:
     return answer
 
 
+def listed(answer: Json) -> dict[str, Json]:
+    """Connectors with their status and info; there may be thousands, so the shape's own words are for the misfits."""
+    if isinstance(answer, dict) and all(type(part) is dict for part in answer.values()):
+        return answer
+    return dict(fitting(answer, LISTED, "answer to GET /connectors"))
+
+
 def event(name: str, data: str) -> Json:
     """The data of an event, an object of its kind; raises Malformed."""
     try:

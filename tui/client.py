@@ -127,7 +127,7 @@ class Connect:
         if isinstance(answer, list):
             names = fitting(answer, answers.NAMES, "answer to GET /connectors")
             return {name: {"status": await self.status(name), "info": await self.info(name)} for name in names}
-        return dict(fitting(answer, answers.LISTED, "answer to GET /connectors"))
+        return answers.listed(answer)
 
     async def statuses(self) -> dict[str, Json]:
         """`{name: status}` at once: less than half of `expanded`, for who only counts."""
@@ -135,8 +135,7 @@ class Connect:
         if isinstance(answer, list):
             names = fitting(answer, answers.NAMES, "answer to GET /connectors")
             return {name: await self.status(name) for name in names}
-        listed = fitting(answer, answers.LISTED, "answer to GET /connectors")
-        return {name: part.get("status") for name, part in listed.items()}
+        return {name: part.get("status") for name, part in answers.listed(answer).items()}
 
     async def names(self) -> list[str]:
         return list(await self._send("GET", "/connectors", shape=answers.NAMES))

@@ -13,6 +13,8 @@ Json = Any
 Misfit = tuple[str, str] | None  # the place (`.tasks[0].id`), and what is wrong there
 DEEPEST = 100  # levels of nesting: far beyond any answer, far below Python's recursion limit
 _BIGGEST = float(2**63)
+_NESTING = (dict, list)
+_OTHERS = bytes(set(range(256)) - set(b"[]{}"))  # than brackets
 _YEAR_9999 = 253_402_300_799_999.0
 
 
@@ -137,19 +139,23 @@ def parsed(text: bytes | str, loads: Callable[[Any], Json] = json.loads) -> Json
 
 
 def _is_deep(text: bytes | str, value: Json) -> bool:
-    """Looks level by level, and only into a text that has enough brackets."""
-    brackets = text.count(b"[") + text.count(b"{") if isinstance(text, bytes) else text.count("[") + text.count("{")
-    if brackets < DEEPEST:
+    """Level by level, unless the brackets alone show that there is no need: a list of connectors is megabytes."""
+    if type(value) not in _NESTING or (isinstance(text, bytes) and _closes_soon(text)):
         return False
     level = [value]
     for _ in range(DEEPEST):
-        inner: list[Json] = []
-        for one in level:
-            if type(one) is dict:
-                inner += one.values()
-            elif type(one) is list:
-                inner += one
-        if not inner:
+        parts = (one.values() if type(one) is dict else one for one in level)
+        level = [inner for part in parts for inner in part if type(inner) in _NESTING]
+        if not level:
             return False
-        level = inner
     return True
+
+
+def _closes_soon(text: bytes) -> bool:
+    """Whether taking away pairs of brackets, from the inside, soon leaves none."""
+    brackets = text.translate(None, _OTHERS)
+    for _ in range(DEEPEST // 10):
+        brackets = brackets.replace(b"[]", b"").replace(b"{}", b"")
+        if not brackets:
+            return True
+    return False
