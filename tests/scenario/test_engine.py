@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import shutil
 import signal
 import statistics
 import sys
@@ -409,6 +410,31 @@ async def test_a_process_that_spark_did_not_start_is_not_a_slot(rig: Rig) -> Non
     assert await _answer(rig, json.dumps(hello).encode()) == b""
     assert rig.engine.slots == slots
     assert all(alive(slot.pid) for slot in slots)
+
+
+@pytest.mark.skipif(os.getuid() != 0 or not shutil.which("setpriv"), reason="needs root, to act as another user")
+async def test_another_user_cannot_reach_the_slots_channel(rig: Rig) -> None:
+    program = "import socket, sys; socket.socket(socket.AF_UNIX).connect(sys.argv[1])"
+    command = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", sys.executable, "-c", program]
+    other = await asyncio.create_subprocess_exec(
+        *command, socket_path(rig.engine._slots._folder), stderr=asyncio.subprocess.PIPE, cwd="/"
+    )
+    _, errors = await other.communicate()
+    assert other.returncode != 0
+    assert b"Permission" in errors or b"denied" in errors, errors
+
+
+async def test_a_plugin_that_kills_its_process_group_ends_its_own_slot_only(rig: Rig, tmp_path: Path) -> None:
+    await until(lambda: len(rig.engine.slots) == 2, 30)
+    neighbour, trigger = await rig.running("beside-the-killer"), tmp_path / "now"
+    killer = await rig.running("group-killer", behaviour="kill_group", when=str(trigger))
+    assert rig.slot_of(killer).slot != rig.slot_of(neighbour).slot
+    spared = rig.slot_of(neighbour).pid
+    trigger.touch()
+    await until(lambda: rig.heard.has_lost(killer, 1))
+    await rig.ready()
+    assert rig.slot_of(neighbour).pid == spared
+    assert rig.heard.lost_tasks() == [(killer, 1)]
 
 
 async def _answer(rig: Rig, body: bytes) -> bytes:

@@ -19,7 +19,7 @@ from runtime.vocabulary import State
 class ScriptedRunner:
     """`behaviour`: idle, end, fail, lose (hands itself back), exit, talk, flood, hog (never lets go of the
     interpreter), deaf (to stop), hang (in stop), leak (deaf to revoke too), stick (in poll, until paused), grow (to
-    400 MB), kill (its process, when told to)."""
+    400 MB), kill (its process, when told to), kill_group (likewise, its process group)."""
 
     def __init__(self, spec: TaskSpec, host: SlotHost) -> None:
         self._spec = spec
@@ -116,6 +116,11 @@ class ScriptedRunner:
         while not Path(self._spec.config["when"]).exists():
             self._wake.wait(0.02)
         os.kill(os.getpid(), signal.SIGKILL)
+
+    def _kill_group(self) -> None:
+        while not Path(self._spec.config["when"]).exists():
+            self._wake.wait(0.02)
+        os.killpg(0, signal.SIGKILL)
 
     def _hog(self) -> None:
         re.match(r"(a+)+$", "a" * 60 + "b")
