@@ -34,6 +34,8 @@ _OF_PRODUCER = (
     "OUT_OF_ORDER_SEQUENCE_NUMBER", "DUPLICATE_SEQUENCE_NUMBER", "UNKNOWN_PRODUCER_ID", "INVALID_PRODUCER_EPOCH",
     "INVALID_PRODUCER_ID_MAPPING", "PRODUCER_FENCED",
 )  # fmt: skip
+# Errors about where a record goes, not about the record: Apache's producer retries or fails then, and never skips it.
+_OF_TOPIC = ("UNKNOWN_TOPIC_OR_PART", "_UNKNOWN_TOPIC", "_UNKNOWN_PARTITION")
 # Fatal errors that the next producer would meet too.
 _LASTING = (
     "CLUSTER_AUTHORIZATION_FAILED", "TRANSACTIONAL_ID_AUTHORIZATION_FAILED", "UNSUPPORTED_VERSION",
@@ -88,8 +90,12 @@ class SlotProducer:
             _log.error("The producer of %s failed and is replaced: %s", self._purpose, described(error))
 
     def blames_record(self, error: KafkaError) -> bool:
-        """Whether a record was refused because of what it is, or where it goes: such a record may be skipped."""
+        """Whether a record was refused because of what it is, or where it goes, and not because of its producer."""
         return self.fatal is None and error.name() not in _OF_PRODUCER
+
+    def may_skip(self, error: KafkaError) -> bool:
+        """Whether a record that was refused may be skipped where errors are tolerated."""
+        return self.blames_record(error) and error.name() not in _OF_TOPIC
 
     def failure(self, error: KafkaError) -> Exception:
         """What a task ends with when its record was returned with this error because of the producer."""

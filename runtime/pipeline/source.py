@@ -60,7 +60,7 @@ class SourceWorker:
         self._chain = Chain(load_steps(spec), self._tolerance, source_place)
         self._conversion = SourceConversion(self._chain, load_converters(spec), committed, self._tolerance, task)
         share = self._producer.share()
-        tolerates = self._producer.blames_record if self._tolerance.policy.tolerate_all else None
+        tolerates = self._producer.may_skip if self._tolerance.policy.tolerate_all else None
         self._acks = Acks(tolerates, share, resends=True)
         self._sender = Sender(
             self._producer, share, control, spec.flush_timeout, self._refused, self._while_the_queue_is_full,
@@ -155,6 +155,8 @@ class SourceWorker:
         if not self._producer.blames_record(error):
             raise self._producer.failure(error)
         failure = send_failure(error, self._spec.producer)
+        if not self._producer.may_skip(error):
+            raise failure
         name = "org.apache.kafka.clients.producer.KafkaProducer"
         try:
             self._tolerance.failed(Failure(Stage.KAFKA_PRODUCE, name, failure, None, ""))

@@ -10,6 +10,7 @@ from confluent_kafka import KafkaError
 
 from runtime.api.record import SourceRecord
 from runtime.api.schema import STRING_SCHEMA
+from runtime.api.task import SourceTask
 from runtime.connectors.file_source import FileStreamSourceTask
 from runtime.converters.header import SimpleHeaderConverter
 from runtime.converters.string import StringConverter
@@ -90,6 +91,30 @@ def test_a_fatal_error_that_would_come_again_fails_the_task(kafka: MockKafka, tm
     task.join()
     assert task.host.states == [State.RUNNING, State.FAILED]
     assert "The producer cannot continue: CLUSTER_AUTHORIZATION_FAILED" in task.host.trace
+    assert source_offsets(kafka, spec) == []
+
+
+class Astray(SourceTask):
+    """One record for a partition that does not exist, and one for a partition that does."""
+
+    def start(self, config: object) -> None:
+        self._polled = False
+
+    def poll(self) -> list[SourceRecord] | None:
+        if self._polled:
+            return None
+        self._polled = True
+        topic = self.context.configs["topic"]
+        return [SourceRecord({"p": 0}, {"n": n}, topic, str(n), kafka_partition=n) for n in (77, 0)]
+
+
+def test_a_record_for_a_partition_that_does_not_exist_is_not_skipped(kafka: MockKafka) -> None:
+    topic = kafka.create_topic()
+    spec = file_source(kafka, Path("x"), topic, task_class=f"{__name__}:Astray", config={"errors.tolerance": "all"})
+    task = RunningTask(spec)
+    task.join()
+    assert task.host.states == [State.RUNNING, State.FAILED]
+    assert "_UNKNOWN_PARTITION" in task.host.trace
     assert source_offsets(kafka, spec) == []
 
 
