@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from runtime.api.errors import ConnectError
+from runtime.kafka.denials import denial, is_denial
 from runtime.pipeline.acks import Acks
 from runtime.pipeline.producers import described
 from runtime.pipeline.send import Sender, size_of
@@ -191,7 +192,8 @@ class DeadLetters:
         if not self._producer.blames_record(error):
             return self._producer.failure(error)
         failure = ConnectError(f"Could not produce message to dead letter queue. topic={self._topic}")
-        failure.__cause__ = ConnectError(described(error))
+        denied = f"; {denial(self._spec.producer, 'WRITE', f'topic {self._topic}')}" if is_denial(error) else ""
+        failure.__cause__ = ConnectError(f"{described(error)}{denied}")
         return failure
 
 

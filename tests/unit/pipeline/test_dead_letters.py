@@ -69,7 +69,8 @@ def test_a_refused_letter_fails_the_task(kafka: MockKafka) -> None:
     letter = made.report(failure())
     with pytest.raises(ConnectError, match="Could not produce message to dead letter queue") as refused:
         made.settle(10)
-    assert "TOPIC_AUTHORIZATION_FAILED" in str(refused.value.__cause__)
+    cause = str(refused.value.__cause__)
+    assert "TOPIC_AUTHORIZATION_FAILED" in cause and "grant WRITE on topic letters" in cause
     for ask in (lambda: letter.result(1), made.check, lambda: made.settle(1)):
         with pytest.raises(ConnectError):
             ask()
