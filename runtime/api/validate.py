@@ -33,9 +33,9 @@ _LOGICAL_KINDS: dict[str | None, type] = {
 }
 
 
-def validate_value(schema: Schema, value: Any, where: str = "") -> None:
+def validate_value(schema: Schema, value: Any, where: str | None = None) -> None:
     """DataError, naming the field `where`, when the value or a part of it is not what the schema says."""
-    _validate(schema, value, f'field: "{where}"' if where else "value")
+    _validate(schema, value, "value" if where is None else f'field: "{where}"')
 
 
 def _validate(schema: Schema, value: Any, location: str) -> None:

@@ -105,7 +105,7 @@ class JsonConverter(Converter, HeaderConverter):
         fill: bool = parsed["replace.null.with.default"]
         self._hashed = parsed["converter.type"] == "key"
         options = WriteOptions(fill, parsed["decimal.format"].upper() == "NUMERIC", self._hashed)
-        self._written = SchemaCache(lambda schema: _Written(schema, options))
+        self._written = SchemaCache(lambda schema: _Written(schema, options, self._schemas))
         self._read = SchemaCache(lambda schema: reader(schema, fill))
         self._read_together = SchemaCache(lambda schema: values_reader(schema, fill))
         self._written_together = SchemaCache(lambda schema: self._writer_of_many(schema, options))
@@ -157,7 +157,7 @@ class JsonConverter(Converter, HeaderConverter):
         return [prefix + one + suffix for one in found]
 
     def _writer_of_many(self, schema: Schema, options: WriteOptions) -> Callable[[Values], list[bytes]]:
-        prefix = self._written.get(schema).prefix if self._schemas else b""
+        prefix = self._written.get(schema).prefix
         return values_writer(schema, options, prefix, b"}" if self._schemas else b"")
 
     def to_connect_together(self, topic: str, data: Sequence[bytes]) -> Values | None:
@@ -194,9 +194,9 @@ class _Written:
 
     __slots__ = ("prefix", "write")
 
-    def __init__(self, schema: Schema, options: WriteOptions) -> None:
+    def __init__(self, schema: Schema, options: WriteOptions, enveloped: bool) -> None:
         self.write = writer(schema, options)
-        self.prefix = b'{"schema":' + dumps(schema_json(schema, options)) + b',"payload":'
+        self.prefix = b'{"schema":' + dumps(schema_json(schema, options)) + b',"payload":' if enveloped else b""
 
 
 def _content(text: str | None, fill: bool) -> Schema | None:

@@ -76,8 +76,17 @@ def _exact(write: Writer, kind: type, optional: bool) -> Writer:
 
 
 def _with_default(write: Writer, default: Any) -> Writer:
-    filled = write(default)
-    return lambda value: filled if value is None else write(value)
+    """The default is converted when it is first needed: one that cannot be fails the nulls alone."""
+    filled: list[Any] = []
+
+    def write_or_default(value: Any) -> Any:
+        if value is not None:
+            return write(value)
+        if not filled:
+            filled.append(write(default))
+        return filled[0]
+
+    return write_or_default
 
 
 def _invalid(schema: Schema, value: Any) -> DataError:
