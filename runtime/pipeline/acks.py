@@ -50,7 +50,7 @@ class DeliveryAlone:
     def __call__(self, error: KafkaError | None, message: Message) -> None:
         if error is not None:
             batch = self._delivery.batch
-            batch.acks.failed(batch, error)
+            batch.acks.failed(batch, unwritten(error, message.topic()))
 
     def original(self, message: Message) -> dict[str, Any]:
         """What was sent: a report has neither headers nor timestamps."""
