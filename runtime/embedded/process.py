@@ -12,6 +12,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from runtime.processes import start_time
+
 _PR_SET_PDEATHSIG = 1
 
 
@@ -55,20 +57,6 @@ class ProcessRef:
                 return False
             time.sleep(0.02)
         return True
-
-
-def start_time(pid: int) -> str | None:
-    """When the process started, in the system's own words; None when there is none, or only its remains."""
-    if sys.platform.startswith("linux"):
-        try:
-            stat = Path(f"/proc/{pid}/stat").read_text()
-        except (FileNotFoundError, ProcessLookupError):
-            return None
-        fields = stat.rpartition(")")[2].split()
-        return None if fields[0] in "ZX" else fields[19]
-    answer = subprocess.run(["ps", "-o", "stat=,lstart=", "-p", str(pid)], capture_output=True, text=True, check=False)
-    state, _, started = answer.stdout.strip().partition(" ")
-    return None if not state or state.startswith("Z") else started.strip()
 
 
 def spawn(

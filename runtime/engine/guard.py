@@ -16,7 +16,7 @@ from pathlib import Path
 
 from runtime.engine.lease import DUMP
 from runtime.engine.lease_cell import granted, stack_of
-from runtime.engine.own_processes import is_below
+from runtime.processes import is_below
 
 EVERY = 0.2  # seconds between two looks
 _DUMP_TIME = 0.5  # seconds that a slot has to write its stacks

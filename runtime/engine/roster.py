@@ -13,11 +13,11 @@ from runtime.engine.channel import Message, encode
 from runtime.engine.descriptors import needed
 from runtime.engine.extras import Extras
 from runtime.engine.lease_cell import LeaseCell
-from runtime.engine.own_processes import OwnProcess
 from runtime.engine.port import SlotInfo
 from runtime.engine.start_history import StartHistory
 from runtime.engine.suspects import Suspects
 from runtime.engine.wire import Key
+from runtime.processes import OwnProcess
 from runtime.scheduling import Delay
 from runtime.task_spec import TaskSpec
 from runtime.vocabulary import TaskId

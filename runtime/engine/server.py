@@ -13,8 +13,8 @@ from collections.abc import Callable
 from typing import Protocol, cast
 
 from runtime.engine.channel import MAX_HELLO, ChannelError, Message, read_frame
-from runtime.engine.own_processes import OwnProcess, peer
 from runtime.engine.roster import Link
+from runtime.processes import OwnProcess, peer
 
 _log = logging.getLogger(__name__)
 

@@ -18,7 +18,6 @@ from runtime.engine.lease import Lease, dump_stacks_on_request
 from runtime.engine.lease_cell import LeaseCell
 from runtime.engine.meter_reports import MeterReports
 from runtime.engine.outbox import Outbox
-from runtime.engine.parent import end_with_parent
 from runtime.engine.settings import SlotSettings
 from runtime.engine.slot_host import Host, SlotLogHandler
 from runtime.engine.task_thread import RunnerFactory, TaskThread
@@ -26,6 +25,7 @@ from runtime.engine.watchdog import Watchdog, stack_of
 from runtime.engine.wire import Key, about, key_of, spec_from_json
 from runtime.pipeline.control import Call
 from runtime.pipeline.log import set_levels
+from runtime.processes import end_with_parent
 from runtime.task_spec import TaskSpec
 
 CONNECT_TIMEOUT = 5.0

@@ -14,7 +14,6 @@ from runtime.engine.keeper import DriverKeeper
 from runtime.engine.lease import DUMP, stack_file
 from runtime.engine.lease_cell import LeaseCell
 from runtime.engine.lease_granter import LeaseGranter
-from runtime.engine.own_processes import is_below
 from runtime.engine.port import EngineListener, SlotInfo
 from runtime.engine.roster import Link, Roster
 from runtime.engine.server import SlotServer
@@ -23,6 +22,7 @@ from runtime.engine.slot_watch import SlotWatch
 from runtime.engine.start_history import StartHistory
 from runtime.engine.suspects import BLAMELESS
 from runtime.engine.worker_folder import make_folder, socket_path
+from runtime.processes import is_below
 from runtime.vocabulary import TaskId
 
 _log = logging.getLogger(__name__)

@@ -5,27 +5,32 @@ The driver removes it when the worker was killed; a worker that starts removes t
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from runtime.engine.own_processes import start_time
+from runtime.kafka.process_identity import own_identity
+from runtime.processes import start_time
 
-_PREFIX = "headrace-"
 _LONGEST_SOCKET_PATH = 100  # bytes; the kernel takes 107
+_SHORT = "/tmp"  # where the folder for temporary files has too long a name
 
 
 def make_folder() -> str:
-    """A new folder that only this user can enter. Its name says whose it is: headrace-<pid>-<start time>-<random>."""
-    _remove_orphans()
-    prefix = f"{_PREFIX}{os.getpid()}-{start_time(os.getpid())}-"
+    """A new folder that only this user can enter. Its name says whose it is."""
+    for orphan in _orphans():
+        shutil.rmtree(orphan, ignore_errors=True)
+    prefix = f"{_prefix()}{os.getpid()}-{_started(os.getpid())}-"
     folder = tempfile.mkdtemp(prefix=prefix)
     if len(os.fsencode(socket_path(folder))) <= _LONGEST_SOCKET_PATH:
         return folder
-    shutil.rmtree(folder)
-    return tempfile.mkdtemp(prefix=prefix, dir="/tmp")
+    Path(folder).rmdir()
+    return tempfile.mkdtemp(prefix=prefix, dir=_SHORT)
 
 
 def socket_path(folder: str) -> str:
@@ -33,13 +38,21 @@ def socket_path(folder: str) -> str:
     return str(Path(folder, "slots.sock"))
 
 
-def _remove_orphans() -> None:
-    for folder in _orphans():
-        shutil.rmtree(folder, ignore_errors=True)
+def _prefix() -> str:
+    """Of workers whose processes can be seen from here: containers may share a folder for temporary files."""
+    machine = hashlib.sha256(str(own_identity()["machine"]).encode()).hexdigest()
+    return f"headrace-{machine[:8]}-"
+
+
+def _started(pid: int) -> str:
+    return re.sub(r"\W", "", start_time(pid) or "")
 
 
 def _orphans() -> Iterator[Path]:
-    for folder in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*-*-*"):
-        pid, started, *_ = folder.name.removeprefix(_PREFIX).split("-")
-        if pid.isdigit() and folder.stat().st_uid == os.getuid() and start_time(int(pid)) != started:
-            yield folder
+    """Folders of this user's workers whose processes have ended."""
+    prefix = _prefix()
+    for folder in (f for parent in {tempfile.gettempdir(), _SHORT} for f in Path(parent).glob(f"{prefix}*-*-*")):
+        pid, started, *_ = folder.name.removeprefix(prefix).split("-")
+        with contextlib.suppress(OSError):  # another worker removes it
+            if pid.isdigit() and folder.stat().st_uid == os.getuid() and _started(int(pid)) != started:
+                yield folder

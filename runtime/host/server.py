@@ -5,6 +5,7 @@ Answers go to what was standard output when it started; plugins that print do so
 
 from __future__ import annotations
 
+import faulthandler
 import logging
 import os
 import signal
@@ -92,6 +93,7 @@ def _own_pipes() -> tuple[BinaryIO, BinaryIO]:
 
 
 def main() -> None:
+    faulthandler.enable()  # into the worker's log, as everything on standard error
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # of the terminal: the worker decides when the host ends
     requests, stream = _own_pipes()
     replies = Replies(stream)

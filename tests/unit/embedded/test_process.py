@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from runtime.embedded.process import ProcessRef, spawn, start_time
+from runtime.embedded.process import ProcessRef, spawn
+from runtime.processes import start_time
 from tests.support.waiting import wait_until
 
 

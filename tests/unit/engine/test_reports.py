@@ -4,10 +4,10 @@ import os
 import time
 from unittest.mock import Mock
 
-from runtime.engine.own_processes import OwnProcess
 from runtime.engine.reports import UNASKED_END, TaskReports
 from runtime.engine.roster import Link, Roster, Task
 from runtime.engine.wire import about
+from runtime.processes import OwnProcess
 from runtime.vocabulary import State
 from tests.support.engine_probe import task_spec
 

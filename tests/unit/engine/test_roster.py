@@ -7,8 +7,8 @@ from unittest.mock import Mock
 
 import pytest
 
-from runtime.engine.own_processes import OwnProcess
 from runtime.engine.roster import Link, Roster, Task
+from runtime.processes import OwnProcess
 from tests.support.engine_probe import task_spec
 
 

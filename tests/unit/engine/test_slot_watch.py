@@ -6,10 +6,10 @@ from unittest.mock import Mock
 
 import pytest
 
-from runtime.engine.own_processes import OwnProcess
 from runtime.engine.roster import Link, Roster
 from runtime.engine.settings import EngineSettings
 from runtime.engine.slot_watch import LONGEST_SILENCE, SlotWatch
+from runtime.processes import OwnProcess
 from runtime.scheduling import Delay, waits
 
 TTL = 6.0

@@ -1,0 +1,112 @@
+"""Processes of ours: which descend from us, which is at the other end of a socket, and handles that reach no other one.
+
+Linux offers all of it through /proc, process handles and socket credentials. Elsewhere `ps` and pids have to do.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import signal
+import socket
+import struct
+import subprocess
+import sys
+from pathlib import Path
+
+_LINUX = sys.platform.startswith("linux")
+_PR_SET_PDEATHSIG = 1
+_CREDENTIALS = struct.Struct("iII")  # pid, uid, gid
+_SOL_LOCAL, _LOCAL_PEERPID = 0, 2  # macOS
+_DEPTH = 16  # generations; from the driver to a slot it is five
+
+
+def start_time(pid: int) -> str | None:
+    """When a process started, in the system's own words; None when there is none, or only its remains."""
+    if _LINUX:
+        fields = _stat(pid)
+        return None if fields is None else fields[19]
+    state, _, started = _ps(pid, "lstart").partition(" ")
+    return None if not state or state.startswith("Z") else started.strip()
+
+
+def is_below(pid: int, ancestor: int) -> bool:
+    """Whether a living process descends from `ancestor`."""
+    for _ in range(_DEPTH):
+        parent = _parent(pid)
+        if parent is None:
+            return False
+        if parent == ancestor:
+            return True
+        pid = parent
+    return False
+
+
+def end_with_parent() -> None:
+    """Have this process killed when its parent ends, in whatever way; only where the kernel offers that (Linux)."""
+    if not _LINUX:
+        return
+    parent = os.getppid()
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:
+        os._exit(1)
+
+
+def peer(connection: socket.socket) -> tuple[int, int]:
+    """Pid and user of the process at the other end of a Unix socket, as the kernel has them."""
+    if _LINUX:
+        found = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
+        pid, uid, _ = _CREDENTIALS.unpack(found)
+        return pid, uid
+    return connection.getsockopt(_SOL_LOCAL, _LOCAL_PEERPID), os.getuid()  # its folder keeps other users out
+
+
+class OwnProcess:
+    """A process that can be signalled without reaching another one that got its pid later."""
+
+    def __init__(self, pid: int) -> None:
+        """ProcessLookupError when it has ended."""
+        self.pid = pid
+        self._handle = os.pidfd_open(pid) if _LINUX else -1
+        self._closed = False
+
+    def signal(self, number: signal.Signals) -> None:
+        """Send a signal; nothing happens when the process has ended, or after close()."""
+        if self._closed:
+            return
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            if _LINUX:
+                signal.pidfd_send_signal(self._handle, number)
+            else:
+                os.kill(self.pid, number)
+
+    def close(self) -> None:
+        """Let go of the process."""
+        if _LINUX and not self._closed:
+            os.close(self._handle)
+        self._closed = True
+
+
+def _parent(pid: int) -> int | None:
+    """The parent of a living process."""
+    if _LINUX:
+        fields = _stat(pid)
+        return None if fields is None else int(fields[1])
+    state, _, parent = _ps(pid, "ppid").partition(" ")
+    return None if not state or state.startswith("Z") else int(parent)
+
+
+def _stat(pid: int) -> list[str] | None:
+    """The fields behind the name in /proc/<pid>/stat: state, parent, …; None when the process has ended."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except (FileNotFoundError, ProcessLookupError):
+        return None
+    return None if fields[0] in "ZX" else fields
+
+
+def _ps(pid: int, column: str) -> str:
+    """State and one more column of a process; empty when there is none."""
+    command = ["ps", "-o", f"stat=,{column}=", "-p", str(pid)]
+    return subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
