@@ -364,10 +364,14 @@ def short_folder() -> Iterator[Path]:
         yield Path(folder)
 
 
+def _folders(parent: Path) -> list[Path]:
+    return list(parent.glob("headrace-*"))
+
+
 @pytest.mark.parametrize("end", ["killed", "closed"])
 async def test_no_process_and_no_folder_outlive_the_worker(end: str, short_folder: Path) -> None:
     owner = await _owner(short_folder)
-    assert list(short_folder.glob("headrace-*"))
+    assert _folders(short_folder)
     below = descendants(owner.pid)
     assert len(below) >= 5, below
     started = time.perf_counter()
@@ -379,7 +383,7 @@ async def test_no_process_and_no_folder_outlive_the_worker(end: str, short_folde
     await owner.wait()
     await until(lambda: not [pid for pid in below if alive(pid)], 5.0)
     print(f"worker {end}: nothing left after {time.perf_counter() - started:.2f} s")
-    await until(lambda: not list(short_folder.glob("headrace-*")), 5.0)
+    await until(lambda: not _folders(short_folder), 5.0)
 
 
 async def test_slots_of_a_worker_that_is_stopped_end_although_their_connection_stands(tmp_path: Path) -> None:

@@ -6,11 +6,12 @@ from unittest.mock import Mock
 
 import pytest
 
-from runtime.engine.roster import Link, Roster
+from runtime.engine.roster import Link, Roster, Task
 from runtime.engine.settings import EngineSettings
 from runtime.engine.slot_watch import LONGEST_SILENCE, SlotWatch
 from runtime.processes import OwnProcess
 from runtime.scheduling import Delay, waits
+from tests.support.engine_probe import task_spec
 
 TTL = 6.0
 
@@ -80,3 +81,27 @@ def test_a_slot_that_answers_again_is_not_silent_any_more() -> None:
 def test_the_kernel_counts_the_delay_of_each_thread() -> None:
     assert os.getpid() in waits(os.getpid())
     assert Delay(os.getpid()).look() >= 0.0
+
+
+def test_tasks_that_wait_for_long_are_reported_now_and_then(caplog: pytest.LogCaptureFixture) -> None:
+    clock = Clock()
+    roster = Roster(slots=1, wait=0.0, clock=clock)
+    link = Link(0, 1, 1, OwnProcess(os.getpid()), Mock(), 0.0, leased=True)
+    roster.link_up(link)
+    link.most, link.admission.window = 2, 10.0
+    for number in range(5):
+        roster.add(Task(task_spec(f"task-{number}")))
+    list(roster.placements())
+    watch = SlotWatch(roster, EngineSettings(slots=1, lease_ttl=TTL), clock)
+    for _ in range(50):
+        clock.now += 1.0
+        watch.look_at_waiting()
+    lines = [record.getMessage() for record in caplog.records]
+    assert len(lines) == 2
+    assert lines[0].startswith("Tasks waiting to be started: 3; running: 2.")
+    link.most = 5
+    list(roster.placements())
+    for _ in range(50):
+        clock.now += 1.0
+        watch.look_at_waiting()
+    assert len(caplog.records) == 2, "nothing waits any more"
