@@ -90,7 +90,7 @@ class SlotWatch:
             self.crowded = now + CROWDED_EVERY
             running = sum(len(link.tasks) for link in self.roster.links.values())
             _log.warning(
-                "Tasks waiting to be started: %d; running: %d. The slots of this worker are busy, or have as many tasks "
+                "Tasks waiting to be started: %d; running: %d. This worker's slots are busy, or have as many tasks "
                 "as they can bear. Add processors or raise headrace.slots; the tasks start as soon as there is room",
                 waiting,
                 running,
