@@ -1,7 +1,7 @@
 """`make soak`: converters and transformations against Apache's classes, then kill -9 of every process at random under
-load; its table goes into docs/benchmarks.md.
+load, then start storms; the tables go into docs/benchmarks.md.
 
-python -m tests.soak [--seconds 180] [--differential 5] [--seed N] [--dry]
+python -m tests.soak [--seconds 180] [--differential 5] [--connectors 3000] [--restarts 4] [--seed N] [--dry]
 """
 
 from __future__ import annotations
@@ -16,12 +16,15 @@ from pathlib import Path
 from tests.bench import report
 from tests.soak.differential import differences
 from tests.soak.kills import soak
+from tests.soak.storm import sound, storm, table
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seconds", type=float, default=180)
     parser.add_argument("--differential", type=int, default=5, help="seeds of generated records")
+    parser.add_argument("--connectors", type=int, default=3000, help="of the start storm")
+    parser.add_argument("--restarts", type=int, default=4, help="of the start storm")
     parser.add_argument("--seed", type=int, default=random.randrange(1_000_000))
     parser.add_argument("--dry", action="store_true", help="print, and leave docs/ as it is")
     given = parser.parse_args()
@@ -31,10 +34,14 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="headrace-soak-") as folder:
         account = soak(Path(folder), given.seconds, given.seed)
     print(account.table(), *account.orphans, *account.failed, sep="\n")
+    with tempfile.TemporaryDirectory(prefix="headrace-storm-") as folder:
+        storms = storm(Path(folder), given.connectors, given.restarts, neighbours=1, timeout=240)
+    calm = sound(storms, given.connectors, limit=25)
     if not given.dry:
         when = f"{datetime.now(UTC):%Y-%m-%d}, seed {given.seed}, load average {report.busy()}"
         report.section("Soak", f"`make soak`, {when}: {account.table()}")
-    return 0 if account.sound and not found else 1
+        report.section("Start storms", f"`make soak`, {when}, beside a process that only computes:\n\n{table(storms)}")
+    return 0 if account.sound and calm and not found else 1
 
 
 if __name__ == "__main__":

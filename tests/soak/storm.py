@@ -19,7 +19,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tests.support.broker import EmbeddedBroker, unique
+from tests.support.broker import EmbeddedBroker
 from tests.support.connect import SOURCE, STRINGS, Connect
 from tests.support.waiting import wait_until
 from tests.support.workers import WorkerProcess, our_worker
@@ -130,6 +130,49 @@ def _is_running(status: dict[str, object] | None) -> bool:
     return set(states) == {"RUNNING"}
 
 
+def storm(
+    folder: Path, connectors: int, restarts: int, neighbours: int, timeout: float, keep_log: Path | None = None
+) -> list[Settling]:
+    """Create so many connectors, then restart the worker so many times, SIGKILL and SIGTERM in turns, while processes
+    that only compute run beside it. How each time went; `keep_log` gets the worker's log."""
+    busy = [subprocess.Popen([sys.executable, "-c", NEIGHBOUR]) for _ in range(neighbours)]
+    broker = EmbeddedBroker(folder / "broker")
+    broker.start()
+    worker = our_worker(folder, broker.bootstrap, {})
+    try:
+        broker.create_topic("storm")
+        worker.start()
+        running = Storm(folder, connectors, worker, Connect(worker))
+        running.create(timeout)
+        for number in range(restarts):
+            running.restart(number % 2 == 0, timeout)
+        return running.settlings
+    finally:
+        for neighbour in busy:
+            neighbour.kill()
+        if worker.running():
+            worker.stop(60)
+        if keep_log is not None:
+            keep_log.write_bytes(worker.log.read_bytes())
+        broker.stop()
+
+
+def table(settlings: list[Settling]) -> str:
+    """For docs/benchmarks.md."""
+    rows = [
+        f"| {s.what} | {s.running} | {s.seconds:.1f} | {s.relapses} | {s.attempts} | {s.lag * 1000:.0f} |"
+        for s in settlings
+    ]
+    head = "| start | RUNNING | after s | relapses | slot starts | event loop blocked, ms at most |"
+    return "\n".join([head, "| --- | ---: | ---: | ---: | ---: | ---: |", *rows])
+
+
+def sound(settlings: list[Settling], connectors: int, limit: float) -> bool:
+    """Whether all came to rest without a relapse, restarts within `limit` seconds."""
+    at_rest = all(s.running == connectors and not s.trouble and not s.relapses for s in settlings)
+    return at_rest and all(s.seconds <= limit for s in settlings[1:])
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--connectors", type=int, default=3000)
@@ -137,32 +180,11 @@ def main() -> int:
     parser.add_argument("--neighbour", type=int, default=1, help="how many processes that only compute run beside it")
     parser.add_argument("--limit", type=float, default=25.0, help="seconds that a restart may take")
     parser.add_argument("--timeout", type=float, default=240.0)
+    parser.add_argument("--log", type=Path, help="a file for the worker's log")
     given = parser.parse_args()
-    neighbours = [subprocess.Popen([sys.executable, "-c", NEIGHBOUR]) for _ in range(given.neighbour)]
     with tempfile.TemporaryDirectory(prefix="headrace-storm-") as name:
-        folder = Path(name)
-        broker = EmbeddedBroker(folder / "broker")
-        broker.start()
-        worker = our_worker(folder, broker.bootstrap, {})
-        try:
-            broker.create_topic("storm")
-            worker.start()
-            storm = Storm(folder, given.connectors, worker, Connect(worker))
-            storm.create(given.timeout)
-            for number in range(given.restarts):
-                storm.restart(number % 2 == 0, given.timeout)
-        finally:
-            for neighbour in neighbours:
-                neighbour.kill()
-            if worker.running():
-                worker.stop(60)
-            log = Path(f"/tmp/{unique('storm')}.log")
-            log.write_bytes(worker.log.read_bytes())
-            print(f"log of the worker: {log}")
-            broker.stop()
-    restarts = storm.settlings[1:]
-    sound = all(s.running == given.connectors and not s.trouble and not s.relapses for s in storm.settlings)
-    return 0 if sound and all(s.seconds <= given.limit for s in restarts) else 1
+        found = storm(Path(name), given.connectors, given.restarts, given.neighbour, given.timeout, given.log)
+    return 0 if sound(found, given.connectors, given.limit) else 1
 
 
 if __name__ == "__main__":
