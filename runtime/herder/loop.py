@@ -155,6 +155,8 @@ class ConnectorLoop:
             except UnleasedError:
                 self._wishes.add(wishes)
                 self._unleased = True  # lease_is_back() wakes; asking for it again and again would be a storm
+                if self._tasks.may_run():  # it came back while the rest of the step was carried out
+                    self.lease_is_back()
                 continue
             except Exception as e:
                 self._wishes.add(wishes)
@@ -181,6 +183,8 @@ class ConnectorLoop:
 
     async def _start_in_turn(self, stored: StoredConnector, wishes: Wishes) -> None:
         async with self._gate.place():
+            if self._closing:  # thousands may be waiting: none of them is started any more
+                return
             if self._configs.connector(self.name) is stored:
                 await self._start(stored, wishes)
             else:  # it has changed meanwhile

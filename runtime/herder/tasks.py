@@ -81,6 +81,10 @@ class Tasks:
         if missing:
             await self._start(missing, paused)
 
+    def may_run(self) -> bool:
+        """Whether tasks may be started now."""
+        return self._parts.engine.may_run()
+
     def pause(self) -> None:
         """Pause the tasks that run."""
         self._pause(True)

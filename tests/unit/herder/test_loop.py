@@ -9,6 +9,7 @@ import pytest
 
 from runtime.herder import hosted
 from runtime.herder import loop as control
+from runtime.herder.start_gate import ABREAST
 from runtime.host.port import HOST_ABSENT, HostError
 from runtime.vocabulary import State, TargetState, TaskId
 from tests.support.herder_rig import HerderRig, died
@@ -274,3 +275,43 @@ async def test_task_records_of_deleted_connectors_are_forgotten_after_the_topic_
     stored = rig.configs.connector("gone")
     assert stored is not None
     assert stored.tasks == ()
+
+
+async def test_a_lease_that_comes_back_while_the_connector_stops_is_not_missed(
+    rig: HerderRig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await rig.create("a")
+    await rig.until(lambda: _runs(rig, "a"))
+    leased, stopping, stopped = False, asyncio.Event(), asyncio.Event()
+
+    async def stop_slowly(name: str) -> None:
+        stopping.set()
+        await stopped.wait()
+
+    rig.plugins.on_stop = stop_slowly
+    monkeypatch.setattr(rig.engine, "may_run", lambda: leased)
+    epoch = rig.engine.running.pop(TaskId("a", 0)).epoch
+    rig.fleet.task_lost(TaskId("a", 0), epoch, None, "its slot has died")
+    await rig.configs.put_target_state("a", TargetState.PAUSED)
+    await stopping.wait()
+    leased = True
+    rig.fleet.lease_changed(True)
+    stopped.set()
+    await rig.until(lambda: rig.tasks("a") == {0: State.PAUSED}, within=2.0)
+
+
+async def test_connectors_that_wait_for_their_turn_are_not_started_when_the_worker_ends(
+    rig: HerderRig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hosted, "QUICK", 0.2)
+    never = asyncio.Event()
+
+    async def hang(name: str) -> None:
+        await never.wait()
+
+    rig.plugins.on_start = hang
+    for number in range(ABREAST + 8):
+        await rig.create(f"c{number}")
+    await rig.until(lambda: len(rig.plugins.starts) == ABREAST)
+    await rig.fleet.close()
+    assert len(rig.plugins.starts) == ABREAST
