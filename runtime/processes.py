@@ -100,7 +100,7 @@ def _parent(pid: int) -> int | None:
 def _stat(pid: int) -> list[str] | None:
     """The fields behind the name in /proc/<pid>/stat: state, parent, …; None when the process has ended."""
     try:
-        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].decode().split()
     except (FileNotFoundError, ProcessLookupError):
         return None
     return None if fields[0] in "ZX" else fields
