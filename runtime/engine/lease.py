@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TextIO
 
-from runtime.engine.lease_cell import LeaseCell, cell_path, stack_of
+from runtime.engine.lease_cell import NEVER, LeaseCell, cell_path, stack_of
 from runtime.pipeline.port import RevokedError
 
 DUMP = signal.SIGUSR1
@@ -22,14 +22,21 @@ class LeaseLostError(RevokedError):
 
 
 class Lease:
-    """The deadline as tasks see it. A process that outlives its lease is ended by the driver (`guard.py`)."""
+    """The deadline as tasks see it. A process that outlives its lease is ended by the driver (`guard.py`).
+
+    Once it has been over it stays so, even if the worker renews it in the same moment: tasks have given up, and a slot
+    that goes on would report that they have ended. Thread-safe."""
 
     def __init__(self, cell: LeaseCell, clock: Callable[[], float] = time.monotonic) -> None:
         self._cell, self._clock = cell, clock
+        self._lapsed = False
 
     @property
     def over(self) -> bool:
-        return self._clock() >= self._cell.deadline
+        if self._lapsed or self._cell.lapsed(self._clock()):
+            self._lapsed = True
+            self._cell.revoke()  # so that driver and worker end this process
+        return self._lapsed or self._cell.deadline == NEVER
 
     def check(self) -> None:
         """LeaseLostError when the lease is over, or was never granted."""

@@ -56,6 +56,10 @@ class LeaseCell:
         first, second = _CELL.unpack(self._memory[: _CELL.size])
         return float(min(first, second)) / 1e9
 
+    def lapsed(self, now: float) -> bool:
+        """Whether the lease was granted and is over: it is never granted again, since tasks may have seen its end."""
+        return NEVER < self.deadline <= now
+
     def _write(self, nanoseconds: int) -> None:
         struct.pack_into("=q", self._memory, 0, nanoseconds)
         struct.pack_into("=q", self._memory, 8, nanoseconds)

@@ -38,14 +38,22 @@ class LeaseGranter:
             cell.revoke()
 
     def look(self) -> None:
-        """Extend all leases; when the membership is not confirmed they run out by themselves."""
+        """Extend all leases that are not over; when the membership is not confirmed they run out by themselves."""
         with self._lock:
             remaining = min(self._ttl, self._lease())
             if remaining > 0:
-                deadline = self._clock() + remaining
+                now = self._clock()
                 for cell in self._cells:
-                    cell.grant(deadline)
+                    if not cell.lapsed(now):
+                        cell.grant(now + remaining)
 
     def _run(self) -> None:
-        while not self._closing.wait(self._ttl / 10):
+        while not self._closing.wait(self.pause):
             self.look()
+
+    @property
+    def pause(self) -> float:
+        """Seconds until the next look: fewer shortly before the membership runs out, so that no lease ends although
+        the membership was confirmed in time."""
+        every, remaining = self._ttl / 10, self._lease()
+        return min(every, max(remaining / 2, every / 30)) if remaining > 0 else every

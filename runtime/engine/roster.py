@@ -92,6 +92,10 @@ class Link:
             task.revoked_at = now
             self.leaks += 1
 
+    def lapsed(self, now: float) -> bool:
+        """Whether its lease was granted and is over."""
+        return self.cell is not None and self.cell.lapsed(now)
+
     def stuck(self, since: float) -> bool:
         """Nothing runs here but threads that were revoked, one of them at `since` or before."""
         revoked = [task.revoked_at for task in self.tasks.values() if task.revoked_at is not None]

@@ -87,7 +87,10 @@ class SlotServer:
         except (*CLOSE_REASONS, TimeoutError, KeyError, TypeError, ValueError) as error:
             _log.warning("A connection to the slots' channel was refused: %s", error or type(error).__name__)
             return None
-        return link if self._listener.link_up(link) else None
+        if self._listener.link_up(link):
+            return link
+        link.process.close()
+        return None
 
     async def _follow(self, link: Link, reader: asyncio.StreamReader) -> None:
         try:

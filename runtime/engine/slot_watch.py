@@ -33,6 +33,11 @@ class SlotWatch:
     def every(self) -> float:
         return self.settings.lease_ttl / 3
 
+    def lapsed(self) -> Sequence[Link]:
+        """Slots whose lease is over, which is not renewed. On this machine the driver ends them as well."""
+        now = self.clock()
+        return [link for link in self.roster.links.values() if link.lapsed(now)]
+
     def fallen_silent(self) -> Iterator[Link]:
         """Slots that have just been found not to answer."""
         now = self.clock()

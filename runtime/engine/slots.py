@@ -110,6 +110,8 @@ class Slots:
         while True:
             await asyncio.sleep(watch.every)
             self._look_at_lease()
+            for link in watch.lapsed():
+                self._drop(link, "its lease is over", kill=True)
             for link in watch.fallen_silent():
                 link.process.signal(DUMP)
             for link, silence in watch.dead():
@@ -189,8 +191,10 @@ class Slots:
         """Forget a slot; every task on it is lost."""
         del self._roster.links[link.slot]
         link.writer.close()
+        lapsed = link.lapsed(self._clock())
         if link.cell is not None:
             self._granter.revoke(link.cell)
+            link.cell = None  # a failed task may keep its link, which need not keep the memory
         if kill:
             link.process.signal(signal.SIGKILL)
         link.process.close()
@@ -201,8 +205,8 @@ class Slots:
         if self._closing:
             return
         _log.warning("Slot %d is gone: %s; %d tasks were on it", link.slot, reason, len(lost))
-        if not self.may_run():  # not its fault
-            _log.info("Slot %d had no lease any more: this worker's place in its group is not confirmed", link.slot)
+        if lapsed or not self.may_run():  # not its fault
+            _log.info("Slot %d had no lease any more: this worker's place in its group was not confirmed", link.slot)
         elif link.starved:
             _log.warning("Slot %d did not answer because this machine has too few processors for its load", link.slot)
         else:
@@ -236,9 +240,9 @@ class Slots:
             _log.warning("Slots of %s%s keep dying: kept apart from other tasks for now", ", ".join(kept[:5]), more)
 
     def _driver_ended(self) -> None:
-        self._roster.suspects.driver_ended(self._clock())
         for link in list(self._roster.links.values()):
             self._drop(link, "Spark's driver has ended", kill=True)
+        self._roster.suspects.driver_ended(self._clock())
         self._roster.starts = StartHistory()
 
     def _driver_line(self, level: str, line: str) -> None:

@@ -81,6 +81,36 @@ def test_a_revoked_lease_is_not_granted_again(cell: LeaseCell, clock: Clock) -> 
     assert Lease(cell, clock).over
 
 
+def test_a_lease_that_was_over_is_not_granted_again(cell: LeaseCell, clock: Clock) -> None:
+    """Tasks that saw its end have given up; a slot that goes on would report them as ended."""
+    granter = LeaseGranter(lambda: 8.0, 5.0, clock)
+    granter.add(cell)
+    clock.now = 105.5
+    assert cell.lapsed(clock.now)
+    granter.look()
+    assert Lease(cell, clock).over
+
+
+def test_a_lease_that_is_renewed_in_the_moment_of_its_end_stays_over(cell: LeaseCell, clock: Clock) -> None:
+    cell.grant(105.0)
+    lease = Lease(cell, clock)
+    clock.now = 105.0
+    assert lease.over
+    cell.grant(110.0)
+    assert lease.over
+    assert cell.lapsed(clock.now), "the driver ends the slot"
+
+
+def test_leases_are_looked_at_more_often_before_the_membership_runs_out(clock: Clock) -> None:
+    confirmed = 8.0
+    granter = LeaseGranter(lambda: confirmed, 6.0, clock)
+    assert granter.pause == pytest.approx(0.6)
+    confirmed = 0.3
+    assert granter.pause == pytest.approx(0.15)
+    confirmed = -1.0
+    assert granter.pause == pytest.approx(0.6)
+
+
 def test_only_granted_leases_are_listed(tmp_path: Path, cell: LeaseCell) -> None:
     assert list(granted(str(tmp_path))) == []
     cell.grant(7.5)
