@@ -112,7 +112,7 @@ class TopicLogs:
             raise self._unavailable(f"topic {topic} could not be read to its end", e) from None
 
     async def _ask_ends(self, topics: Sequence[str]) -> Mapping[str, dict[Position, int]]:
-        """End offsets of the topics' partitions, asked for until Kafka answers.
+        """End offsets of the topics' partitions, asked for until Kafka answers; TimeoutError when that takes too long.
 
         A client that knew the broker before its restart may ask with the old leader epoch for ever
         (FENCED_LEADER_EPOCH, seen with librdkafka 2.16): after a refusal a new one asks."""
@@ -121,21 +121,22 @@ class TopicLogs:
 
         latest = OffsetSpec.latest()  # type: ignore[no-untyped-call]
         asked = {TopicPartition(t, p): latest for t, p in self._positions if t in topics}
-        while True:
-            admin = self._admin_client()  # held: a client that goes takes its unanswered requests with it
-            futures = admin.list_offsets(
-                asked, isolation_level=IsolationLevel.READ_COMMITTED, request_timeout=self._timeout
-            )
-            try:
-                ends: dict[str, dict[Position, int]] = {topic: {} for topic in topics}
-                for tp, future in futures.items():
-                    ends[tp.topic][tp.topic, tp.partition] = (await asyncio.wrap_future(future)).offset
-                return ends
-            except KafkaException as e:
-                _log.debug("End offsets of %s were refused: %s", ", ".join(topics), e)
-                self._suspect()
-                self._admin = None
-                await asyncio.sleep(_AGAIN)
+        async with asyncio.timeout(self._timeout):  # others wait for their turn
+            while True:
+                admin = self._admin_client()  # held: a client that goes takes its unanswered requests with it
+                futures = admin.list_offsets(
+                    asked, isolation_level=IsolationLevel.READ_COMMITTED, request_timeout=self._timeout
+                )
+                try:
+                    ends: dict[str, dict[Position, int]] = {topic: {} for topic in topics}
+                    for tp, future in futures.items():
+                        ends[tp.topic][tp.topic, tp.partition] = (await asyncio.wrap_future(future)).offset
+                    return ends
+                except KafkaException as e:
+                    _log.debug("End offsets of %s were refused: %s", ", ".join(topics), e)
+                    self._suspect()
+                    self._admin = None
+                    await asyncio.sleep(_AGAIN)
 
     def _admin_client(self) -> Any:
         from confluent_kafka.admin import AdminClient
