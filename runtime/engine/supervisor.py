@@ -104,9 +104,8 @@ class SparkEngine:
         found = self._roster.tasks.get(task)
         if found is None or found.ended.is_set():
             return
-        if found.link is None:
-            found.spec = replace(found.spec, paused=paused)
-        else:
+        found.spec = replace(found.spec, paused=paused)  # also for another slot, if this one has no room for it
+        if found.link is not None:
             found.link.send(about("pause", found.spec, paused=paused))
 
     def forget_topics(self, connector: str) -> None:

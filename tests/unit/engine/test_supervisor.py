@@ -1,0 +1,26 @@
+"""Tasks that are handed to slots, without Spark."""
+
+from __future__ import annotations
+
+import asyncio
+from unittest.mock import Mock
+
+from runtime.engine.roster import Link
+from runtime.engine.settings import EngineSettings
+from runtime.engine.supervisor import SparkEngine
+from tests.support.engine_probe import task_spec
+
+
+async def test_a_task_that_was_paused_on_its_way_to_a_full_slot_is_paused_on_the_next_one() -> None:
+    engine = SparkEngine(EngineSettings(slots=2), Mock())
+    full = Link(0, 1, 1, Mock(), Mock(), 0.0, leased=True)
+    engine._roster.link_up(full)
+    spec = task_spec("a")
+    engine.start_task(spec)
+    async with asyncio.timeout(5):
+        while not full.tasks:  # noqa: ASYNC110 - nothing tells when a task is placed
+            await asyncio.sleep(0.001)
+    engine.pause_task(spec.id, True)
+    task = full.tasks[spec.id, spec.epoch]
+    engine._find_room(task, full, "it has no descriptors left")
+    assert task.waiting and task.spec.paused
