@@ -53,5 +53,9 @@ class Admission:
         """Whether one more task may be sent now."""
         if now < self._not_before:
             return False
+        return self.busy(now) < int(self.window)
+
+    def busy(self, now: float) -> int:
+        """Tasks that are starting, without those that hang in it."""
         hanging = sum(1 for task in self._acknowledged if now - self._pending[task] > HANGS)
-        return len(self._pending) - hanging < int(self.window)
+        return len(self._pending) - hanging

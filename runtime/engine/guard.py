@@ -42,7 +42,7 @@ class Guard:
         over = []
         for path, pid, deadline in granted(self._folder):
             if not is_below(pid, os.getpid()):
-                path.unlink(missing_ok=True)
+                _forget(path)
             elif deadline <= self._clock():
                 over.append((pid, stack_of(path)))
         end(over)
@@ -63,6 +63,15 @@ def end(slots: Sequence[tuple[int, Path]]) -> None:
         time.sleep(_DUMP_LOOK)
     for pid, _ in slots:
         _send(pid, signal.SIGKILL)
+
+
+def _forget(cell: Path) -> None:
+    """The slot's process is gone. A stack that has been written is the worker's to read and remove."""
+    cell.unlink(missing_ok=True)
+    stack = stack_of(cell)
+    with contextlib.suppress(FileNotFoundError):
+        if not stack.stat().st_size:
+            stack.unlink()
 
 
 def _written(stack: Path) -> bool:

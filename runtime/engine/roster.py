@@ -154,11 +154,12 @@ class Roster:
     def placements(self) -> Iterator[tuple[Task, Link]]:
         """Tasks that wait, oldest first, each with the slot to give it to now. The caller must do so.
 
-        Slots take as many at once as their admission allows; the rest wait for the next call. Tasks that find no room
-        make extra slots wanted (`extras.numbers`)."""
+        Slots take as many at once as their admission allows; the rest wait for the next call. A slot that does not
+        answer is left out: all tasks would wait for it if it had the fewest. Tasks that find no room make extra slots
+        wanted (`extras.numbers`)."""
         if not self.links:
             self._foresee()
-        leased = [link for link in self.links.values() if link.leased]
+        leased = [link for link in self.links.values() if link.leased and link.silence is None]
         if not leased or not self._waiting:
             return
         usable = [link for link in leased if not self.extras.private(link.slot)]

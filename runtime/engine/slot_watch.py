@@ -104,5 +104,5 @@ class SlotWatch:
     def lift_limits(self) -> None:
         """A slot that is limited because it died while starting tasks takes more, bit by bit, as long as it lives."""
         for link in self.roster.links.values():
-            if link.most < math.inf and not link.admission.starting:
+            if link.most < math.inf and not link.admission.busy(self.clock()):
                 link.most *= LIFT

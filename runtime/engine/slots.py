@@ -109,20 +109,26 @@ class Slots:
         watch = SlotWatch(self._roster, self._settings, self._clock)
         while True:
             await asyncio.sleep(watch.every)
-            self._look_at_lease()
-            for link in watch.lapsed():
-                self._drop(link, "its lease is over", kill=True)
-            for link in watch.fallen_silent():
-                link.process.signal(DUMP)
-            for link, silence in watch.dead():
-                self._drop(link, f"it has not answered for {silence:.1f} s", kill=True)
-            for link in watch.too_large():
-                self._drop(link, f"it took {link.memory >> 20} MB, more than headrace.slot.memory.mb", kill=True)
-            watch.replace_stuck()
-            watch.look_at_extras()
-            watch.look_at_waiting()
-            watch.lift_limits()
-            self.want()
+            try:
+                self._look(watch)
+            except Exception:  # slots that hang later must be found nevertheless
+                _log.exception("A look at the slots was not completed")
+
+    def _look(self, watch: SlotWatch) -> None:
+        self._look_at_lease()
+        for link in watch.lapsed():
+            self._drop(link, "its lease is over", kill=True)
+        for link in watch.fallen_silent():
+            link.process.signal(DUMP)
+        for link, silence in watch.dead():
+            self._drop(link, f"it has not answered for {silence:.1f} s", kill=True)
+        for link in watch.too_large():
+            self._drop(link, f"it took {link.memory >> 20} MB, more than headrace.slot.memory.mb", kill=True)
+        watch.replace_stuck()
+        watch.look_at_extras()
+        watch.look_at_waiting()
+        watch.lift_limits()
+        self.want()
 
     # What the channel calls
 

@@ -154,3 +154,14 @@ def test_the_guard_never_ends_a_process_that_is_not_below_it(tmp_path: Path) -> 
         LeaseCell.create(str(tmp_path), 0, pid).revoke()
     Guard(str(tmp_path)).look()
     assert list(granted(str(tmp_path))) == []
+
+
+def test_nothing_is_left_of_slots_that_have_ended(tmp_path: Path) -> None:
+    """But stacks, which the worker reads."""
+    with subprocess.Popen([sys.executable, "-c", ""]) as gone:
+        pass
+    for slot, stack in ((1, ""), (2, "File ...")):
+        LeaseCell.create(str(tmp_path), slot, gone.pid).grant(time.monotonic() + 60)
+        stack_file(str(tmp_path), slot, gone.pid).write_text(stack)
+    Guard(str(tmp_path)).look()
+    assert list(tmp_path.iterdir()) == [stack_file(str(tmp_path), 2, gone.pid)]

@@ -9,6 +9,7 @@ import pytest
 
 from runtime.engine.roster import Link, Roster, Task
 from runtime.processes import OwnProcess
+from runtime.scheduling import Delay
 from tests.support.engine_probe import task_spec
 
 
@@ -280,3 +281,15 @@ def test_a_slot_that_died_while_starting_is_given_fewer_and_later(roster: Roster
     assert placed(roster) == {0: 20}
     roster.links[0].most = float("inf")
     assert placed(roster) == {0: 20}
+
+
+def test_a_slot_that_does_not_answer_neither_gets_tasks_nor_makes_them_wait(roster: Roster) -> None:
+    silent = add_slot(roster, 0)
+    silent.admission.window, silent.silence = 0.0, Delay(os.getpid())
+    add_slot(roster, 1)
+    add_tasks(roster, 3)
+    assert placed(roster) == {1: 3}
+    roster.links.pop(1)
+    add_tasks(roster, 1)
+    assert not placed(roster)
+    assert roster.extras.numbers == [0, 1], "it may answer again"

@@ -105,3 +105,20 @@ def test_tasks_that_wait_for_long_are_reported_now_and_then(caplog: pytest.LogCa
         clock.now += 1.0
         watch.look_at_waiting()
     assert len(caplog.records) == 2, "nothing waits any more"
+
+
+def test_a_start_that_hangs_does_not_keep_a_limited_slot_limited() -> None:
+    clock = Clock()
+    roster = Roster(slots=1, wait=0.0, clock=clock)
+    link = Link(0, 1, 1, OwnProcess(os.getpid()), Mock(), 0.0, leased=True)
+    roster.link_up(link)
+    link.most = 10.0
+    hanging = task_spec("hangs")
+    link.admission.sent((hanging.id, hanging.epoch), clock.now)
+    link.admission.acknowledged((hanging.id, hanging.epoch), clock.now)
+    watch = SlotWatch(roster, EngineSettings(slots=1, lease_ttl=TTL), clock)
+    watch.lift_limits()
+    assert link.most == 10.0, "it is starting a task"
+    clock.now += 2.0
+    watch.lift_limits()
+    assert link.most > 10.0

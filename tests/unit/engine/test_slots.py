@@ -14,6 +14,7 @@ from runtime.engine.lease_cell import LeaseCell
 from runtime.engine.roster import Link, Roster, Task
 from runtime.engine.server import SlotServer
 from runtime.engine.settings import EngineSettings
+from runtime.engine.slot_watch import SlotWatch
 from runtime.engine.slots import Slots
 from tests.support.engine_probe import task_spec
 
@@ -73,6 +74,20 @@ async def test_nobody_is_blamed_for_what_the_driver_takes_along(rig: Rig) -> Non
     rig.slots._driver_ended()
     assert not rig.roster.links
     assert not rig.suspected
+
+
+async def test_slots_are_watched_on_after_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(SlotWatch, "every", 0.001)
+    rig = Rig(tmp_path)
+    rig.listener.task_lost.side_effect = ValueError("a listener's mistake")
+    watching = asyncio.create_task(rig.slots._watch())
+    async with asyncio.timeout(5):
+        for _ in range(2):
+            rig.with_task()
+            rig.now += TTL + 0.1
+            while rig.roster.links:  # noqa: ASYNC110 - nothing tells when a slot is dropped
+                await asyncio.sleep(0.001)
+    watching.cancel()
 
 
 @pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="descriptors cannot be counted here")
