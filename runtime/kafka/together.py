@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -24,6 +24,7 @@ class Together(Generic[K, V]):
         self._next[what] = None
         if self._answer is None:
             self._answer = asyncio.create_task(self._collect())
+            self._answer.add_done_callback(_retrieve)
         found = (await asyncio.shield(self._answer))[what]
         if isinstance(found, Exception):
             raise found
@@ -33,3 +34,9 @@ class Together(Generic[K, V]):
         async with self._one_at_a_time:
             asked, self._next, self._answer = list(self._next), {}, None
             return await self._ask(asked)
+
+
+def _retrieve(answer: asyncio.Task[Any]) -> None:
+    """Whoever asked may have stopped waiting: asyncio would report an error that nobody has looked at."""
+    if not answer.cancelled():
+        answer.exception()
