@@ -179,10 +179,11 @@ class Slots:
 
     def _look_at_lease(self) -> None:
         """Slots are given tasks only while their leases are renewed."""
-        held, changed = self.may_run(), False
+        held, changed, now = self.may_run(), False, self._clock()
         for link in self._roster.links.values():
-            changed |= link.leased != held
-            link.leased = held
+            leased = held and not link.lapsed(now)
+            changed |= link.leased != leased
+            link.leased = leased
         if changed:
             self._place()
 

@@ -69,6 +69,15 @@ async def test_nobody_is_blamed_for_a_lease_that_ended_though_the_membership_is_
     rig.listener.task_lost.assert_called_once()
 
 
+async def test_a_slot_whose_lease_is_over_gets_no_tasks_though_the_membership_is_back(rig: Rig) -> None:
+    link = rig.up()
+    rig.slots._look_at_lease()
+    assert link.leased
+    rig.now += TTL + 0.1
+    rig.slots._look_at_lease()
+    assert not link.leased
+
+
 async def test_nobody_is_blamed_for_what_the_driver_takes_along(rig: Rig) -> None:
     rig.with_task()
     rig.slots._driver_ended()
