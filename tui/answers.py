@@ -1,6 +1,6 @@
-"""What the answers of the Connect REST API look like, as far as the console reads them.
+"""Shapes of the answers of the Connect REST API, as far as the console reads them.
 
-`fitting` is the gate: behind it nothing needs to look whether an answer is what it should be.
+`fitting` checks each answer, so the code that uses the answer need not.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ PART = Object()
 ROOT = Object(optional={"version": TEXT, "commit": TEXT, "kafka_cluster_id": TEXT})
 NAMES = ListOf(TEXT)
 LISTED = MapOf(PART)
-"""Status and info of each connector: `tui.model.connector` looks into them, of each that has changed."""
+"""Status and info of each connector; `tui.model.connector` checks those that have changed."""
 
 CONFIG = MapOf(ANYTHING)
 INFO = Object(optional={"name": TEXT, "type": TEXT, "config": CONFIG})
@@ -172,26 +172,26 @@ EVENTS: dict[str, Shape] = {
     "log": NOTICE,
     "notice": NOTICE,
 }
-"""Of `GET /events`, by the event's name; others are a newer worker's."""
+"""Data of `GET /events` by event name; other events belong to newer workers."""
 
 
 def fitting(answer: Json, shape: Shape, what: str) -> Json:
-    """The answer; raises Malformed, naming `what` was answered and the place that is wrong."""
+    """Returns the answer; raises Malformed, which names the request (`what`) and the place of the error."""
     if found := shape.misfit(answer):
         place, why = found
-        raise Malformed(f"malformed {what}: {place.removeprefix('.') or 'all of it'}: {why}")
+        raise Malformed(f"malformed {what}: {place.removeprefix('.') or 'the whole answer'}: {why}")
     return answer
 
 
 def listed(answer: Json) -> dict[str, Json]:
-    """Connectors with their status and info; there may be thousands, so the shape's own words are for the misfits."""
+    """Connectors with status and info. There may be thousands, so an error is described only when there is one."""
     if isinstance(answer, dict) and all(type(part) is dict for part in answer.values()):
         return answer
     return dict(fitting(answer, LISTED, "answer to GET /connectors"))
 
 
 def event(name: str, data: str) -> Json:
-    """The data of an event, an object of its kind; raises Malformed."""
+    """The data of an event, checked for its kind of event; raises Malformed."""
     try:
         found = parsed(data)
     except ValueError as error:

@@ -104,9 +104,10 @@ def is_passing(error: Conflict) -> bool:
 
 
 class Connect:
-    """A Connect cluster. `guard` may refuse a call (a read-only context); `notice` hears of each retry.
+    """A Connect cluster. `guard` may refuse a call (a read-only context); `notice` is called for each retry.
 
-    What is read has its shape checked. The answer to a change has not: the change is made, whatever the answer says.
+    Answers to reads are checked for their shape; answers to changes are not, since the change has been made in any
+    case.
     """
 
     def __init__(

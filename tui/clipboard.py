@@ -15,7 +15,7 @@ OSC_52_IN_VTE = 7600  # the first VTE (GNOME Terminal and others) whose clipboar
 Ask = Callable[[str, str], str]  # (scope, name of a tmux option) → its value
 
 
-Load = Callable[[bytes], bool]  # gives a text to tmux; whether it took it
+Load = Callable[[bytes], bool]  # hands a text to tmux; True when tmux accepted it
 
 
 class Copied(NamedTuple):
@@ -29,7 +29,7 @@ def copy(text: str, environ: Mapping[str, str], folder: Path, ask: Ask, load: Lo
     """Writes a file only where the terminal cannot help; raises OSError when that cannot be written either."""
     if why := obstacle(len(encoded(text)), environ, ask):
         if "TMUX" in environ and load(encoded(text)):
-            return Copied("", f"copied by tmux, {len(text):,} characters; its paste key has them too")
+            return Copied("", f"copied by tmux, {len(text):,} characters; also in the tmux paste buffer")
         return Copied("", f"{why}: written to {_keep(text, folder)}")
     return Copied(sequence(text, environ), f"copied, {len(text):,} characters")
 
@@ -90,8 +90,8 @@ def ask_tmux(scope: str, option: str) -> str:
 
 
 def load_tmux(text: bytes) -> bool:
-    """Into a buffer of the tmux we are in, which hands it on to the terminal's clipboard (since 3.2, whatever programs
-    inside may do themselves)."""
+    """Loads the text into a buffer of the surrounding tmux, which also sets the terminal's clipboard (since tmux 3.2,
+    even where programs inside tmux may not)."""
     import subprocess
 
     try:

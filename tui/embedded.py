@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 from tui.errors import HeadraceError
 
-MOMENT = 0.5  # seconds: a cluster that runs already has answered by then
+MOMENT = 0.5  # seconds within which a running cluster answers
 NEEDED = ("pyspark", "confluent_kafka", "starlette")
 
 
@@ -46,7 +46,7 @@ def attach() -> Embedded:
     """Starts the embedded cluster when absent. Its progress goes to standard error, its address comes on the last
     line of standard output."""
     check_installed()
-    starting = "starting the embedded cluster: a Kafka broker and a worker, a few seconds"
+    starting = "starting the embedded cluster (Kafka broker and worker); this takes a few seconds"
     output = _runtime(["embedded", "up", "--json", "--attach", str(os.getpid())], starting)
     try:
         answer = json.loads(output.strip().rpartition("\n")[2])
@@ -82,7 +82,7 @@ def _output(process: subprocess.Popen[str], doing: str) -> str:
 
 
 def _runtime(words: Sequence[str], doing: str = "") -> str:
-    """What it prints; `doing` is said where that takes longer than a moment."""
+    """The output of the command; `doing` is printed when the command takes longer than MOMENT."""
     with subprocess.Popen([sys.executable, "-m", "runtime", *words], stdout=subprocess.PIPE, text=True) as process:
         try:
             output = _output(process, doing)

@@ -11,7 +11,7 @@ HeadraceError                  1
     ├── WrongState             4  offsets of a connector that is not STOPPED
     ├── BadRequest             1  any other 4xx
     └── ServerTrouble          1  5xx
-        └── Malformed          1  an answer that is not Connect's
+        └── Malformed          1  an answer that does not fit the Connect REST API
 """
 
 from __future__ import annotations
@@ -116,14 +116,14 @@ class ServerTrouble(Refused):
 
 
 class Malformed(ServerTrouble):
-    """The answer arrived, and cannot be what a Connect worker says."""
+    """An answer arrived that does not fit the Connect REST API."""
 
     def __init__(self, message: str, status: int = 200, advice: str = NO_WORKER) -> None:
         super().__init__(message, status, advice)
 
 
 def words(error: Exception) -> str:
-    """On one line, for people; an error that is not of this tree is a fault of ours, and named as such."""
+    """The error on one line, for people; an error outside this tree is reported as a bug in the console."""
     text = str(error) if isinstance(error, HeadraceError) else f"this should not happen: {error!r}"
     return " ".join(text.split())
 

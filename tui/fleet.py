@@ -85,7 +85,7 @@ class Fleet:
         await asyncio.gather(*(self._watch(label) for label in self.glances))
 
     async def _watch(self, label: str) -> None:
-        """Until cancelled; neither a failure of a cluster nor one of ours ends it."""
+        """Runs until cancelled; neither a failure of a cluster nor a bug in the console ends the loop."""
         connect: Connect | None = None
         failures = 0
         try:

@@ -25,7 +25,7 @@ class Ledger:
         self._watching = False  # from the first answer on: what comes later came while one looked
 
     def replace(self, raw: Mapping[str, Any]) -> None:
-        """All of them, as a list answer has them. Raises Malformed, and is then as before."""
+        """Replaces all connectors by those of a list answer. Raises Malformed without changing anything."""
         self._replace(raw, [self._read(name, part) for name, part in raw.items()])
 
     async def replace_gently(self, raw: Mapping[str, Any]) -> None:
@@ -37,7 +37,7 @@ class Ledger:
         self._replace(raw, found)
 
     def put(self, name: str, part: Any) -> None:
-        """One of them. Raises Malformed."""
+        """Updates one connector. Raises Malformed."""
         self._put(name, part, self._read(name, part))
 
     def _read(self, name: str, part: Any) -> model.Connector | None:

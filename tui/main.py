@@ -57,8 +57,8 @@ def main() -> int:
 
 
 def _open_streams() -> None:
-    """A standard stream that was closed (`>&-`) would leave its number to the next file or socket. Nothing can be
-    read from it then; writing to standard output fails, as it should, and standard error is lost."""
+    """Replaces closed standard streams (`>&-`), whose numbers the next file or socket would get. Reading then finds
+    nothing, writing to standard output fails, as it should, and standard error is discarded."""
     for number, (name, mode, flags) in enumerate(
         (("stdin", "r", os.O_RDONLY), ("stdout", "w", os.O_RDONLY), ("stderr", "w", os.O_WRONLY))
     ):

@@ -132,7 +132,8 @@ def _task(entry: Mapping[str, Json]) -> Task:
 
 
 class _Misfit(Exception):
-    """What is wrong; by hand, not with `tui.shapes`: there are thousands of these, and a script line is short."""
+    """Why a value has the wrong shape. Checked by hand, not with `tui.shapes`, since there are thousands of
+    connectors."""
 
 
 def _object(value: Json) -> Mapping[str, Json]:
@@ -152,7 +153,8 @@ def _text(value: Json) -> str:
 
 
 def config_text(config: Mapping[str, Json]) -> dict[str, str]:
-    """A config as Connect has it, text by key: null is a key that is not set, other values are text as JSON."""
+    """A config as Connect stores it, strings by key: null means that the key is not set; other values become JSON
+    text."""
     if all(type(value) is str for value in config.values()):
         return dict(config)
     texts = {key: value if isinstance(value, str) else json.dumps(value) for key, value in config.items()}
@@ -176,7 +178,7 @@ class Offset(NamedTuple):
 
     @property
     def is_sink(self) -> bool:
-        """A partition of a topic, with a position in it or none."""
+        """A partition of a topic, with or without a position."""
         if not isinstance(self.partition, dict) or self.partition.keys() != {"kafka_topic", "kafka_partition"}:
             return False
         topic, number = self.partition["kafka_topic"], self.partition["kafka_partition"]

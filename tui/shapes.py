@@ -1,6 +1,6 @@
-"""Shapes of JSON: what a value must look like before code that relies on it reads it.
+"""Shapes of JSON values, checked before code relies on them.
 
-Plain classes, made once at import: a script line has no time for more.
+Plain classes, created once at import, to keep script lines fast.
 """
 
 from __future__ import annotations
@@ -10,16 +10,16 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 Json = Any
-Misfit = tuple[str, str] | None  # the place (`.tasks[0].id`), and what is wrong there
+Misfit = tuple[str, str] | None  # the place (`.tasks[0].id`) and the error
 DEEPEST = 100  # levels of nesting: far beyond any answer, far below Python's recursion limit
 _BIGGEST = float(2**63)
 _NESTING = (dict, list)
-_OTHERS = bytes(set(range(256)) - set(b"[]{}"))  # than brackets
+_OTHERS = bytes(set(range(256)) - set(b"[]{}"))  # every byte but brackets
 _YEAR_9999 = 253_402_300_799_999.0
 
 
 class Shape:
-    """Any JSON; subclasses are choosier."""
+    """Any JSON; subclasses are stricter."""
 
     def misfit(self, value: Json) -> Misfit:
         """None for a value of this shape."""
@@ -44,7 +44,7 @@ class Flag(Shape):
 
 
 class Number(Shape):
-    """A number within bounds: 64 bits unless they are given. NaN and Infinity, which Python reads, are not."""
+    """A number within bounds: 64 bits unless they are given. NaN and Infinity, which Python accepts, are refused."""
 
     def __init__(
         self, kinds: tuple[type[int | float], ...] = (int,), least: float = -_BIGGEST, most: float = _BIGGEST
@@ -128,7 +128,7 @@ def _wrong(expected: str, value: Json) -> Misfit:
 
 
 def parsed(text: bytes | str, loads: Callable[[Any], Json] = json.loads) -> Json:
-    """JSON that code may walk through; ValueError for text that is not JSON, or is nested too deeply."""
+    """Parses JSON; ValueError for text that is not JSON or is nested too deeply."""
     try:
         value = loads(text)
     except RecursionError:
@@ -139,7 +139,8 @@ def parsed(text: bytes | str, loads: Callable[[Any], Json] = json.loads) -> Json
 
 
 def _is_deep(text: bytes | str, value: Json) -> bool:
-    """Level by level, unless the brackets alone show that there is no need: a list of connectors is megabytes."""
+    """Checks level by level, unless the brackets alone show that the text is shallow: lists of connectors take
+    megabytes."""
     if type(value) not in _NESTING or (isinstance(text, bytes) and _closes_soon(text)):
         return False
     level = [value]
@@ -152,7 +153,7 @@ def _is_deep(text: bytes | str, value: Json) -> bool:
 
 
 def _closes_soon(text: bytes) -> bool:
-    """Whether taking away pairs of brackets, from the inside, soon leaves none."""
+    """Whether removing matching brackets from the inside out soon leaves none."""
     brackets = text.translate(None, _OTHERS)
     for _ in range(DEEPEST // 10):
         brackets = brackets.replace(b"[]", b"").replace(b"{}", b"")

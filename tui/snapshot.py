@@ -20,7 +20,8 @@ class LinkState(Enum):
 
 
 class Link(NamedTuple):
-    """The connection, in the clock's seconds. `heard_at` is the last sign of life, None before the first. `trouble` is
+    """The connection, in the clock's seconds. `heard_at` is the time of the last answer or event, None before the
+    first. `trouble` is
     why the connection is lost or, while polling, why there is no event stream."""
 
     state: LinkState = LinkState.CONNECTING

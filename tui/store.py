@@ -34,8 +34,8 @@ class Pace(NamedTuple):
     longest_retry: float = 60.0
     jitter: float = 0.2  # share of a pause, so that many consoles do not ask in step
     patience: float = 15.0  # for one refresh
-    opening: float = 5.0  # for an event stream to show the connectors; until the next try they are polled
-    listen_again: float = 60.0  # until that next try
+    opening: float = 5.0  # for an event stream to deliver the connectors; otherwise they are polled until the next try
+    listen_again: float = 60.0  # seconds until the next try of an event stream
     reconnect: float = 0.25  # before an event stream that ended is taken up again
     gather: float = 0.05  # events within it reach subscribers as one difference
     spacing: float = 0.25  # between two differences made of events: a busy cluster is not drawn more often
@@ -93,7 +93,7 @@ class Store:
             self.refresh()
 
     async def run(self) -> None:
-        """Watches until cancelled; neither a failure of the cluster nor one of ours ends it."""
+        """Watches until cancelled; neither a failure of the cluster nor a bug in the console ends the loop."""
         failures = 0
         while True:
             try:
@@ -108,7 +108,7 @@ class Store:
                     failures -= 1  # a look that somebody asked for does not make the next pause longer
 
     async def _watch(self) -> None:
-        """Listens, or polls while there is nothing to listen to; ends by raising what went wrong."""
+        """Follows the event stream, or polls while there is none; ends by raising the error."""
         while True:
             trouble = await self._why_silent()
             until = self._clock() + self.pace.listen_again if trouble else math.inf
@@ -117,13 +117,14 @@ class Store:
                 await self._pause(self._jittered(self.pace.interval))
 
     async def _why_silent(self) -> str:
-        """Listens. Returns where there are no events: why not, or nothing if the worker simply has none."""
+        """Follows the event stream. Without one, returns the reason, or nothing if the worker does not offer
+        events."""
         if self.lines is None:
             return ""
         try:
             await self._listen(self.lines)
         except HeadraceError as error:
-            if self._opening is None:  # it was live, and is no more
+            if self._opening is None:  # the stream was live and has ended
                 raise
             return (
                 ""
@@ -143,7 +144,7 @@ class Store:
         except TimeoutError:
             raise TimedOut(f"{self.connect.url} gave no answer within {self.pace.patience:g} s") from None
         await self._ledger.replace_gently(answer)
-        self._last_id = ""  # what is shown is newer than what a stream would resume from
+        self._last_id = ""  # polled data are newer than the event that a stream would resume from
         self._publish(Link(LinkState.POLLING, self._clock(), trouble=trouble))
 
     # Listening
@@ -167,11 +168,11 @@ class Store:
                 async for event in sse.parse(self._heard(stream), seen):
                     self._take(event)
             except (TimedOut, Malformed):
-                self._last_id = ""  # what was missed is not known: the next stream begins with a snapshot
+                self._last_id = ""  # missed events are unknown: the next stream begins with a snapshot
                 raise
 
     def _take(self, event: sse.ServerEvent) -> None:
-        """Events of a kind we do not know are a newer worker's, and left alone."""
+        """Unknown kinds of events come from newer workers and are ignored."""
         self._last_id = event.id
         if event.name in answers.EVENTS:
             self._apply(event.name, answers.event(event.name, event.data))
@@ -183,7 +184,7 @@ class Store:
             yield line
 
     def _link_live(self) -> None:
-        """Of a stream that goes on from the last event, or has shown what there is; others are not live yet."""
+        """The stream is live: it resumes from the last event, or has delivered a snapshot."""
         if self._opening is not None and not self._last_id:
             return
         self._opened()

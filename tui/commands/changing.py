@@ -103,7 +103,7 @@ async def change(context: Context, plan: Plan, again: Again | None = None) -> Ou
 
 @contextmanager
 def tells_what_is_left(context: Context, name: str) -> Iterator[None]:
-    """Interrupted by ^C or a signal, a change says how far it came and how to finish it."""
+    """When interrupted by ^C or a signal, a change reports its progress and how to finish it."""
     try:
         yield
     except (KeyboardInterrupt, SystemExit):
@@ -113,12 +113,12 @@ def tells_what_is_left(context: Context, name: str) -> Iterator[None]:
 
 
 def left(intent: Intent) -> str:
-    """What an interrupted change leaves behind, and the commands that lead on from there."""
+    """The state after an interrupted change, and the commands that complete or undo the change."""
     plan, name = intent.plan, quote(intent.plan.name)
     offsets = {
         Step.STOPPING: "its offsets are unchanged",
-        Step.ALTERING: "its offsets may be changed already",
-        Step.RESUMING: "its offsets are changed",
+        Step.ALTERING: "its offsets may already have changed",
+        Step.RESUMING: "its offsets have been changed",
     }[intent.step]
     state = f"it was {plan.state} and may be STOPPED now; " if plan.must_stop else ""
     return (

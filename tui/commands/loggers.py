@@ -58,7 +58,7 @@ class PatchLogger(Change):
             was = before.get("level") or "what is above it"
             return confirmation([Outcome(self.name, f"would be {level} on the {scope}, is {was}")])
         changed = await context.connect.set_level(self.name, level, scope)
-        if not isinstance(changed, list):  # asked of the whole cluster, nobody counts
+        if not isinstance(changed, list):  # a change for the whole cluster reports no count
             return confirmation([Outcome(self.name, f"{level} on all workers")])
         return confirmation([Outcome(self.name, f"{level} for {_counted(len(changed))}", raw=changed)])
 

@@ -31,7 +31,7 @@ class GetTopics(Command):
         )
 
     async def _exist(self, context: Context, names: list[str]) -> None:
-        """Workers answer for a name that they do not know as for a connector without topics."""
+        """For an unknown name, workers answer as for a connector without topics."""
         known = set(await context.connect.names()) if names else set()
         for name in names:
             if name not in known:

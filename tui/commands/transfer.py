@@ -49,7 +49,7 @@ class ExportOffsets(Command):
         return self._written(context, found)._replace(outcomes=done.outcomes) if found else done
 
     def _written(self, context: Context, found: dict[str, list[Json]]) -> Result:
-        """To standard output or into the file, with what could be read."""
+        """Writes the connectors that could be read, to standard output or to the file."""
         total = sum(map(len, found.values()))
         said = f"{counted(total, 'offset')} of {counted(len(found), 'connector')}"
         if self.file is None or self.file == "-":

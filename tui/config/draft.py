@@ -125,7 +125,8 @@ def _problem(found: Read, key: str, message: str, gravity: Gravity = Gravity.ERR
 
 
 def _place(found: Read, key: str) -> Place:
-    """Of a key that is not there, the nearest that is: one of the same alias (`transforms.x.…`), or what names it."""
+    """For a missing key, the nearest existing one: of the same alias (`transforms.x.…`), or the key that lists the
+    alias."""
     if key in found.places:
         return found.places[key]
     parts = key.split(".")

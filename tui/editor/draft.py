@@ -37,7 +37,7 @@ class Draft(NamedTuple):
         return self._replace(base=tuple(base), ran=_runs(self.connector))
 
     def onto(self, now: Sequence[Offset]) -> Draft:
-        """The same changes from where the offsets are now; text that cannot be read stays as it is."""
+        """Applies the same changes to the current offsets; text that cannot be parsed stays unchanged."""
         found = self.review()
         if tuple(now) == self.base or found.checked.errors:
             return self.rebased(now)

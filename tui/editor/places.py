@@ -27,7 +27,7 @@ class Place(NamedTuple):
         return f"line {self.line}, column {self.column}" if self.line else ""
 
 
-NOWHERE = Place(0, 0)  # of what is not in the text
+NOWHERE = Place(0, 0)  # of a key that is not in the text
 
 
 class BadJson(ValueError):

@@ -88,8 +88,8 @@ class Brokers:
 
 
 def silent(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """So that librdkafka never writes to the terminal, not even at exit: its log goes to a logger that keeps nothing.
-    A level alone would not do, since `debug` among the settings raises it again."""
+    """Keeps librdkafka from writing to the terminal, even at exit, with a logger that discards everything. A log level
+    is not enough, since a `debug` setting raises the level again."""
     import logging
 
     logger = logging.getLogger("headrace.librdkafka")

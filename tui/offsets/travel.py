@@ -56,8 +56,8 @@ class Target(NamedTuple):
 
 
 class Journey(NamedTuple):
-    """`base` are the offsets it starts from; `changes` those partitions that move, of the `seen` looked at; `held`
-    those that would, if their topic went so far."""
+    """`base`: the offsets before the move; `changes`: the partitions that move, out of `seen`; `held`: the partitions
+    that stay only because their topic does not reach the target."""
 
     base: tuple[Offset, ...]
     changes: tuple[Change, ...]

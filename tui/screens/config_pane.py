@@ -273,7 +273,7 @@ class ConfigPane(Pane):
             self.desk.do(self.dealings.apply(self.drafts[self.name_shown], self.connector))
 
     def go_to(self, place: Place) -> None:
-        """Stays where it is for what is not in the text."""
+        """The cursor does not move for a key that is not in the text."""
         if place.line:
             self.editor.move_cursor((place.line - 1, place.column - 1))
 

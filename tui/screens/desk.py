@@ -61,7 +61,7 @@ class Desk:
 
     @property
     def is_ours(self) -> bool:
-        """A worker of Headrace's, by its event stream or, where that does not work, by its version."""
+        """Whether the worker is Headrace's: recognized by its event stream or, if that fails, by its version."""
         return self._home.snapshot.link.state is LinkState.LIVE or self._home.around.is_ours
 
     @property
@@ -92,12 +92,12 @@ class Desk:
         self.say(f"{name} was created, but the cluster does not list it yet", "warn")
 
     def say(self, text: str, kind: str = "info", about: str = "") -> None:
-        """`about` is the connector that it is about: it does not stay on, or come to, another one's page."""
+        """`about` names the connector concerned; the text is not shown on pages of other connectors."""
         if not (about and self._home.is_elsewhere(about)):
             self._home.say(text, kind, about)
 
     def unsay(self, text: str) -> None:
-        """What was said is not so any more."""
+        """Clears this text if the status line still shows it."""
         if text and self._home.said.text == text:
             self._home.say("")
 

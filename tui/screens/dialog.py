@@ -22,7 +22,7 @@ UNSEEN = 0.25  # seconds in which nobody can have read the question
 
 
 class Answer(Button):
-    """What is typed here acts in its order, on the dialog or in its field of the name."""
+    """Keys act in the order in which they are typed, on the dialog or in its name field."""
 
     async def on_key(self, event: events.Key) -> None:
         dialog = self.screen

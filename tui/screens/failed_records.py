@@ -57,7 +57,7 @@ def _stage(name: str, counts: Mapping[str, Json]) -> Content:
 
 
 def _place(one: Mapping[str, Json]) -> str:
-    """`t1-0@17`; of a source's record only the topic, until it is written there."""
+    """`t1-0@17`; for a source's record only the topic, until the record is written."""
     partition, offset = one.get("partition"), one.get("offset")
     text = f"{one['topic']}" if partition is None else f"{one['topic']}-{partition}"
     return text if offset is None else f"{text}@{offset}"

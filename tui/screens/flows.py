@@ -176,7 +176,7 @@ class Flows:
 
     @property
     def losses(self) -> list[str]:
-        """What leaving now would cut off, a line each: requests on their way, texts."""
+        """What quitting now would lose, one line each: running requests and edited texts."""
         running = [one for one in self.home.operations.open if one.phase is Phase.REQUESTED]
         return [
             *(f"under way, would be cut off: {one.title}" for one in running),

@@ -57,7 +57,7 @@ class OffsetReading(Container):
         line.update(text)
 
     def tell_age(self, text: str) -> None:
-        """Of what is shown; nothing while it is fresh."""
+        """The age of the offsets on screen; empty while they are fresh."""
         line = self.query_one("#age", Static)
         line.set_class(bool(text), "-shown")
         line.update(Content(visible(text)))

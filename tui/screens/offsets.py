@@ -57,7 +57,7 @@ class OffsetsPane(Pane):
         self.dealings = Dealings(desk, self)
         self.offsets: tuple[Offset, ...] | None = None
         self.read_at = 0.0
-        self.trouble = ""  # why they could not be read since then
+        self.trouble = ""  # why the offsets could not be read again
         self._asking: set[str] = set()
         self.drafts: dict[str, Draft] = {}
         self.lags: Mapping[str, Lag] = {}
@@ -118,7 +118,7 @@ class OffsetsPane(Pane):
             self.ask()
 
     def _look_again(self) -> None:
-        """Also while nobody answers: how old they are is shown then."""
+        """Also runs while the worker does not answer, to show the age of the offsets."""
         self.draw_age()
         super()._look_again()
 
@@ -161,7 +161,7 @@ class OffsetsPane(Pane):
         self.draw_age()
 
     def draw_age(self) -> None:
-        """Nothing while they are fresh."""
+        """The age of the offsets; empty while they are fresh."""
         age = time.time() - self.read_at
         is_old = self.offsets is not None and (bool(self.trouble) or age > 2 * self.every)
         self.reading.tell_age(wording.age(age, self.trouble) if is_old else "")

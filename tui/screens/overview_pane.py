@@ -75,7 +75,7 @@ class OverviewPane(Pane):
             return ()
 
     async def _errors(self, name: str) -> Any:
-        """None where the worker, an older one of ours, does not count them."""
+        """None if the worker is an older Headrace version that does not count them."""
         try:
             return await self.desk.connect.errors(name)
         except Refused as error:

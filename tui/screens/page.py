@@ -34,7 +34,7 @@ class Page(Screen[None]):
         Binding("ctrl+c", "back", "back", show=False),
     ]
 
-    CHANGES: ClassVar[tuple[str, ...]] = ()  # actions that lead to changes only
+    CHANGES: ClassVar[tuple[str, ...]] = ()  # actions that only lead to changes
 
     def __init__(self, desk: Desk) -> None:
         super().__init__()
@@ -80,7 +80,7 @@ class Page(Screen[None]):
         return self._ready and not self.prompt.is_open and self.allows(action)
 
     def is_idle(self, action: str) -> bool:
-        """Keys of changes say why they do nothing where nothing may be changed, and are not offered."""
+        """In a read-only context, keys of changes are not offered; pressing one shows the reason."""
         return self.desk.profile.read_only and action in self.CHANGES
 
     def allows(self, action: str) -> bool:

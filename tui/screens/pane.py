@@ -31,20 +31,20 @@ class Pane(Vertical):
 
     @property
     def subject(self) -> str:
-        """The text that warnings are about, where one is being edited."""
+        """The edited text that warnings refer to; empty on pages without an editor."""
         return ""
 
     def say(self, text: str, kind: str = "info") -> None:
-        """In the status line, about this connector; until something else is said, or `unsay`."""
+        """Shows a text about this connector in the status line until the next text or `unsay`."""
         self._said, self._warned_of = text, self.subject if kind == "warn" else ""
         self.desk.say(text, kind, self.name_shown)
 
     def unsay(self) -> None:
-        """What this page said last is not so any more."""
+        """Clears the last status text of this page."""
         self.desk.unsay(self._said)
 
     def mended(self) -> None:
-        """Nothing is wrong with the text; what was said of an earlier one is over."""
+        """The edited text is valid: clears a warning about an earlier version of the text."""
         if self._warned_of and self._warned_of != self.subject:
             self.unsay()
 

@@ -60,7 +60,7 @@ class SetBy(ModalScreen[Journey | None]):
         self.scope = 0
         self.journey: Journey | None = None
         self._target: Target | None = None  # what is looked for now
-        self._looked_for: str | None = None  # the text that this was made from
+        self._looked_for: str | None = None  # the text that the preview belongs to
         self._chosen = False  # before there was anything to see: it is taken as soon as there is
         self._typed = ""  # what completion began with
         self._timer: Timer | None = None
@@ -96,7 +96,7 @@ class SetBy(ModalScreen[Journey | None]):
         return self.query_one(Input).value.strip()
 
     def on_input_changed(self, event: Input.Changed) -> None:
-        if self.text != self._looked_for:  # Enter may have been quicker
+        if self.text != self._looked_for:  # Enter may arrive before the text's change event
             self.changed()
 
     def changed(self) -> None:

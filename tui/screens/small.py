@@ -18,7 +18,7 @@ LEAST = Size(60, 15)
 
 
 class TooSmall(ModalScreen[None]):
-    """Goes away by itself when there is room again. Leaving asks here as well, in as few words as there is room for."""
+    """Closes by itself when the terminal is large enough again. Quitting asks here too, in as few words as fit."""
 
     DEFAULT_CSS = """
     TooSmall { align: center middle; background: $background; }
@@ -32,7 +32,7 @@ class TooSmall(ModalScreen[None]):
 
     def __init__(self) -> None:
         super().__init__()
-        self.losses: list[str] = []  # what is asked about
+        self.losses: list[str] = []  # what quitting would lose
 
     def compose(self) -> ComposeResult:
         yield Static(self.words(self.app.size), markup=False)

@@ -1,4 +1,4 @@
-"""Warnings that still stand: what our worker logged for a source since its position last moved."""
+"""Warnings that still apply: those that the worker logged for a source since its position last moved."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ Json = Any
 
 
 def standing(lines: Sequence[Mapping[str, Json]], offsets: Json, now: float) -> str:
-    """`task 0 at 12:03:04: /in.txt does not exist yet; waiting for it`; empty where it moved on after the last warning.
+    """`task 0 at 12:03:04: /in.txt does not exist yet; waiting for it`; empty if the position moved after the last
+    warning.
 
-    `lines` are those of `GET logs`, the oldest first, `offsets` the answer of `GET offsets?detail=true`.
+    `lines` are those of `GET logs`, oldest first; `offsets` is the answer of `GET offsets?detail=true`.
     """
     ages = [entry["age_ms"] for entry in offsets.get("offsets") or () if entry.get("age_ms") is not None]
     moved_at = now * 1000 - min(ages) if ages else 0.0

@@ -19,7 +19,7 @@ from tui.widgets.grid import Cell, Grid
 
 COLUMNS = (Column("topic", "TOPIC", 30, grows=True), Column("use", "", 24, grows=True))
 DEAD_LETTERS = "errors.deadletterqueue.topic.name"
-PUT_ASIDE = "dead letters"  # workers do not track whether they have written any
+PUT_ASIDE = "dead letters"  # workers do not track whether they have written to the topic
 
 
 class TopicsPane(Pane):

@@ -82,7 +82,7 @@ def progress(lags: Mapping[str, Lag], remarks: Remarks) -> Content:
 
 
 def age(seconds: float, trouble: str) -> str:
-    """Of offsets that could not be read again, or have not been."""
+    """The age of offsets that have not been read again, and why."""
     return f"read {span(seconds)} ago" + (f", not since: {trouble}" if trouble else "")
 
 

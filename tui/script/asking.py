@@ -1,4 +1,4 @@
-"""Asking before a change: at the terminal of whoever typed the command, wherever the standard streams go."""
+"""Asks for confirmation at the user's terminal, even when the standard streams are redirected."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tui.errors import UsageError
 
 
 def asker(is_script: bool) -> Callable[[str], bool]:
-    """What answers questions: a person, or, where nobody is at a terminal and in scripts, yes."""
+    """Answers questions: the user at the terminal; without a terminal, and in scripts, always yes."""
     streams = (sys.stdin, sys.stdout, sys.stderr)
     return _ask if not is_script and any(stream.isatty() for stream in streams) else _nobody_to_ask
 
@@ -27,7 +27,7 @@ def _ask(question: str) -> bool:
 
 
 def _terminal() -> str:
-    """Standard input's own, if it is one, else the one that the process belongs to."""
+    """The terminal on standard input, otherwise the controlling terminal of the process."""
     return os.ttyname(sys.stdin.fileno()) if sys.stdin.isatty() else "/dev/tty"
 
 

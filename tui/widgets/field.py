@@ -11,18 +11,18 @@ from textual.widgets import Input
 from tui.widgets.in_order import does_now, forward, hand_over
 
 EDITING = {key.strip(): one.action for one in Input.BINDINGS if isinstance(one, Binding) for key in one.key.split(",")}
-del EDITING["ctrl+c"]  # leaves, as everywhere
+del EDITING["ctrl+c"]  # quits, as everywhere
 
 
 class Field(Input):
-    """Enter calls `entered`, at once. What is pasted counts with its first line, and never confirms."""
+    """Enter calls `entered` immediately. Of pasted text only the first line is taken; pasting never confirms."""
 
     def __init__(self, entered: Callable[[], None], value: str = "", hint: str = "", id: str | None = None) -> None:
         super().__init__(value, hint, compact=True, select_on_focus=False, id=id)
         self.entered = entered
 
     def on_mount(self) -> None:
-        """Keys that the screen takes are shown as the screen's."""
+        """Removes keys that the screen handles, so that the footer shows the screen's bindings."""
         taken = self.screen._bindings.key_to_bindings.keys() - EDITING.keys() | {"enter"}
         known = self._bindings.key_to_bindings
         self._bindings.key_to_bindings = {key: found for key, found in known.items() if key not in taken}

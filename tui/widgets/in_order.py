@@ -1,7 +1,7 @@
-"""Keys that act in the order in which they were typed, however many arrive in one packet.
+"""Makes keys act in the order in which they were typed, even if several arrive in one packet.
 
-Textual runs bindings only after a key has bubbled up to the program; what was typed behind it, which the widget takes
-at once, overtakes it. Keys that are already waiting at a widget stay there when the focus moves.
+Textual runs a binding only after its key has bubbled up to the app; later keys, which the widget handles at once,
+overtake it. Keys already queued at a widget stay there when the focus moves.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from textual.widget import Widget
 
 
 async def does_now(widget: Widget, key: str) -> bool:
-    """Runs the screen's binding of a key without a detour. Whether there was one to run."""
+    """Runs the screen's binding of a key directly; False if there is none."""
     screen = widget.screen
     try:
         bindings = screen._bindings.get_bindings_for_key(key)
@@ -26,12 +26,12 @@ async def does_now(widget: Widget, key: str) -> bool:
 
 
 def forward(widget: Widget, event: events.Key) -> None:
-    """To what has the focus now."""
+    """Forwards the key to the focused widget."""
     (widget.screen.focused or widget.screen)._forward_event(events.Key(event.key, event.character))
 
 
 def hand_over(widget: Widget) -> None:
-    """If the focus has left a widget, the keys that wait there go on to where it is."""
+    """If a widget has lost the focus, forwards the keys queued there to the focused widget."""
     if widget.screen.focused is widget:
         return
     for message in _waiting(widget):
@@ -42,7 +42,7 @@ def hand_over(widget: Widget) -> None:
 
 
 def _waiting(widget: Widget) -> list[Message | None]:
-    """None is the last one of a widget that is being removed."""
+    """None is the last message of a widget that is being removed."""
     found: list[Message | None] = [] if widget._pending_message is None else [widget._pending_message]
     widget._pending_message = None
     while not widget._message_queue.empty():

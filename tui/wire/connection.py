@@ -23,10 +23,10 @@ SHORT = "Remote end closed connection in the middle of its response"
 
 
 class Connection:
-    """Connected when it is made, within `timeout` seconds. What fails raises OSError, and the connection is spent.
+    """Connects on creation, within `timeout` seconds. Errors raise OSError, after which the connection is unusable.
 
-    `until` is when an answer has to be there, in monotonic seconds, and `quiet` the longest silence before that: a
-    server that sends a byte now and then does not hold anyone up.
+    `until` is the deadline for a whole answer, in monotonic seconds, and `quiet` the longest silence before it, so a
+    server that sends a byte now and then cannot delay the caller for long.
     """
 
     def __init__(self, address: tuple[str, int], timeout: float) -> None:
@@ -36,7 +36,7 @@ class Connection:
         self._answer = _Answer()
 
     def within(self, seconds: float, quiet: float = math.inf) -> None:
-        """From now on."""
+        """Sets both limits, counted from now."""
         self.until, self.quiet = time.monotonic() + seconds, min(quiet, seconds)
         if self.quiet < math.inf:
             self.socket.settimeout(self.quiet)

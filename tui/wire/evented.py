@@ -48,7 +48,7 @@ class Evented:
             headers[b"Content-Type"] = b"application/json"
         request = self._client.build_request(call.method, call.path, content=encode(call), headers=headers)
         with self._our_errors():
-            # The client's own time-out is for each read: a server that drips bytes would never meet it.
+            # The client's own timeout applies to each read: a server that sends single bytes would never exceed it.
             async with asyncio.timeout(self.endpoint.answer_timeout):
                 response = await self._sent(request, call.repeatable)
         if call.method == "GET" and call.path == EXPANDED and response.status_code == 200:

@@ -90,7 +90,7 @@ class Moves(Pieces):
             self.show(name)
 
     def action_refresh(self) -> None:
-        """What was said of an earlier look does not stay."""
+        """Reads the page again and clears earlier status text."""
         if self.flows is not None:
             if self.said.kind != "busy":
                 self.say("")

@@ -160,7 +160,7 @@ class Pieces(Screen[None]):
 
     @contextmanager
     def guarded(self) -> Iterator[None]:
-        """What goes wrong inside is said in the status line, and ends nothing else."""
+        """Errors inside are shown in the status line and end nothing else."""
         try:
             yield
         except Exception as error:

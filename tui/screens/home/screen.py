@@ -198,7 +198,7 @@ class Home(Moves):
 
     @property
     def losses(self) -> list[str]:
-        """What leaving the program now would cut off, a line each."""
+        """What quitting now would lose, one line each."""
         return self.flows.losses if self.flows is not None else []
 
     @property

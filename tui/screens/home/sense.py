@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 DEAD_LETTERS = "errors.deadletterqueue.topic.name"
 
-CHANGES = ("edit", "undo", "mark", "bulk", "apply", "forget", "travel")  # these lead to changes only
+CHANGES = ("edit", "undo", "mark", "bulk", "apply", "forget", "travel")  # these only lead to changes
 
 if TYPE_CHECKING:
     from tui.screens.home.screen import Home
