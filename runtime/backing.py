@@ -29,7 +29,7 @@ class Place(Protocol):
 
     @property
     def trouble(self) -> str:
-        """Why the place is not confirmed; empty while it is."""
+        """Why the membership is not confirmed; empty while it is."""
 
     @property
     def confirmed_until(self) -> float:

@@ -62,7 +62,7 @@ DISTRIBUTED = ConfigDef(
     ),
     ConfigKey("connector.client.config.override.policy", Type.STRING, "All", _M, "What of clients may be overridden."),
     ConfigKey("connector.client.config.override.allowlist", Type.LIST, "", _M, "With Allowlist: these settings."),
-    ConfigKey("headrace.allowed.hosts", Type.LIST, "", _M, "Further names by which browsers may reach the REST API."),
+    ConfigKey("headrace.allowed.hosts", Type.LIST, "", _M, "Further host names of the REST API in browsers."),
     ConfigKey("headrace.file.paths", Type.LIST, "", _M, "Folders of files that connectors may name; empty: any."),
     ConfigKey("headrace.slots", Type.INT, 0, _M, "Spark slots that run tasks; 0 means one for each core."),
     ConfigKey("headrace.slot.memory.mb", Type.INT, 0, _M, "Memory after which a slot is replaced; 0: never."),

@@ -25,7 +25,7 @@ class _Batch(Sequence[R], Generic[R]):
 
     @property
     def topic(self) -> str:
-        """The topic of all records; Mixed where they have different ones."""
+        """The topic of all records; Mixed if their topics differ."""
         if type(self._topics) is not Constant:
             raise Mixed
         topic: str = self._topics.value

@@ -95,8 +95,8 @@ class Values:
 
     @property
     def columns(self) -> Mapping[str, Column]:
-        """The fields of structs, in the schema's order, or the entries of maps without a schema; Mixed when there is
-        anything else among them, or maps have different keys."""
+        """The fields of structs, in the schema's order, or the entries of maps without a schema; Mixed for any other
+        values and for maps with different keys."""
         if self._columns is None:
             if not self.count or (self.schema is not None and self.schema.type is not Type.STRUCT):
                 raise Mixed
@@ -151,7 +151,7 @@ def columns_of(names: tuple[str, ...], rows: Column) -> dict[str, Column]:
 
 
 def _fields_of(names: tuple[str, ...], rows: Column) -> dict[str, Column]:
-    """As columns_of(), for structs: a field that is left out is null."""
+    """As columns_of(), for structs: a missing field is null."""
     try:
         return columns_of(names, rows)
     except Mixed:
@@ -169,7 +169,7 @@ class Origins(Protocol):
     """Where the records of a batch are from, or go to: what a transformation of values may ask for."""
 
     topic: str
-    """Of all of them: to read it raises Mixed where they go to different topics."""
+    """The topic of all records; reading it raises Mixed if the records go to different topics."""
     keys: Values
     headers: Sequence[Headers | None]
 

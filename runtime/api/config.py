@@ -67,7 +67,7 @@ class ConfigKey:
     display_name: str | None = None
     dependents: tuple[str, ...] = ()
     recommender: Recommender | None = None
-    distinct: bool = False  # of a list: validate() complains of repeated entries, parse() leaves them out
+    distinct: bool = False  # for lists: validate() reports repeated entries, parse() removes them
 
     @property
     def required(self) -> bool:

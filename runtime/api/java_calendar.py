@@ -1,5 +1,7 @@
-"""The moment that the fields of a date mean, as a lenient GregorianCalendar resolves them: of fields that contradict
-each other those that were set last win, and what is beyond its bounds runs over into the next larger field.
+"""Resolves the fields of a date to a time as a lenient GregorianCalendar does.
+
+Of contradicting fields the one set last wins; a value beyond the bounds of its field carries over into the next larger
+field.
 
 Weeks begin on Sunday, and the first one of a year is the one with January 1st in it.
 """
@@ -41,7 +43,7 @@ class Field(Enum):
 
 
 class Wall(NamedTuple):
-    """A clock's time, in milliseconds since 1970, and the offsets that were given with it."""
+    """A local time in milliseconds since 1970, and the zone offsets given with it."""
 
     ms: int
     zone_offset: int | None
@@ -71,7 +73,7 @@ class Fields:
 
 
 def days_of(year: int, month: int) -> int:
-    """The number of the month's first day, of which January 1st of the year 1 has 1; months count from 0."""
+    """The day number of the month's first day (January 1st of year 1 is day 1); months count from 0."""
     year += month // 12
     month %= 12
     before = year - 1
@@ -95,7 +97,7 @@ def _time_of_day(values: dict[Field, int], stamps: dict[Field, int]) -> int:
 
 
 def _both(stamps: dict[Field, int], one: Field, other: Field) -> int:
-    """When the later of the two was set; 0 where one is missing."""
+    """When the later of the two fields was set; 0 if one is missing."""
     return max(stamps[one], stamps[other]) if one in stamps and other in stamps else 0
 
 
@@ -103,7 +105,7 @@ _OF_MONTH = (Field.DAY_OF_MONTH, Field.WEEK_OF_MONTH, Field.WEEKDAY_IN_MONTH)
 
 
 def _deciding(stamps: dict[Field, int]) -> Field:
-    """The field that says which day of the year or the month it is."""
+    """The field that determines the day of the year or of the month."""
     found = stamps.get
     latest: dict[Field, int] = {
         Field.DAY_OF_MONTH: found(Field.DAY_OF_MONTH, 0),
@@ -125,8 +127,8 @@ def _deciding(stamps: dict[Field, int]) -> Field:
 
 
 def _among(tied: list[Field], stamps: dict[Field, int]) -> Field:
-    """Fields tie when the day of the week, which goes with each of them, was set last: then the later one counts, and
-    where that is undecided too, the week of the month before the others."""
+    """Fields tie when the day of the week, which belongs to each of them, was set last. Then the field set later
+    counts; if these tie too, the week of the month comes first."""
     return max(tied, key=lambda name: stamps.get(name, 0)) if len(tied) > 1 else tied[0]
 
 
@@ -151,7 +153,7 @@ def _date(values: dict[Field, int], stamps: dict[Field, int]) -> int:
 
 
 def _first_week(first: int, weekday: int) -> int:
-    """The day of the week, in the week that the day `first` is in."""
+    """The day of the week, within the week of the day `first`."""
     sunday = _on_or_before(first + 6, _SUNDAY)
     if sunday - first >= 1:
         sunday -= 7

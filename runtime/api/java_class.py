@@ -28,7 +28,7 @@ _WHOLE = {
 
 
 def java_class(value: Any, schema: Schema | None = None) -> str:
-    """`java.lang.Long`, `java.util.HashMap`, …; a schema narrows numbers down. `null` for None."""
+    """`java.lang.Long`, `java.util.HashMap`, …; a schema determines the class of numbers. `null` for None."""
     if value is None:
         return "null"
     if type(value) is int and not -(1 << 63) <= value < 1 << 63:

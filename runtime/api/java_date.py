@@ -43,7 +43,7 @@ class DatePattern:
         return time if time is not None else self._parse(text)
 
     def _parse(self, text: str) -> dt.datetime:
-        """Field by field, as lenient as Java."""
+        """Parses field by field, as leniently as Java."""
         reader = FieldReader(text)
         for token, following in zip(self._tokens, [*self._tokens[1:], None], strict=True):
             if token.letter:

@@ -33,16 +33,16 @@ def is_number(token: Token) -> bool:
 
 
 class FieldReader:
-    """Reads one text; ValueError when it is not as the tokens say."""
+    """Parses one text; ValueError if the text does not match the tokens."""
 
     def __init__(self, text: str) -> None:
         self._text, self._position = text, 0
         self._fields = Fields()
         self._zone = "UTC"
-        self._unclear_year: dt.datetime | None = None  # before it, the year belongs to the next century
+        self._unclear_year: dt.datetime | None = None  # years before this date belong to the next century
 
     def time(self) -> dt.datetime:
-        """The moment that the fields read so far mean, in UTC."""
+        """The time given by the fields read so far, in UTC."""
         time = self._resolved()
         if self._unclear_year is not None and time < self._unclear_year:
             values = self._fields.values
@@ -69,7 +69,8 @@ class FieldReader:
         self._position += len(text)
 
     def field(self, token: Token, abuts: bool) -> None:
-        """One field; `abuts`: a number follows at once, so that this one has just so many digits as the pattern."""
+        """One field; `abuts`: another number follows directly, so this one has exactly as many digits as in the
+        pattern."""
         start = self._position
         while self._text[self._position : self._position + 1] in (" ", "\t"):
             self._position += 1
@@ -194,7 +195,8 @@ def _short(names: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _int32(number: int, exponent: str | None) -> int:
-    """A number as Java's intValue() gives it: of 64 bits it takes the lower half, beyond these the bound."""
+    """A number as Java's intValue() returns it: the lower half of 64 bits; larger numbers are limited to 64 bits
+    first."""
     if exponent is not None and number:
         power = int(exponent[1:])
         number = int(Decimal(number).scaleb(power)) if abs(power) < 400 else 0 if power < 0 else number << 80

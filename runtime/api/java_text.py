@@ -82,7 +82,7 @@ class JavaMap(dict[Any, Any]):
 
 
 def map_order(value: Mapping[Any, Any], keys: Schema | None = None) -> list[Any]:
-    """Keys, of this schema, as Java iterates over them: by bucket of the hash table, in a bucket as they were put."""
+    """Keys of this schema in the order in which a Java HashMap iterates: by bucket, then in order of insertion."""
     single = keys is not None and keys.type is Type.FLOAT32
     if type(value) is not JavaMap:
         return _by_bucket(list(value), 16, single)
@@ -233,7 +233,7 @@ def single_value(value: float) -> float:
 
 
 def single_of_whole(number: int) -> float:
-    """A whole number as a float of 32 bits, rounded once: by way of a double it would be rounded twice."""
+    """A whole number as a 32-bit float, rounded once; through a double it would be rounded twice."""
     spare = abs(number).bit_length() - 24
     if spare <= 0:
         return float(number)

@@ -1,7 +1,7 @@
 """Names of time zones as Java 17 reads them in dates.
 
 java_zones.tsv: zone, daylight saving in minutes, long and short name of its standard time, long and short name of its
-daylight saving time; where zones share a name the first one counts.
+daylight saving time; if zones share a name, the first zone counts.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _EPOCH = dt.datetime(1970, 1, 1)
 
 
 class Named(NamedTuple):
-    """What a zone's name says. `dst_offset` in milliseconds; None where the zone's own rules say it."""
+    """The meaning of a zone's name. `dst_offset` in milliseconds; None if the zone's own rules determine it."""
 
     zone: str
     dst_offset: int | None
@@ -37,7 +37,7 @@ def _names() -> list[tuple[str, Named]]:
 
 
 def zone_named(text: str, position: int) -> tuple[Named, int] | None:
-    """The zone whose name begins there, and the position behind the name."""
+    """The zone whose name begins at this position, and the position after the name."""
     rest = text[position : position + 64].lower()
     for name, named in _names():
         if rest.startswith(name):
@@ -46,7 +46,7 @@ def zone_named(text: str, position: int) -> tuple[Named, int] | None:
 
 
 def offset_at(zone: str, wall_ms: int, dst_offset: int | None) -> int:
-    """Milliseconds east of Greenwich, by the zone's clock; ValueError where the system does not know the zone."""
+    """Milliseconds east of Greenwich at this local time; ValueError if the system does not know the zone."""
     if zone == "UTC":
         return dst_offset or 0
     try:
@@ -54,7 +54,7 @@ def offset_at(zone: str, wall_ms: int, dst_offset: int | None) -> int:
         local = _EPOCH + dt.timedelta(milliseconds=wall_ms)
     except (ZoneInfoNotFoundError, OverflowError) as error:
         raise ValueError(f"{zone}: {error}") from error
-    # a time that is there twice is standard time, one that is left out goes by the time before
+    # a repeated time is standard time; a skipped time takes the offset before the change
     earlier, later = (local.replace(tzinfo=rules, fold=fold) for fold in (0, 1))
     at = min(earlier, later, key=lambda time: time.utcoffset() or dt.timedelta())
     offset, saving = at.utcoffset() or dt.timedelta(), at.dst() or dt.timedelta()

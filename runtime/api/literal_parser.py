@@ -1,4 +1,4 @@
-"""Reads literals token by token. Tokens are the delimiters `:,{}[]"` and what stands between them."""
+"""Reads literals token by token. Tokens are the delimiters `:,{}[]"` and the texts between them."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ _TIMES = {
     24: (TIMESTAMP_SCHEMA, DatePattern("yyyy-MM-dd'T'HH:mm:ss.SSS'Z'")),
     10: (DATE_SCHEMA, DatePattern("yyyy-MM-dd")),
 }
-"""By the length of their texts, which alone decides what may be tried."""
-_DEEPEST = 100  # arrays and maps within each other
+"""Formats by the length of their texts, which determines the formats to try."""
+_DEEPEST = 100  # levels of nested arrays and maps
 
 
 class Parser:
-    """One text. NotALiteral where what was begun as an array, a map or one of their elements is none."""
+    """Parses one text. NotALiteral if a text that begins as an array, a map or an element is not one."""
 
     def __init__(self, text: str) -> None:
         self._text, self._tokens, self._at, self._depth = text, _TOKEN.findall(text), 0, 0
@@ -60,7 +60,7 @@ class Parser:
         return str(token)
 
     def _take(self, expected: str) -> bool:
-        """Goes past a token, and blanks before it; past the blanks alone where another token follows."""
+        """Skips a token and the blanks before it; only the blanks if another token follows."""
         tokens = self._tokens
         while self._at < len(tokens) - 1 and not java_trim(tokens[self._at]):
             self._at += 1
@@ -70,7 +70,7 @@ class Parser:
         return True
 
     def _word(self, word: str, embedded: bool) -> bool:
-        """By itself a word is the whole text."""
+        """A single word must be the whole text."""
         start = self._at
         if self._take(word) and (embedded or self._at >= len(self._tokens)):
             return True
@@ -137,7 +137,7 @@ class Parser:
         return STRING_SCHEMA, self._text
 
     def _time_of_tokens(self, token: str) -> Literal | None:
-        """Times hold colons, which makes five tokens of them."""
+        """Times contain colons, so they take five tokens."""
         rest = self._tokens[self._at : self._at + 4]
         if len(rest) == 4 and (found := _time(token + "".join(rest))) is not None:
             self._at += 4
@@ -153,7 +153,7 @@ def _map_of(keys: Unified, values: Unified) -> Literal:
         made = JavaMap(zip(found_keys, found_values, strict=True))
     except TypeError as error:  # keys that are arrays or maps
         raise NotALiteral from error
-    if len(made) != len({(type(key), key) for key in found_keys}):  # keys that Python takes for equal
+    if len(made) != len({(type(key), key) for key in found_keys}):  # keys that are equal in Python
         raise NotALiteral
     made.order = lambda: list(made)
     value_schema = values.schema if keys.schema is not None else None
@@ -161,7 +161,7 @@ def _map_of(keys: Unified, values: Unified) -> Literal:
 
 
 def _time(text: str) -> Literal | None:
-    """A time, timestamp or date; None for other texts. NotALiteral for a time of day of another day."""
+    """A time, timestamp or date; None for other texts. NotALiteral for a time of day beyond 24 hours."""
     text = text.replace("\\:", ":")
     known = _TIMES.get(len(text))
     if known is None:

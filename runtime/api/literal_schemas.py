@@ -19,11 +19,11 @@ _OF_NUMBER = {DATE: date_of, TIME: time_of, TIMESTAMP: datetime_of}
 
 
 class NotALiteral(Exception):
-    """The text is no array, no map, or none of their elements after all."""
+    """The text is not an array, a map, or an element of one."""
 
 
 class Unified:
-    """Collects literals. Numbers go with wider numbers, everything else with its own type."""
+    """Finds a common schema. Numbers combine with wider numbers, all other values with their own type only."""
 
     def __init__(self) -> None:
         self.schema: Schema | None = None
@@ -40,7 +40,7 @@ class Unified:
             self._compatible = self.schema is not None
 
     def values(self) -> list[Any]:
-        """As the schema wants them, unchanged where there is none; NotALiteral where one cannot be converted."""
+        """The values converted to the schema, unchanged without one; NotALiteral if a value cannot be converted."""
         common = self.schema
         if common is None:
             return self.raw
@@ -78,11 +78,11 @@ def _converted(common: Schema, schema: Schema | None, value: Any) -> Any:
 def _number(value: Any) -> int | float:
     if isinstance(value, int | float):
         return value
-    raise NotALiteral  # a date has no number without its schema
+    raise NotALiteral  # without its schema, a date is not a number
 
 
 def _whole(value: Any, kind: Type) -> int:
-    """A number in as many bits, cut off as Java does it."""
+    """A number narrowed to this many bits, as in Java."""
     number = _number(value)
     bits = _BITS[kind]
     bound = 1 << (bits - 1)

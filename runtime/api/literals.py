@@ -17,7 +17,7 @@ from runtime.api.schema import STRING_SCHEMA, Schema, Type
 __all__ = ["Literal", "header_text", "parse_literal"]
 
 _FIRST = frozenset('+-tfn[{"')
-"""What literals begin with, apart from digits and blanks."""
+"""Characters that begin a literal, apart from digits and blanks."""
 
 
 def header_text(value: Any, schema: Schema | None = None) -> str:
@@ -61,7 +61,7 @@ def _container(value: Any, schema: Schema | None) -> str:
 
 
 def _field(value: Mapping[str, Any], name: str, schema: Schema) -> str:
-    """A field that is null shows its default."""
+    """A null field is shown as its default."""
     found = value.get(name)
     return f"{_embedded(name, None)}:{_embedded(schema.default if found is None else found, schema)}"
 

@@ -96,7 +96,7 @@ def to_plain(schema: Schema, value: Any) -> Any:
 
 
 def _of_instant(name: str | None, ms: int) -> int:
-    """Of a value that Python has another class for: Java has one for dates, times of day and timestamps."""
+    """Python has separate classes where Java uses one for dates, times of day and timestamps."""
     if name == DATE and ms % _DAY_MS:
         raise DataError("Kafka Connect Date type should not have any time fields set to non-zero values.")
     if name == TIME and not 0 <= ms < _DAY_MS:
@@ -145,7 +145,7 @@ def time_millis(value: dt.time) -> int:
 
 
 def _in_utc(value: dt.datetime) -> dt.datetime:
-    """The same point in time; one without a zone is in UTC already."""
+    """The same time in UTC; a time without a zone is in UTC already."""
     if value.tzinfo is None:
         return value.replace(tzinfo=dt.UTC)
     try:

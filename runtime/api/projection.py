@@ -78,7 +78,7 @@ def _promotable(source: Type, target: Type) -> bool:
 
 
 def _project_struct(source: Schema, value: Any, target: Schema) -> dict[str, Any]:
-    """Fields are checked as they are put, as Java's Struct does it."""
+    """Fields are checked when they are set, as in Java's Struct."""
     projected: dict[str, Any] = {}
     for field in target.fields:
         found: Any

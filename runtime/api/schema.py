@@ -64,7 +64,7 @@ class Schema:
     _by_name: dict[str, Schema] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Tells apart defaults that Python takes for equal: 0.0 and -0.0, 1.0 and 1.00."""
+        """Distinguishes defaults that are equal in Python: 0.0 and -0.0, 1.0 and 1.00."""
         if self.default is not None:
             object.__setattr__(self, "_exact_default", _exact(self.default))
 
@@ -92,20 +92,20 @@ class Schema:
         return replace(self, **changes)
 
     def element(self) -> Schema:
-        """The schema of an array's elements or a map's values; MissingError when it does not say."""
+        """The schema of an array's elements or a map's values; MissingError if there is none."""
         if self.values is None:
-            raise MissingError(f"The {self.type} schema does not say what its values are")
+            raise MissingError(f"The {self.type} schema has no schema of its values")
         return self.values
 
     def key(self) -> Schema:
-        """The schema of a map's keys; MissingError when it does not say."""
+        """The schema of a map's keys; MissingError if there is none."""
         if self.keys is None:
-            raise MissingError(f"The {self.type} schema does not say what its keys are")
+            raise MissingError(f"The {self.type} schema has no schema of its keys")
         return self.keys
 
 
 def _exact(value: Any) -> Any:
-    """A value's spelling where equal values may differ, None where they cannot."""
+    """The text of a value if equal values may differ in it, otherwise None."""
     if isinstance(value, float | Decimal):
         return str(value)
     if isinstance(value, list | tuple):

@@ -10,9 +10,9 @@ from runtime.api.validate import validate_value
 
 
 class SchemaBuilder:
-    """`SchemaBuilder.struct().name("person").field("name", STRING_SCHEMA).build()`; what is set once stays.
+    """`SchemaBuilder.struct().name("person").field("name", STRING_SCHEMA).build()`; attributes can be set once.
 
-    SchemaBuilderError when a call cannot be: attributes set twice, fields without a name, arrays without elements.
+    SchemaBuilderError for invalid calls: attributes set twice, fields without a name, arrays without elements.
     """
 
     def __init__(self, type_: Type, keys: Schema | None = None, values: Schema | None = None) -> None:

@@ -79,7 +79,7 @@ def validate_struct(schema: Schema, value: Mapping[str, Any]) -> None:
 
 
 def _fits(schema: Schema, value: Any) -> bool:
-    """A logical name decides by itself, whatever the type that carries it."""
+    """The logical name alone determines the valid classes, not the type of the schema."""
     name = schema.name
     if name in _LOGICAL_KINDS:
         if name == logical.DATE and isinstance(value, dt.datetime):

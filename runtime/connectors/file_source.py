@@ -22,7 +22,7 @@ from runtime.connectors.file_watch import Follower, file_watcher
 FILE, TOPIC, BATCH_SIZE = "file", "topic", "batch.size"
 FILENAME, POSITION = "filename", "position"
 _CHUNK = 1024 * 1024
-_LOOK, _LOOK_SELDOM = 0.1, 60.0  # seconds between looks at a quiet file; seldom when changes are reported
+_LOOK, _LOOK_SELDOM = 0.1, 60.0  # seconds between checks of a quiet file; seldom if changes are reported
 _QUIET = 2.0  # seconds without growth after which a file that was replaced is taken to be finished
 
 _log = logging.getLogger(__name__)
@@ -100,7 +100,7 @@ class FileStreamSourceTask(SourceTask):
         return self._lines.feed(block)
 
     def _watch(self) -> bool:
-        """Ask for a report of the next change, once; True when that is new."""
+        """Request a single report of the next change; True if there was no request yet."""
         if self._watched or (watcher := file_watcher()) is None:
             return False
         self._watched = True

@@ -1,8 +1,8 @@
-"""Reports changes of files, so that their followers need not look all the time.
+"""Reports changes of files, so that followers need not poll.
 
-inotify (Linux) reports changes at once, but not those that another host makes on a network file system, and nothing
-about a file that does not exist. One thread therefore looks at all files now and then: a call of stat() for each is far
-cheaper than a wake-up of each follower's thread.
+inotify (Linux) reports changes at once, except those that another host makes on a network file system and those of a
+file that does not exist yet. One thread therefore checks all files periodically: a stat() call for each is far cheaper
+than waking each follower's thread.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from pathlib import Path
 _MODIFY, _ATTRIB, _DELETE_SELF, _MOVE_SELF, _ONESHOT = 0x2, 0x4, 0x400, 0x800, 0x80000000
 _CHANGES = _MODIFY | _ATTRIB | _DELETE_SELF | _MOVE_SELF
 _EVENT = struct.Struct("iIII")  # watch, mask, cookie, length of the name (none: files are watched, not folders)
-_LOOK, _LOOK_OFTEN = 2.0, 0.25  # seconds between looks at all files; often while some of them have no watch
+_LOOK, _LOOK_OFTEN = 2.0, 0.25  # seconds between checks of all files; often while some files have no watch
 
 _log = logging.getLogger(__name__)
 
 State = tuple[int, ...] | None
-"""What stat() says of a file; None: it does not exist."""
+"""The result of stat(); None if the file does not exist."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -36,7 +36,7 @@ class Follower:
     """Waits for the next change of a file."""
 
     path: str
-    state: State  # when it began to wait
+    state: State  # when the follower began to wait
     changed: Callable[[], None]
     watch: int  # inotify's; negative: none
 
@@ -67,7 +67,7 @@ class FileWatcher:
             return follower
 
     def forget(self, follower: Follower) -> bool:
-        """Do not report to this follower any more; whether it was still waiting."""
+        """Stop reporting to this follower; True if the follower was still waiting."""
         with self._lock:
             others = self._others(follower)
             known = follower in others
@@ -131,5 +131,5 @@ def file_watcher() -> FileWatcher | None:
     try:
         return FileWatcher()
     except OSError as error:
-        _log.info("Files are looked at ten times a second: this system reports no changes (%s)", error.strerror)
+        _log.info("Files are checked ten times a second: this system reports no changes (%s)", error.strerror)
         return None

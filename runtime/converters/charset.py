@@ -1,4 +1,4 @@
-"""Character encodings with what Java does at their edges: byte orders, and what cannot be encoded or decoded."""
+"""Character encodings with Java's byte orders and its handling of characters and bytes that cannot be converted."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ _UNKNOWN = "\ufffd"
 
 
 class EncodingError(ConfigError):
-    """There is no encoding of that name (Java: SerializationException)."""
+    """An unknown encoding (Java: SerializationException)."""
 
     java_name = "org.apache.kafka.common.errors.SerializationException"
 
 
 class Charset(NamedTuple):
-    """How texts become bytes and back. Neither raises."""
+    """Converts text to bytes and back without errors."""
 
     name: str
     encode: Callable[[str], bytes]
@@ -31,7 +31,7 @@ class Charset(NamedTuple):
 
 
 def charset(name: str) -> Charset:
-    """The encoding of that name; EncodingError when there is none."""
+    """The encoding of that name; EncodingError if it is unknown."""
     try:
         found = codecs.lookup(name)
     except (LookupError, ValueError) as error:
@@ -49,7 +49,7 @@ def _utf8() -> Charset:
 
 
 def _encode_utf8(text: str) -> bytes:
-    """Bytes that were not UTF-8 are what they were; halves of surrogate pairs are question marks."""
+    """Restores bytes that were not UTF-8; writes halves of surrogate pairs as question marks."""
     try:
         return text.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:
@@ -61,7 +61,7 @@ def _encode(name: str, text: str) -> bytes:
 
 
 def _whole(name: str, text: str) -> str:
-    """Halves of surrogate pairs, and what stands for bytes that were not UTF-8, are unknown characters."""
+    """Treats halves of surrogate pairs, and the escapes of bytes that were not UTF-8, as unknown characters."""
     return _HALVES.sub(_UNKNOWN if name.startswith("utf") else "?", text)
 
 
@@ -74,12 +74,12 @@ def _decode(name: str, data: bytes) -> str:
 
 
 def _unpaired(found: re.Match[str]) -> str:
-    """Half of a pair takes the unit after it along: of two where that begins a pair itself."""
+    """Half of a pair also consumes the next unit; the result is two unknown characters if that unit begins a pair."""
     return _UNKNOWN * (2 if found.group()[-1] > "\uffff" else 1)
 
 
 def _utf16() -> Charset:
-    """Without a mark the most significant byte comes first; written with one."""
+    """Reads big-endian without a byte order mark; writes with a mark."""
     return Charset(
         "utf-16",
         lambda text: codecs.BOM_UTF16_BE + _encode("utf-16-be", text) if text else b"",
@@ -88,7 +88,7 @@ def _utf16() -> Charset:
 
 
 def _utf32() -> Charset:
-    """Without a mark the most significant byte comes first; written without one."""
+    """Reads big-endian without a byte order mark; writes without a mark."""
     marks = {codecs.BOM_UTF32_LE: "utf-32-le", codecs.BOM_UTF32_BE: "utf-32-be"}
     return Charset("utf-32", partial(_encode, "utf-32-be"), partial(_decode_marked, marks, "utf-32-be"))
 
@@ -101,4 +101,4 @@ def _decode_marked(marks: dict[bytes, str], unmarked: str, data: bytes) -> str:
 
 
 _SPECIAL = {"utf-8": _utf8, "utf-16": _utf16, "utf-32": _utf32}
-"""Encodings that Python does differently than Java."""
+"""Encodings that differ between Python and Java."""

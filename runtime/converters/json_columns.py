@@ -129,7 +129,8 @@ def _fields_writer(schema: Schema, options: WriteOptions) -> Callable[[Mapping[s
 
 
 def write_maps(values: Values, prefix: bytes, suffix: bytes, hash_order: bool) -> list[bytes]:
-    """Messages of maps without a schema that have the same keys; Mixed for others. `hash_order`: see WriteOptions."""
+    """Messages of maps without a schema that have the same keys; Mixed for other
+    values. `hash_order`: see WriteOptions."""
     parts: list[Part] = [prefix, b"{"]
     columns = values.columns
     for name in map_order(values.first) if hash_order else columns:

@@ -82,7 +82,7 @@ class Envelopes:
         return schema
 
     def _new_schema(self, data: bytes, value: Any) -> Schema | None:
-        """Of a schema that orjson could not spell again: an infinite default, or half of a surrogate pair."""
+        """For schemas that orjson cannot write: an infinite default, or half of a surrogate pair."""
         try:
             return read_schema(value["schema"], self._fill)
         except InexactError:  # a decimal default

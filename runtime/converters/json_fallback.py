@@ -9,12 +9,12 @@ from runtime.api.errors import DataError
 from runtime.api.java_text import map_order
 from runtime.converters.json_scalars import quoted, scalar
 
-_DEEPEST = 1000  # arrays and objects within each other, as Jackson has it
+_DEEPEST = 1000  # levels of nested arrays and objects, as in Jackson
 _TOO_DEEP = f"JSON does not hold arrays and objects more than {_DEEPEST} deep"
 
 
 class _Inner(NamedTuple):
-    """A container whose JSON belongs here."""
+    """A container whose JSON belongs at this place."""
 
     value: Any
 

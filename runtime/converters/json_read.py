@@ -81,7 +81,8 @@ def _bytes(found: Any) -> bytes | None:
 
 
 def decoded(text: str, message: str) -> bytes:
-    """Base64 as Jackson reads it: padded groups of four, blanks only between them, more after a padded one."""
+    """Base64 as Jackson reads it: padded groups of four, with blanks between groups only; a padded group need not be
+    last."""
     try:
         if len(text) % 4 == 0 and "=" not in text[:-2]:
             return base64.b64decode(text, validate=True)

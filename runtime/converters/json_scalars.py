@@ -1,4 +1,4 @@
-"""Strings and numbers as Jackson spells them in JSON."""
+"""Strings and numbers as Jackson writes them in JSON."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def number(value: float, single: bool = False) -> Any:
 
 
 def scalar(value: Any) -> bytes:
-    """The JSON of anything but arrays and objects; DataError when there is none."""
+    """The JSON of anything but arrays and objects; DataError for a value that JSON cannot hold."""
     if isinstance(value, str):
         return quoted(value)
     if type(value) is int:
@@ -44,8 +44,8 @@ def unsupported(value: Any) -> DataError:
 
 
 def quoted(text: str) -> bytes:
-    """A string in quotes. Halves of surrogate pairs are escaped; those that stand for bytes that were not UTF-8 become
-    U+FFFD, as in Java."""
+    """A string in quotes. Halves of surrogate pairs are escaped; escapes of bytes that were not UTF-8 become U+FFFD,
+    as in Java."""
     try:
         return spelled(orjson.dumps(text))
     except TypeError:

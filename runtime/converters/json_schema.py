@@ -38,7 +38,7 @@ def schema_json(schema: Schema | None, options: WriteOptions) -> dict[str, Any] 
 
 
 def read_schema(found: Any, fill: bool = True) -> Schema | None:
-    """The schema of an envelope, None for a null one; DataError or SchemaBuilderError when it is none."""
+    """The schema of an envelope, None for null; DataError or SchemaBuilderError if it is invalid."""
     if found is None:
         return None
     if not isinstance(found, dict) or not isinstance(found.get("type"), str):

@@ -19,21 +19,21 @@ from runtime.converters.json_scalars import number, unsupported
 
 _MALFORMED = "Converting byte[] to Kafka Connect data failed due to serialization error: "
 _LEADING_ZEROS = re.compile(r'(?P<string>"(?:[^"\\]|\\.)*")|(?P<minus>(?<![\d.eE+])-?)0+(?=\d)', re.DOTALL)
-_LONGEST = 1000  # characters of a number, as Jackson has it
+_LONGEST = 1000  # characters of a number, as in Jackson
 
 
 def dumps(value: Any) -> bytes:
     """Compact, as Jackson spells it."""
     try:
         text = orjson.dumps(value)
-    except TypeError:  # what orjson has no spelling for, or too deep for it
+    except TypeError:  # a value that orjson cannot write, or nested too deeply for it
         return written(value)
     return spelled(text)
 
 
 def plain(value: Any) -> Any:
-    """A value without a schema as dumps() can take it; DataError when JSON cannot hold it, RecursionError when it is
-    hundreds deep."""
+    """A value without a schema in a form that dumps() accepts; DataError if JSON cannot hold it, RecursionError if it
+    is nested hundreds of levels deep."""
     kind = type(value)
     if value is None or kind is bool or kind is int or kind is str:
         return value
@@ -60,7 +60,7 @@ def hashed(value: Any) -> Any:
 
 
 def dumps_plain(value: Any) -> bytes:
-    """The JSON of a value without a schema; DataError when there is none."""
+    """The JSON of a value without a schema; DataError if JSON cannot hold it."""
     try:
         found = plain(value)
     except RecursionError:

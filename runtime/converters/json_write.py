@@ -28,7 +28,7 @@ _NULL = "Conversion error: null value for field that is required and has no defa
 @dataclass(frozen=True, slots=True)
 class WriteOptions:
     """`fill`: a null takes its schema's default. `numeric`: decimals are JSON numbers, not bytes. `hashed`: entries of
-    maps come as Java's HashMap has them, which decides where a record with such a key belongs."""
+    maps are in the order of Java's HashMap, which determines the partition of a record with such a key."""
 
     fill: bool = True
     numeric: bool = False
@@ -76,7 +76,7 @@ def _exact(write: Writer, kind: type, optional: bool) -> Writer:
 
 
 def _with_default(write: Writer, default: Any) -> Writer:
-    """The default is converted when it is first needed: one that cannot be fails the nulls alone."""
+    """The default is converted when first needed, so an invalid default fails nulls only."""
     filled: list[Any] = []
 
     def write_or_default(value: Any) -> Any:

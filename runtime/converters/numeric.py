@@ -16,7 +16,7 @@ from runtime.converters.definitions import CONVERTER_TYPE
 
 
 class _FixedWidth(Converter, HeaderConverter):
-    """A value of one type in a fixed number of bytes. A schema only says how wide a number is."""
+    """A value of one type in a fixed number of bytes. The schema only determines the width of a number."""
 
     config_def = ConfigDef(CONVERTER_TYPE)
     _type: ClassVar[Type]
@@ -98,7 +98,7 @@ class FloatConverter(_FixedWidth):
 
 
 class DoubleConverter(_FixedWidth):
-    """A float of 64 bits. There is one NaN, whatever its bits."""
+    """A float of 64 bits. All NaNs become the same NaN."""
 
     java_name = "org.apache.kafka.connect.converters.DoubleConverter"
     _type, _name, _format, _python = Type.FLOAT64, "double", struct.Struct(">d"), float

@@ -16,8 +16,8 @@ from runtime.api.logical import DATE, millis, time_millis
 from runtime.api.schema import Schema, Type
 from runtime.transforms.numbers import low_bits, nearest_single
 
-_INTEGER = re.compile(r"[+-]?\d+\Z")  # digits of any script, as in Java: but those of the first 65,536 characters
-_LONGEST = 400  # digits; with more of them, leading zeros apart, a number is out of any range
+_INTEGER = re.compile(r"[+-]?\d+\Z")  # digits of any script, as in Java, within the first 65,536 characters
+_LONGEST = 400  # digits; a number with more, leading zeros apart, is out of any range
 _FLOAT = re.compile(r"[+-]?(NaN|Infinity|((\d+\.?\d*|\.\d+)([eE][+-]?\d+)?)[fFdD]?)\Z", re.ASCII)
 _HEX_FLOAT = re.compile(r"[+-]?0[xX][0-9a-fA-F]*\.?[0-9a-fA-F]*[pP][+-]?\d+[fFdD]?\Z", re.ASCII)
 _JAVA_BLANKS = "".join(map(chr, range(33)))

@@ -46,7 +46,7 @@ def distinct_values(name: str, value: Any) -> None:
 
 
 def split_by_colon(text: str) -> list[str]:
-    """As Java's split(): empty parts at the end are left out, unless the text is empty as a whole."""
+    """As Java's split(): empty parts at the end are removed, unless the whole text is empty."""
     parts = text.split(":")
     while text and parts and not parts[-1]:
         parts.pop()

@@ -61,8 +61,8 @@ class FieldPath:
 
 
 def _steps(text: str) -> list[str]:
-    """`a.b` → a, b; "`a.b`.c" → a.b, c. A name in backticks ends where one stands before a dot or the end, unless a
-    backslash stands before it."""
+    """`a.b` → a, b; "`a.b`.c" → a.b, c. A name in backticks ends at a backtick before a dot or the end, unless a
+    backslash precedes that backtick."""
     steps: list[str] = []
     position = 0
     while position < len(text):

@@ -45,7 +45,7 @@ class FlattenValue(PartTransformation):
         if schema is None:
             new = JavaMap()
             put = self._flatten_map(require_map(value, _PURPOSE), "", new)
-            if put > len(new):  # the last of those of the same name wins: the last in Java's order
+            if put > len(new):  # of fields with the same name the last in Java's order wins
                 new.update(self._entries(value, ""))
             new.order = lambda: list(dict.fromkeys(name for name, _ in self._entries(value, "")))
             return None, new
@@ -68,7 +68,7 @@ class FlattenValue(PartTransformation):
         return f"{prefix}{self._delimiter}{name}" if prefix else name
 
     def _flatten_map(self, value: Mapping[str, Any], prefix: str, into: dict[str, Any]) -> int:
-        """Puts all entries into a map; returns how many there were."""
+        """Puts all entries into a map; returns the number of entries."""
         put = 0
         for name, item in value.items():
             full = self._name(prefix, name)
@@ -85,7 +85,7 @@ class FlattenValue(PartTransformation):
         return put
 
     def _entries(self, value: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Any]]:
-        """New names and values, nested maps one after the other as Java goes through them."""
+        """New names and values, with nested maps in Java's order of iteration."""
         for name in map_order(value):
             full = self._name(prefix, name)
             if isinstance(value[name], dict):

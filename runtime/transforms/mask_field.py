@@ -50,7 +50,7 @@ class MaskFieldValue(PartTransformation):
 
     def configure(self, config: Mapping[str, str]) -> None:
         parsed = self.config_def.parse(config)
-        self._fields: list[str] = map_order(dict.fromkeys(parsed["fields"]))  # as Java goes through its HashSet
+        self._fields: list[str] = map_order(dict.fromkeys(parsed["fields"]))  # in the order of Java's HashSet
         self._replacement: str | None = parsed["replacement"]
         self._fill: bool = parsed["replace.null.with.default"]
         self._schemas = SchemaCache(self._plan)

@@ -20,15 +20,16 @@ def big_decimal(text: str) -> Decimal | None:
 
 
 def low_bits(number: Decimal) -> int:
-    """An integer with the same lowest 64 bits as the number without its fraction, found without writing it out."""
+    """An integer with the same lowest 64 bits as the number without its fraction, calculated without expanding the
+    number."""
     if number.adjusted() < 0 or int(number.as_tuple().exponent) >= _LAST_BITS:  # a multiple of 2^64
         return 0
     return int(number)
 
 
 def nearest_single(value: int | Decimal) -> float:
-    """The nearest float of 32 bits, rounded once. Through a double, a number just beside the middle of two floats would
-    be taken for the middle."""
+    """The nearest 32-bit float, rounded once. Through a double, a number just beside the midpoint of two floats would
+    round as the midpoint."""
     try:
         double = float(value)
         [near] = struct.unpack(">f", struct.pack(">f", double))

@@ -106,8 +106,8 @@ class ReplaceFieldValue(PartTransformation):
         return name not in self._exclude and (not self._include or name in self._include)
 
     def _before(self, schema: Schema, name: str, wanted: Schema) -> Field:
-        """The field that a field of the new name takes its value from. As in Apache's that is what is renamed so, even
-        where another field has the name already."""
+        """The source field of a field with the new name. As in Apache's transformation, a renamed field takes
+        precedence over a field that already has the name."""
         before = self._origins.get(name, name)
         found = schema.field(before)
         if found is None:
@@ -117,7 +117,7 @@ class ReplaceFieldValue(PartTransformation):
         return Field(before, found)
 
     def _replaced(self, schema: Schema) -> tuple[Schema, list[str], list[str], StructCopy]:
-        """The new schema; for each of its fields the old name and the new one; how the new ones are filled."""
+        """The new schema; the old and new name of each field; and how the new fields are filled."""
         fields: dict[str, Schema] = {}
         for field in schema.fields:
             if not self._kept(field.name):

@@ -1,5 +1,5 @@
-"""The fields of a struct on their way into a new one: nulls take the defaults of their fields, and what Java's
-Struct.put() refuses is refused."""
+"""Copies the fields of a struct into a new one: nulls take the defaults of their fields, and values that Java's
+Struct.put() refuses are refused."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from runtime.api.validate import validate_value
 
 
 class StructCopy:
-    """Copies the fields that two schemas have in common. `fill`: nulls become the default of their field. Where they do
-    not, a field with a default that has to have a value may be null in the old struct, but not in the new one."""
+    """Copies the fields that two schemas have in common. `fill`: nulls become the default of their field. Without
+    `fill`, a required field with a default may be null in the old struct but not in the new one."""
 
     __slots__ = ("_defaults", "_needed")
 
@@ -26,11 +26,11 @@ class StructCopy:
 
     @property
     def matters(self) -> bool:
-        """Whether anything can become of the fields but that they are copied."""
+        """Whether copying can change or refuse any field."""
         return bool(self._defaults or self._needed)
 
     def row(self, struct: Mapping[str, Any]) -> dict[str, Any]:
-        """A copy of all that is in the struct; DataError for what may not be null."""
+        """A copy of the struct's fields; DataError for a null in a required field."""
         new = {**struct}
         for name, default in self._defaults:
             if new.get(name) is None:
@@ -41,7 +41,7 @@ class StructCopy:
         return new
 
     def columns(self, columns: Mapping[str, Column]) -> dict[str, Column]:
-        """The same for many; Mixed where one of them is refused."""
+        """The same for many structs; Mixed if one of them is refused."""
         new = {**columns}
         for name, default in self._defaults:
             new[name] = filled(new[name], default)

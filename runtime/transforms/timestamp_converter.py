@@ -130,8 +130,8 @@ class TimestampConverterValue(PartTransformation):
         return _TARGETS[self._target].but(optional=schema.optional)
 
     def _field_changed(self, schema: Schema) -> tuple[Schema, Schema | None, StructCopy]:
-        """The struct's new schema, that of the field where it can hold no time (structs that are null pass), and how
-        the fields are copied."""
+        """The struct's new schema, the field's schema if it cannot hold a time (null structs pass), and how the fields
+        are copied."""
         if schema.type is not Type.STRUCT:
             raise DataError("Cannot list fields on non-struct type")
         fields = [Field(f.name, self._target_of(f.schema)) if f.name == self._field else f for f in schema.fields]
@@ -139,14 +139,14 @@ class TimestampConverterValue(PartTransformation):
         changed = rebuilt(schema, fields)
         if found is None or _holds_times(found):
             return changed, None, StructCopy(schema, self._fill, changed)
-        before = list(takewhile(lambda field: field.name != self._field, fields))  # what fails earlier is reported
+        before = list(takewhile(lambda field: field.name != self._field, fields))  # their errors are reported first
         return changed, found, StructCopy(schema, self._fill, changed.but(fields=tuple(before)))
 
     def _converted(self, value: Any) -> Any:
         if value is None:
             return None
         target = self._target
-        if type(value) is int and target == "unix":  # also beyond the years that dates can have
+        if type(value) is int and target == "unix":  # also beyond the range of Python's dates
             return _long(_divided(self._millis(value) * self._per_second, 1000))
         time = self._read(value)
         if target == "string":
@@ -159,7 +159,7 @@ class TimestampConverterValue(PartTransformation):
         return time.date() if target == "Date" else time.time()
 
     def _millis(self, value: int) -> int:
-        """Milliseconds of a number; of one beyond 64 bits the lower 64, as Java's converters read it."""
+        """Milliseconds as a number; of a number beyond 64 bits the lower 64, as in Java's converters."""
         number = (value + _LONG) % (2 * _LONG) - _LONG
         return _long(_divided(number * 1000, self._per_second))
 
@@ -182,7 +182,7 @@ class TimestampConverterValue(PartTransformation):
 
 
 def _long(number: int) -> int:
-    """Kept within 64 bits, as Java's TimeUnit does."""
+    """Limits the value to 64 bits, as Java's TimeUnit does."""
     return max(-_LONG, min(_LONG - 1, number))
 
 

@@ -1,4 +1,4 @@
-"""Java's regular expressions, for `topics.regex` and whatever else a Connect configuration matches with one."""
+"""Java's regular expressions, for `topics.regex` and other expressions in Connect configurations."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ __all__ = ["PatternError", "Replacement", "compiled", "java_regex"]
 
 @lru_cache(maxsize=256)
 def compiled(pattern: str) -> regex.Pattern[str]:
-    """The expression, to be used with fullmatch() or search() from the beginning of a text; PatternError, in the words
-    of Java's Pattern, when it is none."""
+    """The compiled expression, for fullmatch() or for search() from the beginning of a text; PatternError, with the
+    message of Java's Pattern, for an invalid one."""
     import regex  # here, since most processes never match anything
 
     try:
@@ -31,7 +31,7 @@ def compiled(pattern: str) -> regex.Pattern[str]:
 
 
 def java_regex(pattern: str) -> regex.Pattern[str]:
-    """Compiled, to be used with fullmatch(); ConfigError when it is no regular expression."""
+    """The compiled expression, for fullmatch(); ConfigError if it is not a valid regular expression."""
     try:
         return compiled(pattern)
     except PatternError as error:

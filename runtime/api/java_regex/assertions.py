@@ -11,8 +11,8 @@ _LETTERS = r"[\p{L}\p{Nd}_]"
 
 
 def assertion(letter: str, cursor: Cursor) -> str | None:
-    r"""What the escapes \A, \G, \z, \Z, \b and \B demand; None for others. Patterns are only ever matched from the
-    beginning of a text, so that \G is \A."""
+    r"""The assertions \A, \G, \z, \Z, \b and \B; None for other escapes. Patterns are always matched from the
+    beginning of a text, so \G equals \A."""
     if letter in "AG":
         return r"\A"
     if letter == "z":

@@ -9,14 +9,14 @@ from runtime.api.java_regex.escapes import literal
 
 
 def single(char: str, cursor: Cursor) -> str:
-    """A character, in any case where the flags say so."""
+    """A character, in any case if the flags ignore case."""
     spellings = variants(char, "u" in cursor.flags) if "i" in cursor.flags else char
     return literal(char) if len(spellings) == 1 else f"[{''.join(map(literal, spellings))}]"
 
 
 def character_class(cursor: Cursor, closes: bool = True) -> str:
     """The class that begins at the cursor, or the right side of an intersection (`closes` False: up to the bracket)."""
-    found = ""  # the inside of a set: nothing so far
+    found = ""  # the inside of a set, empty at first
     char = cursor.next()
     negated = char == "^" and cursor.chars[cursor.at - 1] == "["
     if negated:
@@ -87,7 +87,7 @@ def _range(cursor: Cursor) -> str:
 
 
 def _escaped(cursor: Cursor, in_range: bool) -> str:
-    """The character of an escape, or a set in brackets; the cursor is behind the backslash."""
+    """The character of an escape, or a set in brackets; the cursor is after the backslash."""
     letter = cursor.raw()
     cursor.at += 1
     if letter == "v" and in_range:

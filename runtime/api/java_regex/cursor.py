@@ -1,4 +1,4 @@
-"""The characters of a pattern and the place that has been read up to, with the index that Java's errors name."""
+"""The characters of a pattern and the current position, with the index that Java's errors report."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ _LINE_ENDS = "\n\r\x85\u2028\u2029"
 
 
 class PatternError(Exception):
-    """A pattern that Java refuses; the message is the one of Java's PatternSyntaxException."""
+    """A pattern that Java refuses; the message is that of Java's PatternSyntaxException."""
 
     def __init__(self, reason: str, pattern: str, index: int) -> None:
         near = f" near index {index}" if index >= 0 else ""
@@ -17,7 +17,7 @@ class PatternError(Exception):
 
 
 class Cursor:
-    """Two terminators follow the pattern, so that a look ahead never has to check for its end."""
+    """Two terminators follow the pattern, so looking ahead needs no check for the end."""
 
     def __init__(self, pattern: str) -> None:
         self.pattern = pattern
@@ -35,7 +35,7 @@ class Cursor:
         return self.at >= self.length
 
     def peek(self) -> str:
-        """The next character, which stays unread; comments before it are passed over where they are switched on."""
+        """The next character, which stays unread; skips comments before it if comments are enabled."""
         if "x" in self.flags:
             self._pass_comments()
         return self.chars[min(self.at, self.length + 1)]
@@ -46,12 +46,12 @@ class Cursor:
         return char
 
     def next(self) -> str:
-        """Passes over one character and returns the one behind it, which stays unread."""
+        """Skips one character and returns the next one, which stays unread."""
         self.at += 1
         return self.peek()
 
     def raw(self, ahead: int = 0) -> str:
-        """A character as it stands, comments or not."""
+        """The next character, even if it would start a comment."""
         return self.chars[min(self.at + ahead, self.length + 1)]
 
     def expect(self, char: str, reason: str) -> None:
@@ -91,7 +91,7 @@ def unquoted(pattern: str) -> list[str]:
 def _escaped(text: str) -> list[str]:
     found: list[str] = []
     for index, char in enumerate(text):
-        if index == 0 and "0" <= char <= "9":  # no part of an escape that stands before it
+        if index == 0 and "0" <= char <= "9":  # must not extend an escape before it
             found += "\\x3"
         elif char.isascii() and not char.isalnum():
             found.append("\\")

@@ -1,4 +1,4 @@
-"""What stands behind a backslash, for expressions and character classes alike."""
+"""Escape sequences, in expressions and in character classes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _OCTAL = frozenset("01234567")
 
 
 def literal(char: str) -> str:
-    """A character as it is spelled in and out of sets."""
+    """A character as written inside and outside of sets."""
     if char.isascii() and char.isalnum():
         return char
     code = ord(char)
@@ -34,7 +34,7 @@ def character_set(letter: str, cursor: Cursor) -> str | None:
 
 
 def character(letter: str, cursor: Cursor) -> str | None:
-    """The one character that the escape means, read to its end; None when it is no such escape."""
+    """The single character that the escape stands for, read to its end; None for other escapes."""
     if letter in _CHARACTERS:
         return _CHARACTERS[letter]
     if letter == "0":

@@ -1,4 +1,4 @@
-"""Reads a pattern as java.util.regex.Pattern does and writes the same one for the regex package."""
+"""Parses a pattern as java.util.regex.Pattern does and writes an equal pattern for the regex package."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from runtime.api.java_regex.quantifiers import Part, alternatives, quantified, s
 _FLAGS = frozenset("imsduxU")
 
 
-_REFERENCE = re.compile(r"\(\?#(\d+)\)")  # as written until the number of groups is known
+_REFERENCE = re.compile(r"\(\?#(\d+)\)")  # placeholder until the number of groups is known
 
 
 class Parser:
@@ -77,7 +77,7 @@ class Parser:
         return Part(single(char, cursor), 1, 1)
 
     def _escape(self) -> Part:
-        """An escape; the cursor is behind the backslash."""
+        """An escape; the cursor is after the backslash."""
         cursor = self._cursor
         letter = cursor.raw()
         if letter in "pP":
@@ -94,7 +94,7 @@ class Parser:
         return Part(single(char, cursor), 1, 1)
 
     def _assertion(self, letter: str) -> Part | None:
-        r"""What is no single character: \A, \b, \R, \k<name> and their like."""
+        r"""Escapes that are not a single character: \A, \b, \R, \k<name> and similar ones."""
         if letter == "k":
             return self._named_reference()
         if letter == "R":
@@ -135,7 +135,7 @@ class Parser:
         return name
 
     def _group(self) -> Part | None:
-        """A group with its quantifier; None for flags that hold from here on."""
+        """A group with its quantifier; None for flags that apply from here on."""
         cursor = self._cursor
         flags = cursor.flags
         if cursor.next() != "?":

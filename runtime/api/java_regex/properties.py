@@ -95,7 +95,7 @@ _WITH_LINES = {"HEX_DIGIT", "JOIN_CONTROL", "NONCHARACTER_CODE_POINT", "WHITE_SP
 
 
 def property_set(name: str, ignore_case: bool, unicode: bool) -> str | None:
-    """The set of characters with a property; None when Java has none of that name."""
+    """The set of characters with a property; None if Java has no property of that name."""
     if name.startswith("In"):
         return _of_unicode("Block", name[2:])
     if name.startswith("Is"):

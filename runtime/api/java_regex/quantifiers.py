@@ -8,20 +8,20 @@ from runtime.api.java_regex.cursor import Cursor
 
 _MOST_INT = (1 << 31) - 1
 _LONGEST = 10_000
-"""No text that is matched is as long as this (names of topics are a few hundred characters at most): what repeats more
-often never matches, or might as well repeat less often. The regex package takes memory for each repetition."""
+"""More repetitions than any matched text has characters (topic names have a few hundred at most), so larger counts can
+be limited to this one. The regex package takes memory for each repetition."""
 
 
 class Part(NamedTuple):
-    """An expression of the regex package, with what Java's check of look-behinds goes by."""
+    """An expression of the regex package, with the lengths that Java's check of look-behinds uses."""
 
     text: str
     least: int  # characters
-    most: int | None  # in Java's arithmetic of 32 bits; None where it sees no bound
-    certain: bool = True  # that it matches in one way only
-    size: int = 1  # copies that it makes in memory
-    still: bool = False  # an assertion: no characters
-    checked: bool = False  # that Java looks whether `most` overflows with what stands before it
+    most: int | None  # in Java's 32-bit arithmetic; None without a bound
+    certain: bool = True  # the part matches in one way only
+    size: int = 1  # copies of the part in memory
+    still: bool = False  # an assertion, which matches no characters
+    checked: bool = False  # Java checks whether adding `most` to the parts before overflows
 
 
 def sequence(parts: list[Part]) -> Part:
@@ -66,7 +66,7 @@ def _int32(number: int) -> int:
 
 
 def quantified(part: Part, cursor: Cursor, group: bool = False) -> Part:
-    """The part with the quantifier that may follow it."""
+    """The part with its quantifier, if any."""
     char = cursor.peek()
     if char == "?":
         return _times(part, 0, 1, _manner(cursor), group)
@@ -79,7 +79,7 @@ def quantified(part: Part, cursor: Cursor, group: bool = False) -> Part:
 
 
 def _manner(cursor: Cursor) -> str:
-    """Greedy (empty), reluctant or possessive; passes over the last character of the quantifier."""
+    """Greedy (empty), reluctant or possessive; skips the last character of the quantifier."""
     char = cursor.next()
     if char in "?+":
         cursor.next()
@@ -88,7 +88,7 @@ def _manner(cursor: Cursor) -> str:
 
 
 def _counts(cursor: Cursor) -> tuple[int, int | None]:
-    """What {n}, {n,} or {n,m} says; the cursor stays at the closing brace."""
+    """The bounds of {n}, {n,} or {n,m}; the cursor stays at the closing brace."""
     char = cursor.raw(1)
     cursor.at += 2
     if not _is_digit(char):
@@ -134,7 +134,7 @@ def _times(part: Part, least: int, most: int | None, manner: str, group: bool) -
     elif part.size * least > _LONGEST:
         least = max(1, _LONGEST // part.size)
         most = None if most is None else max(least, most)
-    if part.still and (least, most) != (1, 1):  # the same again at the same place
+    if part.still and (least, most) != (1, 1):  # repeating an assertion changes nothing
         least, most = min(least, 1), 1 if most is None else min(most, 1)
     times = f"{{{least},{'' if most is None else most}}}"
     return Part(
@@ -149,7 +149,7 @@ def _times(part: Part, least: int, most: int | None, manner: str, group: bool) -
 
 
 def _longest(part: Part, least: int, most: int | None, manner: str, group: bool) -> int | None:
-    """The longest text that Java takes the repeated part for."""
+    """The longest text that the repeated part matches, as Java calculates it."""
     loop = group and not part.certain and manner != "+" and (least, most) != (0, 1)
     if part.most is None or loop:
         return None

@@ -15,14 +15,13 @@ _DIGITS = "0123456789"
 
 
 class Replacement:
-    """What a match becomes, as Matcher.replaceFirst() reads it: `$1`, `${name}`, and a backslash before what is meant
-    as it stands."""
+    """A replacement as Matcher.replaceFirst() reads it: `$1`, `${name}`, and a backslash before a literal character."""
 
     def __init__(self, text: str) -> None:
         self._text = text
 
     def expand(self, match: regex.Match[str]) -> str:
-        """The replacement of this match; IllegalArgumentError or NoSuchGroupError when it cannot be made."""
+        """The replacement of this match; IllegalArgumentError or NoSuchGroupError for an invalid one."""
         text, parts, position = self._text, [], 0
         while position < len(text):
             char = text[position]
