@@ -1,7 +1,7 @@
-"""How many tasks a slot may be starting at once: more while it answers quickly, fewer when it is slow.
+"""Limits how many tasks a slot starts at once: more while the slot answers quickly, fewer when it is slow.
 
-Hundreds of tasks that start at once share one interpreter so thinly that none of them gets anywhere, nor does the
-thread that speaks to the worker. The right number depends on the machine and on the connectors: it is found by trying.
+Hundreds of tasks that start at once in one interpreter starve each other and the thread that talks to the worker. The
+right number depends on the machine and on the connectors, so it is found by measuring.
 """
 
 from __future__ import annotations
@@ -9,13 +9,13 @@ from __future__ import annotations
 from runtime.engine.wire import Key
 
 FIRST, MOST = 4.0, 32.0
-"""Tasks starting at once: when nothing is known of a slot yet, and at most."""
+"""Tasks starting at once: initially, and at most."""
 
 QUICK = 0.2
 """Seconds within which a slot that is not overloaded acknowledges a start."""
 
 HANGS = 1.0
-"""Seconds after which an acknowledged start that has not finished makes room for others: it waits for something."""
+"""Seconds after which an acknowledged but unfinished start no longer counts, since the connector's code is waiting."""
 
 
 class Admission:
@@ -24,7 +24,7 @@ class Admission:
     def __init__(self, first: float = FIRST, not_before: float = 0.0) -> None:
         self.window = first
         self._not_before = not_before
-        self._pending: dict[Key, float] = {}  # by the time of sending, oldest first
+        self._pending: dict[Key, float] = {}  # time of sending, oldest first
         self._acknowledged: set[Key] = set()
 
     @property
@@ -36,7 +36,7 @@ class Admission:
         self._pending[task] = now
 
     def acknowledged(self, task: Key, now: float) -> None:
-        """The slot has read the request; how long that took says how busy it is."""
+        """The slot has read the request; the time that took shows how busy the slot is."""
         sent = self._pending.get(task)
         if sent is None:
             return

@@ -66,7 +66,7 @@ class BlockingChannel:
     """The slot's side. One thread receives, another sends."""
 
     def __init__(self, path: str, timeout: float) -> None:
-        """Connects to the worker's Unix socket at `path` within so many seconds."""
+        """Connects to the worker's Unix socket at `path` within `timeout` seconds."""
         self._socket = socket.socket(socket.AF_UNIX)
         self._socket.settimeout(timeout)
         self._socket.connect(path)

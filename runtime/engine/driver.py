@@ -173,7 +173,7 @@ class Driver:
                 self._gateway.proc.wait(JVM_END)
         self._guard.end_all()  # slots that started meanwhile
         shutil.rmtree(self._settings.folder, ignore_errors=True)
-        if os.getppid() != self._worker:  # the worker was killed: nobody else removes its folder
+        if os.getppid() != self._worker:  # the worker was killed and cannot remove its folder
             shutil.rmtree(Path(self._settings.folder).parent, ignore_errors=True)
         signal_group(signal.SIGKILL)
 

@@ -101,7 +101,7 @@ class DriverChild:
 
 
 async def _pump(stream: asyncio.StreamReader, take: Line) -> None:
-    """Each line to `take`."""
+    """Passes each line to `take`."""
     lines = OutputLines(_LONGEST)
     while chunk := await stream.read(65536):
         for line in lines.feed(chunk):

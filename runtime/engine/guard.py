@@ -1,4 +1,4 @@
-"""Ends slots whose lease is over, from the driver's process.
+"""Ends slots whose lease has expired, from the driver's process.
 
 A slot checks its lease itself before it produces, puts or commits. The guard ends the rest: a call that holds the
 interpreter, and records that the Kafka client still has queued. It needs neither the slot's interpreter nor the worker.
@@ -18,13 +18,13 @@ from runtime.engine.lease import DUMP
 from runtime.engine.lease_cell import granted, stack_of
 from runtime.processes import is_below
 
-EVERY = 0.2  # seconds between two looks
+EVERY = 0.2  # seconds between two checks
 _DUMP_TIME = 0.5  # seconds that a slot has to write its stacks
 _DUMP_LOOK = 0.02
 
 
 class Guard:
-    """Looks at the lease of every slot of a driver's folder. Only processes below this one are ended."""
+    """Checks the leases of all slots in a driver's folder. Only descendants of this process are ended."""
 
     def __init__(self, folder: str, clock: Callable[[], float] = time.monotonic) -> None:
         self._folder, self._clock = folder, clock
@@ -38,7 +38,7 @@ class Guard:
             self.look()
 
     def look(self) -> None:
-        """End the slots whose lease is over, and forget those whose process is gone."""
+        """End the slots whose lease has expired, and forget those whose process has ended."""
         over = []
         for path, pid, deadline in granted(self._folder):
             if not is_below(pid, os.getpid()):
@@ -48,7 +48,7 @@ class Guard:
         end(over)
 
     def end_all(self) -> None:
-        """End every slot, whatever its lease: the driver leaves."""
+        """End every slot, whatever its lease, because the driver exits."""
         for _, pid, _ in granted(self._folder):
             if is_below(pid, os.getpid()):
                 _send(pid, signal.SIGKILL)
@@ -77,7 +77,7 @@ def _forget(cell: Path) -> None:
 def _written(stack: Path) -> bool:
     try:
         return stack.stat().st_size > 0
-    except OSError:  # it writes elsewhere
+    except OSError:  # the slot writes to standard error instead
         return True
 
 

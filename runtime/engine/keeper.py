@@ -19,8 +19,8 @@ LONGEST_PAUSE = 30.0
 
 
 class DriverKeeper:
-    """The drivers of one worker, one after another. `ended` hears of each one's end, `line` of what it prints;
-    `folder` is the worker's."""
+    """The drivers of one worker, one after another. `ended` is called when a driver ends, `line` for each line of its
+    output; `folder` is the worker's."""
 
     def __init__(
         self,

@@ -14,7 +14,7 @@ from runtime.engine.lease_cell import NEVER, LeaseCell, cell_path, stack_of
 from runtime.pipeline.port import RevokedError
 
 DUMP = signal.SIGUSR1
-"""Makes a slot write the stacks of its threads, whatever holds its interpreter."""
+"""Signal that makes a slot write the stacks of its threads, even while its interpreter is held."""
 
 
 class LeaseLostError(RevokedError):
@@ -39,13 +39,13 @@ class Lease:
         return self._lapsed or self._cell.deadline == NEVER
 
     def check(self) -> None:
-        """LeaseLostError when the lease is over, or was never granted."""
+        """LeaseLostError if the lease has expired or was never granted."""
         if self.over:
             raise LeaseLostError("the slot's lease is over")
 
 
 def stack_file(folder: str, slot: int, pid: int) -> Path:
-    """Where a slot writes its stacks before it is ended."""
+    """The file to which a slot writes its stacks before it is ended."""
     return stack_of(cell_path(folder, slot, pid))
 
 

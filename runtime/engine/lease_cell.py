@@ -38,7 +38,7 @@ class LeaseCell:
 
     @classmethod
     def open(cls, folder: str, slot: int, pid: int) -> LeaseCell:
-        """An existing cell. OSError when there is none."""
+        """An existing cell. OSError if there is none."""
         with cell_path(folder, slot, pid).open("r+b") as file:
             return cls(mmap.mmap(file.fileno(), _CELL.size))
 
@@ -52,7 +52,7 @@ class LeaseCell:
 
     @property
     def deadline(self) -> float:
-        """Until when the slot may work; 0 before the first grant."""
+        """The time until which the slot may work; 0 before the first grant."""
         first, second = _CELL.unpack(self._memory[: _CELL.size])
         return float(min(first, second)) / 1e9
 
@@ -66,7 +66,7 @@ class LeaseCell:
 
 
 def cell_path(folder: str, slot: int, pid: int) -> Path:
-    """Where the cell of a slot process is."""
+    """The path of a slot process's cell."""
     return Path(folder, f"slot-{slot}-{pid}{_SUFFIX}")
 
 

@@ -18,7 +18,7 @@ MAX_LOG_CHARS = 64 * 1024
 class Outbox:
     """A queue and the thread that empties it into the channel, so that no task ever waits for the network.
 
-    The same thread says that the slot is alive. The worker ends a process that cannot run it.
+    The same thread reports that the slot is alive. The worker ends a process that cannot run this thread.
     """
 
     def __init__(

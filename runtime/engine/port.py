@@ -39,7 +39,7 @@ class EngineListener(Protocol):
     """What the herder hears from the engine; always called on the worker's event loop."""
 
     def task_state(self, task: TaskId, epoch: int, state: State, trace: str | None) -> None:
-        """RUNNING, PAUSED, FAILED (with trace) or UNASSIGNED (about to be lost), as it happens in the slot."""
+        """RUNNING, PAUSED, FAILED (with trace) or UNASSIGNED (about to be lost), when the state changes in the slot."""
 
     def task_topic(self, task: TaskId, epoch: int, topic: str) -> None:
         """The first record of this task for a topic (topic tracking)."""
@@ -55,7 +55,7 @@ class EngineListener(Protocol):
 
     def task_lost(self, task: TaskId, epoch: int, member_id: str | None, reason: str) -> None:
         """The task's slot or its producer died. The engine has forgotten it: hand it out again with fresh offsets.
-        `member_id` is its consumer's, to be evicted from its group."""
+        `member_id` identifies the task's consumer, which has to be evicted from its group."""
 
     def task_stuck(self, task: TaskId, epoch: int, call: str, seconds: float) -> None:
         """The task's poll, put, start or stop (`call`) has not returned for so long; an empty `call`: it goes on."""

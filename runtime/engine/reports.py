@@ -16,7 +16,8 @@ UNASKED_END = "The task has ended although nobody had stopped it, and without an
 
 
 class TaskReports:
-    """Event loop only. `no_room` hears of tasks that their slot could not take, and why; `place` hands out more."""
+    """Event loop only. `no_room` is called with each task that its slot could not take, and why; `place` hands out
+    further tasks."""
 
     def __init__(
         self,

@@ -32,7 +32,7 @@ class Task:
     member_id: str | None = None  # of its consumer
     revoked_at: float | None = None
     failed: bool = False  # it has said so
-    handed_back: str | None = None  # why it ends although it is to run: it is handed out again
+    handed_back: str | None = None  # why a task that should run ends; it is handed out again
     lost: bool = False  # its slot died
     ended: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -47,26 +47,26 @@ class Task:
 
 @dataclass(slots=True, eq=False)
 class Link:
-    """A slot that is connected. `tasks` are those whose thread runs; they change by add() and remove() alone."""
+    """A connected slot. `tasks` are those whose thread runs; only add() and remove() change them."""
 
     slot: int
     attempt: int
     generation: int
     process: OwnProcess
     writer: asyncio.StreamWriter
-    heard: float  # when it last said that it is alive
+    heard: float  # when the slot last reported that it is alive
     room: float = math.inf  # descriptors that its tasks may take together
     cell: LeaseCell | None = None
     leased: bool = False
     memory: int = 0  # bytes, when it last said so
-    most: float = math.inf  # tasks
-    silence: Delay | None = None  # scheduling delay since it has not answered
-    starved: bool = False  # it did not answer because it did not get a processor
+    most: float = math.inf  # limit of tasks
+    silence: Delay | None = None  # scheduling delay since the last answer
+    starved: bool = False  # silent because the slot did not get a processor
     admission: Admission = field(default_factory=Admission)
     tasks: dict[Key, Task] = field(default_factory=dict)
-    taken: int = 0  # descriptors that its tasks are likely to take
+    taken: int = 0  # descriptors that the slot's tasks are likely to take
     leaks: int = 0  # threads that were revoked and have not ended
-    connectors: Counter[str] = field(default_factory=Counter)  # how many tasks each has here
+    connectors: Counter[str] = field(default_factory=Counter)  # number of tasks in this slot
 
     def send(self, message: Message) -> None:
         if not self.writer.is_closing():
@@ -87,7 +87,7 @@ class Link:
         self.connectors[task.spec.connector] -= 1
 
     def revoked(self, task: Task, now: float) -> None:
-        """The task was told to give up at once."""
+        """The task's revocation has been sent: it has to end at once."""
         if task.revoked_at is None:
             task.revoked_at = now
             self.leaks += 1
@@ -152,7 +152,7 @@ class Roster:
         return sum(task.waiting for task in self._waiting.values())
 
     def placements(self) -> Iterator[tuple[Task, Link]]:
-        """Tasks that wait, oldest first, each with the slot to give it to now. The caller must do so.
+        """Waiting tasks, oldest first, each with a slot for it. The caller must send each task to its slot.
 
         Slots take as many at once as their admission allows; the rest wait for the next call. A slot that does not
         answer is left out: all tasks would wait for it if it had the fewest. Tasks that find no room make extra slots
@@ -190,7 +190,7 @@ class Roster:
         self._waiting[task.key] = task
 
     def link_up(self, link: Link) -> None:
-        """A slot is there; one that died while it started tasks gets fewer of them."""
+        """A slot has connected; if its last process died while starting tasks, it gets fewer."""
         link.admission, link.most = self.starts.of(link.slot, self._clock())
         self.links[link.slot] = link
 
@@ -234,7 +234,7 @@ class Roster:
 
     @property
     def _has_cells(self) -> bool:
-        """Whether some task may have to live in a slot of its own."""
+        """Whether some task may need a slot of its own."""
         return self._any_dedicated or self.suspects.any
 
     def _more_to_come(self) -> bool:
@@ -264,7 +264,7 @@ class Roster:
 
 
 class _Room:
-    """What slots that take any task have left, while tasks are being placed."""
+    """Free room in slots that take any task, while tasks are being placed."""
 
     def __init__(self, links: list[Link], more_to_come: bool, now: float) -> None:
         self.links, self._more_to_come, self._now = links, more_to_come, now

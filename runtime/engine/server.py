@@ -1,6 +1,6 @@
 """The worker's end of the slots' channel: a Unix socket that only processes of our own driver may use.
 
-The kernel says which process is at the other end; nothing that a peer says about itself is believed.
+The kernel reports which process is at the other end; claims of the peer itself are not trusted.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class LinkListener(Protocol):
         """Whether a process of this user may be a slot."""
 
     def link_up(self, link: Link) -> bool:
-        """A slot has connected; False turns it away."""
+        """A slot has connected; False refuses the connection."""
 
     def link_message(self, link: Link, message: Message) -> None: ...
 

@@ -14,9 +14,9 @@ from runtime.scheduling import Delay
 _log = logging.getLogger(__name__)
 
 LEAK_TIMEOUT = 5.0  # how long a revoked thread may go on before its slot, once free of other tasks, is replaced
-LONGEST_SILENCE = 5  # leases; then a slot is given up even if it hardly got a processor
-LIFT = 1.1  # how many times as many tasks a limited slot may have after each look
-CROWDED_EVERY = 30.0  # seconds between two lines about tasks that wait
+LONGEST_SILENCE = 5  # in leases; then a slot is given up even if it hardly got a processor
+LIFT = 1.1  # factor by which a limited slot's number of tasks grows at each check
+CROWDED_EVERY = 30.0  # seconds between two log lines about waiting tasks
 LATE = 10.0  # how long an extra slot may take to come before it is said
 
 
@@ -27,7 +27,7 @@ class SlotWatch:
     roster: Roster
     settings: EngineSettings
     clock: Callable[[], float]
-    crowded: float = math.inf  # when tasks that wait are next reported
+    crowded: float = math.inf  # when waiting tasks are next reported
 
     @property
     def every(self) -> float:
@@ -39,7 +39,7 @@ class SlotWatch:
         return [link for link in self.roster.links.values() if link.lapsed(now)]
 
     def fallen_silent(self) -> Iterator[Link]:
-        """Slots that have just been found not to answer."""
+        """Slots that have just stopped answering."""
         now = self.clock()
         for link in self.roster.links.values():
             if now - link.heard <= self.settings.lease_ttl:
@@ -49,7 +49,7 @@ class SlotWatch:
                 yield link
 
     def dead(self) -> Iterator[tuple[Link, float]]:
-        """Slots that are given up, and for how many seconds they have not answered.
+        """Slots to give up, with the seconds for which they have not answered.
 
         The time during which a slot had to wait for a processor does not count against it, up to a limit: a task that
         holds the interpreter must not hold up its neighbours for long on a busy machine either."""
@@ -85,7 +85,7 @@ class SlotWatch:
                 links[number].send({"op": "leave"})
 
     def look_at_waiting(self) -> None:
-        """Say so when tasks wait for long, and why."""
+        """Log that tasks have been waiting for long, and why."""
         now, waiting = self.clock(), self.roster.waiting
         if not waiting or not self.roster.links:
             self.crowded = math.inf
@@ -95,14 +95,14 @@ class SlotWatch:
             self.crowded = now + CROWDED_EVERY
             running = sum(len(link.tasks) for link in self.roster.links.values())
             _log.warning(
-                "Tasks waiting to be started: %d; running: %d. This worker's slots are busy, or have as many tasks "
+                "Tasks waiting to be started: %d; running: %d. This worker's slots are busy or have as many tasks "
                 "as they can bear. Add processors or raise headrace.slots; the tasks start as soon as there is room",
                 waiting,
                 running,
             )
 
     def lift_limits(self) -> None:
-        """A slot that is limited because it died while starting tasks takes more, bit by bit, as long as it lives."""
+        """Raise the limit of slots that died while starting tasks step by step, as long as they live."""
         for link in self.roster.links.values():
             if link.most < math.inf and not link.admission.busy(self.clock()):
                 link.most *= LIFT

@@ -133,7 +133,7 @@ class Slots:
     # What the channel calls
 
     def is_slot(self, pid: int) -> bool:
-        """On this machine slots are descendants of our driver; elsewhere it is Spark that starts them."""
+        """On this machine slots are descendants of our driver; elsewhere Spark starts them."""
         assert self.driver
         return not self._settings.local or (self.driver.pid is not None and is_below(pid, self.driver.pid))
 
@@ -150,7 +150,7 @@ class Slots:
         try:
             link.cell = LeaseCell.open(self.driver.folder, link.slot, link.process.pid)
         except OSError as error:
-            _log.error("Slot %d has no lease that this worker could renew: %s", link.slot, error)
+            _log.error("This worker cannot renew the lease of slot %d: %s", link.slot, error)
             return False
         self._roster.link_up(link)
         link.send({"op": "welcome", "stuck_after": self._settings.stuck_after})

@@ -1,4 +1,4 @@
-"""Slots that died while they were starting tasks: the next process starts fewer at once, and in the end has fewer."""
+"""Slots that died while starting tasks: the next process starts fewer tasks at once, and later has fewer in total."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from runtime.engine.admission import FIRST, Admission
 
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 10.0
-"""Seconds before a slot that died while starting tasks is given some again."""
+"""Seconds before a slot that died while starting tasks gets tasks again."""
 
 
 @dataclass(slots=True)
@@ -18,13 +18,13 @@ class _Record:
 
 
 class StartHistory:
-    """By the number of the slot; all times are seconds of one clock."""
+    """Entries by slot number; all times are seconds of one clock."""
 
     def __init__(self) -> None:
         self._records: dict[int, _Record] = {}
 
     def slot_died(self, slot: int, starting: int, tasks: int) -> None:
-        """A slot with so many tasks is gone; so many of them had not started yet."""
+        """A slot with `tasks` tasks has ended, of which `starting` had not started yet."""
         if not starting:
             self._records.pop(slot, None)
             return
@@ -34,7 +34,7 @@ class StartHistory:
             record.most = max(tasks // 2, 1)
 
     def of(self, slot: int, now: float) -> tuple[Admission, float]:
-        """How a new process of the slot is to be given tasks, and how many at most."""
+        """The admission of tasks for a new process of the slot, and its limit of tasks."""
         record = self._records.get(slot)
         if record is None:
             return Admission(), math.inf

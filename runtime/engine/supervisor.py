@@ -26,7 +26,7 @@ PLACE_EVERY = 0.005
 """Seconds for which placements are collected."""
 
 LOOK_AGAIN = 0.5
-"""Seconds until slots that were busy starting tasks are looked at again."""
+"""Seconds until slots that were busy starting tasks are checked again."""
 
 
 class SparkEngine:
@@ -69,7 +69,7 @@ class SparkEngine:
     async def close(self, graceful: float) -> None:
         stops = []
         for number, task in enumerate(list(self._roster.tasks)):
-            if number % 100 == 0:  # thousands of tasks: others get their turn
+            if number % 100 == 0:  # lets other work run between thousands of tasks
                 await asyncio.sleep(0)
             stops.append(asyncio.create_task(self.stop_task(task, graceful)))
         await asyncio.gather(*stops)
@@ -131,7 +131,7 @@ class SparkEngine:
     # Placing
 
     def _place_soon(self, seconds: float = PLACE_EVERY) -> None:
-        """Tasks are handed out together: a worker that starts has thousands of them."""
+        """Tasks are handed out in batches, since a starting worker has thousands."""
         loop = asyncio.get_running_loop()
         if self._placing is not None and self._placing.when() > loop.time() + seconds:
             self._placing.cancel()

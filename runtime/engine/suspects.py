@@ -36,7 +36,7 @@ class Suspects:
 
     @property
     def any(self) -> bool:
-        """Whether some task has seen its slot die."""
+        """Whether any task's slot has died."""
         return bool(self._records)
 
     def slot_died(self, tasks: Iterable[TaskId], now: float) -> Sequence[TaskId]:

@@ -1,6 +1,6 @@
 """The worker's private folder: the slots' socket, and a folder for each of its drivers.
 
-The driver removes it when the worker was killed; a worker that starts removes those that nobody could remove.
+The driver removes the folder if the worker was killed; a starting worker removes folders left by killed drivers.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from runtime.kafka.process_identity import own_identity
 from runtime.processes import start_time
 
 _LONGEST_SOCKET_PATH = 100  # bytes; the kernel takes 107
-_SHORT = "/tmp"  # where the folder for temporary files has too long a name
+_SHORT = "/tmp"  # used if the path of the temporary folder is too long
 
 
 def make_folder() -> str:
-    """A new folder that only this user can enter. Its name says whose it is."""
+    """A new folder that only this user can enter. Its name identifies the worker."""
     for orphan in _orphans():
         shutil.rmtree(orphan, ignore_errors=True)
     prefix = f"{_prefix()}{os.getpid()}-{_started(os.getpid())}-"
@@ -34,12 +34,12 @@ def make_folder() -> str:
 
 
 def socket_path(folder: str) -> str:
-    """Where slots connect to the worker."""
+    """The socket to which slots connect."""
     return str(Path(folder, "slots.sock"))
 
 
 def _prefix() -> str:
-    """Of workers whose processes can be seen from here: containers may share a folder for temporary files."""
+    """The prefix of folders of workers whose processes are visible here: containers may share a temporary folder."""
     machine = hashlib.sha256(str(own_identity()["machine"]).encode()).hexdigest()
     return f"headrace-{machine[:8]}-"
 
@@ -49,7 +49,7 @@ def _started(pid: int) -> str:
 
 
 def _orphans() -> Iterator[Path]:
-    """Folders of this user's workers whose processes have ended."""
+    """Folders of this user's workers that have ended."""
     prefix = _prefix()
     for folder in (f for parent in {tempfile.gettempdir(), _SHORT} for f in Path(parent).glob(f"{prefix}*-*-*")):
         pid, started, *_ = folder.name.removeprefix(prefix).split("-")

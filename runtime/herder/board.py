@@ -85,7 +85,7 @@ class Board:
         self._events.notice(level, message, task.connector, task.task)
 
     def _remove_task(self, task: TaskId) -> None:
-        """A FAILED task has ended before: it is not UNASSIGNED any more."""
+        """A FAILED task has already ended, so it does not become UNASSIGNED."""
         last = self._statuses.task_statuses(task.connector).get(task.task)
         if last is not None and last.state not in (State.UNASSIGNED, State.FAILED):
             self._statuses.put_task(task, self._status(State.UNASSIGNED, last.version, None))

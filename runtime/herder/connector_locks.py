@@ -16,7 +16,7 @@ class ConnectorLocks:
 
     @asynccontextmanager
     async def hold(self, name: str) -> AsyncIterator[None]:
-        """Wait for earlier requests for this connector, and keep later ones waiting."""
+        """Wait for earlier requests for this connector; later requests wait for this one."""
         async with self._locks.setdefault(name, asyncio.Lock()):
             yield
 

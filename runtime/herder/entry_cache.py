@@ -1,4 +1,4 @@
-"""Views of connectors, kept until what they show has changed: consoles ask for all of them again and again."""
+"""Caches views of connectors until their content changes, since consoles request all of them repeatedly."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 
 class EntryCache:
-    """By connector. `version` is whatever changes with what the view shows; it is compared by identity and equality."""
+    """Views by connector. `version` changes with the content of the view; it is compared by identity and equality."""
 
     def __init__(self) -> None:
         self._entries: dict[str, tuple[object, dict[str, Any]]] = {}
@@ -22,11 +22,11 @@ class EntryCache:
         return fresh
 
     def forget(self, name: str) -> None:
-        """Make this view again next time."""
+        """Build this view again next time."""
         self._entries.pop(name, None)
 
     def keep(self, names: Collection[str]) -> None:
-        """Forget all others."""
+        """Forget all other connectors."""
         if len(self._entries) > len(names):
             wanted = set(names)
             self._entries = {name: entry for name, entry in self._entries.items() if name in wanted}

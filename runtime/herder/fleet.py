@@ -17,7 +17,7 @@ from runtime.vocabulary import State, TaskId
 
 log = logging.getLogger(__name__)
 
-YIELD_EVERY = 50  # connectors after which other work of the worker gets its turn
+YIELD_EVERY = 50  # connectors after which other work of the worker may run
 STACK_TIMEOUT = 5.0  # seconds for a slot to say where a task is
 
 
@@ -31,18 +31,18 @@ class Fleet:
         self._starts = Starts()
 
     def start(self, parts: TaskParts) -> None:
-        """From now on connectors are started as the config topic says."""
+        """Begin to start connectors according to the config topic."""
         self._parts = parts
 
     async def take_over(self) -> None:
-        """A loop for everything stored, and no status of what is not stored any more."""
+        """Start a loop for each stored connector, and remove statuses of connectors that are no longer stored."""
         for name in self._statuses.connectors():
             if self._configs.connector(name) is None:
                 self._board.remove_connector(name)
         for number, name in enumerate(self._configs.names()):
             if number % YIELD_EVERY == 0:
                 await asyncio.sleep(0)
-            if name not in self._loops:  # it may have changed meanwhile
+            if name not in self._loops:  # the connector may have changed meanwhile
                 self._disown(name)
                 self.look(name)
 
@@ -65,7 +65,7 @@ class Fleet:
         loop.wake()
 
     def _forget(self, loop: ConnectorLoop) -> None:
-        """Its connector has been deleted, and nothing of it is left."""
+        """The connector has been deleted, and its tasks have ended."""
         if self._loops.get(loop.name) is loop:
             del self._loops[loop.name]
             self._starts.trials.forget(loop.name)

@@ -19,11 +19,11 @@ class Cluster(Protocol):
 
 
 class Membership(Protocol):
-    """What is known of the worker's place in its group."""
+    """The worker's membership in its group, as far as it is confirmed."""
 
     @property
     def trouble(self) -> str:
-        """Why it is not confirmed; empty while it is."""
+        """Why the membership is not confirmed; empty while it is."""
 
 
 @dataclass(slots=True)

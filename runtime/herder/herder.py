@@ -31,7 +31,7 @@ START_WAIT = 15.0
 """Seconds that a restart waits to say whether the connector has started."""
 
 YIELD_EVERY = 200
-"""Connectors of a list after which other requests get their turn."""
+"""Connectors of a list after which other requests may run."""
 
 STATUS_WAIT = 3.0
 """Seconds that the first status of a connector is waited for; after them it is unknown, as in Connect."""
@@ -57,7 +57,7 @@ class Herder:
         self._entries = EntryCache()
         self.locks = ConnectorLocks()
         self.check_free: Callable[[str], None] = lambda name: None  # raises while a change of offsets is unfinished
-        self.check_not_finishing: Callable[[str], None] = lambda name: None  # raises while one is being finished
+        self.check_not_finishing: Callable[[str], None] = lambda name: None  # raises while a change is being finished
 
     # reading
 

@@ -19,15 +19,15 @@ from runtime.vocabulary import State
 log = logging.getLogger(__name__)
 
 QUICK = 1.0
-"""Seconds that a step waits for the connector's own start() and task_configs(); later they are left to themselves, and
-requests for the connector are carried out meanwhile."""
+"""Seconds that a step waits for the connector's start() and task_configs(); after that they continue in the
+background, and requests for the connector are carried out meanwhile."""
 
 SLOW = 10.0
 """Seconds after which a connector whose start() has not returned is shown as UNASSIGNED."""
 
 
 class HostedConnector:
-    """Event loop only; the connector's control loop is the only caller. `wake` has the loop take another step."""
+    """Event loop only; the connector's control loop is the only caller. `wake` makes the loop run another step."""
 
     def __init__(
         self, name: str, configs: ConfigStore, host: ResolvingHost, board: Board, tasks: Tasks, trials: StartTrials,
@@ -37,18 +37,18 @@ class HostedConnector:
         self._starter = Starter(name, host, trials, tasks)
         self._wake = wake
         self._instance = Instance()
-        self._awaited: asyncio.Task[TaskConfigs] | None = None  # wakes the loop when it is done
+        self._awaited: asyncio.Task[TaskConfigs] | None = None  # wakes the loop when done
         self._applied: Mapping[str, str] | None = None
         self.info: ConnectorInfo | None = None
 
     @property
     def failed(self) -> bool:
-        """Whether it is FAILED with the config it was given last."""
+        """Whether the connector is FAILED with its latest config."""
         return self._instance.failed
 
     @property
     def due(self) -> bool:
-        """Whether it has still to be started, or its task configs to be stored."""
+        """Whether the instance has still to be started, or its task configs to be stored."""
         return self._instance.due
 
     @property
@@ -61,29 +61,29 @@ class HostedConnector:
         self._board.connector(self._name, state, self.version, trace)
 
     def raised(self, trace: str) -> None:
-        """The instance reported an error of its own accord."""
+        """The instance reported an error through its context."""
         self._instance.failed, self._instance.due = True, False
         self._instance.drop_call()
         self.show(State.FAILED, trace)
         self._wake()
 
     def lost(self) -> bool:
-        """The instance is gone with its host; whether it has to be restarted. A call under way fails with the host."""
+        """The instance ended with its host; True if it has to be restarted. A running call fails with the host."""
         self._instance.started = False
         return not self._instance.busy
 
     def unassign(self) -> None:
-        """The worker ends: the instance belongs to nobody (FACTS 7)."""
+        """Report UNASSIGNED because the worker ends (FACTS 7)."""
         if self._instance.config is not None and not self._instance.failed:
             self.show(State.UNASSIGNED)
 
     async def close(self) -> None:
-        """Stop waiting for the connector's code; what runs is left to the caller."""
+        """Stop waiting for the connector's code; the caller ends the running instance."""
         await self._instance.cancel()
 
     async def show_rest(self, stored: StoredConnector, state: State, restart: bool) -> bool:
-        """Whether FAILED is shown instead: what has failed stays so, and so does what could not be started, as in
-        Connect."""
+        """Show the state of a connector at rest. True if FAILED is shown instead, as in Connect: for a connector that
+        has failed or could not be started."""
         failed = self._instance.failed and self._instance.config == stored.config and not restart
         trace = await self._refusal(stored)
         if trace is not None:
@@ -93,15 +93,15 @@ class HostedConnector:
         return failed or trace is not None
 
     async def _refusal(self, stored: StoredConnector) -> str | None:
-        """Why this config could not be started at all; learns the plugin's version, which is shown at rest too."""
+        """Why this config could not be started; also learns the plugin's version, which is shown at rest too."""
         try:
             self.info = await self._host.resolve(stored.config.get("connector.class", ""))
             config = await self._host.learned(self._name, stored.config)
         except UnknownPluginError as e:
             return _unknown(e)
         except (HostError, ConfigError, TimeoutError) as e:
-            log.warning("%s: whether it could start is not known: %s", self._name, e)
-            return None  # it may be able to, later
+            log.warning("%s: cannot check whether the connector could start: %s", self._name, e)
+            return None  # the check may succeed later
         try:
             self._tasks.check(self.info, config)
         except ConfigError as e:
@@ -109,7 +109,7 @@ class HostedConnector:
         return None
 
     async def resolve(self, stored: StoredConnector) -> bool:
-        """Find the class; a connector of a class that this worker does not have is FAILED, and says why."""
+        """Find the class; a connector whose class this worker does not have is FAILED, with the reason in its trace."""
         try:
             self.info = await self._host.resolve(stored.config.get("connector.class", ""))
         except UnknownPluginError as e:
@@ -124,7 +124,7 @@ class HostedConnector:
         return True
 
     async def renew(self, stored: StoredConnector, restart: bool, reconfigure: bool) -> None:
-        """Replace the instance where its config is not the stored one, or where a restart was asked for."""
+        """Replace the instance if its config differs from the stored one, or if a restart was requested."""
         instance = self._instance
         if instance.config != stored.config or instance.at_rest or restart:
             await self.retire()
@@ -136,8 +136,8 @@ class HostedConnector:
                 self.show(State.RUNNING)
 
     async def bring_up(self, stored: StoredConnector) -> StoredConnector:
-        """Start the instance, ask for task configs and store them where they, or the connector's config, are new. The
-        instance is `due` until all of that has been done."""
+        """Start the instance, request its task configs, and store them if they or the connector's config are new. The
+        instance is `due` until all steps are done."""
         instance = self._instance
         call = instance.call or self._begin(instance)
         await asyncio.wait({call}, timeout=QUICK)
@@ -151,7 +151,7 @@ class HostedConnector:
         except (HostError, ConfigError, TimeoutError) as e:
             self._not_brought_up(stored, e)
             return stored
-        if not instance.started:  # its host died right after it
+        if not instance.started:  # the host died right after the start
             instance.call = None
             self._wake()
             return stored
@@ -176,7 +176,7 @@ class HostedConnector:
 
     def _show_slow(self, instance: Instance) -> None:
         if self._instance is instance and instance.busy and not instance.started:
-            log.warning("%s: start() of its connector has not returned for %.0f s", self._name, SLOW)
+            log.warning("%s: start() of the connector has not returned for %.0f s", self._name, SLOW)
             self.show(State.UNASSIGNED)
 
     def _wake_after(self, call: asyncio.Task[TaskConfigs]) -> None:
@@ -185,7 +185,7 @@ class HostedConnector:
             call.add_done_callback(lambda _: self._wake())
 
     def _not_brought_up(self, stored: StoredConnector, e: HostError | ConfigError | TimeoutError) -> None:
-        """Raises what says nothing about this connector: the start is repeated then."""
+        """Raises errors that are not the connector's fault, so that the start is repeated."""
         if isinstance(e, HostError) and e.temporary:
             self._instance = Instance()
             self.show(State.UNASSIGNED)
@@ -193,7 +193,7 @@ class HostedConnector:
         self._fail(stored, _trace(e))
 
     async def retire(self, failed: StoredConnector | None = None) -> None:
-        """Stop the instance; `failed`: the config whose failure is still to be remembered."""
+        """Stop the instance; `failed`: the config whose failure has to be remembered."""
         old, self._instance = self._instance, Instance()
         if failed is not None:
             self._instance = Instance(failed.config, failed=True, at_rest=True)

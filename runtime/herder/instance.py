@@ -19,23 +19,23 @@ TaskConfigs = list[dict[str, str]]
 
 @dataclass(slots=True, eq=False)
 class Instance:
-    """With which config it was started, and the state of that."""
+    """The config of an instance, and the state of its start."""
 
     config: Mapping[str, str] | None = None
     failed: bool = False
     at_rest: bool = False
-    """It has failed and is not to be run now: FAILED is still its state, and resuming it is another try."""
+    """The connector has failed and should not run now: its state stays FAILED, and resuming starts it again."""
     started: bool = False
     due: bool = False
-    """Its task configs are to be asked for, or have not been stored yet."""
+    """The task configs have still to be requested or stored."""
     again: bool = False
-    """It asked for new task configs while they were being made."""
+    """The connector requested new task configs while they were being generated."""
     call: asyncio.Task[TaskConfigs] | None = None
-    """Its start and the making of its task configs, which take as long as the connector needs."""
+    """The running start() and task_configs(), which take as long as the connector needs."""
 
     @property
     def busy(self) -> bool:
-        """Whether the connector's own code is being waited for."""
+        """Whether the connector's own code is running."""
         return self.call is not None and not self.call.done()
 
     def ask(self) -> None:
@@ -45,17 +45,17 @@ class Instance:
     def drop_call(self) -> None:
         """Stop waiting for the connector's code."""
         if self.call is not None and not self.call.cancel() and not self.call.cancelled():
-            self.call.exception()  # nobody else asks for it
+            self.call.exception()  # retrieved, so that asyncio does not warn
 
     async def cancel(self) -> None:
-        """As drop_call(); afterwards the calls have been sent to the host, or never will be."""
+        """As drop_call(), but returns only when the calls have been sent to the host or never will be."""
         self.drop_call()
         if self.call is not None:
             await asyncio.wait({self.call})
 
 
 class Starter:
-    """Starts one connector's instances and makes their task configs. Event loop only."""
+    """Starts one connector's instances and generates their task configs. Event loop only."""
 
     def __init__(self, name: str, host: ResolvingHost, trials: StartTrials, tasks: Tasks) -> None:
         self._name, self._host, self._trials, self._tasks = name, host, trials, tasks
@@ -63,8 +63,8 @@ class Starter:
     def begin(
         self, instance: Instance, info: ConnectorInfo, on_started: Callable[[], None]
     ) -> asyncio.Task[TaskConfigs]:
-        """Start the instance unless it is started, then make its task configs: the instance's call. It ends with
-        ConfigError or TimeoutError, or with HostError as the plugin host's."""
+        """The instance's call: starts the instance unless it is started, then generates its task configs. Raises
+        ConfigError, TimeoutError, or the plugin host's HostError."""
         work = self._trials.run(self._name, lambda: self._bring_up(instance, info, on_started))
         instance.call = asyncio.create_task(work, name=f"start {self._name}")
         return instance.call

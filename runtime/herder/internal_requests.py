@@ -1,7 +1,7 @@
-"""Requests that the workers of a Connect cluster make of each other, signed with the session key (KIP-507).
+"""Requests between the workers of a Connect cluster, signed with the session key (KIP-507).
 
-The leader writes the session key to the config topic. This worker makes no such requests and writes no key: it verifies
-signatures with the latest key that Apache's workers have left there, and answers as they do.
+The leader writes the session key to the config topic. This worker sends no such requests and writes no key: it
+verifies signatures with the latest key of Apache's workers, and answers as they do.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class InternalRequests:
         self._herder, self._configs = herder, configs
 
     def verify(self, body: bytes, signature: str | None, algorithm: str | None) -> None:
-        """BadRequest without a usable signature (base64), Forbidden when the key did not make it for this body."""
+        """BadRequest without a usable signature (base64), Forbidden if the signature does not match key and body."""
         if signature is None or algorithm is None:
             raise BadRequest("Internal request missing required signature")
         if algorithm.lower() not in _KNOWN:
@@ -47,7 +47,7 @@ class InternalRequests:
             raise Forbidden("Internal request contained invalid signature.")
 
     async def put_tasks(self, name: str, configs: Sequence[Mapping[str, str]]) -> None:
-        """POST /connectors/{name}/tasks: the task configs that a connector on another worker has made."""
+        """POST /connectors/{name}/tasks: the task configs that a connector on another worker has generated."""
         async with self._herder.alone(name):
             stored = self._stored(name)
             if configs and stored.target is TargetState.STOPPED:
@@ -55,8 +55,8 @@ class InternalRequests:
             await self._configs.put_tasks(name, configs)
 
     async def fence(self, name: str) -> None:
-        """PUT /connectors/{name}/fence: no earlier task of an exactly-once source writes any more. Where one may have
-        run, that cannot be promised: this worker has no exactly-once sources."""
+        """PUT /connectors/{name}/fence: fences earlier tasks of an exactly-once source. Refused if such tasks may have
+        run, since this worker does not support exactly-once sources."""
         async with self._herder.alone(name):
             stored = self._stored(name)
             if await self._herder.type(stored.config) != ConnectorType.SOURCE:
@@ -85,5 +85,5 @@ class InternalRequests:
 
 
 def _decoded(text: str) -> bytes:
-    """Base64 whose padding may be missing, as Java takes it."""
+    """Base64 whose padding may be missing, as in Java."""
     return b64decode(text + "=" * (-len(text) % 4), validate=True)

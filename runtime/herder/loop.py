@@ -52,7 +52,7 @@ class Wishes:
 
 @dataclass(frozen=True, slots=True)
 class Starts:
-    """What the starts of all connectors of a worker share."""
+    """Shared by the starts of all connectors of a worker."""
 
     gate: StartGate = field(default_factory=StartGate)
     trials: StartTrials = field(default_factory=StartTrials)
@@ -107,7 +107,7 @@ class ConnectorLoop:
         self._hosted.raised(trace)
 
     def host_lost(self) -> None:
-        """The instance is gone with its host; it is started again."""
+        """The instance ended with its host; start it again."""
         if self._hosted.lost():
             self._wishes.restart_connector = True
             self.wake()
@@ -187,12 +187,13 @@ class ConnectorLoop:
                 return
             if self._configs.connector(self.name) is stored:
                 await self._start(stored, wishes)
-            else:  # it has changed meanwhile
+            else:  # the config has changed meanwhile
                 self._wishes.add(wishes)
                 self.wake()
 
     async def _remove(self) -> None:
-        """A new connector of this name waits until the last task has ended: two would move the same records."""
+        """A new connector of this name waits until the last task has ended: otherwise two tasks would process the same
+        records."""
         await _both(self._hosted.retire(), self._tasks.stop_all())
         self._board.remove_connector(self.name)
         self.gone = self._configs.connector(self.name) is None
@@ -203,8 +204,8 @@ class ConnectorLoop:
             self.wake()
 
     async def _stop(self, stored: StoredConnector, wishes: Wishes) -> None:
-        """STOPPED shows at once; task entries go when the tasks have ended (FACTS 3). Tasks do not wait for the
-        connector's own code."""
+        """STOPPED shows at once; task entries are removed when the tasks have ended (FACTS 3). Tasks do not wait for
+        the connector's own code."""
         await _both(self._rest(stored, wishes), self._stop_tasks())
 
     async def _stop_tasks(self) -> None:
@@ -226,7 +227,7 @@ class ConnectorLoop:
             await self._run_tasks(stored, paused=True, wishes=wishes)
 
     async def _run_tasks(self, stored: StoredConnector, paused: bool, wishes: Wishes) -> None:
-        """Tasks that run keep the old config while the connector starts with its new one, and if that has failed."""
+        """Running tasks keep the old config while the connector starts with the new one, and if that start fails."""
         info = self._hosted.info
         assert info is not None
         as_they_are = self._hosted.failed or self._hosted.due
@@ -243,7 +244,7 @@ class ConnectorLoop:
 
 
 async def _both(*work: Coroutine[Any, Any, None]) -> None:
-    """All of it side by side, to the end; then the first error."""
+    """Run all concurrently to the end, then raise the first error."""
     for outcome in await asyncio.gather(*work, return_exceptions=True):
         if outcome is not None:
             raise outcome

@@ -25,7 +25,7 @@ from runtime.vocabulary import TargetState
 log = logging.getLogger(__name__)
 
 AGAIN, AGAIN_LAST = 2.0, 30.0
-"""Seconds until a change that could not be finished is tried again: at first, and when that has failed often."""
+"""Seconds until an unfinished change is tried again: at first, and after many failures."""
 
 Step = tuple[str, Callable[[Intent], Awaitable[None]]]
 
@@ -39,7 +39,7 @@ class StepRefused(Exception):
 
 
 class OffsetChanges:
-    """Takes changes of offsets from the journal to their end. Event loop only; requests hold the connector's lock."""
+    """Completes the changes of offsets in the journal. Event loop only; requests hold the connector's lock."""
 
     def __init__(
         self, journal: Journal, configs: ConfigStore, places: OffsetPlaces, fleet: Fleet, locks: ConnectorLocks
@@ -51,7 +51,7 @@ class OffsetChanges:
         self._unconfirmed: dict[str, Intent] = {}  # intents that may or may not have reached the journal
 
     async def carry_out(self, intent: Intent) -> None:
-        """StepRefused when Kafka refuses; BrokerUnavailable when the change will only be finished later. The caller
+        """StepRefused when Kafka refuses; BrokerUnavailable if the change will be finished later. The caller
         holds the connector's lock."""
         try:
             await self._begin(intent)
@@ -72,7 +72,7 @@ class OffsetChanges:
             raise _conflict(intent)
 
     async def finish(self) -> bool:
-        """Finish every change that was interrupted; False when some have to wait for Kafka."""
+        """Finish every interrupted change; False if some have to wait for Kafka."""
         for name in sorted({*(intent.connector for intent in self._journal.all_pending()), *self._unconfirmed}):
             await self._finish(name)
         return not self._journal.all_pending() and not self._unconfirmed
@@ -96,8 +96,8 @@ class OffsetChanges:
             delay = min(delay * 2, AGAIN_LAST)
 
     async def _finish(self, name: str) -> None:
-        """Under the connector's lock, what is pending then: a request may have completed its change meanwhile, and
-        later requests may have changed the offsets since."""
+        """Finish the change that is pending under the connector's lock: a request may have completed the change
+        meanwhile, and later requests may have changed the offsets."""
         async with self._locks.hold(name):
             intent = self._interrupted(name)
             if intent is None:
@@ -119,15 +119,15 @@ class OffsetChanges:
             log.error("%s: the change of its offsets (%s) was rolled back: %s", name, action, e)
         except BrokerUnavailable as e:
             log.warning("%s: the change of its offsets (%s) has to wait: %s", name, action, e)
-        except Exception:  # one connector's trouble must not keep the others from being finished
+        except Exception:  # an error of one connector must not block the others
             log.exception("%s: the change of its offsets (%s) failed; trying again later", name, action)
 
     def _interrupted(self, name: str) -> Intent | None:
         return self._unconfirmed.get(name) or self._journal.pending(name)
 
     async def _begin(self, intent: Intent) -> None:
-        """A write without an answer may still reach the journal, hours later: it is repeated until it is confirmed, so
-        that no intent appears there after newer changes."""
+        """An unconfirmed write may still reach the journal hours later. It is repeated until confirmed, so that no
+        intent appears in the journal after newer changes."""
         try:
             await self._journal.begin(intent)
         except BrokerUnavailable:

@@ -183,7 +183,7 @@ class OffsetsDesk:
         return task_specs.group_id(name, {} if own is None else {task_specs.GROUP: own})
 
     async def resolved(self, name: str) -> Mapping[str, str]:
-        """The config of a connector, its variables resolved: not to be shown."""
+        """The config of a connector with variables resolved, which must not be shown."""
         with _unresolved(name):
             return await self._host.learned(name, self._herder.stored(name).config)
 

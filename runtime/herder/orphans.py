@@ -76,7 +76,7 @@ class Orphans:
         ]
 
     async def _used(self) -> set[str]:
-        """Groups of all connectors. Conflict when one of them cannot be told: any group might be that one."""
+        """Groups of all connectors. Conflict if one of them cannot be determined, since any group might be that one."""
         return {await self._group(name) for name in self._configs.names()}
 
     async def _group(self, name: str) -> str:
@@ -85,7 +85,7 @@ class Orphans:
             own = None if stored is None else await self._host.value(stored.config, task_specs.GROUP)
         except ConfigError as e:
             raise Conflict(
-                f"The group of connector {name} is not known, so no group is an orphan for sure: {e}"
+                f"The group of connector {name} is not known, so orphaned groups cannot be determined: {e}"
             ) from None
         return task_specs.group_id(name, {} if own is None else {task_specs.GROUP: own})
 

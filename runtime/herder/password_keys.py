@@ -34,8 +34,8 @@ class PasswordKeys:
         return {config[key] for key in await self.of(config) if config[key]} | passwords(config)
 
     async def masked(self, config: Mapping[str, str], beside: Mapping[str, str] | None = None) -> dict[str, str]:
-        """The configuration for readers who may not see passwords; a variable is not a password. `beside`: that of
-        the connector, which names the plugins of a task's configuration."""
+        """The configuration for readers who may not see passwords; variables are shown. `beside`: the connector's
+        configuration, which names the plugins for a task's configuration."""
         keys = await self.of({**(beside or {}), **config})
         return {k: HIDDEN if k in keys and v and not has_variables(v) else v for k, v in config.items()}
 
@@ -44,7 +44,7 @@ class PasswordKeys:
             try:
                 keys = await self._describe(cls)
             except UnknownPluginError:
-                return frozenset()  # a connector that needs this plugin cannot start, so nothing quotes its keys
+                return frozenset()  # without the plugin the connector cannot start or quote the values
             except HostError as e:
                 if e.temporary:
                     raise

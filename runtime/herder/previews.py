@@ -149,7 +149,7 @@ class Previews:
         try:
             return await self._runner.preview(request)
         except HostError as e:
-            raise BadRequest(scrub(f"The chain cannot be made: {e.message}")) from None
+            raise BadRequest(scrub(f"The chain cannot be created: {e.message}")) from None
         except PreviewFailedError as e:
             raise PreviewFailed(scrub(str(e))) from None
 

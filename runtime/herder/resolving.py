@@ -19,9 +19,11 @@ _T = TypeVar("_T")
 
 
 class ResolvingHost:
-    """A PluginHost in front of another. Event loop only.
+    """A PluginHost that resolves variables for another. Event loop only.
 
-    `secrets` are those of stored connectors; `passing` are those of the calls under way, for what plugins print."""
+    `secrets` holds the secrets of stored connectors; `passing` those of running calls, to hide them in plugins'
+    output.
+    """
 
     def __init__(
         self, host: PluginHost, worker: WorkerConfig, secrets: Secrets, passing: PassingSecrets, checks: WorkerChecks
@@ -43,7 +45,7 @@ class ResolvingHost:
         return await self._host.plugins(connectors_only)
 
     async def resolve(self, connector_class: str) -> ConnectorInfo:
-        """The class may be a variable; ConfigError when its provider refuses."""
+        """The class may be a variable; ConfigError if its provider refuses."""
         if has_variables(connector_class):
             connector_class = (await self.resolved({"": connector_class}))[0][""]
         return await self._host.resolve(connector_class)
@@ -102,8 +104,7 @@ class ResolvingHost:
         return await self._scrubbed(self._host.alter_sink_offsets(resolved, offsets), scrub, hidden)
 
     async def resolved(self, config: Mapping[str, str]) -> tuple[dict[str, str], set[str]]:
-        """The config with values in place of variables, and which values must not be shown. ConfigError from a
-        provider."""
+        """The config with variables resolved, and the values that must not be shown. ConfigError from a provider."""
         resolved, hidden = await self._with_secrets(config)
         return resolved, hidden | await self.password_keys.values(resolved)
 
@@ -116,7 +117,7 @@ class ResolvingHost:
         return resolved
 
     async def value(self, config: Mapping[str, str], key: str) -> str | None:
-        """One value of a config, resolved where it has variables; ConfigError from a provider."""
+        """One value of a config with variables resolved; ConfigError from a provider."""
         given = config.get(key)
         if given is None or not has_variables(given):
             return given
@@ -143,7 +144,7 @@ class ResolvingHost:
         self._knows_own = True
 
     async def _scrubbed(self, call: Awaitable[_T], scrub: Scrub, hidden: Collection[str] = ()) -> _T:
-        """What a plugin reports of its failure, or prints, may quote what it was given."""
+        """Hides secrets, which a plugin's errors and output may quote."""
         try:
             with self._passing.during(hidden):
                 return await call

@@ -11,11 +11,11 @@ ABREAST = 32
 """Connectors that may be starting at once."""
 
 HANGS = 1.0
-"""Seconds after which a start makes room for the next one: it waits for something else than this worker."""
+"""Seconds after which a start no longer counts, since the connector's code is waiting for something else."""
 
 
 class StartGate:
-    """Lets starts in, in the order of their asking. Event loop only."""
+    """Admits starts in the order of their requests. Event loop only."""
 
     def __init__(self, abreast: int = ABREAST, hangs: float = HANGS) -> None:
         self._free, self._hangs = abreast, hangs
@@ -23,7 +23,7 @@ class StartGate:
 
     @asynccontextmanager
     async def place(self) -> AsyncIterator[None]:
-        """A place, as soon as one is free. It is given up after `hangs` seconds, though the start goes on."""
+        """Waits for a free place, and releases the place after `hangs` seconds even if the start continues."""
         await self._enter()
         held = True
 

@@ -19,19 +19,19 @@ LIMIT = 3
 """Deaths of the host during the start of a suspect that starts alone."""
 
 TRIAL = 10.0
-"""Seconds after which the next suspect is started, though the one before has not returned from its start yet."""
+"""Seconds after which the next suspect is started even if the previous start has not returned."""
 
 
 class StartTrials:
-    """For all connectors of a worker. Event loop only."""
+    """The start trials of all connectors of a worker. Event loop only."""
 
     def __init__(self) -> None:
         self._deaths: dict[str, int] = {}  # of suspects, while they started alone
         self._turn = asyncio.Lock()
 
     async def run(self, name: str, start: Callable[[], Coroutine[Any, Any, _T]]) -> _T:
-        """The answer of `start`, which makes a connector run. Its HostError is passed on; it is no longer `temporary`
-        when the connector has ended the host too often."""
+        """Returns the result of `start`, which starts a connector. A HostError is passed on, no longer `temporary` if
+        the connector has ended the host too often."""
         suspect = name in self._deaths
         try:
             answer = await (self._alone(start) if suspect else start())

@@ -41,7 +41,7 @@ def group_id(name: str, config: Mapping[str, str]) -> str:
 
 
 def offsets_topic(worker: WorkerConfig, config: Mapping[str, str]) -> str | None:
-    """The topic that a source has of its own for its offsets; None for the worker's. Variables are resolved."""
+    """The source's own offset topic, variables resolved; None for the worker's topic."""
     named = config.get(OFFSETS_TOPIC)
     if named is not None and has_variables(named):
         named = worker.providers.resolve({OFFSETS_TOPIC: named}).config[OFFSETS_TOPIC]

@@ -112,7 +112,7 @@ class Tasks:
         self._parts.board.task(TaskId(self._name, task), state, self.version, trace)
 
     def lost(self, task: int, epoch: int, member_id: str | None) -> bool:
-        """The task's slot died, or its producer. True when the task has to be handed out again."""
+        """The task's slot or producer died. True if the task has to be handed out again."""
         running = self._running.get(task)
         if running is None or running.epoch != epoch:
             return False
@@ -168,7 +168,7 @@ class Tasks:
             self._parts.engine.start_task(spec)
 
     async def _prepare(self, order: Order) -> list[SourceOffset]:
-        """What the first of some tasks and all others need; the order's config is resolved."""
+        """Prepares what all tasks need before the first one starts; the order's config is resolved."""
         for warning in task_specs.client_warnings(self._parts.worker, order):
             log.warning("%s: %s", self._name, warning)
         if order.info.type == ConnectorType.SOURCE:
@@ -179,8 +179,8 @@ class Tasks:
     async def _spec(
         self, order: Order, config: Mapping[str, str], offsets: list[SourceOffset], paused: bool
     ) -> TaskSpec:
-        """What the slot gets, with values in place of variables. ConfigError from a provider, ClientConfigError for
-        a value that no client takes."""
+        """The specification for the slot, with variables resolved. ConfigError from a provider, ClientConfigError for
+        a value that no client accepts."""
         task = await self._parts.host.learned(self._name, order.task_config, part=str(order.task))
         resolved = replace(order, connector_config=config, task_config=task)
         return task_specs.spec(self._parts.worker, resolved, offsets, paused)

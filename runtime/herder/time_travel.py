@@ -103,7 +103,8 @@ class TimeTravel:
 
 
 def _chosen(partitions: Sequence[TopicPartition], wanted: Sequence[Target]) -> dict[TopicPartition, Target]:
-    """The last target that means each partition; BadRequest for one that means none. Bodies may have many targets."""
+    """The last target for each partition; BadRequest for a target that matches no partition. Bodies may have many
+    targets."""
     last = {(t.topic, t.partition): (i, t) for i, t in enumerate(wanted)}
     chosen: dict[TopicPartition, Target] = {}
     meant = set()
