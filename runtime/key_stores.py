@@ -1,4 +1,4 @@
-"""Key and trust stores of TLS, in the formats that Java's workers have: PEM, inline or in files, and PKCS12."""
+"""Key and trust stores for TLS, in PEM (inline or in files) and PKCS12."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ class StoreError(ValueError):
 
 
 def kind_of(location: str) -> str:
-    """By the file's first bytes: Java too reads PKCS12 where a store is said to be JKS. OSError without a file."""
+    """The store's type by its first bytes, since Java also reads PKCS12 stores declared as JKS. OSError without a
+    file."""
     with Path(location).open("rb") as file:
         start = file.read(4)
     if start == _JKS:
@@ -26,7 +27,7 @@ def kind_of(location: str) -> str:
 
 
 def load_pem(context: ssl.SSLContext, pem: bytes, password: str | None) -> None:
-    """Key and chain. Python's ssl reads keys from files only: one that others cannot read, for a moment."""
+    """Key and chain. Python's ssl reads keys from files only, so the key is written to a temporary private file."""
     with tempfile.NamedTemporaryFile(prefix="headrace-", suffix=".pem") as file:
         file.write(pem)
         file.flush()

@@ -1,4 +1,4 @@
-"""Notices when the worker's event loop is blocked, and says where it was."""
+"""Detects when the worker's event loop is blocked, and reports the stack."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from collections.abc import Callable
 
 from runtime.scheduling import wait_of
 
-BEAT = 0.1  # seconds between two looks at the clock
+BEAT = 0.1  # seconds between two beats
 LONG = 0.1  # seconds of delay that are reported
 QUIET = 10.0  # seconds after a report for which only a longer delay is reported
-_FRAMES = 8  # of the stack, innermost last
+_FRAMES = 8  # frames of the stack, innermost last
 
 _log = logging.getLogger(__name__)
 
 
 class LoopMonitor:
-    """Measures how late a timer of the event loop is. A thread looks at the loop's stack while it is late."""
+    """Measures the delay of a timer on the event loop. While the timer is late, a thread records the loop's stack."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -37,7 +37,7 @@ class LoopMonitor:
         """The longest delay so far, in seconds."""
 
     def start(self) -> None:
-        """Call on the event loop that is to be watched."""
+        """Call on the event loop to monitor."""
         self._thread, self._thread_id = threading.get_ident(), threading.get_native_id()
         self._beat()
         threading.Thread(target=self._watch, name="loop-monitor", daemon=True).start()

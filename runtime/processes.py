@@ -1,4 +1,4 @@
-"""Processes of ours: which descend from us, which is at the other end of a socket, and handles that reach no other one.
+"""Processes: descent, the peer of a socket, and handles that are safe against reused pids.
 
 Linux offers all of it through /proc, process handles and socket credentials. Elsewhere `ps` and pids have to do.
 """
@@ -23,7 +23,7 @@ _DEPTH = 16  # generations; from the driver to a slot it is five
 
 
 def start_time(pid: int) -> str | None:
-    """When a process started, in the system's own words; None when there is none, or only its remains."""
+    """The start time of a process as the system prints it; None for missing and zombie processes."""
     if _LINUX:
         fields = _stat(pid)
         return None if fields is None else fields[19]
@@ -44,7 +44,7 @@ def is_below(pid: int, ancestor: int) -> bool:
 
 
 def end_with_parent() -> None:
-    """Have this process killed when its parent ends, in whatever way; only where the kernel offers that (Linux)."""
+    """Have this process killed when its parent ends for any reason; on Linux only."""
     if not _LINUX:
         return
     parent = os.getppid()
@@ -59,14 +59,14 @@ def peer(connection: socket.socket) -> tuple[int, int]:
         found = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
         pid, uid, _ = _CREDENTIALS.unpack(found)
         return pid, uid
-    return connection.getsockopt(_SOL_LOCAL, _LOCAL_PEERPID), os.getuid()  # its folder keeps other users out
+    return connection.getsockopt(_SOL_LOCAL, _LOCAL_PEERPID), os.getuid()  # the socket's folder excludes other users
 
 
 class OwnProcess:
-    """A process that can be signalled without reaching another one that got its pid later."""
+    """A handle to signal a process, safe against a reused pid."""
 
     def __init__(self, pid: int) -> None:
-        """ProcessLookupError when it has ended."""
+        """ProcessLookupError if the process has ended."""
         self.pid = pid
         self._handle = os.pidfd_open(pid) if _LINUX else -1
         self._closed = False
@@ -82,7 +82,7 @@ class OwnProcess:
                 os.kill(self.pid, number)
 
     def close(self) -> None:
-        """Let go of the process."""
+        """Release the handle."""
         if _LINUX and not self._closed:
             os.close(self._handle)
         self._closed = True
@@ -98,7 +98,7 @@ def _parent(pid: int) -> int | None:
 
 
 def _stat(pid: int) -> list[str] | None:
-    """The fields behind the name in /proc/<pid>/stat: state, parent, …; None when the process has ended."""
+    """The fields after the name in /proc/<pid>/stat: state, parent, …; None when the process has ended."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].decode().split()
     except (FileNotFoundError, ProcessLookupError):

@@ -1,7 +1,6 @@
 """How long a thread had to wait for a processor, as the kernel counts it (schedstat).
 
-A process that does not answer is either held up by something in it or does not get to run. Only the first is its own
-doing.
+A silent process is either blocked by its own code or waits for a processor. Only the first is its own fault.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ from pathlib import Path
 
 
 def wait_of(pid: int, thread: int) -> float:
-    """Seconds that a thread has waited on a run queue since its start; 0 where the kernel does not say."""
+    """Seconds that a thread has waited on a run queue since its start; 0 if the kernel does not report it."""
     try:
         return int(Path(f"/proc/{pid}/task/{thread}/schedstat").read_bytes().split()[1]) / 1e9
     except (OSError, IndexError, ValueError):
@@ -19,7 +18,7 @@ def wait_of(pid: int, thread: int) -> float:
 
 
 def waits(pid: int) -> Mapping[int, float]:
-    """wait_of() for every thread of a process; empty when the process has ended."""
+    """wait_of() for every thread of a process; empty if the process has ended."""
     try:
         threads = [int(thread.name) for thread in Path(f"/proc/{pid}/task").iterdir()]
     except OSError:
@@ -35,7 +34,7 @@ class Delay:
         self.seconds = 0.0
 
     def look(self) -> float:
-        """Seconds during which at least one thread had to wait: a lower bound, added up from look to look."""
+        """Seconds during which at least one thread had to wait: a lower bound, summed over all calls."""
         now = waits(self._pid)
         self.seconds += max((wait - self._before.get(thread, wait) for thread, wait in now.items()), default=0.0)
         self._before = now

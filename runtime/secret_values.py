@@ -1,4 +1,4 @@
-"""Values that must not be shown: passwords, and everything that config providers supplied."""
+"""Values that must not be shown: passwords and all values from config providers."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def passwords(config: Mapping[str, str | None]) -> set[str]:
 
 
 def _parts(key: str, value: str) -> Iterable[str]:
-    """A client quotes the password alone, not the whole JAAS string or USER:PASSWORD pair that holds it."""
+    """A client may quote the password alone, without the JAAS string or USER:PASSWORD pair around it."""
     if key.endswith("sasl.jaas.config"):
         for name, quoted, single, bare in _JAAS_OPTION.findall(value):
             if _SECRET_OPTION.search(name):
@@ -63,10 +63,11 @@ class TooManySecrets(ConfigError):
 
 
 class Secrets:
-    """Secret values by owner, and by the part of the owner that has them; scrubs them from texts. Any thread.
+    """Secret values by owner and part of the owner; scrubs them from texts. Thread-safe.
 
-    Values of a part's previous configuration remain hidden until the one after it: tasks that are still stopping may
-    quote them. Everything of an owner leaves with it."""
+    Values of a part's previous configuration stay hidden until the next change, since stopping tasks may quote them.
+    All values of an owner are removed with the owner.
+    """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -74,7 +75,7 @@ class Secrets:
         self._index = _Index()
 
     def keep(self, owner: str, values: Iterable[str], part: str = "") -> None:
-        """These are the part's values from now on. TooManySecrets when they cannot all be hidden."""
+        """Replace the part's values. TooManySecrets if there are more than can be hidden."""
         forms = _forms(values)
         with self._lock:
             parts = self._owners.setdefault(owner, {})
@@ -85,20 +86,20 @@ class Secrets:
                 parts[part] = forms, now
 
     def forget(self, owner: str) -> None:
-        """The owner is gone."""
+        """Forget the owner."""
         with self._lock:
             for both in self._owners.pop(owner, {}).values():
                 for forms in both:
                     self._index.remove(forms)
 
     def scrub(self, text: str) -> str:
-        """The text without any secret."""
+        """The text with all secrets hidden."""
         with self._lock:
             spans = self._index.spans(text)
         return _hidden(text, spans) if spans else text
 
     def scrubber(self, also: Iterable[str]) -> Callable[[str], str]:
-        """As scrub(), hiding also these values, which are not kept."""
+        """As scrub(), also hiding these values, which are not kept."""
         index = _Index()
         index.add(_forms(also))
 
@@ -112,9 +113,10 @@ class Secrets:
 
 
 class PassingSecrets:
-    """Secrets of calls under way, for what the called process prints meanwhile and shortly after. Event loop only."""
+    """Secrets of running calls, to hide them in the called process's output until shortly after the
+    call. Event loop only."""
 
-    LINGER = 2.0  # seconds: what was printed during a call is read a little later
+    LINGER = 2.0  # seconds, since output during a call is read a little later
     MOST_CALLS = 100
 
     def __init__(self, secrets: Secrets) -> None:
@@ -164,7 +166,7 @@ def _pieces(form: str) -> Iterable[str]:
 
 
 class _Index:
-    """Finds many values in a text in one pass, however many there are."""
+    """Finds any number of values in a text in one pass."""
 
     def __init__(self) -> None:
         self._counts: Counter[str] = Counter()
@@ -188,7 +190,7 @@ class _Index:
             self._descending.pop(start, None)
 
     def spans(self, text: str) -> list[tuple[int, int]]:
-        """Where values begin and end; the longest where several begin."""
+        """Start and end of each value found; the longest if several start at one place."""
         if len(self._counts) < len(text) // 16:  # few values: searching for each is faster
             starts = {i for form in self._counts for i in _places(text, form)}
         else:
@@ -221,7 +223,7 @@ def _places(text: str, form: str) -> Iterable[int]:
 
 
 def _hidden(text: str, spans: list[tuple[int, int]]) -> str:
-    """Spans that overlap or touch are hidden as one."""
+    """Overlapping and adjacent spans are hidden as one."""
     pieces, at = [], 0
     start, end = -1, -1
     for begin, finish in [*sorted(spans), (len(text) + 1, 0)]:

@@ -105,7 +105,7 @@ class Previews:
             matters = value["name"].startswith((*_CHAIN, *_CLIENTS))
             (refused if matters else warnings).extend(f"{value['name']}: {error}" for error in value["errors"])
         if refused:
-            raise BadRequest("The chain cannot be made:\n" + "\n".join(refused))
+            raise BadRequest("The chain cannot be created:\n" + "\n".join(refused))
         return await self._host.resolve(cls), [f"Not looked at here, but wrong: {text}" for text in warnings]
 
     async def _tried(self, name: str, info: ConnectorInfo, config: Mapping[str, str]) -> _Tried:

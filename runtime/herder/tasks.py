@@ -168,7 +168,7 @@ class Tasks:
             self._parts.engine.start_task(spec)
 
     async def _prepare(self, order: Order) -> list[SourceOffset]:
-        """Prepares what all tasks need before the first one starts; the order's config is resolved."""
+        """Runs once before the tasks start: evicts dead members of a sink's group, or returns a source's offsets."""
         for warning in task_specs.client_warnings(self._parts.worker, order):
             log.warning("%s: %s", self._name, warning)
         if order.info.type == ConnectorType.SOURCE:

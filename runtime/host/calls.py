@@ -28,7 +28,7 @@ class Calls:
         self._started, self._send = Started(send), send
 
     def prepared(self, call: str, args: Sequence[Any]) -> Callable[[], Any]:
-        """The call, to be made in any thread. Calls for one connector run in the order in which they were prepared."""
+        """The call, for any thread. Calls for one connector run in the order in which they were prepared."""
         method = getattr(self, call)
         if call in _IN_TURN:
             name, *args = args
@@ -84,7 +84,7 @@ class Calls:
         self._started.abandon(name)
 
     def ping(self) -> None:
-        """Answered whatever connectors do, unless one of them holds the whole interpreter."""
+        """Answers whatever connectors do, unless a connector holds the interpreter."""
 
     def task_configs(self, turn: Turn, max_tasks: int) -> list[dict[str, str]]:
         return self._started.task_configs(turn, max_tasks)

@@ -22,10 +22,10 @@ _HEALTHY = 10.0
 """Seconds after which a death is no longer an early one."""
 
 STOP_GRACE = 5.0
-"""Seconds that a connector's start() and stop() have to return when it is to stop, as in Connect."""
+"""Seconds within which start() and stop() have to return when a connector is stopped, as in Connect."""
 
 PING = 10.0
-"""Seconds within which a process that is well answers, on a busy machine too."""
+"""Seconds within which a healthy process answers, even on a busy machine."""
 
 _FROZEN = "it does not answer: a plugin holds its interpreter"
 
@@ -41,7 +41,7 @@ class Host:
     def __init__(
         self, settings: HostSettings, listener: HostListener, timeout: float = 30.0, scrub: Scrub = str
     ) -> None:
-        """`scrub` takes secrets out of what plugins print and log."""
+        """`scrub` removes secrets from the output and logs of plugins."""
         self._settings, self._listener, self._timeout, self._scrub = settings, listener, timeout, scrub
         self._child: Child | None = None
         self._up = asyncio.Event()
@@ -136,8 +136,8 @@ class Host:
         return (await self._call(call, *args))[1]
 
     async def _call(self, call: str, *args: Any) -> tuple[Child, Any]:
-        """The answer, and the process that gave it. TimeoutError when the plugin does not return in time, which ends
-        the process; HostError of kind host when the process is at fault, not the plugin that was called."""
+        """The answer and the process that sent it. TimeoutError if the plugin does not return in time, which ends the
+        process; a temporary HostError if the process failed, not the plugin that was called."""
         child = await self._child_up(call)
         try:
             async with asyncio.timeout(self._timeout):
@@ -152,7 +152,7 @@ class Host:
             raise TimeoutError(f"Plugin host: {reason}") from None
 
     async def _call_patiently(self, call: str, *args: Any) -> tuple[Child, Any]:
-        """As _call(), for as long as the plugin needs: only a process that does not answer at all is ended."""
+        """As _call(), without a time limit: only a process that does not answer at all is ended."""
         child = await self._child_up(call)
         answer = asyncio.ensure_future(child.call(call, *args))
         try:
@@ -165,7 +165,7 @@ class Host:
             answer.cancel()
 
     async def _child_up(self, call: str) -> Child:
-        """The process, once it is there."""
+        """Waits for the process to be up."""
         if self._closing:
             raise HostError(HOST_ABSENT, "The plugin host is closed", "")
         try:
@@ -178,8 +178,7 @@ class Host:
         return self._child
 
     async def _answers(self, child: Child) -> bool:
-        """Whether the process itself still answers; one that does not, because a plugin holds its interpreter, is
-        ended."""
+        """Whether the process still answers; otherwise a plugin holds its interpreter, and the process is ended."""
         try:
             async with asyncio.timeout(PING):
                 await child.call("ping")
@@ -191,9 +190,9 @@ class Host:
         return True
 
     async def _abandon(self, name: str) -> None:
-        """As Connect does after the same time: the instance is given up, and a new one may be started beside it."""
+        """As in Connect after the same time, abandons the instance; a new one may be started beside it."""
         _log.error(
-            "Connector %s did not stop within %g s; it is given up, and may hold its resources until the worker ends",
+            "Connector %s did not stop within %g s; it is abandoned and may hold its resources until the worker ends",
             name, STOP_GRACE,
         )  # fmt: skip
         with contextlib.suppress(HostError, TimeoutError):

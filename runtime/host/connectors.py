@@ -20,7 +20,7 @@ Config = Mapping[str, str]
 
 
 class Context:
-    """ConnectorContext of one instance: passes its requests to the worker, for as long as the instance is in use."""
+    """ConnectorContext of one instance: passes its requests to the worker while the instance is in use."""
 
     def __init__(self, name: str, send: Send) -> None:
         self.name, self._send = name, send
@@ -39,7 +39,7 @@ class Context:
 
 @dataclass(frozen=True, slots=True)
 class _Instance:
-    """A connector that was started, or is being started."""
+    """A started or starting connector."""
 
     connector: Connector
     config: Config
@@ -48,14 +48,14 @@ class _Instance:
 
 @dataclass(slots=True, eq=False)
 class _Place:
-    """What runs under one name. An abandoned place has no name any more, and nothing is started in it."""
+    """The instance of one connector name. An abandoned place is no longer registered, and nothing is started in it."""
 
     name: str
     running: _Instance | None = None
-    context: Context | None = None  # of the latest instance, while it is being started too
+    context: Context | None = None  # of the latest instance, also while it is starting
     abandoned: bool = False
-    calls: int = 0  # that have their turn, or wait for it
-    last: threading.Event | None = None  # set when the last of them has returned
+    calls: int = 0  # running and waiting calls
+    last: threading.Event | None = None  # set when the last call has returned
 
 
 class Turn:
@@ -84,7 +84,7 @@ class Started:
         self._table = threading.Lock()
 
     def turn(self, name: str) -> Turn:
-        """The next turn at this connector; never waits. Whoever takes one must enter it."""
+        """The next turn at this connector; never waits. The caller must enter the turn."""
         with self._table:
             place = self._places.setdefault(name, _Place(name))
             turn = Turn(self, place, place.last)
@@ -93,7 +93,7 @@ class Started:
         return turn
 
     def leave(self, place: _Place) -> None:
-        """A turn is over; nothing is kept for connectors that are gone."""
+        """Ends a turn and forgets the place of a connector that no longer exists."""
         with self._table:
             place.calls -= 1
             if not place.calls and place.running is None and not place.abandoned:
@@ -113,7 +113,7 @@ class Started:
                 place.running = _Instance(connector, config, context)
                 abandoned = place.abandoned
             if abandoned:
-                _log.warning("Connector %s has started after it was given up; stopping it", place.name)
+                _log.warning("Connector %s has started after it was abandoned; stopping it", place.name)
                 _stop(place)
 
     def stop(self, turn: Turn) -> None:
@@ -122,7 +122,7 @@ class Started:
             _stop(place)
 
     def abandon(self, name: str) -> None:
-        """Give up the instance whose start() or stop() does not return: a new one may be started beside it."""
+        """Abandon an instance whose start() or stop() does not return; a new one may be started beside it."""
         with self._table:
             place = self._places.pop(name, None)
             if place is not None:
@@ -148,7 +148,7 @@ class Started:
 
 def _check_wanted(place: _Place) -> None:
     if place.abandoned:
-        raise LookupError(f"Connector {place.name} was given up")
+        raise LookupError(f"Connector {place.name} was abandoned")
 
 
 def _stop(place: _Place) -> None:
@@ -158,7 +158,7 @@ def _stop(place: _Place) -> None:
     instance.context.closed = True
     try:
         instance.connector.stop()
-    except BaseException:  # third-party code: the instance is given up whatever it does
+    except BaseException:  # third-party code: the instance is dropped in any case
         _log.exception("Connector %s failed to stop", place.name)
 
 

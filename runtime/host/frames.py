@@ -1,7 +1,7 @@
 """Frames between the worker and its plugin host: four bytes of length, then JSON.
 
-What orjson does not know (integers beyond 64 bits, half surrogate pairs: both may be stored) the standard library
-writes and reads; a bit of the length says so."""
+The standard library handles values that orjson does not support (integers beyond 64 bits, half surrogate pairs: both
+may be stored); a bit of the length marks such frames."""
 
 from __future__ import annotations
 

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 HOST_DIED, HOST_ABSENT = "host", "absent"
-"""Kinds of a HostError that does not come from a plugin: the host died during the call, or was not there for it."""
+"""Kinds of HostErrors that do not come from a plugin: the host died during the call, or was not running."""
 
 
 class HostError(Exception):
     """A plugin raised. `kind` is config, data, unsupported, connect or other; `trace` is its stack trace.
 
-    `kind` is HOST_DIED or HOST_ABSENT when the plugin did nothing wrong.
+    `kind` is HOST_DIED or HOST_ABSENT if the plugin is not at fault.
     """
 
     def __init__(self, kind: str, message: str, trace: str) -> None:
@@ -22,7 +22,7 @@ class HostError(Exception):
 
     @property
     def temporary(self) -> bool:
-        """Whether the same call may succeed later: the host was at fault, not the plugin that was called."""
+        """Whether the same call may succeed later, because the host failed and not the plugin that was called."""
         return self.kind in (HOST_DIED, HOST_ABSENT)
 
 
@@ -62,11 +62,11 @@ class HostListener(Protocol):
 
 
 class PluginHost(Protocol):
-    """Every call raises HostError when the plugin does, and TimeoutError when the plugin does not return in time.
-    A HostError that is `temporary` means that the process ended, for any reason: the call may be repeated.
+    """Every call raises HostError if the plugin raises, and TimeoutError if the plugin does not return in time. A
+    `temporary` HostError means that the process has ended, for any reason: the call may be repeated.
 
-    A plugin that does not return ends the host, except in start_connector, task_configs and stop_connector. The host is
-    started again, and every connector that was started in it is reported through HostListener.connectors_lost; the
+    A plugin that does not return ends the host, except in start_connector, task_configs and stop_connector. The host
+    is started again, and each of its connectors is reported through HostListener.connectors_lost; the
     herder starts them again.
     """
 
@@ -91,17 +91,16 @@ class PluginHost(Protocol):
         UnknownPluginError for an unknown class, BadRequestError for none."""
 
     async def start_connector(self, name: str, config: Mapping[str, str]) -> None:
-        """Make an instance and start it; one of the same name is stopped first. Returns when its start() does, however
-        long that takes: never TimeoutError. A caller that is cancelled calls stop_connector()."""
+        """Create and start an instance; an instance of the same name is stopped first. Returns when start() returns,
+        without a time limit, so never raises TimeoutError. A cancelled caller calls stop_connector()."""
 
     async def stop_connector(self, name: str) -> None:
-        """Stop the instance, if there is one, also while it is being started. Its errors are logged. It is gone in any
-        case, within seconds: one that does not return is given up, as in Connect. Nothing is raised, neither HostError
-        nor TimeoutError."""
+        """Stop the instance, if any, also during its start. Errors are logged. Returns within seconds: an instance
+        that does not stop is abandoned, as in Connect. Raises neither HostError nor TimeoutError."""
 
     async def task_configs(self, name: str, max_tasks: int) -> list[dict[str, str]]:
-        """Of a started connector; complete, with `task.class` and a sink's `topics` as Connect stores them. Takes as
-        long as the connector needs: never TimeoutError."""
+        """Task configs of a started connector, with `task.class` and a sink's `topics` as Connect stores them. No time
+        limit, so never raises TimeoutError."""
 
     async def alter_source_offsets(
         self, config: Mapping[str, str], offsets: Sequence[tuple[dict[str, Any] | None, dict[str, Any] | None]]

@@ -93,7 +93,7 @@ def _own_pipes() -> tuple[BinaryIO, BinaryIO]:
 
 
 def main() -> None:
-    faulthandler.enable()  # into the worker's log, as everything on standard error
+    faulthandler.enable()  # standard error goes to the worker's log
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # of the terminal: the worker decides when the host ends
     requests, stream = _own_pipes()
     replies = Replies(stream)

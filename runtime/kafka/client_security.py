@@ -18,7 +18,7 @@ KAFKA_PYTHON: Mapping[str, str] = {
     "sasl.password": "sasl_plain_password",
     "sasl.kerberos.service.name": "sasl_kerberos_service_name",
 }
-"""librdkafka's name → kafka-python's; client_tls.py has what TLS needs."""
+"""librdkafka's names → kafka-python's; TLS settings are in client_tls.py."""
 
 _SAME = {
     "sasl.kerberos.service.name", "sasl.mechanism", "sasl.oauthbearer.scope", "sasl.oauthbearer.token.endpoint.url",
@@ -95,7 +95,7 @@ def _keystore(java: Mapping[str, str], value: str, warnings: list[str]) -> dict[
 
 
 def _kind(named: str, location: str) -> str:
-    """What the file is; what it is said to be where it cannot be read yet."""
+    """The type of the store file; its declared type if the file cannot be read yet."""
     try:
         found = kind_of(location)
     except OSError:

@@ -1,4 +1,4 @@
-"""TLS of kafka-python's clients, from librdkafka's settings: both reach the cluster with the same keys and trust."""
+"""TLS of kafka-python's clients, from librdkafka's settings, so both use the same keys and trust stores."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from runtime.key_stores import load_pem, load_pkcs12
 
 
 def client_context(settings: Mapping[str, Any]) -> ssl.SSLContext | None:
-    """None where the cluster is reached without TLS. ClientConfigError names what cannot be used."""
+    """None without TLS. ClientConfigError names the stores that cannot be used."""
     if "SSL" not in str(settings.get("security.protocol", "")):
         return None
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)

@@ -1,4 +1,4 @@
-"""Missing rights in Kafka, named so that they can be granted: principal, operation and resource."""
+"""Reports missing rights in Kafka by principal, operation and resource, so that they can be granted."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ _NAMES = ("TOPIC_AUTHORIZATION_FAILED", "GROUP_AUTHORIZATION_FAILED", "CLUSTER_A
 
 
 def is_denial(error: KafkaError) -> bool:
-    """Whether the broker refused for want of a right."""
+    """Whether the broker refused because of a missing right."""
     return error.name() in _NAMES
 
 
 def principal(settings: Mapping[str, Any]) -> str:
-    """Whom the brokers know a client as, from its librdkafka settings."""
+    """The principal of a client, from its librdkafka settings."""
     if user := settings.get("sasl.username") or settings.get("sasl.kerberos.principal"):
         return f"User:{user}"
     if "SASL" in str(settings.get("security.protocol", "")):
@@ -38,14 +38,14 @@ def not_authorized(settings: Mapping[str, Any], operation: str, resource: str) -
 
 
 def unwritten(error: KafkaError, topic: str | None) -> KafkaError:
-    """The error of a producer, which does not name the topic that may not be written."""
+    """The error of a producer, with the topic that it may not write, which librdkafka does not name."""
     if error.name() != "TOPIC_AUTHORIZATION_FAILED":
         return error
     return type(error)(error.code(), f"{error.str()}: WRITE on topic {topic}")
 
 
 def of_consumer(error: KafkaError, settings: Mapping[str, Any], topic: str | None) -> str:
-    """What a consumer was refused; the error's own words for anything that is not about rights."""
+    """The right that a consumer lacks; the error's own message for other errors."""
     if error.name() == "GROUP_AUTHORIZATION_FAILED":
         return denial(settings, "READ", f"group {settings.get('group.id', '')}")
     if error.name() == "TOPIC_AUTHORIZATION_FAILED":

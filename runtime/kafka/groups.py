@@ -92,7 +92,7 @@ class Groups:
             await self._ask(group, kafka_python.evict(group, wanted))
 
     async def _ask(self, group: str, request: Callable[[Any], _T], operation: str = "READ") -> _T | None:
-        """None when there is no such group. `operation`: the right that is needed."""
+        """None if the group does not exist. `operation`: the right that the request needs."""
         return await asyncio.to_thread(kafka_python.ask, self._settings, group, request, _TIMEOUT, operation)
 
 

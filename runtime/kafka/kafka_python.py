@@ -43,11 +43,12 @@ class Group:
 def ask(
     settings: Mapping[str, Any], group: str, request: Callable[[Any], _T], timeout: float, operation: str = "READ"
 ) -> _T | None:
-    """The answer to a request to the admin client; None when there is no such group. `operation`: the right that it
-    needs on the group.
+    """The answer to a request to the admin client; None if the group does not exist. `operation`: the right on the
+    group that the request needs.
 
-    Asks again while the group's coordinator is being found or loads (it does so for a second on a new cluster): every
-    request here may be repeated."""
+    Repeats the request while the group's coordinator is being found or is loading (about a second on a new cluster);
+    all requests here may be repeated.
+    """
     from kafka import errors
 
     deadline = time.monotonic() + timeout

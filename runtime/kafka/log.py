@@ -30,8 +30,8 @@ __all__ = ["LogRecord", "TopicLog", "TopicLogs", "TopicSpec"]
 
 @dataclass(frozen=True, slots=True)
 class _Sent:
-    """A record on its way. `ends` is how far each partition had been read: one that gets a lower offset is in another
-    topic than the one that was read."""
+    """A record that has been sent. `ends` are the offsets up to which each partition had been read: a record with a
+    lower offset is in a topic that was created again."""
 
     topic: str
     future: asyncio.Future[Written]
@@ -56,13 +56,13 @@ class TopicLogs:
         self._loop: asyncio.AbstractEventLoop
         self._loaded: asyncio.Future[None]
         self.cluster_id = ""
-        self.lost = ""  # what has become of a topic while it was in use; for good
+        self.lost = ""  # why a topic in use was lost; permanent
         self._broker = ""
-        self._denied: dict[str, str] = {}  # by topic, while it may not be written
+        self._denied: dict[str, str] = {}  # by topic, while the right to write is missing
 
     @property
     def error(self) -> str:
-        """Why the topics cannot be used; empty while they can."""
+        """Why the topics cannot be used; empty while they are usable."""
         return self.lost or self._broker or next(iter(self._denied.values()), "")
 
     @property
@@ -114,8 +114,9 @@ class TopicLogs:
     async def _ask_ends(self, topics: Sequence[str]) -> Mapping[str, dict[Position, int]]:
         """End offsets of the topics' partitions, asked for until Kafka answers; TimeoutError when that takes too long.
 
-        A client that knew the broker before its restart may ask with the old leader epoch for ever
-        (FENCED_LEADER_EPOCH, seen with librdkafka 2.16): after a refusal a new one asks."""
+        A client from before a broker's restart may use the old leader epoch for ever (FENCED_LEADER_EPOCH, seen with
+        librdkafka 2.16), so a new client is created after a refusal.
+        """
         from confluent_kafka import IsolationLevel, KafkaException, TopicPartition
         from confluent_kafka.admin._listoffsets import OffsetSpec
 

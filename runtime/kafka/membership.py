@@ -59,7 +59,7 @@ class Membership:
         self._thread = threading.Thread(target=self._run, name="group-member", daemon=True)
         self._coordinator: Any = None
         self._joined: Joined | None = None
-        self.trouble = ""  # why the place in the group is not confirmed, while it is not
+        self.trouble = ""  # why the membership is not confirmed; empty while it is
         self._loop: asyncio.AbstractEventLoop
         self._first: asyncio.Future[Joined]
 
@@ -136,7 +136,7 @@ class Membership:
         return False
 
     def _why(self, error: Exception) -> str:
-        """Names the right that is missing."""
+        """The error, with the missing right."""
         denied = type(error).__name__ == "GroupAuthorizationFailedError"
         return denial(self._settings, "READ", f"group {self._group_id}") if denied else str(error)
 

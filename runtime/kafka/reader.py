@@ -20,7 +20,7 @@ _AHEAD = 4  # batches that may wait for the event loop
 _POLL = 0.1  # seconds; how late the thread notices that it is to end
 _WAIT_LINES = 5.0  # seconds between two lines about an absent broker
 
-_GROUP_DENIED = "GROUP_AUTHORIZATION_FAILED"  # the client looks for the coordinator of a group that nobody joins
+_GROUP_DENIED = "GROUP_AUTHORIZATION_FAILED"  # the client looks up the coordinator of a group that it never joins
 
 Position = tuple[str, int]  # topic, partition
 
@@ -51,8 +51,8 @@ class ReaderEvents:
     read: Callable[[Read], None]  # `Reader.taken()` is to be called once the records are applied
     loaded: Callable[[str], None]  # everything that was there is read; the cluster's id
     failed: Callable[[Exception], None]  # the topics cannot be used; the thread ends
-    broker: Callable[[str], None]  # why Kafka cannot be used, or that it can be again (empty)
-    lost: Callable[[str], None]  # what has become of a topic
+    broker: Callable[[str], None]  # why Kafka cannot be used; empty when it can be again
+    lost: Callable[[str], None]  # why a topic was lost
 
 
 class Reader:
@@ -66,8 +66,8 @@ class Reader:
         self._suspect = threading.Event()
         self._ahead = threading.Semaphore(_AHEAD)
         self._trouble = self._last_error = ""
-        self._denied: dict[str, str] = {}  # by topic; until it can be read
-        self.watched = False  # the topics' ids are known: a topic that takes another's place is noticed
+        self._denied: dict[str, str] = {}  # by topic, until it can be read
+        self.watched = False  # the topics' ids are known, so that topics created again are noticed
         self._positions: dict[Position, int] = {}
         self._thread = threading.Thread(target=self._run, name="storage-reader", daemon=True)
 

@@ -1,5 +1,5 @@
-"""Whether the storage topics are still those that were read: a topic that is deleted takes all state with it, and one
-that is created again under its name looks like it."""
+"""Checks by id that the storage topics are still those that were read: deleting a topic loses its state, and a topic
+created again has the same name."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from runtime.kafka.topics import TopicSpec
 EVERY = 2.0
 """Seconds between two requests."""
 
-_SOON = 0.5  # … when a topic was missing
+_SOON = 0.5  # … after a topic was missing
 _TIMEOUT = 10.0
 
 
 class TopicWatch:
-    """Asks for the topics' ids now and then, without waiting for the answer. One thread."""
+    """Requests the topics' ids periodically, without waiting for the answer. One thread."""
 
     def __init__(
         self, admin: Any, settings: Mapping[str, Any], specs: Sequence[TopicSpec],
@@ -28,11 +28,11 @@ class TopicWatch:
         self._admin, self._settings, self._clock = admin, settings, clock
         self._topics = [spec.topic for spec in specs]
         self._ids: dict[str, str] = {}
-        self._missing: set[str] = set()  # by the last answer
+        self._missing: set[str] = set()  # in the last answer
         self._asked: dict[str, Future[Any]] = {}
         self._next = 0.0
-        self.lost = ""  # what has become of a topic; for good
-        self.denied = ""  # which right is missing; until it is granted
+        self.lost = ""  # why a topic was lost; permanent
+        self.denied = ""  # the missing right, until it is granted
 
     @property
     def complete(self) -> bool:
@@ -40,7 +40,7 @@ class TopicWatch:
         return len(self._ids) == len(self._topics)
 
     def look(self) -> None:
-        """Take the last answer, and ask again when it is time to."""
+        """Take the last answer, and send the next request when it is due."""
         if self._asked and all(future.done() for future in self._asked.values()):
             asked, self._asked = self._asked, {}
             self.denied = ""
@@ -80,7 +80,7 @@ class TopicWatch:
 
 
 def created_again(topic: str) -> str:
-    """What to say of a topic that has taken another's place."""
+    """The message for a topic that was deleted and created again."""
     return _lost(topic, "was deleted and created again")
 
 

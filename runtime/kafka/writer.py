@@ -12,7 +12,7 @@ from runtime.kafka.errors import BrokerUnavailable, KafkaProblem
 
 _log = logging.getLogger(__name__)
 
-_LAST_REPORTS = 10.0  # seconds for a failed producer to report the records that it had; it sends nothing any more
+_LAST_REPORTS = 10.0  # seconds for a failed producer to report its records; it no longer sends
 
 Delivered = Callable[[KafkaProblem | None, int, int], None]  # error, partition, offset
 
@@ -92,8 +92,9 @@ class Writer:
             self._serve(self._producer)
 
     def _serve(self, producer: Any) -> None:
-        """Fatal errors are raised here, not given to the error callback. An idempotent producer that lost its sequence
-        stays dead: what it still has is reported as refused, and the next record gets a new producer."""
+        """Fatal errors are raised here, not passed to the error callback. An idempotent producer that lost its
+        sequence cannot recover: its remaining records are reported as refused, and the next record gets a new
+        producer."""
         from confluent_kafka import KafkaException
 
         try:

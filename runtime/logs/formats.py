@@ -14,8 +14,8 @@ Scrub = Callable[[str], str]
 """Takes secrets out of a text."""
 
 FIELDS = "fields"
-"""Attribute of structured lines, such as the audit log's: names and values. They hold no secrets and are written as
-they are, since a secret that happens to equal a field would falsify the line."""
+"""Attribute of structured lines, such as the audit log's: names and values. They hold no secrets and are not scrubbed,
+since a secret equal to a field would falsify the line."""
 
 _LEVELS = {"WARNING": "WARN", "CRITICAL": "FATAL"}
 

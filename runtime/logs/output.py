@@ -11,8 +11,8 @@ CUT = " [line cut]"
 
 
 class OutputLines:
-    """Cuts chunks into lines. Of a longer line only the beginning is kept, so that output without line ends takes
-    bounded memory and time."""
+    """Cuts chunks into lines. Only the beginning of a long line is kept, so output without line ends takes bounded
+    memory and time."""
 
     def __init__(self, longest: int = LONGEST) -> None:
         self._longest = longest

@@ -135,7 +135,7 @@ def _import(where: Store, props: dict[str, str], wanted: document.Document, opti
 
 
 def _worker_file(path: Path) -> dict[str, str]:
-    """The worker's properties, with variables resolved as the worker does."""
+    """The worker's properties, with variables resolved as in the worker."""
     props = properties.load(path)
     try:
         return known_providers(props).resolve(props).config

@@ -105,7 +105,7 @@ class Cluster:
         }
 
     def _group(self, name: str, given: str) -> str:
-        """The group with variables resolved: under another name there would be no offsets, or another sink's."""
+        """The group with variables resolved: another name would have no offsets, or those of another sink."""
         try:
             group = self.providers.resolve({_GROUP: given}).config[_GROUP]
         except ConfigError as e:
@@ -216,7 +216,7 @@ def cluster(properties: Mapping[str, str]) -> Cluster:
 
 
 def known_providers(properties: Mapping[str, str]) -> Providers:
-    """Config providers of the worker's file; none when it names one that only Java has, whose variables stay text."""
+    """Config providers of the worker's file; none if one exists in Java only, whose variables stay unresolved."""
     try:
         return providers(properties)
     except ConfigError:

@@ -40,7 +40,7 @@ class Delivery:
 
 
 class DeliveryAlone:
-    """The `on_delivery` of a message that is sent again by itself: its batch is not acknowledged before."""
+    """The `on_delivery` of a message that is sent again by itself; its batch stays unacknowledged until then."""
 
     __slots__ = ("_delivery",)
 
@@ -53,7 +53,7 @@ class DeliveryAlone:
             batch.acks.failed(batch, unwritten(error, message.topic()))
 
     def original(self, message: Message) -> dict[str, Any]:
-        """What was sent: a report has neither headers nor timestamps."""
+        """The sent message: delivery reports have neither headers nor timestamps."""
         kept, key, value = self._delivery.batch.kept, message.key(), message.value()
         for number, fields in enumerate(kept):
             if fields["value"] == value and fields.get("key") == key:
@@ -62,7 +62,7 @@ class DeliveryAlone:
 
 
 class InFlight:
-    """A batch, and what may be committed when it has been acknowledged."""
+    """A batch, and the offsets that may be committed once it is acknowledged."""
 
     __slots__ = ("acks", "delivered", "error", "kept", "offsets", "sealed", "size")
 
@@ -74,7 +74,7 @@ class InFlight:
         self.kept: list[dict[str, Any]] = []  # messages with headers or timestamps, until they are acknowledged
 
     def reported(self) -> None:
-        """The last of its messages has been reported, also when the task has ended meanwhile."""
+        """Called when the last message has been reported, even if the task has ended meanwhile."""
         self.delivered = True
         if self.acks.share is not None:
             self.acks.share.release(self.size)
@@ -89,8 +89,8 @@ class Acks:
         share: Share | None = None,
         resends: bool = False,
     ) -> None:
-        """`tolerates` says which refused messages are for take_refused(); any other is its batch's failure. `share`
-        is what the batches take of a producer's queue. `resends`: someone asks for take_oversized()."""
+        """`tolerates` selects refused messages for take_refused(); any other refusal fails the batch. `share` is the
+        batches' part of a producer's queue. `resends`: the caller uses take_oversized()."""
         self._batches: deque[InFlight] = deque()
         self._refused: deque[KafkaError] = deque()
         self._oversized: deque[tuple[Message, DeliveryAlone]] = deque()
@@ -107,11 +107,11 @@ class Acks:
         return Delivery(batch)
 
     def keep(self, messages: Sequence[dict[str, Any]]) -> None:
-        """Messages of the newest batch with headers or timestamps, should they have to be sent again."""
+        """Keeps messages of the newest batch with headers or timestamps, in case they have to be sent again."""
         self._batches[-1].kept.extend(messages)
 
     def add(self, size: int) -> InFlight:
-        """The newest batch, not sealed yet, takes so many bytes more."""
+        """The newest batch, not sealed yet, grows by `size` bytes."""
         batch = self._batches[-1]
         batch.size += size
         if self.share is not None:
@@ -119,8 +119,8 @@ class Acks:
         return batch
 
     def returned(self, delivery: Delivery, error: KafkaError, message: Message) -> None:
-        """A message was refused. Too large is what the broker calls all messages of a request that is, so each of them
-        is to be sent again by itself."""
+        """A message was refused. If a request is too large, the broker refuses all of its messages, so each is sent
+        again by itself."""
         if error.name() == "MSG_SIZE_TOO_LARGE" and self._resends:
             self._oversized.append((message, DeliveryAlone(delivery)))
         else:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 _ASK = 10.0  # seconds for a question to the broker
-_AGAIN_FIRST, _AGAIN_LAST = 0.1, 2.0  # seconds between two tries of it
+_AGAIN_FIRST, _AGAIN_LAST = 0.1, 2.0  # seconds between two tries
 _DENIED = ("GROUP_AUTHORIZATION_FAILED", "TOPIC_AUTHORIZATION_FAILED", "CLUSTER_AUTHORIZATION_FAILED")
 _UNKNOWN = ("UNKNOWN_TOPIC_OR_PART", "_UNKNOWN_PARTITION", "_UNKNOWN_TOPIC")
 
@@ -47,7 +47,7 @@ class Assignment:
         self._consumer, self._context = consumer, context
         self._committed: Positions = {}  # and where nothing is committed yet: where reading began
         self._sent: Positions = {}  # the commit on its way, of partitions that are still this task's
-        self.given_up: set[TopicPartition] = set()  # since the last batch began, or sought in; they may be back by now
+        self.given_up: set[TopicPartition] = set()  # since the last batch began, or sought in; maybe assigned again
         self._paused = self._held = False
         self._finished = self._committing = False
         self._member = ""
@@ -141,7 +141,7 @@ class Assignment:
             self._close_task(list(self._context.positions))
 
     def apply_requests(self) -> None:
-        """What the task asked for through its context. A batch that is waiting to be put again loses the partitions in
+        """Carries out the task's requests through its context. A batch waiting to be put again loses the partitions in
         which the task seeks."""
         context = self._context
         if context.seeks:
@@ -214,7 +214,7 @@ class Assignment:
                 self._task.open(list(new))
             self._start_where_asked(resolved)
         (consumer.incremental_assign if self._incremental else consumer.assign)(resolved)
-        self._apply_pauses(new)  # the client may still have a partition paused that was revoked while it was
+        self._apply_pauses(new)  # a partition revoked while paused may still be paused in the client
         self._tell_member(consumer)
         _log.info("Assigned: %s", ", ".join(f"{p.topic}-{p.partition} at {p.offset}" for p in resolved) or "nothing")
 
@@ -252,8 +252,8 @@ class Assignment:
             self._task.close(partitions)
 
     def _resolve(self, consumer: Consumer, partitions: list[KafkaPartition]) -> list[KafkaPartition]:
-        """Where to begin in each. A coordinator that does not answer is asked again as long as the lease holds;
-        StoppedError when the task is stopped meanwhile."""
+        """The position in each partition. Repeats the request while the coordinator is silent and the lease holds;
+        StoppedError if the task is stopped meanwhile."""
         from confluent_kafka import KafkaException
 
         wait = _AGAIN_FIRST
@@ -301,7 +301,7 @@ def _kafka(tp: TopicPartition, offset: int = -1001) -> KafkaPartition:
 
 
 def _first_offset(consumer: Consumer, partition: KafkaPartition, latest: bool) -> int:
-    """The first or the next offset; of a partition that does not exist (any more) the client's word for it."""
+    """The first or the next offset; the client's logical offset for a partition that does not exist."""
     from confluent_kafka import OFFSET_BEGINNING, OFFSET_END, KafkaException
 
     try:

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Run:
-    """Consecutive messages for one topic that go the same way: as a batch, or each by itself since it has headers, a
-    timestamp or a partition of its own. `content`: bytes of keys and values, where they are known already."""
+    """Consecutive messages for one topic that are sent alike: as a batch, or one by one because they have headers,
+    timestamps or partitions. `content`: bytes of keys and values, if already known."""
 
     topic: str
     single: bool

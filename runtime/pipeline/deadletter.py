@@ -62,9 +62,9 @@ class Letter:
 class DeadLetters:
     """Writes to one dead letter topic. All calls come from the task's thread.
 
-    Letters are acknowledged in batches, and those on their way take a share of the producer's queue: a task that fails
-    faster than Kafka takes its letters waits for them. A letter that Kafka refuses ends the task, and what it was
-    written for is not committed.
+    Letters are acknowledged in batches, and unacknowledged letters take a share of the producer's queue: a task whose
+    records fail faster than Kafka accepts letters has to wait. A refused letter fails the task, and the offset of its
+    record is not committed.
     """
 
     def __init__(self, spec: TaskSpec, producer: SlotProducer, control: Control) -> None:
@@ -75,7 +75,7 @@ class DeadLetters:
         share = producer.share()
         self._acks = Acks(producer.blames_record, share)
         self._sender = Sender(producer, share, control, spec.flush_timeout, self._refused, self._take_acks)
-        self._delivery: Delivery | None = None  # of the batch that letters are added to
+        self._delivery: Delivery | None = None  # the batch to which letters are added
         self._refusal: KafkaError | None = None
         self.counts: Counts | None = None
 
@@ -93,7 +93,7 @@ class DeadLetters:
             self._control.wait(_AGAIN)
 
     def _create(self) -> KafkaError | None:
-        """What prevented it, None when the topic exists now."""
+        """The error that prevented the creation, or None if the topic exists now."""
         from confluent_kafka import KafkaError, KafkaException
         from confluent_kafka.admin import AdminClient
         from confluent_kafka.cimpl import NewTopic
@@ -112,7 +112,7 @@ class DeadLetters:
         return None
 
     def report(self, failure: Failure) -> Letter:
-        """Send the failed record; its offset is committed only after the answer. What goes wrong is for check()."""
+        """Send the failed record; its offset is committed only after Kafka's answer. check() raises any error."""
         message = failure.record
         headers = [*(message.headers() or ()), *context_headers(self._spec, failure)]
         fields: dict[str, Any] = {"key": message.key(), "value": message.value(), "headers": headers}
@@ -129,7 +129,7 @@ class DeadLetters:
         return Letter(self, batch)
 
     def check(self) -> None:
-        """Raises what the task ends with when Kafka has refused a letter, or the producer has lost some."""
+        """Raises the error that ends the task if Kafka has refused a letter or the producer has lost letters."""
         if self._acks.pending:
             self._producer.poll(0)
         self._take_acks()
@@ -140,7 +140,7 @@ class DeadLetters:
             raise self._producer.failure(error)
 
     def settle(self, timeout: float) -> bool:
-        """Wait until Kafka has answered for all; False when it has not in time. Raises as check() does."""
+        """Wait until Kafka has answered for all letters; False after a timeout. Raises like check()."""
         self._seal()
         deadline = time.monotonic() + timeout
         self.check()
@@ -152,7 +152,7 @@ class DeadLetters:
         return True
 
     def answered(self, batch: InFlight) -> bool:
-        """Whether Kafka has answered for all letters of a batch, to which no others are added then."""
+        """Whether Kafka has answered for all letters of a batch; closes the batch for further letters."""
         if not batch.sealed:
             self._seal()
         self._producer.poll(0)
@@ -170,7 +170,7 @@ class DeadLetters:
 
     def _seal(self) -> None:
         if self._delivery is not None:
-            self._delivery = None  # its death is the acknowledgement
+            self._delivery = None  # its deallocation is the acknowledgement
             self._acks.seal()
         self._take_acks()
 

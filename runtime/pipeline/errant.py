@@ -33,7 +33,8 @@ class ErrantRecords:
         self._exceeded: Exception | None = None
 
     def check(self) -> None:
-        """Raises what the task fails with where errors are not tolerated, also when it has swallowed report()'s."""
+        """Raises the error that fails the task if errors are not tolerated, even if the task swallowed it in
+        report()."""
         if self._exceeded is not None:
             raise ConnectError("Tolerance exceeded in error handler") from self._exceeded
 

@@ -43,7 +43,7 @@ class OffsetWriter:
     """Writes offsets to the offsets topic, one commit at a time, and then to a second one where there is one."""
 
     def __init__(self, take_producer: Callable[[], SlotProducer], topic: str, copy: str = "") -> None:
-        """`take_producer` gives another producer when the last one has failed."""
+        """`take_producer` returns another producer after the last one has failed."""
         self._take_producer = take_producer
         self._producer = take_producer()
         self._topic = topic
@@ -110,8 +110,8 @@ class OffsetWriter:
 
 
 class _Copy:
-    """A second topic that offsets are written to. Its trouble is logged and delays nothing, and what waits for it takes
-    a share of the producer's queue like any task's."""
+    """A second topic to which offsets are written. Its errors are logged and delay nothing; unacknowledged offsets
+    take a share of the producer's queue like a task's records."""
 
     def __init__(self, topic: str) -> None:
         self._topic = topic

@@ -21,8 +21,8 @@ class RevokedError(Exception):
 
 
 class TaskLostError(Exception):
-    """The task cannot continue, and neither it nor its records are at fault: it ends, and is handed out again from its
-    committed offsets, not before `wait` seconds have passed."""
+    """The task cannot continue, although neither the task nor its records are at fault. The task ends and is handed
+    out again from its committed offsets after `wait` seconds at the earliest."""
 
     def __init__(self, reason: str, wait: float = 0.0) -> None:
         super().__init__(reason)
@@ -37,8 +37,8 @@ class SlotHost(Protocol):
         """The slot's shared producers."""
 
     def state(self, spec: TaskSpec, state: State, trace: str | None = None) -> None:
-        """RUNNING, PAUSED, FAILED (with its trace), or UNASSIGNED (with the reason) before an end after which the task
-        is handed out again. A graceful end reports nothing: run() returns."""
+        """RUNNING, PAUSED, FAILED (with trace), or UNASSIGNED (with the reason) if the task ends and is handed out
+        again. A graceful end reports nothing: run() returns."""
 
     def topic(self, spec: TaskSpec, topic: str) -> None:
         """The first record of this task for a topic."""

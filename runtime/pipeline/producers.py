@@ -25,18 +25,18 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-_PARTS = 8  # of the free room in a shared producer's queue, of which a task may hold one
-_YOUNG = 10.0  # seconds: a producer that fails earlier is not replaced before
+_PARTS = 8  # a task may hold one of these parts of the free room in a shared producer's queue
+_YOUNG = 10.0  # seconds: a failed producer is not replaced before this age
 
-# Errors that a record is returned with although nothing is wrong with it: its producer cannot send it any more.
+# Errors of records that are not at fault: their producer can no longer send them.
 _OF_PRODUCER = (
     "_FATAL", "_FENCED", "_STATE", "_DESTROY", "_PURGE_QUEUE", "_PURGE_INFLIGHT", "_GAPLESS_GUARANTEE",
     "OUT_OF_ORDER_SEQUENCE_NUMBER", "DUPLICATE_SEQUENCE_NUMBER", "UNKNOWN_PRODUCER_ID", "INVALID_PRODUCER_EPOCH",
     "INVALID_PRODUCER_ID_MAPPING", "PRODUCER_FENCED",
 )  # fmt: skip
-# Errors about where a record goes, not about the record: Apache's producer retries or fails then, and never skips it.
+# Errors of the destination, not of the record: Apache's producer retries or fails, and never skips the record.
 _OF_TOPIC = ("UNKNOWN_TOPIC_OR_PART", "_UNKNOWN_TOPIC", "_UNKNOWN_PARTITION")
-# Fatal errors that the next producer would meet too.
+# Fatal errors that would occur in the next producer too.
 _LASTING = (
     "CLUSTER_AUTHORIZATION_FAILED", "TRANSACTIONAL_ID_AUTHORIZATION_FAILED", "UNSUPPORTED_VERSION",
     "_UNSUPPORTED_FEATURE",
@@ -44,15 +44,15 @@ _LASTING = (
 
 
 class Purpose(StrEnum):
-    """What a producer sends."""
+    """The purpose of a producer."""
 
     RECORDS = "records"
-    SINGLE_RECORDS = "single records"  # each in a request of its own
+    SINGLE_RECORDS = "single records"  # one request for each record
     OFFSETS = "offsets"
 
 
 class SlotProducer:
-    """One client of the slot. Thread-safe; any task's thread may be the one that serves another task's reports."""
+    """One client of the slot. Thread-safe; any task's thread may serve another task's delivery reports."""
 
     def __init__(self, settings: Mapping[str, Any], purpose: Purpose = Purpose.RECORDS, shared: bool = True) -> None:
         from confluent_kafka import Producer
@@ -72,12 +72,12 @@ class SlotProducer:
         self.flush = self._client.flush
 
     def share(self) -> Share:
-        """A new task's part of the queue."""
+        """A share of the queue for a new task."""
         return Share(self._queue)
 
     def poll(self, timeout: float) -> None:
-        """Serve delivery reports, those of other tasks too. A fatal error becomes `fatal`; the client raises it to
-        whichever thread polls first."""
+        """Serve delivery reports, including other tasks'. Stores a fatal error in `fatal`; the client raises the error
+        in the thread that polls first."""
         from confluent_kafka import KafkaException
 
         try:
@@ -90,15 +90,15 @@ class SlotProducer:
             _log.error("The producer of %s failed and is replaced: %s", self._purpose, described(error))
 
     def blames_record(self, error: KafkaError) -> bool:
-        """Whether a record was refused because of what it is, or where it goes, and not because of its producer."""
+        """Whether a record was refused because of the record or its destination, not because of its producer."""
         return self.fatal is None and error.name() not in _OF_PRODUCER
 
     def may_skip(self, error: KafkaError) -> bool:
-        """Whether a record that was refused may be skipped where errors are tolerated."""
+        """Whether a refused record may be skipped if errors are tolerated."""
         return self.blames_record(error) and error.name() not in _OF_TOPIC
 
     def failure(self, error: KafkaError) -> Exception:
-        """What a task ends with when its record was returned with this error because of the producer."""
+        """The exception that ends a task whose record came back with this error because of the producer."""
         if self.fatal is None:
             self.poll(0)  # the reason may still be in the queue
         reason = self.fatal or error

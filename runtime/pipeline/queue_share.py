@@ -1,17 +1,17 @@
-"""The queue of a shared producer, divided among its tasks so that none of them can fill it."""
+"""Divides the queue of a shared producer among its tasks, so that no task can fill the queue."""
 
 from __future__ import annotations
 
 import threading
 
-_LEAST = 64 * 1024  # bytes that a task may always hold, however many others are stuck
+_LEAST = 64 * 1024  # bytes that a task may always hold
 
 
 class SendQueue:
-    """Bytes that all tasks together have handed to a producer and that Kafka has not acknowledged yet."""
+    """Bytes that all tasks together have handed to a producer and Kafka has not acknowledged yet."""
 
     def __init__(self, size: int, parts: int) -> None:
-        """Each task may hold one of so many parts of what is free."""
+        """Each task may hold the `parts`-th part of the free room."""
         self.size, self.parts = size, parts
         self.held = 0
         # Reentrant: garbage collection may release a share while the same thread takes one.
@@ -19,10 +19,10 @@ class SendQueue:
 
 
 class Share:
-    """One task's part of a queue. admits() and take() are the task's, release() any thread's.
+    """One task's part of a queue. admits() and take() are for the task's thread, release() for any thread.
 
-    What a task may hold shrinks with what is free (the dynamic threshold of shared switch buffers): few tasks have
-    plenty, and many stuck ones still leave room for those that keep moving.
+    The limit shrinks with the free room (the dynamic threshold of shared switch buffers): few tasks have plenty, and
+    many stuck tasks still leave room for the others.
     """
 
     def __init__(self, queue: SendQueue) -> None:
@@ -30,7 +30,7 @@ class Share:
         self.held = 0
 
     def admits(self, size: int) -> bool:
-        """Whether `size` bytes more may be sent now. A task without any in the queue may always send a batch."""
+        """Whether `size` more bytes may be sent now. A task with nothing in the queue may always send a batch."""
         held, queue = self.held, self._queue
         return held == 0 or held + size <= max(_LEAST, (queue.size - queue.held) // queue.parts)
 

@@ -31,7 +31,7 @@ class TaskRunner:
         self._control = Control(spec.paused, host.check_lease)
 
     def run(self) -> None:
-        """Until the task has ended: stopped, revoked, lost, or failed (which it reports itself). Never raises."""
+        """Runs the task until it ends: stopped, revoked, lost, or failed (reported here). Never raises."""
         _collect_garbage_seldom()
         with task_log(self._spec, self._host):
             try:
@@ -100,7 +100,7 @@ class TaskRunner:
         return not self._control.stopping
 
     def _lost(self, error: TaskLostError) -> None:
-        """Nothing is reported of a task that is stopped meanwhile: it is not to be handed out again."""
+        """A task stopped meanwhile reports nothing, since it must not be handed out again."""
         if self._control.stopping:
             return
         _log.error("The task is handed out again: %s", error)

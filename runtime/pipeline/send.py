@@ -1,4 +1,4 @@
-"""Handing batches to a producer, as far as the task's share of the producer's queue allows."""
+"""Hands batches to a producer, within the task's share of the producer's queue."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from runtime.pipeline.producers import SlotProducer
     from runtime.pipeline.queue_share import Share
 
-_FULL_WAIT = 0.05  # seconds between two looks at a full queue
-_OVERHEAD = 64  # bytes that the client needs for any message, at the least
+_FULL_WAIT = 0.05  # seconds between two checks of a full queue
+_OVERHEAD = 64  # minimum of bytes that the client needs for a message
 
 
 def send_failure(error: KafkaError, settings: Mapping[str, Any]) -> ConnectError:
-    """What a source task fails with when Kafka does not take a record. `settings` are the producer's."""
+    """The exception that fails a source task if Kafka refuses a record. `settings` are the producer's."""
     failure = ConnectError("Unrecoverable exception from producer send callback")
     whom = f" is not granted to {principal(settings)}" if is_denial(error) else ""
     failure.__cause__ = ConnectError(f"{described(error)}{whom}")
@@ -41,8 +41,8 @@ def size_of(messages: Sequence[dict[str, Any]], content: int | None = None) -> i
 
 
 class Sender:
-    """Puts a task's messages into the queue of a producer. While that is full, the task waits for its own
-    acknowledgements; when it is stopped meanwhile, it waits for `patience` seconds more."""
+    """Puts a task's messages into the queue of a producer. While the queue is full, the task waits for its own
+    acknowledgements; a stopped task waits for at most `patience` seconds."""
 
     def __init__(
         self,
@@ -54,9 +54,9 @@ class Sender:
         meanwhile: Callable[[], None],
         take_single: Callable[[], SlotProducer] | None = None,
     ) -> None:
-        """`refused` is called for every message that the client will never take, and raises when that is too much.
-        `meanwhile` is called again and again while the task waits. `take_single` gives the producer of messages that
-        serve() sends by themselves."""
+        """`refused` is called for each message that the client will never accept, and raises if that fails the task.
+        `meanwhile` is called repeatedly while the task waits. `take_single` returns the producer for messages that
+        serve() sends one by one."""
         self._refused, self._meanwhile = refused, meanwhile
         self._producer, self._share = producer, share
         self._control = control
@@ -65,7 +65,7 @@ class Sender:
         self._single: SlotProducer | None = None
 
     def admit(self, size: int) -> None:
-        """Wait until the task may send so many bytes."""
+        """Wait until the task may send `size` bytes."""
         give_up = None
         while not self._share.admits(size):
             self._control.check()
@@ -124,7 +124,7 @@ class Sender:
         return left
 
     def serve(self, acks: Acks) -> None:
-        """Send messages again whose request was too large, in order, each in one of its own."""
+        """Resend messages whose request was too large, in order, each in its own request."""
         from confluent_kafka import KafkaException
 
         for message, delivery in acks.take_oversized():

@@ -86,7 +86,8 @@ class SinkWorker:
         return DeadLetters(self._spec, self._host.producers.take(self._spec.producer), self._control)
 
     def _check_errors(self) -> None:
-        """Failed records that were reported: raises what the task ends with when one is too many, or is not written."""
+        """Checks reported records: raises the error that ends the task if errors are not tolerated or a letter was
+        refused."""
         self._errant.check()
         if self._letters is not None:
             self._letters.check()
@@ -185,9 +186,9 @@ class SinkWorker:
         self._check_errors()
 
     def _put_again(self, records: Sequence[SinkRecord]) -> bool:
-        """The same batch until it is taken, the consumer paused meanwhile but alive in its group; earlier offsets are
-        committed and the task's requests carried out. Records of partitions that were lost on the way, or in which the
-        task has sought, are dropped: they are read again where they are wanted."""
+        """Puts the same batch until the task accepts it. Meanwhile the consumer is paused but stays in its group,
+        earlier offsets are committed and the task's requests carried out. Records of partitions that are lost, or in
+        which the task seeks, are dropped, since they are read again if needed."""
         wait, is_kept = _RETRY_FIRST, self._assignment.is_kept
         self._assignment.hold(True)
         try:

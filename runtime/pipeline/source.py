@@ -146,12 +146,12 @@ class SourceWorker:
         self._meter.handed_over(sum(len(run.messages) for run in batch.runs))
 
     def _while_the_queue_is_full(self) -> None:
-        """Batches that have been acknowledged are committed, whatever holds up the next one."""
+        """Commit acknowledged batches, even while the next one is held up."""
         self._acknowledge()
         self._commit_when_due()
 
     def _refused(self, error: KafkaError) -> None:
-        """Kafka will not take a record: it is skipped, or the task fails. A producer that failed is no such case."""
+        """Kafka refuses a record: skip the record or fail the task. Not for records returned by a failed producer."""
         if not self._producer.blames_record(error):
             raise self._producer.failure(error)
         failure = send_failure(error, self._spec.producer)

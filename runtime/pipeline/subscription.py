@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-_LOOK = 1.0  # seconds between two looks at what is known of the cluster's topics
-_LOOK_FOR_NAMED = 5.0  # seconds between two questions for named topics that are missing, while others are there
-_MAX_AGE = 30.0  # seconds that a list of topics may be old where metadata.max.age.ms is not set
-_MAX_AGE_IDLE = 5.0  # at the most, while there is nothing to read at all
+_LOOK = 1.0  # seconds between two checks of the known topics
+_LOOK_FOR_NAMED = 5.0  # seconds between two requests for missing named topics, while others exist
+_MAX_AGE = 30.0  # maximum age of a list of topics without metadata.max.age.ms
+_MAX_AGE_IDLE = 5.0  # the same, while there is nothing to read
 _TIMEOUT = 5.0  # seconds
 
 
@@ -35,8 +35,9 @@ class Subscription:
         callbacks: dict[str, Callable[..., Any]],
         lists: TopicLists = slot_topics,
     ):
-        """`settings` are the consumer's. Named topics that are missing are asked for where it may create them, so that
-        a broker that may do so makes them; `metadata.max.age.ms` bounds the age of what a pattern is applied to."""
+        """`settings` are the consumer's. If the consumer may create topics, missing named topics are requested, so
+        that the broker creates them; `metadata.max.age.ms` bounds the age of the list to which a pattern is
+        applied."""
         self._consumer, self._settings, self._lists = consumer, settings, lists
         self._creates = settings.get("allow.auto.create.topics", True) is not False
         self._max_age = int(settings.get("metadata.max.age.ms", _MAX_AGE * 1000)) / 1000
@@ -73,7 +74,7 @@ class Subscription:
             self._consumer.unsubscribe()
 
     def _matching(self) -> set[str] | None:
-        """The topics that match the pattern; None when the cluster does not answer."""
+        """The topics that match the pattern; None if the cluster does not answer."""
         assert self._pattern is not None
         age = self._max_age if self._existing else min(self._max_age, _MAX_AGE_IDLE)
         names = self._lists.names(self._consumer, self._settings, _LOOK if self._existing is None else age)
@@ -84,8 +85,8 @@ class Subscription:
         return {topic for topic in names if topic not in INTERNAL_TOPICS and matches(topic)}
 
     def _named_ones(self) -> set[str] | None:
-        """The named topics that exist; None when the cluster does not answer. All topics are listed once, later only
-        those that are missing are asked for."""
+        """The named topics that exist; None if the cluster does not answer. All topics are listed once; later requests
+        are for missing topics only."""
         if self._existing is not None:
             return self._existing | self._asked_for(self._named - self._existing)
         names = self._lists.names(self._consumer, self._settings, _LOOK)
@@ -96,8 +97,8 @@ class Subscription:
         return self._named & names
 
     def _asked_for(self, missing: set[str]) -> set[str]:
-        """Those that exist now. Asking creates a topic where that is allowed, as subscribing does for Java's consumer
-        (this one's subscribe() creates nothing)."""
+        """The topics of these that exist now. The request creates missing topics where allowed, as subscribe() of
+        Java's consumer does (librdkafka's does not)."""
         from confluent_kafka import KafkaException
 
         found = set()

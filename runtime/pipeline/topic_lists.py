@@ -1,4 +1,4 @@
-"""The names of a cluster's topics, fetched once for all sinks of the slot that ask the same brokers as one user."""
+"""The names of a cluster's topics, fetched once for all sinks of a slot with the same brokers and user."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-_TIMEOUT = 5.0  # seconds; a stop waits that long at the most when the cluster does not answer
-_AFTER_FAILURE = 1.0  # seconds until the cluster is asked again
-_WHOM = ("bootstrap.", "security.", "sasl.", "ssl.", "enable.ssl.")  # settings that say who asks which cluster
+_TIMEOUT = 5.0  # seconds; bounds the wait of a stop if the cluster does not answer
+_AFTER_FAILURE = 1.0  # seconds until the next request
+_WHOM = ("bootstrap.", "security.", "sasl.", "ssl.", "enable.ssl.")  # settings that identify user and cluster
 
 
 @dataclass(slots=True)
@@ -29,7 +29,7 @@ class _List:
 
 
 class TopicLists:
-    """Thread-safe. On a large cluster one answer is megabytes: a hundred sinks must not each ask for it."""
+    """Thread-safe. On a large cluster an answer takes megabytes, so a hundred sinks must share one request."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -37,13 +37,13 @@ class TopicLists:
         self._lists: dict[str, _List] = {}
 
     def names(self, consumer: Consumer, settings: Mapping[str, Any], age: float) -> frozenset[str] | None:
-        """All topics, as they were at most `age` seconds before this call; None when the cluster does not answer. The
-        same object as long as nobody has asked again."""
+        """All topics, at most `age` seconds old; None if the cluster does not answer. The same object until the next
+        request."""
         oldest = self._clock() - age
         found = self._list(settings)
         if found.asked >= oldest:
             return found.names
-        with found.lock:  # others wait for the one that asks
+        with found.lock:  # other sinks wait for this request
             if found.asked >= oldest:
                 return found.names
             if self._clock() - found.failed < _AFTER_FAILURE:

@@ -19,7 +19,7 @@ PRINCIPAL = "headrace.principal"
 """Where a request's scope names who asks."""
 
 ROLE = "headrace.role"
-"""Where a request's scope has the role of who asks; nothing where there is no authentication."""
+"""Key of the user's role in a request's scope; absent without authentication."""
 
 ANYBODY = "*"
 READ_ONLY = ("GET", "HEAD", "OPTIONS")
@@ -54,13 +54,13 @@ class Access:
 
 
 def check_role(scope: Scope, wanted: Role) -> None:
-    """Forbidden when who asks lacks the role; without authentication everyone has it."""
+    """Forbidden if the user lacks the role; without authentication every user has all roles."""
     if scope.get(ROLE, Role.ADMIN) < wanted:
         raise Forbidden(f"User {scope[PRINCIPAL]} lacks the role {wanted.name.lower()} that this request needs")
 
 
 class BasicAuth:
-    """Admits users that Access knows, and passes name and role on; which role a request needs its resource says."""
+    """Admits authenticated users and passes on name and role; the resource determines the role that a request needs."""
 
     def __init__(self, app: ASGIApp, access: Access) -> None:
         self._app, self._access = app, access

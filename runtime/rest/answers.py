@@ -38,7 +38,7 @@ def json_answer(body: Any, status: int = 200, headers: dict[str, str] | None = N
 
 
 def dumps(body: Any) -> bytes:
-    """Compact JSON; stored values beyond 64 bits, and half surrogate pairs, are shown as they are."""
+    """Compact JSON; stored values beyond 64 bits and half surrogate pairs are kept."""
     try:
         return orjson.dumps(body)
     except TypeError:

@@ -54,7 +54,7 @@ async def _on_herder(_: Request, e: Exception) -> Response:
 
 
 async def _on_unavailable(_: Request, e: Exception) -> Response:
-    """Kafka, or a plugin, did not answer in time; or Kafka refuses what the worker needs, and the message says what."""
+    """Kafka or a plugin did not answer in time, or Kafka refuses a right that the message names."""
     return error(503, str(e))
 
 
@@ -66,7 +66,7 @@ async def _on_plugin(_: Request, e: Exception) -> Response:
 
 
 async def _on_config(_: Request, e: Exception) -> Response:
-    """A stored config cannot be used: the provider of one of its variables refuses."""
+    """A stored config cannot be used, because the provider of a variable refuses."""
     return error(400, str(e))
 
 

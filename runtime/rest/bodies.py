@@ -18,7 +18,7 @@ Entry = tuple["dict[str, Any] | None", "dict[str, Any] | None"]
 """Partition and offset, as KIP-875 has them."""
 
 DEEPEST = 200
-"""Levels of nesting that a body may have."""
+"""Maximum levels of nesting in a body."""
 
 _HALF = re.compile(rb"\\ud[89a-f]", re.IGNORECASE)
 """An escape that is a character only together with the one beside it."""
@@ -69,7 +69,7 @@ def parse(body: bytes, exact_numbers: bool = False) -> Any:
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """In Python, so that the event loop gets the interpreter between two objects of a large body."""
+    """In Python, so that the event loop can run between two objects of a large body."""
     return dict(pairs)
 
 

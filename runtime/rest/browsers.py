@@ -1,8 +1,9 @@
-"""What web pages must not do with a worker that a browser can reach: other sites' requests, and DNS rebinding.
+"""Protects a worker that browsers can reach from cross-site requests and DNS rebinding.
 
-A page may send simple requests anywhere without asking, and a name that its owner points at this worker makes the
-worker part of the page's own site. So where there is no authentication, requests have to name the worker as it is
-known, and everywhere a change has to come from the worker's own pages, from allowed ones, or from no page at all."""
+A page may send simple requests to any address, and its owner can point a host name at this worker, which makes the
+worker part of the page's site. Therefore requests without authentication must use a known host name, and changes must
+come from the worker's own pages, from allowed origins, or from outside a browser.
+"""
 
 from __future__ import annotations
 
@@ -25,8 +26,8 @@ KEY = "headrace.allowed.hosts"
 
 @dataclass(frozen=True, slots=True)
 class AllowedHosts:
-    """Names by which the worker may be addressed: its own, loopback, any address, and `given` ones (`*` stands for
-    anything)."""
+    """Host names under which the worker may be addressed: its own, loopback, any IP address, and the `given` ones (`*`
+    is a wildcard)."""
 
     own: frozenset[str]
     given: re.Pattern[str] | None
@@ -39,7 +40,7 @@ class AllowedHosts:
         return cls(frozenset(names), re.compile("|".join(patterns)) if patterns else None)
 
     def named(self, host: str) -> bool:
-        """Whether it is one of the given names."""
+        """Whether the host is one of the given names."""
         return self.given is not None and self.given.fullmatch(host) is not None
 
     def __contains__(self, host: str) -> bool:
@@ -47,7 +48,7 @@ class AllowedHosts:
 
 
 def _is_address(host: str) -> bool:
-    """No DNS answer makes an address part of someone's site."""
+    """IP addresses are safe, since DNS rebinding needs a host name."""
     try:
         ipaddress.ip_address(host)
     except ValueError:
@@ -56,7 +57,7 @@ def _is_address(host: str) -> bool:
 
 
 class BrowserGuard:
-    """Refuses requests that a web page of someone else has a browser send."""
+    """Refuses requests that a browser sends for a web page of another site."""
 
     def __init__(self, app: ASGIApp, hosts: AllowedHosts, origins: str, check_host: bool) -> None:
         """`origins` is a regular expression of the origins that CORS allows; empty for none."""
@@ -75,7 +76,7 @@ class BrowserGuard:
     def _check(self, method: str, headers: Headers) -> None:
         host = headers.get("host", "")
         if self._check_host and host and _hostname(host) not in self._hosts:
-            raise Forbidden(f"This worker is not known as '{host}': add the name to {KEY} if it is")
+            raise Forbidden(f"Host '{host}' is not a name of this worker; add it to {KEY} to allow it")
         origin = headers.get("origin")
         if origin is not None and method not in READ_ONLY and not self._is_own(origin, host):
             raise Forbidden(

@@ -1,7 +1,8 @@
-"""Connections, counted from accept(), before TLS: bounded in number, by address and in patience.
+"""Bounds connections in total, by address and in time, counted from accept(), before TLS.
 
-When there are too many, the one that deserves its place least makes room (`Place.rank`). A request that a handler works
-on is never given up for others; when there are only such, a few more connections are accepted for health probes."""
+If there are too many, the connection with the lowest rank (`Place.rank`) is closed. A request in progress is never
+closed for others; if all are in progress, a few more connections are accepted for health probes.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 MOST = 512
-"""Connections at a time, where there are descriptors for so many; one address may have half of them."""
+"""Connections at a time, if there are enough descriptors; one address may have half of them."""
 
 RESERVED = 32
 """Further connections, on which only /health is answered."""
@@ -34,19 +35,19 @@ IDLE = 30.0
 """Seconds between two requests."""
 
 LINGER = 2.0
-"""Seconds that a client may go on sending a body after its request has been answered, or take to close."""
+"""Seconds that a client may continue to send a body after the answer, or take to close."""
 
 BLOCKED = 20.0
-"""Seconds in which a client must take at least some 50 kB of what it has asked for (asyncio's water marks)."""
+"""Seconds in which a client must read at least about 50 kB of its answer (asyncio's water marks)."""
 
 MOST_UNREAD = 256 * 1024 * 1024
-"""Bytes that all clients together may leave unread."""
+"""Bytes of answers that all clients together may leave unread."""
 
-_SWEEP = 0.25  # seconds between two looks at all connections
+_SWEEP = 0.25  # seconds between two checks of all connections
 _BATCH = 64  # connections accepted before others are served again
 
 Peer = tuple[Any, Any]
-"""Addresses of both ends: what names a connection."""
+"""Addresses of both ends, which identify a connection."""
 
 
 class Place:
@@ -54,15 +55,15 @@ class Place:
 
     def __init__(self, sock: socket.socket, peer: Peer) -> None:
         self.socket, self.peer, self.address = sock, peer, peer[0][0]
-        self.since = time.monotonic()  # of the present state
+        self.since = time.monotonic()  # start of the current state
         self.reserved = False  # only for health probes
         self.protocol: BoundedProtocol | None = None  # none during the TLS handshake
-        self.unread, self.taken = 0, self.since  # bytes, and when the client last took some
+        self.unread, self.taken = 0, self.since  # unread bytes, and when the client last read some
 
     @property
     def rank(self) -> int | None:
-        """Who makes room first: 0 answered, but still sending; 1 without a request; 2 slow to send a body; 3 not
-        reading. None for a request that is being worked on."""
+        """The order of closing: 0 answered but still sending; 1 without a request; 2 slow to send a body; 3 not
+        reading. None for a request in progress."""
         if self.protocol is None or self.protocol.waits:
             return 1
         if self.protocol.conn.their_state is h11.SEND_BODY:
@@ -72,7 +73,7 @@ class Place:
         return 3 if self.unread and time.monotonic() - self.taken > LINGER else None
 
     def overdue(self) -> bool:
-        """Whether its patience is at an end; notes what the client has read."""
+        """Whether the connection has timed out; also records how much the client has read."""
         now = time.monotonic()
         if self.protocol is None:
             return now - self.since > HEAD
@@ -99,21 +100,21 @@ class Place:
 
 
 class Connections:
-    """Those of one server. Event loop only."""
+    """The connections of one server. Event loop only."""
 
     def __init__(self, most: int | None = None) -> None:
         soft = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
         few = soft // 2 if soft != resource.RLIM_INFINITY else MOST  # Kafka's clients need the others
         self._most = min(MOST, few) if most is None else most
         self._open: dict[Peer, Place] = {}
-        self._idle: OrderedDict[Peer, Place] = OrderedDict()  # of ranks 0 and 1; the first one makes room
+        self._idle: OrderedDict[Peer, Place] = OrderedDict()  # of ranks 0 and 1; the first is closed first
         self._by_address: Counter[str] = Counter()
         self._reserved = 0
         self._sweeping = False
         self._warned = False
 
     def accepted(self, sock: socket.socket, peer: Peer) -> bool:
-        """Give a connection a place; False when there is none."""
+        """Give a connection a place; False if none is free."""
         place = Place(sock, peer)
         crowded = self._by_address[place.address] >= max(self._most // 2, 1)
         if crowded or len(self._open) >= self._most:
@@ -131,7 +132,7 @@ class Connections:
         return True
 
     def made(self, peer: Peer, protocol: BoundedProtocol) -> Place | None:
-        """The connection speaks HTTP now; None when it has lost its place meanwhile."""
+        """The place of a connection that now uses HTTP; None if the place was lost meanwhile."""
         place = self._open.get(peer)
         if place is not None:
             place.protocol = protocol
@@ -203,8 +204,8 @@ class CountedListener(socket.socket):
     _batch = 0
 
     def accept(self) -> tuple[socket.socket, Any]:
-        """The next connection that gets a place; BlockingIOError for none, and now and then so that others are
-        served."""
+        """The next connection that gets a place; BlockingIOError if there is none, and after each batch so that others
+        are served."""
         while self._batch < _BATCH:
             self._batch += 1
             try:
@@ -227,7 +228,7 @@ class CountedListener(socket.socket):
 
 
 class _Counted(socket.socket):
-    """Gives its place back when it is closed."""
+    """Releases its place when closed."""
 
     connections: Connections | None = None
     peer: Peer

@@ -28,7 +28,7 @@ SILENCE = 10.0
 
 
 MOST, MOST_OF_ONE = 128, 32
-"""Streams at a time, of all clients and of one address: each holds a connection for as long as it likes."""
+"""Streams at a time, of all clients and of one address, since each holds a connection without a time limit."""
 
 _MEDIA = "text/event-stream"
 
@@ -40,7 +40,7 @@ class StreamPlaces:
         self._by_address: Counter[str] = Counter()
 
     def check(self, address: str) -> None:
-        """Unavailable when there is no place for another stream."""
+        """Unavailable if there are too many streams."""
         if self._by_address[address] >= MOST_OF_ONE:
             raise Unavailable(f"{address} already has {MOST_OF_ONE} streams of events; poll instead, or close some")
         if self._by_address.total() >= MOST:
@@ -58,7 +58,7 @@ class StreamPlaces:
 
 
 class _Streaming(StreamingResponse):
-    """Holds a place while it is sent."""
+    """Counts as a stream while it is sent."""
 
     def __init__(self, content: AsyncIterator[bytes], places: StreamPlaces, address: str) -> None:
         super().__init__(content, media_type=_MEDIA, headers={"Cache-Control": "no-store"})

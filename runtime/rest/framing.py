@@ -1,4 +1,4 @@
-"""Requests whose end two servers could see in different places are refused (RFC 9112, section 6.3)."""
+"""Refuses requests with an ambiguous length (RFC 9112, section 6.3)."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from runtime.rest.answers import error
 
 
 class UnambiguousFraming:
-    """Refuses `Content-Length` beside `Transfer-Encoding`, and closes: behind a proxy that heeds the other header, the
-    rest of the body would be somebody's request."""
+    """Refuses `Content-Length` together with `Transfer-Encoding` and closes the connection: behind a proxy that uses
+    the other header, the rest of the body could pass as another client's request."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app

@@ -1,4 +1,4 @@
-"""Requests that only workers make of each other: verified by their signature, then carried out."""
+"""Requests between workers: verified by their signature, then carried out."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class InternalHandlers:
 
 
 def _task_configs(body: bytes) -> tuple[bytes, list[dict[str, str | None]]]:
-    """The body as it was signed, and what is in it."""
+    """The signed bytes of the body, and the parsed body."""
     found = bodies.parse(body, exact_numbers=True)
     if not isinstance(found, list):
         raise BadRequest("The request body must be an array of task configurations")

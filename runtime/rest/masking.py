@@ -17,7 +17,7 @@ class Keys(Protocol):
 
 
 class Masks:
-    """Masks passwords in answers to those who may not change the configuration."""
+    """Masks passwords in answers to users who may not change configurations."""
 
     def __init__(self, keys: Keys) -> None:
         self._keys = keys

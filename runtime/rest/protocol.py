@@ -18,23 +18,23 @@ HEALTH = ("/health", "/health/live")
 
 
 class BoundedProtocol(H11Protocol):
-    """Tells its Place in which state it is."""
+    """Keeps the state of its Place up to date."""
 
     connections_of_server: Connections
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._place: Place | None = None
-        self.served = False  # it has had an answer
+        self.served = False  # an answer has been sent
 
     @property
     def waits(self) -> bool:
-        """Whether it has no request under way."""
+        """Whether no request is in progress."""
         return self.conn.their_state is h11.IDLE
 
     @property
     def working(self) -> bool:
-        """Whether the request is not answered yet."""
+        """Whether the request is still unanswered."""
         return self.cycle is not None and not self.cycle.response_complete
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -56,7 +56,7 @@ class BoundedProtocol(H11Protocol):
         self.served = True
         if self._place is not None:
             self.connections_of_server.answered(self._place)
-        super().on_response_complete()  # may begin with the next request, where several were sent together
+        super().on_response_complete()  # may begin the next request if several were pipelined
         if self._place is not None and self.working:
             self.connections_of_server.asked(self._place)
 
@@ -67,7 +67,7 @@ class BoundedProtocol(H11Protocol):
 
     def timeout_keep_alive_handler(self) -> None:
         if self._place is not None:
-            self._place.since = time.monotonic()  # it may take LINGER to close
+            self._place.since = time.monotonic()  # closing may take LINGER seconds
         super().timeout_keep_alive_handler()
 
 
@@ -77,7 +77,7 @@ def bounded(connections: Connections) -> type[BoundedProtocol]:
 
 
 def in_pieces(app: ASGIApp) -> ASGIApp:
-    """Large answers are handed over piece by piece, so that those who do not read keep little of them in memory."""
+    """Sends large answers in pieces, so that clients that do not read keep little in memory."""
 
     async def answer(scope: Scope, receive: Receive, send: Send) -> None:
         async def sending(message: Message) -> None:

@@ -1,4 +1,4 @@
-"""Receiving request bodies: bounded in size and time, and together in memory; large ones are parsed in a thread."""
+"""Receives request bodies: bounded in size, time and total memory; large bodies are parsed in a thread."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from runtime.rest.media import content_type
 _T = TypeVar("_T")
 
 LIMIT, LARGE = 2 * 1024 * 1024, 32 * 1024 * 1024
-"""Largest body that is read, in bytes: of configurations (Kafka takes records of 1 MB), and of what may be long, such
-as offsets."""
+"""Largest accepted bodies in bytes: for configurations (Kafka accepts records of 1 MB), and for long data such as
+offsets."""
 
 PATIENCE = 60.0
 """Seconds that a body may take to arrive."""
 
 SMALL = 64 * 1024
-"""Bodies up to this size are parsed where they arrive, and count as nothing."""
+"""Bodies up to this size are parsed on the event loop and do not count."""
 
 MOST_VALUES = {LIMIT: 200_000, LARGE: 1_000_000}
 """Values that a body may have: each takes about a hundred bytes once it is parsed."""
@@ -40,7 +40,7 @@ _SLOWEST = 1.0  # seconds after which the rate of a body counts
 
 @dataclass(eq=False, slots=True)
 class Charge:
-    """What one request takes of the memory for bodies."""
+    """The part of the memory for bodies that one request takes."""
 
     budget: Budget
     bytes: int = 0
@@ -52,7 +52,7 @@ class Charge:
         return self.bytes / (time.monotonic() - self.since)
 
     def grow(self, count: int) -> None:
-        """Unavailable when there is no memory for so much more."""
+        """Take `count` more bytes; Unavailable if the memory for bodies is used up."""
         self.bytes += count
         if self.bytes > SMALL:
             self.budget.charge(self, count if self in self.budget.charges else self.bytes)
@@ -62,13 +62,13 @@ class Charge:
 
 
 class Budget:
-    """Memory for bodies. When it is used up, the body that arrives most slowly makes room. Event loop only."""
+    """Memory for bodies. If it is used up, the body that arrives most slowly is dropped. Event loop only."""
 
     def __init__(self, most: int | None = None) -> None:
         self.most = MOST_BYTES if most is None else most
         self.used = 0
         self.charges: set[Charge] = set()
-        self.turn = asyncio.Semaphore(1)  # parsing holds the interpreter most of the time: one at a time
+        self.turn = asyncio.Semaphore(1)  # one at a time, since parsing mostly holds the interpreter
 
     def charge(self, charge: Charge, count: int) -> None:
         self.charges.add(charge)
@@ -95,7 +95,7 @@ _budget = Budget()
 
 
 async def parsed(request: Request, convert: Callable[[bytes], _T], limit: int = LIMIT) -> _T:
-    """The body as `convert` makes it: in a thread when it is large, since that takes seconds."""
+    """The body converted by `convert`, in a thread if the body is large, since that takes seconds."""
     body = await read(request, limit)
     if len(body) <= SMALL:
         return convert(body)
@@ -107,7 +107,7 @@ async def parsed(request: Request, convert: Callable[[bytes], _T], limit: int = 
 
 
 async def read(request: Request, limit: int = LIMIT) -> bytes:
-    """The whole body, within the limit and PATIENCE; 415 unless the client says that it is JSON."""
+    """The whole body, within the limit and PATIENCE; 415 unless its declared type is JSON."""
     kind = content_type(request.headers)
     if kind is not None and kind.subtype == "*":
         raise _untyped()
@@ -137,14 +137,14 @@ async def _receive(request: Request, limit: int) -> bytes:
 
 
 def release(scope: Scope) -> None:
-    """The request is answered: its body's memory is free."""
+    """The request has been answered: release the memory of its body."""
     charge = scope.pop(_CHARGE, None)
     if charge is not None:
         charge.release()
 
 
 def _check_values(body: bytes, limit: int) -> int:
-    """How many values the body has at the most; more than MOST_VALUES are refused before they are made."""
+    """An upper bound of the number of values in the body; too many are refused before parsing."""
     values = body.count(b",") + body.count(b"[") + body.count(b"{")
     most = MOST_VALUES[limit]
     if values > most and (values := _exactly(body)) > most:
@@ -153,7 +153,7 @@ def _check_values(body: bytes, limit: int) -> int:
 
 
 def _exactly(body: bytes) -> int:
-    """The same, without what stands within strings."""
+    """The same body without the contents of strings."""
     count, outside = 0, True
     for part in body.replace(b"\\\\", b"").replace(b'\\"', b"").split(b'"'):
         if outside:
@@ -163,5 +163,5 @@ def _exactly(body: bytes) -> int:
 
 
 def _untyped() -> RouterError:
-    """The resource takes any type, the body none: this refusal has a type, as Connect's."""
+    """The resource accepts any type and produces none; this refusal has a type, as in Connect."""
     return RouterError(415, {"Content-Type": JSON})

@@ -32,7 +32,7 @@ class Resource:
     def __init__(
         self, produces: str = JSON, consumes: str = JSON, role: Role = Role.ADMIN, **handlers: Handler
     ) -> None:
-        """`consumes` is empty where the type of a body does not matter; `role` is needed by methods other than GET."""
+        """`consumes` is empty if any type of body is accepted; `role` is required by methods other than GET."""
         self._produces, self._consumes, self._role = produces, consumes, role
         self._handlers = {method.upper(): handler for method, handler in handlers.items()}
         self.methods = frozenset(self._handlers)  # HEAD and OPTIONS go without saying
@@ -49,7 +49,7 @@ class Resource:
             release(scope)
 
     def needs(self, method: str) -> Role:
-        """The role that a request of this method needs."""
+        """The role that a request with this method needs."""
         return Role.READ if method in READ_ONLY else self._role
 
     async def _answer(self, request: Request) -> Response:

@@ -38,8 +38,8 @@ class Protection:
     hosts: AllowedHosts
 
     def around(self, app: ASGIApp, certified: bool = False) -> ASGIApp:
-        """The application behind all of it; the outermost is put on last. `certified`: clients prove by TLS who they
-        are."""
+        """The application wrapped in all security layers, outermost last. `certified`: clients authenticate by TLS
+        certificate."""
         if self.access is not None:
             app = BasicAuth(app, self.access)
         app = BrowserGuard(app, self.hosts, self.origins, check_host=self.access is None and not certified)
@@ -56,7 +56,7 @@ class Protection:
 
 
 def protection(props: Mapping[str, str], names: Iterable[str] = ()) -> Protection:
-    """From the worker's properties; ConfigError names what is wrong. `names` are those the worker is known by."""
+    """From the worker's properties; ConfigError names the invalid property. `names` are the worker's host names."""
     return Protection(
         _access(props),
         _origins(props.get("access.control.allow.origin", "")),
@@ -74,7 +74,7 @@ def tls(props: Mapping[str, str], served: Sequence[Listener], prefix: str) -> ss
 
 
 def certified(props: Mapping[str, str], served: Sequence[Listener], prefix: str) -> bool:
-    """Whether every client has to have a certificate."""
+    """Whether every client needs a certificate."""
     required = listeners.https_settings(props, prefix).get("ssl.client.auth", "").lower() == "required"
     return required and all(listener.scheme == "https" for listener in served)
 

@@ -20,7 +20,7 @@ DRAIN = 2
 """Seconds that requests under way may still take when the worker ends."""
 
 _KERNEL = 256 * 1024
-"""Bytes of answers that the kernel keeps for a client; by itself it would keep megabytes for each."""
+"""Bytes of answers that the kernel buffers for a client; by default megabytes for each."""
 
 
 class PortTaken(Exception):
@@ -102,9 +102,9 @@ def _bind(key: str, listener: Listener) -> CountedListener:
         )[0]
         s = CountedListener(family, kind, proto)
         s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        s.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _KERNEL)  # handed on to what is accepted
+        s.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _KERNEL)  # inherited by accepted sockets
         if listener.scheme == "https" and hasattr(socket, "TCP_DEFER_ACCEPT"):
-            s.setsockopt(socket.IPPROTO_TCP, socket.TCP_DEFER_ACCEPT, int(HEAD))  # no TLS for those who say nothing
+            s.setsockopt(socket.IPPROTO_TCP, socket.TCP_DEFER_ACCEPT, int(HEAD))  # no TLS for silent clients
         s.bind(address)
     except socket.gaierror as e:
         raise PortTaken(f"{key}: the host '{host}' is not known here ({e.strerror})") from None

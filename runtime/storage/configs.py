@@ -53,7 +53,7 @@ class _Entry:
 
     @property
     def empty(self) -> bool:
-        """Whether a new entry would be the same: its connector has been deleted."""
+        """Whether the entry is empty because its connector has been deleted."""
         return self.config is None and self.target is None and not self.tasks and not self.uncommitted
 
 
@@ -66,7 +66,7 @@ class ConfigStore:
         self.on_change: Callable[[str], None] = lambda name: None
         self.on_restart: Callable[[RestartRequest], None] = lambda request: None
         self.on_logger_level: Callable[[str, str], None] = lambda namespace, level: None
-        self.session_key: dict[str, Any] | None = None  # of the Java workers, which sign internal requests with it
+        self.session_key: dict[str, Any] | None = None  # key with which Java workers sign internal requests
         self.fencing_counts: dict[str, int] = {}  # tasks of exactly-once sources, by connector
         self.logger_levels: dict[str, str] = {}  # of the whole cluster, by namespace
 
@@ -96,8 +96,8 @@ class ConfigStore:
         await self._log.read_to_end()
 
     def forget_deleted(self) -> None:
-        """Drop the task configs of connectors that do not exist, which stay in the topic for good. Not before the topic
-        has been read: after compaction a connector's own record may follow those of its tasks."""
+        """Drop the task configs of deleted connectors, which stay in the topic. Only after the topic has been read:
+        after compaction a connector's own record may follow those of its tasks."""
         for name in [n for n, entry in self._entries.items() if entry.config is None and entry.target is None]:
             del self._entries[name]
 
@@ -128,7 +128,7 @@ class ConfigStore:
         await self._log.write_all([*tasks, _record(_COMMIT + name, {"tasks": len(configs)})])
 
     async def put_fencing_count(self, name: str, tasks: int) -> None:
-        """So many tasks of an exactly-once source have been admitted: earlier ones have been fenced out."""
+        """The number of tasks of an exactly-once source that were admitted after earlier tasks were fenced out."""
         await self._log.write_all([_record(_FENCING + name, {"task-count": tasks})])
 
     async def put_logger_level(self, namespace: str, level: str) -> None:

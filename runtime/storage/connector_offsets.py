@@ -31,8 +31,8 @@ class _Own:
 
 
 class ConnectorOffsets:
-    """Event loop only. `stored_topic` names the own topic of a stored connector, `topic_in` the one that a config
-    names, or nothing: ConfigError when a variable in it is refused. `names` are all connectors."""
+    """Event loop only. `stored_topic` returns the own topic of a stored connector, `topic_in` the topic named in a
+    config, or nothing; ConfigError if a variable is refused. `names` are all connectors."""
 
     def __init__(
         self,
@@ -107,7 +107,7 @@ class ConnectorOffsets:
         """All that are in use. With a thousand connectors this takes a while: not to be asked for each of them."""
         found = set(self._unstored.values())
         for name in self._names():
-            with suppress(ConfigError):  # a connector whose own topic cannot be told does not run
+            with suppress(ConfigError):  # a connector whose topic cannot be resolved does not run
                 found.add(self._topic_of(name))
         return found - {""}
 

@@ -86,7 +86,7 @@ class Journal:
         await self._documents.put(_INTENT + intent.connector, asdict(intent))
 
     async def done(self, intent: Intent) -> None:
-        """The change has happened: add it to the history, once however often this is repeated."""
+        """The change is complete: add it to the history, only once even if this call is repeated."""
         number = self._last(intent.connector) + 1
         past = Past(number, intent.time, intent.action, intent.origin, intent.before, intent.offsets)
         if not any(replace(past, number=known.number) == known for known in self.history(intent.connector)[:1]):

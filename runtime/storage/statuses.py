@@ -20,7 +20,7 @@ from runtime.vocabulary import State, TaskId
 _log = logging.getLogger(__name__)
 
 _AGAIN = 1.0
-"""Seconds between two looks whether this worker is a member of its group again."""
+"""Seconds between two checks whether this worker is a group member again."""
 
 _K = TypeVar("_K")
 _V = TypeVar("_V")
@@ -41,8 +41,8 @@ class Status:
 class StatusStore:
     """Reads and writes the status topic. Event loop only.
 
-    Writes show at once and are sent without waiting; while one is under way, records of the topic cannot undo it.
-    While this worker is not known to be a member of its group, another one may be writing: nothing is sent then."""
+    Writes are visible at once and sent without waiting; until a write is confirmed, records of the topic cannot undo
+    it. While this worker's membership is not confirmed, another worker may be writing, so nothing is sent."""
 
     def __init__(
         self,
@@ -79,7 +79,7 @@ class StatusStore:
         return dict(self._tasks.get(name, {}))
 
     def changes(self, name: str) -> int:
-        """How often the statuses of a connector and of its tasks have changed: whether a view of them is current."""
+        """The number of changes to the statuses of a connector and its tasks, to check whether a view is current."""
         return self._changes[name]
 
     def topics(self, name: str) -> list[str]:
@@ -124,7 +124,7 @@ class StatusStore:
             self._take(raw_key, raw_value)
 
     def _send_unsent(self) -> None:
-        """Send what was written while this worker was not a member, unless others have written since."""
+        """Send statuses written while this worker was not a member, unless other workers have written since."""
         if not self._unsent:
             return
         if not self._is_member():
@@ -180,8 +180,8 @@ class StatusStore:
 
 
 def _superseded(status: Status, stored: Status | None) -> bool:
-    """Whether a later worker has taken the connector or task over: a worker that was replaced must not say that it is
-    UNASSIGNED or FAILED now. As Connect's putSafe()."""
+    """Whether a later worker has taken over the connector or task: a replaced worker must not report UNASSIGNED or
+    FAILED. As putSafe() in Connect."""
     if stored is None or status.state not in (State.UNASSIGNED, State.FAILED):
         return False
     return stored.worker_id != status.worker_id and stored.generation > status.generation
