@@ -1,6 +1,6 @@
-"""`make test`: all tests in two processes, each with a broker of its own; what fails is run once more, alone.
+"""`make test`: all tests in two processes, each with its own broker; failed tests run once more, alone.
 
-Real brokers, JVMs and terminals on a shared machine make some tests fail for want of a processor. A second try must not
+Real brokers, JVMs and terminals on a shared machine make some tests fail for lack of a processor. A second try must not
 hide that: tests that pass only then are listed in the last lines with their first failure, and more than MOST of them
 fail the run. Exit codes are pytest's.
 """
@@ -24,7 +24,7 @@ FAILED = 1
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A test of the first try that failed, and the first line of why."""
+    """A test that failed in the first try, with the first line of its failure."""
 
     test: str
     why: str
@@ -37,7 +37,7 @@ def main(options: Sequence[str]) -> int:
         if code != FAILED:
             return code
         first = failures(report)
-    print(f"\n{len(first)} failed; once more, alone:", flush=True)
+    print(f"\n{len(first)} failed; running them once more, alone:", flush=True)
     code = _pytest("--last-failed", "--last-failed-no-failures", "none", *options)
     if code != 0:
         return code
@@ -51,7 +51,7 @@ def main(options: Sequence[str]) -> int:
 
 
 def failures(report: Path) -> list[Failure]:
-    """The tests that failed, or whose fixtures did, in a report in JUnit's format."""
+    """The tests in a JUnit report that failed, or whose fixtures failed."""
     found = []
     for case in ElementTree.parse(report).iter("testcase"):
         for outcome in (*case.iter("failure"), *case.iter("error")):

@@ -195,8 +195,8 @@ def test_what_kills_its_slot_again_and_again_gets_one_of_its_own(
 def test_connectors_that_end_the_plugin_host_or_never_start(
     how: str, state: str, connect: Connect, neighbours: Neighbours, topic: str
 ) -> None:
-    """In start(): a host that dies is replaced, the tasks of others do not notice, and their connectors start again.
-    A start that does not return costs nobody anything."""
+    """A host that dies in start() is replaced, tasks of other connectors continue, and the connectors start again. A
+    start that does not return does not affect other connectors."""
     name = unique(f"host-{how}")
     connect.create(name, _config(Bad(SOURCE, "start", how, None), topic))
     connect.wait(name, state, timeout=90)

@@ -359,7 +359,7 @@ async def _owner(tmp_path: Path) -> asyncio.subprocess.Process:
 
 @pytest.fixture
 def short_folder() -> Iterator[Path]:
-    """A folder for temporary files whose name is short enough for sockets."""
+    """A temporary folder whose path is short enough for sockets."""
     with tempfile.TemporaryDirectory(prefix="hr-", dir="/tmp") as folder:
         yield Path(folder)
 
@@ -410,7 +410,7 @@ async def test_secrets_are_in_no_command_line_and_no_environment(rig: Rig) -> No
 
 
 async def test_a_process_that_spark_did_not_start_is_not_a_slot(rig: Rig) -> None:
-    """It is of the same user, knows the socket and says all the right things."""
+    """It belongs to the same user, knows the socket and sends valid messages."""
     await until(lambda: len(rig.engine.slots) == 2, 30)  # a test before this one may have cost one
     slots = rig.engine.slots
     hello = {

@@ -1,4 +1,4 @@
-"""A worker's principal on a broker with ACLs: what it needs, and what it says when a right is missing."""
+"""A worker's principal on a broker with ACLs: the rights it needs, and the reports of missing rights."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tests.support.broker import unique
 from tests.support.secured_broker import Right, SecuredBroker
 
 TOPIC_RIGHTS = ("CREATE", "DESCRIBE", "DESCRIBE_CONFIGS", "READ", "WRITE")
-"""Of the worker's principal on its storage topics (docs/security.md)."""
+"""Rights of the worker's principal on its storage topics (docs/security.md)."""
 
 
 @pytest.fixture(scope="module")
@@ -143,7 +143,7 @@ async def test_a_group_that_may_not_be_joined_is_named_while_the_worker_waits(se
 
 
 async def test_offsets_of_a_sink_need_what_the_table_says(secured: SecuredBroker) -> None:
-    """Each operation is refused by name until its right is granted, and then done."""
+    """Each operation is refused with the name of the right until the right is granted."""
     name = secured.create_topic(unique("sink"))
     groups, at = Groups(settings(secured)), (name, 0)
     secured.grant([("TOPIC", name, "READ")])

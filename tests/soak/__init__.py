@@ -1,1 +1,1 @@
-"""A worker under load whose processes are killed at random, and records by chance against Apache's classes."""
+"""A worker under load whose processes are killed at random, and random records compared with Apache's classes."""

@@ -1,4 +1,4 @@
-"""Cases by chance through Apache's own classes and through Headrace: many more than `make test` has time for."""
+"""Random cases through Apache's own classes and through Headrace, many more than in `make test`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _SIZE = 60_000  # generated cases of a seed
 
 
 def differences(seed: int, runs: int) -> list[str]:
-    """What differs undeclared for `runs` seeds from this one on; prints a line for each."""
+    """The undeclared differences for `runs` seeds from this one on; prints a line for each."""
     found: list[str] = []
     for number in range(seed, seed + runs):
         outcome = run(number, _SIZE)

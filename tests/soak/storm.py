@@ -31,7 +31,7 @@ _ATTEMPT = re.compile(r"Slot (\d+) is up \(process \d+, attempt (\d+)\)")
 
 @dataclass(slots=True)
 class Settling:
-    """How one start of the worker came to rest. Times are in seconds."""
+    """The result of one start of the worker. Times are in seconds."""
 
     what: str
     seconds: float = 0.0
@@ -50,7 +50,7 @@ class Settling:
 
 @dataclass(slots=True)
 class Storm:
-    """One worker, its broker, and what is asked of them."""
+    """One worker and its broker."""
 
     folder: Path
     connectors: int

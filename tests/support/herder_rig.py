@@ -1,4 +1,4 @@
-"""A herder with its real parts on storage in memory; the plugin host, the engine and Kafka's groups are scripted."""
+"""A herder with its real parts and in-memory storage; plugin host, engine and Kafka's groups are scripted."""
 
 from __future__ import annotations
 
@@ -47,7 +47,8 @@ async def nothing(*_: Any) -> None:
 
 
 class ScriptedHost:
-    """A PluginHost whose start, stop and task_configs do what a test says. Class `Sink` is a sink, others sources."""
+    """A PluginHost whose start, stop and task_configs are controlled by the
+    test. Class `Sink` is a sink, others sources."""
 
     def __init__(self) -> None:
         self.on_start: Callable[[str], Awaitable[None]] = nothing
@@ -166,14 +167,14 @@ class HerderRig:
         self.fleet.start(TaskParts(self.worker, engine, self.offsets, self.statuses, groups, self.board, self.host))
 
     async def create(self, name: str, target: TargetState | None = None, **config: str) -> None:
-        """Store a connector, as a request would after its checks."""
+        """Store a connector, as a request does after its checks."""
         full = {"connector.class": "Source", "name": name, **{k.replace("_", "."): v for k, v in config.items()}}
         await self.configs.put_connector(name, full, target)
 
     async def until(self, condition: Callable[[], bool], within: float = 10.0) -> None:
-        """Let the loops run until something holds."""
+        """Let the loops run until the condition holds."""
         async with asyncio.timeout(within):
-            while not condition():  # noqa: ASYNC110  # conditions are of many kinds, without an event each
+            while not condition():  # noqa: ASYNC110  # most conditions have no event to wait for
                 await asyncio.sleep(0.001)
 
     def state(self, name: str) -> State | None:

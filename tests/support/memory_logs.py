@@ -1,4 +1,4 @@
-"""Storage logs in memory whose writes can be held up, and which can lose their broker."""
+"""In-memory storage logs whose writes can be delayed, and which can lose their broker."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class TestLog(MemoryLog):
         super().__init__(spec, apply)
         self.held, self.holding, self.may_go = b"", asyncio.Event(), asyncio.Event()
         self.away = False
-        self.queued: list[Record] = []  # without an answer, as in the producer's queue
+        self.queued: list[Record] = []  # unanswered, as in the producer's queue
         self.refused = 0  # writes that failed because the broker was away
         self.written: list[Record] = []
 

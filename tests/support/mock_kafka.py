@@ -1,6 +1,7 @@
-"""A cluster inside librdkafka: partitions without a leader and fatal errors, which no real broker gives on demand.
+"""A cluster inside librdkafka: partitions without a leader and fatal errors, which a real broker cannot produce on
+demand.
 
-It speaks Kafka's protocol on a real socket; clients of this process connect to it as to any broker.
+The cluster uses Kafka's protocol on a real socket; clients of this process connect as to any broker.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ PRODUCE, INIT_PRODUCER_ID = 0, 22  # API keys of requests
 
 
 class MockKafka(KafkaBroker):
-    """One broker; a test decides which partitions have a leader, and which requests are refused."""
+    """One broker; the test controls which partitions have a leader and which requests are refused."""
 
     def __init__(self) -> None:
         self._library = _library()

@@ -55,7 +55,7 @@ def records(broker: KafkaBroker, topic: str) -> list[tuple[bytes | None, bytes |
 
 
 def messages(broker: KafkaBroker, topic: str) -> list[Any]:
-    """All that is in a topic now, in order."""
+    """All records of a topic, in order."""
     from confluent_kafka import Consumer, TopicPartition
 
     expected = count(broker.bootstrap, topic)

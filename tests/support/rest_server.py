@@ -1,6 +1,6 @@
-"""A REST server as a process of its own, to be attacked: `python -m tests.support.rest_server KEYS [USER:PASSWORD]`.
+"""A REST server in its own process, as a target of attacks: `python -m tests.support.rest_server KEYS [USER:PASSWORD]`.
 
-Prints its two ports as JSON, and ends with its standard input."""
+Prints its two ports as JSON, and ends when its standard input ends."""
 
 from __future__ import annotations
 

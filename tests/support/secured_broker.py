@@ -1,4 +1,4 @@
-"""A broker with TLS, passwords and ACLs: superusers on its plain listener, `connect` on the one that asks who it is."""
+"""A broker with TLS, passwords and ACLs: superusers on its plain listener, `connect` on the authenticated listener."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class SecuredBroker(KafkaBroker):
         }
 
     def grant(self, rights: Iterable[Right]) -> None:
-        """By prefix of the resources' names."""
+        """Grants rights by prefix of resource names."""
         from confluent_kafka.admin import AdminClient
         from confluent_kafka.admin._acl import AclBinding, AclOperation, AclPermissionType
         from confluent_kafka.admin._resource import ResourcePatternType, ResourceType

@@ -1,6 +1,6 @@
-"""A Connect worker that answers what a test says, however wrong: for what no real worker would answer.
+"""A Connect worker with answers from a test, including answers that a real worker never sends.
 
-python -m tests.support.stub_worker [PORT] answers forever, for a look at the console by hand; it prints its URL.
+python -m tests.support.stub_worker [PORT] runs until interrupted, to try the console by hand; prints its URL.
 """
 
 from __future__ import annotations

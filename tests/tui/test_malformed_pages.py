@@ -1,4 +1,4 @@
-"""Malformed answers on the screen: an error on the page that asked, "stale" for the list, never the end of either."""
+"""Malformed answers on the screen: an error on the requesting page, "stale" for the list; neither ends."""
 
 from __future__ import annotations
 

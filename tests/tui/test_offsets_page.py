@@ -1,4 +1,4 @@
-"""The offsets page over a worker that answers as the test says: age, drafts of before, status lines that are over."""
+"""The offsets page with a stub worker: age of offsets, kept drafts, outdated status lines."""
 
 from __future__ import annotations
 

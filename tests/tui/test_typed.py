@@ -145,7 +145,7 @@ async def test_a_reason_typed_behind_w_confirms_nothing() -> None:
 
 
 class Moments(Traveller):
-    """Resolves any moment to one change, and remembers what it was asked for."""
+    """Resolves any timestamp to one change, and records the requests."""
 
     def __init__(self) -> None:
         self.asked: list[str] = []
@@ -159,7 +159,7 @@ class Moments(Traveller):
 
 @pytest.mark.parametrize("seen_before", [(), ("+", "7")], ids=["at once", "after a look"])
 async def test_keys_of_the_field_of_moments_act_in_their_order(seen_before: tuple[str, ...]) -> None:
-    """Enter means the text in front of it, not one that was looked for before."""
+    """Enter applies the text as typed, not an earlier one that was previewed."""
     async with console(NOBODY) as seen:
         chosen: list[Journey | None] = []
         moments = Moments()

@@ -1,4 +1,4 @@
-"""Secrets: found in texts however many there are, gone with their owner, bounded."""
+"""Secrets are found in any number, removed with their owner, and bounded."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """python -m tests.contract.differential [--seed N] [--size N] [--all] [--only TEXT] [--limit N]
 
-Prints how the classes of Apache Connect and those of Headrace differ, by kind, apart from what is declared.
+Prints undeclared differences between the classes of Apache Connect and Headrace, by kind.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What differs between two answers."""
+"""Finds the differences between two answers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Json = Any
 
 
 def difference(java: Json, ours: Json) -> str | None:
-    """`outcome` (only one fails), `error` (another class), `message`, `value`, `schema`; None where nothing differs."""
+    """`outcome` (only one fails), `error` (another class), `message`, `value`, `schema`; None without a difference."""
     if "error" in java or "error" in ours:
         if "error" not in java or "error" not in ours:
             return "outcome"
@@ -24,12 +24,12 @@ def difference(java: Json, ours: Json) -> str | None:
 
 
 def _same_message(java: str, ours: str) -> bool:
-    """Where Java's message ends in a colon, the rest is its cause's: ours may go on with it."""
+    """If Java's message ends in a colon, ours may continue with the cause."""
     return java == ours or (java.endswith(": ") and ours.startswith(java))
 
 
 def same(java: Json, ours: Json) -> bool:
-    """Whether two documents say the same: maps in any order, floats of 32 bits by what they hold, NaN is NaN."""
+    """Whether two documents are equal: maps in any order, 32-bit floats by value, NaN equal to NaN."""
     if type(java) is not type(ours):
         return False
     if isinstance(java, list):

@@ -1,4 +1,4 @@
-"""The same cases through Headrace: one by one, and many at once where a plugin takes them as columns."""
+"""Runs the cases through Headrace: one by one, and together if a plugin processes columns."""
 
 from __future__ import annotations
 
@@ -41,7 +41,8 @@ _KINDS = {
 
 
 def answer(asked: Json) -> Json:
-    """What Headrace makes of a case: `{"ok": …}`, or the error's class and message. `outcome`: only if it succeeds."""
+    """Headrace's result of a case: `{"ok": …}`, or class and message of the error. `outcome`: only whether the case
+    succeeds."""
     try:
         if "outcome" in asked:
             return {"ok": _outcome(asked)}
@@ -51,22 +52,22 @@ def answer(asked: Json) -> Json:
 
 
 def answers_together(cases: Sequence[Json]) -> list[Json] | None:
-    """What becomes of cases that differ in their data only, when they are taken at once; None where they are not."""
+    """The results of cases that differ in their data only, processed as columns; None if they are not."""
     try:
         found = _TOGETHER[cases[0]["op"]](cases)
-    except Exception:  # then they are taken one by one
+    except Exception:  # processed one by one instead
         return None
     return None if found is None else [{"ok": one} for one in found]
 
 
 def alike(asked: Json) -> str | None:
-    """What cases have in common that may be taken together; None for those that are always taken alone."""
+    """A key shared by cases that may be processed together; None for cases that are always processed alone."""
     if asked["op"] not in _TOGETHER or "outcome" in asked:
         return None
     if asked["op"] == "transform":
         record = asked["record"]
         if (record["timestamp"] is None) if record["sink"] else (record["partition"] is not None):
-            return None  # batches do not come so
+            return None  # batches do not have this form
         parts = [record["topic"], record["sink"], record["key"][0], record["value"][0], record["timestamp"]]
         return json.dumps([asked["class"], asked["config"], *parts])
     if asked.get("data", "") is None:
@@ -80,7 +81,7 @@ def _plugin(asked: Json) -> Any:
 
 @cache
 def _made(kind: str, name: str, config: str, key: bool) -> Any:
-    """One instance for all cases with its configuration: what it remembers of one must not change another."""
+    """One instance for all cases with the same configuration: state from one case must not change another."""
     plugin = load(kind, name)()
     given = json.loads(config)
     if kind == "converter":
@@ -99,7 +100,7 @@ def _data(asked: Json) -> bytes | None:
 
 
 def _outcome(asked: Json) -> bool:
-    """Of values that are too deep to be encoded as answers."""
+    """The answer for values too deep to encode."""
     _plugin(asked).to_connect("topic", _data(asked))
     return True
 

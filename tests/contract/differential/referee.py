@@ -19,7 +19,7 @@ _SOURCE = Path(__file__).with_name("Referee.java")
 
 
 class Referee:
-    """Answers of one JVM to a list of cases, read when the JVM has ended."""
+    """Answers of one JVM to a list of cases, read after the JVM has ended."""
 
     def __init__(self, process: subprocess.Popen[bytes], answers: IO[bytes], log: IO[bytes]) -> None:
         self._process, self._answers, self._log = process, answers, log
@@ -38,7 +38,7 @@ class Referee:
 
 @contextmanager
 def running(cases: Sequence[dict[str, Any]]) -> Iterator[Referee]:
-    """A JVM that is working through the cases."""
+    """A JVM that processes the cases."""
     with TemporaryFile() as asked, TemporaryFile() as answers, TemporaryFile() as log:
         asked.writelines(json.dumps(case).encode() + b"\n" for case in cases)
         asked.flush()

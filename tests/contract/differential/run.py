@@ -1,4 +1,4 @@
-"""A run: cases through the JVM and through Headrace, and what differs."""
+"""Runs cases through the JVM and through Headrace, and collects the differences."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from tests.contract.differential.cases import generated, tables
 from tests.contract.differential.compare import difference
 
 Json = Any
-_MOST = 8  # cases taken together
+_MOST = 8  # cases processed together
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A result that is not Java's. `way`: "single", or "columns"."""
+    """A result that differs from Java's. `way`: "single" or "columns"."""
 
     kind: str
     way: str
@@ -33,7 +33,7 @@ class Difference:
 
 @dataclass(slots=True)
 class Outcome:
-    """What a run found."""
+    """The result of a run."""
 
     java: int
     results: int
@@ -62,7 +62,7 @@ def run_cases(cases: Sequence[Json]) -> Outcome:
 
 
 def _columns(cases: Sequence[Json]) -> list[tuple[int, Json]]:
-    """Answers to cases taken together: each with itself, and all those that are alike."""
+    """Answers to cases processed together: each case with copies of itself, and all similar cases."""
     found: list[tuple[int, Json]] = []
     groups: dict[str, list[int]] = defaultdict(list)
     for n, case in enumerate(cases):

@@ -1,7 +1,7 @@
 """Converters, transformations, schemas and expressions against Apache Connect 4.3.0's own classes.
 
-HEADRACE_DIFFERENTIAL_SEED and HEADRACE_DIFFERENTIAL_SIZE (generated cases) make other and longer runs;
-`python -m tests.contract.differential` prints what differs.
+HEADRACE_DIFFERENTIAL_SEED and HEADRACE_DIFFERENTIAL_SIZE (generated cases) select other and longer runs; `python -m
+tests.contract.differential` prints the differences.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Values at the edges of converters: none of them lets an error of Python's out, and caches tell them apart."""
+"""Edge values of converters: no Python exception escapes, and caches distinguish the values."""
 
 from __future__ import annotations
 

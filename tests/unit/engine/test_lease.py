@@ -149,7 +149,7 @@ def test_a_slot_that_holds_its_interpreter_is_ended_with_its_stack(tmp_path: Pat
 
 
 def test_the_guard_never_ends_a_process_that_is_not_below_it(tmp_path: Path) -> None:
-    """The parent of this process stands for a pid that a slot chose, or that was used again."""
+    """The parent of this process stands for a forged or reused pid."""
     for pid in (os.getppid(), os.getpid(), 1):
         LeaseCell.create(str(tmp_path), 0, pid).revoke()
     Guard(str(tmp_path)).look()

@@ -35,8 +35,8 @@ class Starved(Delay):
 
 
 def silence_at_death(share: float) -> tuple[float, bool]:
-    """Seconds until a silent slot that waits for a processor for this part of the time is given up; whether it is
-    taken for starved then."""
+    """Seconds until a silent slot that waits for a processor for this part of the time is given up, and whether the
+    slot counts as starved."""
     clock = Clock()
     roster = Roster(slots=1, wait=3.0, clock=clock)
     link = Link(0, 1, 1, OwnProcess(os.getpid()), Mock(), 0.0, leased=True)

@@ -15,7 +15,7 @@ from runtime.engine.worker_folder import make_folder, socket_path
 
 @pytest.fixture(autouse=True)
 def temporary(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A folder for temporary files whose name is short enough for sockets."""
+    """A temporary folder whose path is short enough for sockets."""
     with tempfile.TemporaryDirectory(prefix="hr-", dir="/tmp") as folder:
         monkeypatch.setattr(tempfile, "tempdir", folder)
         yield Path(folder)

@@ -1,4 +1,4 @@
-"""Requests about one connector take turns, also while there is none of that name."""
+"""Requests for one connector run one after another, even if the connector does not exist."""
 
 from __future__ import annotations
 

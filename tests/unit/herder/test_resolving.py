@@ -1,4 +1,4 @@
-"""Which secrets a worker learns from configurations, and which it must not."""
+"""Secrets that a worker learns from configurations, and those that it must not learn."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ WORKER = {
 
 
 class _Plugins:
-    """A plugin host whose connector quotes what it was given."""
+    """A plugin host whose connector quotes its configuration."""
 
     KEYS = {  # noqa: RUF012 - constant
         "Source": "connector.pin", "Transform": "pin", "Predicate": "pin", "Converter": "pin",

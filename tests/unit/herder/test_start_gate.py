@@ -6,7 +6,7 @@ from runtime.herder.start_gate import StartGate
 
 
 class Starts:
-    """Starts that run until they are told to finish."""
+    """Starts that run until the test finishes them."""
 
     def __init__(self, gate: StartGate, count: int) -> None:
         self.running: set[int] = set()

@@ -1,4 +1,4 @@
-"""Configs hold variables: what the herder itself reads of them is resolved, whoever asks."""
+"""Variables are resolved in all config keys that the herder itself reads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What travels to the plugin host and back: all that may be stored."""
+"""Frames to and from the plugin host hold all values that may be stored."""
 
 from __future__ import annotations
 

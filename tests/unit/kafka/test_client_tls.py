@@ -1,4 +1,4 @@
-"""With every store that librdkafka takes, kafka-python reaches a broker that asks for certificates, too."""
+"""kafka-python connects to a broker that requires certificates with every store that librdkafka accepts."""
 
 from __future__ import annotations
 

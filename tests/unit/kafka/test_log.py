@@ -224,7 +224,7 @@ async def _until(true: Callable[[], bool]) -> None:
 async def test_a_topic_that_is_deleted_is_noticed_and_changes_are_refused(
     broker: KafkaBroker, recorder: Make, again: bool
 ) -> None:
-    """Also when it is created again, by hand or by a broker that creates what is asked for."""
+    """Also if the topic is created again, by hand or automatically by the broker."""
     worker = recorder()
     await worker.logs.start()
     await worker.config.write(b"k", b"v")
@@ -242,7 +242,7 @@ async def test_a_topic_that_is_deleted_is_noticed_and_changes_are_refused(
 async def test_a_record_in_another_topic_of_that_name_is_not_taken_for_written(
     broker: KafkaBroker, recorder: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Before the watch looks: the record's own offset shows it."""
+    """The record's own offset reveals this before the watch does."""
     monkeypatch.setattr(topic_watch, "EVERY", 1e9)
     worker = recorder()
     await worker.logs.start()

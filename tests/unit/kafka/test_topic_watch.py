@@ -1,4 +1,4 @@
-"""When a storage topic counts as lost: by its id, and not by one odd answer."""
+"""When a storage topic counts as lost: by its id, not after a single unusual answer."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ AWAY = KafkaException(KafkaError(KafkaError._TIMED_OUT))
 
 
 def lost_after(*answers: Any) -> tuple[str, str]:
-    """What the watch says after these answers; a text is an id."""
+    """The watch's report after these answers; a text is an id."""
     left, now = list(answers), 0.0
 
     class Admin:

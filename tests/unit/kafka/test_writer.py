@@ -1,4 +1,4 @@
-"""The storage topics' producer: a fatal error costs the records on their way, and nothing after them."""
+"""The storage topics' producer: a fatal error loses the unacknowledged records only."""
 
 from __future__ import annotations
 

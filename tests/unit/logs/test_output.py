@@ -1,4 +1,4 @@
-"""Output of child processes: lines, and what never becomes one."""
+"""Output of child processes: lines, long lines, and output without line ends."""
 
 from __future__ import annotations
 

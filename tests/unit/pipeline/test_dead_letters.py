@@ -1,4 +1,4 @@
-"""Dead letters that are refused, lost or held up: no offset is committed behind them, and their memory is bounded."""
+"""Refused, lost and delayed dead letters: no offset is committed before them, and their memory is bounded."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ def test_letters_to_a_topic_without_a_leader_wait_at_a_bound_until_the_task_is_s
 
 
 class Swallowing(SinkTask):
-    """Reports every record and goes on whatever that raises."""
+    """Reports every record and ignores errors."""
 
     raised: ClassVar[list[Exception]] = []
 

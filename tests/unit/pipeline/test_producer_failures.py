@@ -1,4 +1,4 @@
-"""Producers that fail or stall: no record counts as skipped because of them, and a task's trouble stays its own."""
+"""Failed and stalled producers: no record is skipped because of them, and other tasks are not affected."""
 
 from __future__ import annotations
 

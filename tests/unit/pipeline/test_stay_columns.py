@@ -1,4 +1,4 @@
-"""What does not take a batch off its columns: nulls in fields with defaults, missing fields, topics of their own."""
+"""Batches that stay columns: nulls in fields with defaults, missing fields, different topics."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which topics sinks read: what they ask the cluster for, together and alone."""
+"""Topics of sinks: their requests to the cluster, shared and separate."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What pages of other sites can have a browser do: nothing that changes anything."""
+"""Pages of other sites cannot change anything through a browser."""
 
 from __future__ import annotations
 

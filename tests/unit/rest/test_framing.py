@@ -1,4 +1,4 @@
-"""Requests that a proxy may end elsewhere; answers with what another writer may have stored."""
+"""Requests of ambiguous length; answers with values that another writer may have stored."""
 
 from __future__ import annotations
 

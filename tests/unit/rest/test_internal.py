@@ -1,4 +1,4 @@
-"""Requests that workers make of each other: signed with the stored session key, or refused as Connect does."""
+"""Requests between workers: signed with the stored session key, or refused as in Connect."""
 
 from __future__ import annotations
 

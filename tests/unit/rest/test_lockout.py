@@ -1,4 +1,4 @@
-"""Clients that try to keep others out: under each attack an authenticated client is answered within a second.
+"""Clients that try to block others: under each attack an authenticated client is answered within a second.
 
 All on loopback, bounded in number and time."""
 

@@ -1,4 +1,4 @@
-"""Large bodies: parsed beside the event loop, bounded in values, depth and memory together."""
+"""Large bodies: parsed outside of the event loop, bounded in values, depth and total memory."""
 
 from __future__ import annotations
 

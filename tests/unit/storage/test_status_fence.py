@@ -1,4 +1,4 @@
-"""A worker that has lost its place in the group does not write over the statuses of its successor."""
+"""A worker that is no longer a group member does not overwrite the statuses of its successor."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Times that a connector gives in a zone of its own are the same points in time in UTC."""
+"""Times with a connector's time zone are converted to the same time in UTC."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Commands over answers that a test gives: what they print, and how they end."""
+"""Commands with given answers: their output and their exit codes."""
 
 from __future__ import annotations
 

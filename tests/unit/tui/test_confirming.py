@@ -1,4 +1,4 @@
-"""At a terminal a question is asked there, wherever the standard streams go; without any, as documented, it is not."""
+"""Questions are asked at the terminal even with redirected streams, and not asked without a terminal, as documented."""
 
 from __future__ import annotations
 

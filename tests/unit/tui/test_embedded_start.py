@@ -1,4 +1,4 @@
-"""Attaching to the embedded cluster: a start that takes its time says what is happening."""
+"""Attaching to the embedded cluster: a slow start is announced."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tui.errors import HeadraceError
 
 @pytest.fixture
 def runtime(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """In place of Python: what it does is the test's."""
+    """A script in place of the Python interpreter."""
     program = tmp_path / "python"
     monkeypatch.setattr(sys, "executable", str(program))
     monkeypatch.setattr(embedded, "MOMENT", 0.2)

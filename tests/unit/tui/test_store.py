@@ -265,7 +265,7 @@ async def test_whatever_is_answered_the_watch_goes_on(answer: Any) -> None:
 
 
 async def test_a_malformed_event_is_followed_by_a_snapshot() -> None:
-    """What it said is not known: to go on behind it would leave something out for ever."""
+    """The content of the event is unknown, so continuing after it would lose a change."""
     bad = event("connector", {"name": "a", "status": {"tasks": 5}}, 2)
     streams = [
         [*event("snapshot", {"connectors": expanded(status("a"))}, 1), *bad],

@@ -1,4 +1,4 @@
-"""A script that is interrupted in the middle of a change says what it left and how to finish it."""
+"""A script interrupted during a change reports the state and how to finish the change."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Kafka clients write nothing to the terminal, whatever a context's settings ask for, until the process has ended."""
+"""Kafka clients never write to the terminal, whatever the context's settings, until the process ends."""
 
 from __future__ import annotations
 

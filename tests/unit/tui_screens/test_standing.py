@@ -1,4 +1,4 @@
-"""Warnings of a source: they stand until its position moves."""
+"""Warnings of a source apply until its position moves."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Words of the screen: numbers with their nouns, places of records, roles of topics."""
+"""Texts of the screen: numbers with nouns, places of records, roles of topics."""
 
 from __future__ import annotations
 

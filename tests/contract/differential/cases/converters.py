@@ -130,7 +130,7 @@ _SPELLED = {"FLOAT32": "float", "FLOAT64": "double"}
 
 
 def _envelope_schema(chance: Chance, of: Json) -> Json:
-    """A schema as envelopes have it."""
+    """A schema in the form of JSON envelopes."""
     made: dict[str, Any] = {"type": _SPELLED.get(of["type"], of["type"].lower()), "optional": of.get("optional", False)}
     made |= {name: of[name] for name in ("name", "version", "doc") if name in of}
     if "parameters" in of:
@@ -147,7 +147,7 @@ def _envelope_schema(chance: Chance, of: Json) -> Json:
 
 
 def _of_schema(chance: Chance, of: Json) -> Json:
-    """A payload that more or less is what the schema says."""
+    """A payload that more or less matches the schema."""
     random = chance.random
     if random.random() < (0.25 if of["optional"] else 0.02):
         return None

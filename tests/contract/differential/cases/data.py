@@ -1,4 +1,4 @@
-"""Schemas and values by chance, as documents; edges of every type come up often."""
+"""Random schemas and values as documents, with frequent edge values of every type."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def logical_of(name: str, **more: Any) -> Json:
 
 
 class Chance:
-    """What a random number generator makes."""
+    """Random schemas and values from one generator."""
 
     def __init__(self, random: Random) -> None:
         self.random = random
@@ -147,7 +147,7 @@ class Chance:
         return logical_of(kind) if kind in CARRIERS else schema(kind)
 
     def value(self, of: Json, nulls: float = 0.15) -> Json:
-        """A value of a schema: valid as to its type, perhaps null where it may be or has a default."""
+        """A value of a schema with a valid type; sometimes null if the schema is optional or has a default."""
         if of is None:
             return self.plain()
         if (of.get("optional") or "default" in of) and self.random.random() < nulls:
@@ -186,11 +186,11 @@ class Chance:
         return makers[kind]()
 
     def _element(self, of: Json) -> Json:
-        """A default is no help for a null within an array or a map."""
+        """Without nulls of required elements: a default does not apply within an array or a map."""
         return self.value(of, nulls=0.15 if of.get("optional") else 0.0)
 
     def plain(self, depth: int = 2) -> Json:
-        """A value without a schema, as JSON is read."""
+        """A value without a schema, as read from JSON."""
         roll = self.random.random()
         if depth and roll < 0.35:
             names = self.random.sample(NAMES, self.random.randrange(0, 4))

@@ -1,4 +1,4 @@
-"""Texts and times through TimestampConverter: patterns of SimpleDateFormat, as lenient as they are in Java."""
+"""Texts and times through TimestampConverter: patterns of lenient SimpleDateFormats."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""JsonConverter: texts, schemas and values at the edges."""
+"""Edge cases of JsonConverter: texts, schemas and values."""
 
 from __future__ import annotations
 

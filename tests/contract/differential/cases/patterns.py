@@ -1,4 +1,4 @@
-"""Regular expressions and replacements, as RegexRouter takes them: the topic is the text."""
+"""Regular expressions and replacements for RegexRouter, with the text as the topic."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ _PIECES = _words(r"""
 """)
 _OPENINGS = ["(", "(?:", "(?=", "(?!", "(?>", "(?<n>", "(?i:", "(?-i:", "(?x:", "(?U:"]
 _COUNTS = ["*", "+", "?", "*?", "+?", "??", "*+", "++", "?+", "{2}", "{1,2}", "{0,1}", "{2,}", "{1,3}?", "{2}+", "{0}"]
-_ODD = "(){}[]\\^$?*+|&-:,0129pPQExuikN#"  # what makes a pattern wrong
+_ODD = "(){}[]\\^$?*+|&-:,0129pPQExuikN#"  # characters that make a pattern invalid
 
 
 def generated(random: Random, count: int) -> list[Json]:
@@ -74,7 +74,7 @@ def _pattern(chance: Chance, depth: int) -> str:
 
 
 def _spoilt(chance: Chance, pattern: str) -> str:
-    """The pattern, one in five with a character put in or exchanged; look-behinds are not made without a bound so."""
+    """The pattern, one in five with a character inserted or replaced, but without unbounded look-behinds."""
     if chance.random.random() < 0.8 or "(?<" in pattern:
         return pattern
     place = chance.random.randrange(len(pattern) + 1)

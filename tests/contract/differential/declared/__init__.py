@@ -10,5 +10,5 @@ DECLARED: tuple[Declared, ...] = (*converters.DECLARED, *transforms.DECLARED)
 
 
 def undeclared(outcome: Outcome) -> list[Difference]:
-    """The differences of a run that nobody has meant."""
+    """The undeclared differences of a run."""
     return [one for one in outcome.differences if not any(known.covers(one) for known in DECLARED)]

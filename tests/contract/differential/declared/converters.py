@@ -67,7 +67,7 @@ def _failed_or_text(one: Difference) -> bool:
 
 
 def _is_text(one: Difference) -> bool:
-    """Of a text that begins with blanks they alone are left where it is no array after all, as in Java."""
+    """If a text that begins with blanks turns out not to be an array, only the blanks remain, as in Java."""
     schema, value = one.ours["ok"]
     text = _read(one).decode("utf-8", "surrogateescape")
     return schema == {"type": "STRING"} and (value == text or (text.startswith(value) and not value.strip()))
@@ -108,14 +108,14 @@ def _beyond_64_bits(java: Json, ours: Json) -> bool:
 
 
 def _bytes_as_text(java: Json, ours: Json) -> bool:
-    """U+FFFD in Java's text, one or several, for what stands for bytes in ours."""
+    """One or several U+FFFD in Java's text, for the escapes of bytes in ours."""
     if not isinstance(java, str) or not isinstance(ours, str) or "\ufffd" not in java:
         return False
     return _HALF.sub("?", java) == _HALF.sub("?", ours)
 
 
 def _bytes_written(one: Difference) -> bool:
-    """Halves that stand for bytes become those bytes again: Java has question marks for halves."""
+    """Half surrogates that escape bytes become bytes again, where Java writes question marks."""
     java, ours = _bytes(one.java), _bytes(one.ours)
     if one.case["op"] not in ("from_connect", "from_header") or java is None or ours is None:
         return False

@@ -1,4 +1,4 @@
-"""What a declared difference is."""
+"""The type of a declared difference."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from tests.contract.differential.run import Difference
 
 @dataclass(frozen=True, slots=True)
 class Declared:
-    """A difference that is meant. `row` is how its row in docs/differences.md begins; `covers` says which differences
-    are of its kind; `until` is the last Java version that shows it."""
+    """A deliberate difference. `row` is the beginning of its row in docs/differences.md; `covers` selects its
+    differences; `until` is the last Java version that shows it."""
 
     row: str
     covers: Callable[[Difference], bool]
@@ -22,5 +22,5 @@ class Declared:
 
 
 def of(difference: Difference, op: str, name: str = "") -> bool:
-    """Whether a difference is of an operation, and of a class whose name ends so."""
+    """Whether a difference belongs to an operation and a class whose name ends like this."""
     return bool(difference.case["op"] == op and difference.case.get("class", "").endswith(name))

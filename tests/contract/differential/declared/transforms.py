@@ -45,7 +45,7 @@ def _literal_beyond_years(one: Difference) -> bool:
 
 
 def _julian(one: Difference) -> bool:
-    """A date of Java's before 1582, or what it was made of: fields that were set one by one may lead far away."""
+    """A date before 1582 in Java's result or in its input: fields set one by one may give a distant date."""
     if not _converted(one) or one.kind != "value":
         return False
     given = [*_times(one.java["ok"]["value"]), *_times(one.ours["ok"]["value"]), *_times(one.case["record"]["value"])]
@@ -61,7 +61,7 @@ def _message(name: str, *beginnings: str) -> Any:
 
 
 def _several_faults(one: Difference) -> bool:
-    """A null that a field may not be, beside a value that cannot be cast or masked."""
+    """A null in a required field, and a value that cannot be cast or masked."""
     if not (of(one, "transform", "Cast$Value") or of(one, "transform", "MaskField$Value")):
         return False
     null = "Invalid value: null used for required field"
