@@ -55,6 +55,11 @@ class Admission:
             return False
         return self.busy(now) < int(self.window)
 
+    def responds(self, now: float) -> bool:
+        """Whether it is worth waiting for a place here: not during a pause, nor while the slot acknowledges nothing."""
+        unread = (sent for task, sent in self._pending.items() if task not in self._acknowledged)
+        return now >= self._not_before and now - next(unread, now) <= HANGS
+
     def busy(self, now: float) -> int:
         """Tasks that are starting, without those that hang in it."""
         hanging = sum(1 for task in self._acknowledged if now - self._pending[task] > HANGS)

@@ -286,7 +286,7 @@ class _Room:
             self.is_full = bool(self.links) and share == math.inf
             self.is_closed = not self.is_full
             return None
-        best = min(links, key=load)
+        best = min([link for link in links if link.admission.responds(self._now)] or links, key=load)
         if self._more_to_come and _full(best, needs):
             self.is_full = True
             return None

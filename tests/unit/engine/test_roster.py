@@ -7,9 +7,11 @@ from unittest.mock import Mock
 
 import pytest
 
+from runtime.engine.admission import Admission
 from runtime.engine.roster import Link, Roster, Task
 from runtime.processes import OwnProcess
 from runtime.scheduling import Delay
+from runtime.vocabulary import TaskId
 from tests.support.engine_probe import task_spec
 
 
@@ -293,3 +295,23 @@ def test_a_slot_that_does_not_answer_neither_gets_tasks_nor_makes_them_wait(rost
     add_tasks(roster, 1)
     assert not placed(roster)
     assert roster.extras.numbers == [0, 1], "it may answer again"
+
+
+@pytest.mark.parametrize("reason", ["pause", "silence"])
+def test_a_slot_that_starts_nothing_now_does_not_keep_tasks_from_others(
+    roster: Roster, clock: Clock, reason: str
+) -> None:
+    """Though it has the fewest tasks."""
+    busy = add_slot(roster, 1)
+    add_tasks(roster, 1)
+    for task, _ in list(roster.placements()):
+        busy.admission.finished(task.key)
+    idle = add_slot(roster, 0)
+    if reason == "pause":
+        idle.admission = Admission(not_before=clock.now + 8.0)
+    else:
+        idle.admission.window = 1.0
+        idle.admission.sent((TaskId("unread", 0), 1), clock.now)
+        clock.now += 2.0
+    add_tasks(roster, 2)
+    assert placed(roster) == {1: 2}
