@@ -60,9 +60,10 @@ class FileWatcher:
         """Call `changed`, from another thread, after the first change of the file from now on: at once where the
         system reports it, otherwise within two seconds. A file that does not exist changes when it appears. Followers
         of the same file share a watch."""
+        state = _state(path)  # before the lock: a file system that hangs must not hold up followers of other files
         with self._lock:
             watch = self._libc.inotify_add_watch(self._fd, os.fsencode(path), _CHANGES | _ONESHOT)
-            follower = Follower(path, _state(path), changed, watch)
+            follower = Follower(path, state, changed, watch)
             self._others(follower).append(follower)
             return follower
 
