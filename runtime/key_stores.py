@@ -13,7 +13,7 @@ PEM, PKCS12, JKS = "PEM", "PKCS12", "JKS"
 
 
 class StoreError(ValueError):
-    """A store cannot be used; the message says which and why."""
+    """A store cannot be used; the message names the store and the reason."""
 
 
 def kind_of(location: str) -> str:

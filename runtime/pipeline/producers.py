@@ -108,7 +108,7 @@ class SlotProducer:
         return TaskLostError(f"its producer failed: {described(reason)}", max(0.0, _YOUNG - age))
 
 
-# Each task's Share bounds what is in the queue: the client's own bound would stop all tasks at once.
+# Each task's Share bounds the queue; the client's own limit would block all tasks at once.
 _UNLIMITED = {"queue.buffering.max.messages": 0, "queue.buffering.max.kbytes": 2**31 - 1}
 
 

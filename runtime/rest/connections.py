@@ -147,7 +147,7 @@ class Connections:
                 del self._by_address[place.address]
 
     def asked(self, place: Place) -> None:
-        """A request has begun."""
+        """A request has started."""
         place.since = time.monotonic()
         self._idle.pop(place.peer, None)
 
@@ -198,7 +198,7 @@ class Connections:
 
 
 class CountedListener(socket.socket):
-    """A listening socket that counts what it accepts, so that connections are bounded before their TLS handshake."""
+    """A listening socket that counts accepted connections, so that they are bounded before the TLS handshake."""
 
     connections: Connections
     _batch = 0
@@ -216,7 +216,7 @@ class CountedListener(socket.socket):
             accepted = _Counted(self.family, self.type, self.proto, fileno=number)
             try:
                 peer = (address, accepted.getsockname())
-            except OSError:  # gone already
+            except OSError:  # closed already
                 accepted.close()
                 continue
             if self.connections.accepted(accepted, peer):

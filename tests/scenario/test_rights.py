@@ -142,7 +142,7 @@ async def test_a_group_that_may_not_be_joined_is_named_while_the_worker_waits(se
         await place.leave()
 
 
-async def test_offsets_of_a_sink_need_what_the_table_says(secured: SecuredBroker) -> None:
+async def test_offsets_of_a_sink_need_the_rights_of_the_table(secured: SecuredBroker) -> None:
     """Each operation is refused with the name of the right until the right is granted."""
     name = secured.create_topic(unique("sink"))
     groups, at = Groups(settings(secured)), (name, 0)
@@ -161,7 +161,7 @@ async def test_offsets_of_a_sink_need_what_the_table_says(secured: SecuredBroker
 
 
 @pytest.mark.parametrize("denied", ["topic", "group"])
-def test_a_sink_names_what_it_may_not_read(secured: SecuredBroker, denied: str) -> None:
+def test_a_sink_names_the_missing_read_right(secured: SecuredBroker, denied: str) -> None:
     name = secured.create_topic(unique(f"no-{denied}"))
     granted = [("TOPIC", name, "DESCRIBE"), ("GROUP", name, "READ")]
     secured.grant(granted if denied == "topic" else [("TOPIC", name, "READ")])
@@ -181,7 +181,7 @@ def _consume(consumer: Any, events: Events) -> None:
         events.without(consumer.consume(10, 0.1))
 
 
-def test_a_source_names_what_it_may_not_write(secured: SecuredBroker) -> None:
+def test_a_source_names_the_missing_write_right(secured: SecuredBroker) -> None:
     topic = secured.create_topic(unique("no-write"))
     own, acks = settings(secured, "producer"), Acks()
     producer = Producers().take(own)

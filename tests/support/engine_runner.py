@@ -19,7 +19,7 @@ from runtime.vocabulary import State
 class ScriptedRunner:
     """`behaviour`: idle, end, fail, lose (hands itself back), exit, talk, flood, hog (never lets go of the
     interpreter), deaf (to stop), hang (in stop), leak (deaf to revoke too), stick (in poll, until paused), grow (to
-    400 MB), kill (its process, when told to), kill_group (likewise, its process group)."""
+    400 MB), kill (its process, on request), kill_group (likewise, its process group)."""
 
     def __init__(self, spec: TaskSpec, host: SlotHost) -> None:
         self._spec = spec

@@ -125,7 +125,7 @@ async def test_a_terminal_that_became_too_small_asks_before_it_quits() -> None:
         await seen.until(lambda: seen.app.return_code == 0)
 
 
-async def test_a_long_error_is_read_to_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_long_error_can_be_read_completely(monkeypatch: pytest.MonkeyPatch) -> None:
     """With the advice behind it."""
     async with stub_worker({LIST: Raw(b"<html>" + b"x" * 40, 404)}) as worker, console(worker.url) as seen:
         await seen.sees("stale: HTTP 404", "is this URL a Connect worker's?")
@@ -135,7 +135,7 @@ async def test_a_long_error_is_read_to_its_end(monkeypatch: pytest.MonkeyPatch) 
         await seen.until(lambda: "not known" in seen.text or "resolution" in seen.text or "resolve" in seen.text)
 
 
-async def test_a_source_that_waits_for_its_file_says_so_on_its_overview() -> None:
+async def test_the_overview_of_a_source_shows_that_it_waits_for_its_file() -> None:
     one = listed("one", config={"connector.class": "FileStreamSource", "file": "/nope"})
     one["status"]["type"] = "source"
     line = {
@@ -166,7 +166,7 @@ async def test_dead_letters_are_not_called_unused() -> None:
         assert "dead letters, not used yet" not in seen.text
 
 
-async def test_status_lines_end_with_what_they_speak_of() -> None:
+async def test_status_lines_end_with_their_cause() -> None:
     async with stub_worker(answers(10)) as worker, console(worker.url, 140, 30) as seen:
         await opened(seen)
         await seen.press("e", "x", "ctrl+s")

@@ -28,7 +28,7 @@ def test_overlapping_secrets_leave_nothing_of_either() -> None:
     assert secrets.scrub("<abcdefghi>") == "<[hidden]>"
 
 
-def test_secrets_leave_with_their_owner_and_outlast_one_change() -> None:
+def test_secrets_are_removed_with_their_owner_and_survive_one_change() -> None:
     secrets = Secrets()
     secrets.keep("a", ["first-secret", "shared-secret"])
     secrets.keep("b", ["shared-secret"])

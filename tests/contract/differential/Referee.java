@@ -20,7 +20,7 @@ import org.apache.kafka.connect.transforms.predicates.Predicate;
 
 /**
  * Runs cases through Apache Connect's own classes: one JSON document per line on standard input, one answer per line on
- * standard output. Janino compiles it, so it has no lambdas and casts what comes out of collections.
+ * standard output. Janino compiles it, so it has no lambdas and casts elements of collections.
  */
 public class Referee {
     static final ObjectMapper JSON = new ObjectMapper();
@@ -141,7 +141,7 @@ class Read {
         return node.isNull() ? null : node.binaryValue();
     }
 
-    /** JsonNode.get(int) by way of a cast: Janino finds only the interface's method, which returns a TreeNode. */
+    /** JsonNode.get(int) through a cast: Janino finds only the interface's method, which returns a TreeNode. */
     static JsonNode at(JsonNode node, int index) {
         return (JsonNode) node.get(index);
     }
@@ -305,7 +305,7 @@ class Build {
     }
 }
 
-/** Results as JSON: what a value is, not how Java prints it. */
+/** Results as JSON documents of the values, not as Java's texts. */
 class Write {
     static String bytes(byte[] data) {
         return data == null ? "null" : "{\"b\":\"" + Base64.getEncoder().encodeToString(data) + "\"}";

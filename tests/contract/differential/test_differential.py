@@ -24,7 +24,7 @@ def outcome() -> Outcome:
     return run(SEED, SIZE)
 
 
-def test_nothing_differs_that_is_not_declared(outcome: Outcome) -> None:
+def test_all_differences_are_declared(outcome: Outcome) -> None:
     found = undeclared(outcome)
     assert not found, f"{len(found)} of {outcome.results} results, beginning with:\n" + "\n".join(map(str, found[:20]))
 

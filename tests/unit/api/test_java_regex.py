@@ -44,7 +44,7 @@ def test_matches_and_replaces_as_java_does() -> None:
     assert not wrong
 
 
-def test_refuses_what_java_refuses_in_the_same_words() -> None:
+def test_refuses_the_same_expressions_as_java_with_the_same_messages() -> None:
     wrong = []
     for answer in REFUSED:
         try:
@@ -58,7 +58,7 @@ def test_refuses_what_java_refuses_in_the_same_words() -> None:
 
 
 @pytest.mark.parametrize("pattern", ["(", r"\p{Nonsense}", "(?c)a", r"\b{g}", "(" * 5000 + ")" * 5000])
-def test_refuses_what_it_cannot(pattern: str) -> None:
+def test_refuses_unsupported_expressions(pattern: str) -> None:
     with pytest.raises(ConfigError, match="Invalid regular expression"):
         java_regex(pattern)
 

@@ -56,7 +56,7 @@ def test_a_change_that_the_system_does_not_report_is_found(watcher: FileWatcher,
     assert changed.acquire(timeout=10)
 
 
-def test_a_follower_that_has_gone_hears_nothing(watcher: FileWatcher, tmp_path: Path) -> None:
+def test_a_removed_follower_gets_no_reports(watcher: FileWatcher, tmp_path: Path) -> None:
     file, gone, there = tmp_path / "file", threading.Semaphore(0), threading.Semaphore(0)
     file.touch()
     follower = watcher.once(str(file), gone.release)

@@ -29,7 +29,7 @@ def _nested(depth: int) -> Any:
 
 
 @pytest.mark.parametrize("depth", [250, 300, 900, 1000])
-def test_what_is_read_deep_is_written_deep(depth: int) -> None:
+def test_deeply_nested_json_is_read_and_written(depth: int) -> None:
     text = b"[" * depth + b"1" + b"]" * depth
     assert _json().from_connect("t", None, _nested(depth)) == text
     assert _json().from_connect_together("t", Values(None, [_nested(depth)] * 2)) in (None, [text, text])
@@ -37,7 +37,7 @@ def test_what_is_read_deep_is_written_deep(depth: int) -> None:
     assert _json().from_connect("t", None, value) == text
 
 
-def test_deeper_than_json_goes_is_refused() -> None:
+def test_nesting_beyond_the_limit_is_refused() -> None:
     with pytest.raises(DataError):
         _json().from_connect("t", None, _nested(1001))
 
@@ -68,7 +68,7 @@ def test_maps_of_literals_keep_their_order() -> None:
     assert header_text(value, schema) == text
 
 
-def test_keys_come_as_a_hash_map_has_them() -> None:
+def test_keys_are_in_the_order_of_a_hash_map() -> None:
     """Their bytes decide about the partition; both ways of converting agree."""
     key = {"b": 1, "a": {"d": 1, "c": [{"b": 1, "aa": 2}]}, "aa": 3}
     expected = b'{"aa":3,"a":{"c":[{"aa":2,"b":1}],"d":1},"b":1}'

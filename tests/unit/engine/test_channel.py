@@ -66,7 +66,7 @@ def test_what_cannot_travel_is_refused() -> None:
         encode({"op": object()})
 
 
-def test_the_blocking_side_reads_frames_that_come_in_pieces_and_then_the_end(tmp_path: Path) -> None:
+def test_the_blocking_side_reads_frames_in_pieces_and_then_the_end(tmp_path: Path) -> None:
     path = str(tmp_path / "socket")
     with socket.socket(socket.AF_UNIX) as server:
         server.bind(path)

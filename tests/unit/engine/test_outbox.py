@@ -25,7 +25,7 @@ class Channel:
         return message
 
 
-def test_a_slot_says_at_once_and_again_that_it_is_alive() -> None:
+def test_a_slot_reports_immediately_and_repeatedly_that_it_is_alive() -> None:
     channel = Channel()
     Outbox(channel.send, alive_every=0.01).start()
     first, second = channel.next("alive"), channel.next("alive")

@@ -21,7 +21,7 @@ def running() -> tuple[Roster, Link, Task, Mock, TaskReports]:
     return roster, link, task, listener, TaskReports(roster, listener, Mock(), Mock(), Mock(), time.monotonic)
 
 
-def test_a_task_that_says_so_before_its_end_is_handed_out_again() -> None:
+def test_a_task_that_reports_unassigned_before_its_end_is_handed_out_again() -> None:
     roster, link, task, listener, reports = running()
     task.member_id = "m-1"
     reports.take(link, about("state", task.spec, state=State.UNASSIGNED, trace="its producer failed"))
@@ -31,7 +31,7 @@ def test_a_task_that_says_so_before_its_end_is_handed_out_again() -> None:
     listener.task_state.assert_called_once_with(task.spec.id, task.spec.epoch, State.UNASSIGNED, "its producer failed")
 
 
-def test_a_task_that_ends_unasked_is_failed() -> None:
+def test_a_task_that_ends_without_a_request_is_failed() -> None:
     _, link, task, listener, reports = running()
     reports.take(link, about("ended", task.spec))
     listener.task_state.assert_called_once_with(task.spec.id, task.spec.epoch, State.FAILED, UNASKED_END)

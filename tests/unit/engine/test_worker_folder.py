@@ -21,11 +21,11 @@ def temporary(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         yield Path(folder)
 
 
-def test_nobody_else_can_enter_the_folder() -> None:
+def test_other_users_cannot_enter_the_folder() -> None:
     assert stat.S_IMODE(Path(make_folder()).stat().st_mode) == 0o700
 
 
-def test_what_a_killed_worker_left_is_removed_by_the_next_one(temporary: Path) -> None:
+def test_folders_of_a_killed_worker_are_removed_by_the_next_worker(temporary: Path) -> None:
     program = "import sys; from runtime.engine.worker_folder import make_folder; print(make_folder())"
     environment = {**os.environ, "TMPDIR": str(temporary), "PYTHONPATH": str(Path(__file__).parents[3])}
     killed = subprocess.run(
@@ -40,7 +40,7 @@ def test_what_a_killed_worker_left_is_removed_by_the_next_one(temporary: Path) -
     assert ours.exists(), "this process lives"
 
 
-def test_other_folders_are_left_alone(temporary: Path) -> None:
+def test_other_folders_are_not_removed(temporary: Path) -> None:
     others = [temporary / name for name in ("headrace-test-run-x", "headrace-storm-1", "headrace-00000000-1-2-abc")]
     for other in others:
         other.mkdir()

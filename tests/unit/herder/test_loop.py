@@ -62,7 +62,7 @@ async def test_the_number_of_tasks_may_be_a_variable(rig: HerderRig, monkeypatch
     assert rig.plugins.limits == [3]
 
 
-async def test_a_variable_that_is_no_number_of_tasks_fails_the_connector(rig: HerderRig) -> None:
+async def test_a_variable_that_is_not_a_number_of_tasks_fails_the_connector(rig: HerderRig) -> None:
     await rig.create("a", tasks_max="${env:HEADRACE_TEST_NOT_SET}")
     await rig.until(lambda: rig.state("a") is State.FAILED)
     assert "for configuration tasks.max: Not a number of type INT" in rig.trace("a")
@@ -85,7 +85,9 @@ async def test_the_class_may_be_a_variable(rig: HerderRig, monkeypatch: pytest.M
     assert rig.engine.running[TaskId("a", 0)].type == "sink"
 
 
-async def test_a_slow_start_does_not_fail_and_holds_nobody_up(rig: HerderRig, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_slow_start_neither_fails_nor_delays_other_connectors(
+    rig: HerderRig, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(hosted, "SLOW", 0.02)
     may_start = asyncio.Event()
 
@@ -183,7 +185,7 @@ async def test_the_hosts_death_does_not_fail_connectors_that_were_starting(rig: 
 
 
 @pytest.mark.parametrize("kind", ["died", "absent"])
-async def test_the_hosts_death_during_task_configs_fails_nobody(rig: HerderRig, kind: str) -> None:
+async def test_the_hosts_death_during_task_configs_fails_no_connector(rig: HerderRig, kind: str) -> None:
     async def once(name: str) -> None:
         if len(rig.plugins.limits) == 1:
             raise died() if kind == "died" else HostError(HOST_ABSENT, "not there", "")
@@ -193,7 +195,7 @@ async def test_the_hosts_death_during_task_configs_fails_nobody(rig: HerderRig, 
     await rig.until(lambda: _runs(rig, "a"))
 
 
-async def test_a_connector_that_ends_the_host_fails_and_those_beside_it_run(rig: HerderRig) -> None:
+async def test_a_connector_that_ends_the_host_fails_and_the_others_run(rig: HerderRig) -> None:
     alive, deaths = asyncio.Event(), 0
 
     async def one_kills(name: str) -> None:
@@ -243,7 +245,7 @@ async def test_connectors_lost_with_their_host_start_again(rig: HerderRig) -> No
     assert rig.engine.started == [TaskId("a", 0)], "its task did not notice"
 
 
-async def test_nothing_is_kept_of_deleted_connectors(rig: HerderRig) -> None:
+async def test_deleted_connectors_are_forgotten(rig: HerderRig) -> None:
     for i in range(3):
         await rig.create(f"c{i}")
         await rig.until(lambda i=i: _runs(rig, f"c{i}"))  # type: ignore[misc]
@@ -266,7 +268,7 @@ async def test_a_deleted_connector_is_unassigned_before_its_status_goes(rig: Her
 
 
 async def test_task_records_of_deleted_connectors_are_forgotten_after_the_topic_was_read(rig: HerderRig) -> None:
-    await rig.configs.put_tasks("gone", [{"task.class": "T"}])  # all that compaction has left of it
+    await rig.configs.put_tasks("gone", [{"task.class": "T"}])  # the only record left after compaction
     await rig.create("a")
     await rig.until(lambda: _runs(rig, "a"))
     rig.configs.forget_deleted()

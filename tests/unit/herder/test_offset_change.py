@@ -57,7 +57,7 @@ def rig(monkeypatch: pytest.MonkeyPatch) -> Rig:
     return Rig()
 
 
-async def test_a_change_that_was_under_way_when_finishing_began_is_not_repeated_over_later_ones(rig: Rig) -> None:
+async def test_a_change_in_progress_when_finishing_begins_does_not_overwrite_later_changes(rig: Rig) -> None:
     await rig.journal.begin(_intent("a", 1))  # interrupted, as a crash leaves it
     rig.offset_log.held = b'"b"'
     first = asyncio.create_task(rig.patch("b", 100))
@@ -134,7 +134,7 @@ async def test_a_change_whose_end_is_repeated_is_in_the_history_once(rig: Rig, m
     rig.changes.close()
 
 
-async def test_one_connectors_trouble_does_not_keep_others_from_being_finished(
+async def test_an_error_of_one_connector_does_not_block_changes_of_others(
     rig: Rig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("a", "b"):

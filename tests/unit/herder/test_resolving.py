@@ -98,7 +98,7 @@ CONFIG = {
 SECRETS = ("own-pin-1", "transform-pin", "predicate-pin", "converter-pin", "named-pin")
 
 
-async def test_validation_teaches_nothing_to_the_worker() -> None:
+async def test_validation_adds_no_secrets_to_the_worker() -> None:
     rig = Rig()
     answer = await rig.host.validate({**CONFIG, "x.password": "principal=root"})
     errors = [e for entry in answer["configs"] for e in entry["value"]["errors"]]
@@ -120,7 +120,7 @@ async def test_large_validations_slow_no_line_down() -> None:
     assert time.process_time() - started < 0.1
 
 
-async def test_starting_teaches_the_passwords_of_every_plugin() -> None:
+async def test_starting_adds_the_passwords_of_every_plugin() -> None:
     rig = Rig()
     rig.plugins.fails = True
     with pytest.raises(HostError) as failed:
@@ -132,7 +132,7 @@ async def test_starting_teaches_the_passwords_of_every_plugin() -> None:
     assert rig.secrets.scrub(" ".join(SECRETS)) == " ".join(SECRETS)
 
 
-async def test_passwords_of_tasks_are_learned_where_the_connector_is_not_started() -> None:
+async def test_passwords_of_tasks_are_learned_without_a_start_of_the_connector() -> None:
     """As after a restart of the worker with a PAUSED connector."""
     rig = Rig()
     await rig.host.learned("c", CONFIG)
@@ -154,7 +154,7 @@ async def test_readers_see_masks_for_passwords_and_variables_as_they_are(tmp_pat
 
 
 @pytest.mark.parametrize("kind", [HOST_DIED, HOST_ABSENT])
-async def test_a_host_that_is_away_does_not_mean_that_there_are_no_passwords(kind: str) -> None:
+async def test_password_keys_are_looked_up_again_after_an_unavailable_host(kind: str) -> None:
     away = True
 
     async def describe(plugin: str) -> list[dict[str, Any]]:

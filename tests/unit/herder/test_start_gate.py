@@ -44,14 +44,14 @@ async def test_a_start_that_hangs_makes_room_once() -> None:
     starts = Starts(StartGate(abreast=1, hangs=0.02), 3)
     await asyncio.sleep(0.01)
     assert starts.running == {0}
-    while 1 not in starts.running:  # noqa: ASYNC110 - nothing tells when a start gets its turn
+    while 1 not in starts.running:  # noqa: ASYNC110 - no event signals that a start runs
         await asyncio.sleep(0.005)
     await starts.finish(0)
-    assert starts.running == {1}, "the place of the one that hung was given away already"
+    assert starts.running == {1}, "the place of the start that hung was released already"
     await starts.end()
 
 
-async def test_one_that_is_cancelled_while_it_waits_takes_no_place_along() -> None:
+async def test_a_start_cancelled_while_waiting_keeps_no_place() -> None:
     starts = Starts(StartGate(abreast=1, hangs=60), 3)
     await asyncio.sleep(0.01)
     starts.tasks[1].cancel()

@@ -63,7 +63,7 @@ async def test_a_sinks_group(rig: Rig) -> None:
     assert rig.groups.offsets == {GROUP: {("t", 0): 9}, "connect-a": {("t", 0): 1}}
 
 
-async def test_a_group_in_use_is_no_orphan(rig: Rig) -> None:
+async def test_a_group_in_use_is_not_an_orphan(rig: Rig) -> None:
     await _stopped_sink(rig)
     assert [sink["group"] for sink in (await rig.orphans.find())["sinks"]] == ["connect-a"]
     with pytest.raises(Conflict):

@@ -23,13 +23,13 @@ def test_messages_arrive_as_they_were_sent(message: Any) -> None:
     assert list(frames.read_all(io.BytesIO(frames.encode(message) * 2))) == [message, message]
 
 
-async def test_so_they_do_on_an_event_loop() -> None:
+async def test_messages_arrive_unchanged_on_an_event_loop() -> None:
     stream = asyncio.StreamReader()
     stream.feed_data(b"".join(map(frames.encode, MESSAGES)))
     stream.feed_eof()
     assert [m async for m in frames.receive_all(stream)] == MESSAGES
 
 
-def test_what_is_no_json_is_refused() -> None:
+def test_invalid_json_is_refused() -> None:
     with pytest.raises(TypeError):
         frames.encode({"a": object()})

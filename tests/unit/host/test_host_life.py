@@ -125,7 +125,7 @@ async def start(tmp_path: Path) -> AsyncIterator[Start]:
 
 @pytest.fixture
 def short_grace(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Connectors that do not stop are given up soon."""
+    """Connectors that do not stop are abandoned soon."""
     monkeypatch.setattr(client, "STOP_GRACE", 0.2)
 
 
@@ -276,7 +276,7 @@ async def test_stopping_never_raises(start: Start, short_grace: None) -> None:
     assert not heard.lost
 
 
-async def test_a_slow_start_ends_nobody(start: Start, tmp_path: Path) -> None:
+async def test_a_slow_start_does_not_end_the_host(start: Start, tmp_path: Path) -> None:
     host, heard = await start()
     gate = tmp_path / "gate"
     await host.start_connector("other", odd())
@@ -292,7 +292,7 @@ async def test_a_slow_start_ends_nobody(start: Start, tmp_path: Path) -> None:
     assert (host.pid, heard.lost) == (before, {})
 
 
-async def test_slow_task_configs_end_nobody(start: Start, tmp_path: Path) -> None:
+async def test_slow_task_configs_do_not_end_the_host(start: Start, tmp_path: Path) -> None:
     host, heard = await start()
     gate = tmp_path / "gate"
     await host.start_connector("odd", odd(task_configs="gate", gate=str(gate)))
@@ -332,9 +332,7 @@ async def test_a_connector_that_does_not_stop_can_be_started_again(start: Start,
     assert (host.pid, heard.lost) == (before, {})
 
 
-async def test_what_an_abandoned_instance_asks_for_is_not_heard(
-    start: Start, tmp_path: Path, short_grace: None
-) -> None:
+async def test_requests_of_an_abandoned_instance_are_ignored(start: Start, tmp_path: Path, short_grace: None) -> None:
     host, heard = await start()
     await host.plugins(True)
     gate, mark = tmp_path / "gate", tmp_path / "mark"
@@ -414,7 +412,7 @@ async def test_configurations_and_offsets_hold_whatever_was_stored(start: Start)
     assert await host.alter_source_offsets(odd(), [({"f": "\ud83d"}, {"position": 2**64})])
 
 
-async def test_what_plugins_print_is_scrubbed(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+async def test_output_of_plugins_is_scrubbed(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
     (tmp_path / "odd_plugins.py").write_text(PLUGINS)
     host = Host(

@@ -221,7 +221,7 @@ async def _until(true: Callable[[], bool]) -> None:
 
 
 @pytest.mark.parametrize("again", [False, True])
-async def test_a_topic_that_is_deleted_is_noticed_and_changes_are_refused(
+async def test_a_deleted_topic_is_detected_and_changes_are_refused(
     broker: KafkaBroker, recorder: Make, again: bool
 ) -> None:
     """Also if the topic is created again, by hand or automatically by the broker."""
@@ -239,7 +239,7 @@ async def test_a_topic_that_is_deleted_is_noticed_and_changes_are_refused(
         await worker.config.write(b"k", b"v2")
 
 
-async def test_a_record_in_another_topic_of_that_name_is_not_taken_for_written(
+async def test_a_record_in_another_topic_of_the_same_name_does_not_count_as_written(
     broker: KafkaBroker, recorder: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The record's own offset reveals this before the watch does."""

@@ -51,7 +51,7 @@ def test_a_topic_is_lost_when_it_is_missing_twice() -> None:
     assert "t does not exist any more" in lost_after("id", GONE, GONE)[0]
 
 
-def test_a_right_that_is_taken_away_is_no_loss() -> None:
+def test_a_revoked_right_is_not_a_lost_topic() -> None:
     assert lost_after("id", DENIED, DENIED) == (
         "",
         "User:me is not authorized to DESCRIBE topic t: grant DESCRIBE on topic t",

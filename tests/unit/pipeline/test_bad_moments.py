@@ -486,14 +486,14 @@ def assigned(control: Control, consumer: Any) -> tuple[Any, SinkContext, Any, As
     return consumer, context, assignment.callbacks["on_assign"], assignment
 
 
-def test_a_coordinator_that_is_silent_for_long_is_asked_until_it_answers() -> None:
+def test_requests_to_a_silent_coordinator_are_repeated_until_the_answer() -> None:
     control = Patient(False, lambda: None)
     consumer, context, on_assign, _ = assigned(control, SilentCoordinator())
     on_assign(consumer, [KafkaPartition("t", 0)])
     assert context.positions == {TopicPartition("t", 0): 100} and control.waits == 20
 
 
-def test_a_silent_coordinator_is_not_asked_beyond_the_lease_or_a_stop() -> None:
+def test_requests_to_a_silent_coordinator_end_with_the_lease_or_a_stop() -> None:
     def lease_over() -> None:
         raise RevokedError("the lease is over")
 

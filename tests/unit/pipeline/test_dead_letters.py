@@ -152,7 +152,7 @@ class Swallowing(SinkTask):
                 self.raised.append(error)
 
 
-def test_a_task_that_swallows_the_end_of_tolerance_fails_all_the_same(broker: KafkaBroker) -> None:
+def test_a_task_that_swallows_the_end_of_tolerance_still_fails(broker: KafkaBroker) -> None:
     topic = broker.create_topic()
     produce(broker, topic, b"one", b"two")
     config = {"errors.tolerance": "none", "errors.log.enable": "true"}

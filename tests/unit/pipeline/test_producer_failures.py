@@ -83,7 +83,7 @@ def test_a_topic_without_a_leader_delays_no_other_task_of_the_slot(kafka: MockKa
     task.stop()
 
 
-def test_a_fatal_error_that_would_come_again_fails_the_task(kafka: MockKafka, tmp_path: Path) -> None:
+def test_a_fatal_error_that_would_recur_fails_the_task(kafka: MockKafka, tmp_path: Path) -> None:
     (tmp_path / "in.txt").write_bytes(b"one\n")
     spec = file_source(kafka, tmp_path / "in.txt", kafka.create_topic(), config={"errors.tolerance": "all"})
     kafka.refuse(INIT_PRODUCER_ID, KafkaError.CLUSTER_AUTHORIZATION_FAILED)
@@ -132,7 +132,7 @@ def test_offsets_are_written_by_another_producer_after_a_fatal_error(kafka: Mock
     assert [value for _, value in records(kafka, topic)] == [b'{"n":1}', b'{"n":2}']
 
 
-def test_copies_of_offsets_to_a_topic_without_a_leader_hold_up_no_commit(kafka: MockKafka) -> None:
+def test_copies_of_offsets_to_a_topic_without_a_leader_delay_no_commit(kafka: MockKafka) -> None:
     topic, copy, producers = kafka.create_topic(), kafka.create_topic(), Producers()
     kafka.lose_leader(copy)
     settings = {"bootstrap.servers": kafka.bootstrap, "queue.buffering.max.kbytes": 512, "linger.ms": 0}
@@ -143,7 +143,7 @@ def test_copies_of_offsets_to_a_topic_without_a_leader_hold_up_no_commit(kafka: 
     assert count(kafka.bootstrap, topic) == 20
 
 
-def test_stuck_tasks_leave_room_in_the_queue_for_those_that_keep_moving() -> None:
+def test_stuck_tasks_leave_room_in_the_queue_for_the_others() -> None:
     queue = SendQueue(64 << 20, parts=8)
     stuck = [Share(queue) for _ in range(10)]
     for share in stuck:

@@ -60,7 +60,7 @@ def _filled(schema: Schema | None, value: Any) -> Any:
 
 
 @pytest.mark.parametrize(("name", "config"), STEPS.items())
-def test_nulls_and_fields_left_out(name: str, config: Mapping[str, str]) -> None:
+def test_nulls_and_missing_fields(name: str, config: Mapping[str, str]) -> None:
     batch = SourceBatch({}, lambda n: {}, "topic", Values(SCHEMA, ROWS), 0)
     chain = Chain([Step(made(name, config))], tolerance(), lambda record: (record, ""))
     [changed], steps = chain.run_together([batch])

@@ -76,7 +76,7 @@ def test_sinks_of_a_slot_ask_for_all_topics_together_and_seldom(monkeypatch: Any
     assert cluster.subscribed[100:] == [["a-1", "a-2"]] * 100
 
 
-def test_a_pattern_is_applied_as_often_as_metadata_max_age_says(monkeypatch: Any) -> None:
+def test_a_pattern_is_applied_at_the_interval_of_metadata_max_age(monkeypatch: Any) -> None:
     clock, cluster = Clock(), Cluster("a-1")
     monkeypatch.setattr(subscription, "time", clock)
     tasks = sinks(3, cluster, TopicLists(clock), "a-.*", metadata_max_age_ms=300_000)
@@ -98,7 +98,7 @@ def test_a_pattern_that_matches_nothing_yet_is_applied_more_often(monkeypatch: A
     assert cluster.subscribed[-2:] == [["a-1"]] * 2
 
 
-def test_a_missing_named_topic_is_asked_for_alone(monkeypatch: Any) -> None:
+def test_a_missing_named_topic_is_requested_alone(monkeypatch: Any) -> None:
     clock, cluster = Clock(), Cluster("x")
     monkeypatch.setattr(subscription, "time", clock)
     (task,) = sinks(1, cluster, TopicLists(clock), "", "x", "y")

@@ -122,7 +122,7 @@ def test_kafka_keeps_its_descriptors() -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
-async def test_who_does_not_read_or_does_not_end_a_request_is_sent_away(
+async def test_clients_that_do_not_read_or_do_not_end_a_request_are_disconnected(
     connect: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(connections, "BLOCKED", 0.5)
@@ -138,7 +138,7 @@ async def test_who_does_not_read_or_does_not_end_a_request_is_sent_away(
         assert len(await asyncio.wait_for(unread[0].read(), 10)) < len(LARGE)
 
 
-async def test_a_slow_reader_that_goes_on_reading_is_served(connect: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_slow_reader_that_keeps_reading_is_served(connect: Open, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connections, "BLOCKED", 0.5)
     reader, writer = await connect()
     writer.write(b"GET /large HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")

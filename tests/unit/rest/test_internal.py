@@ -80,7 +80,7 @@ async def worker() -> AsyncIterator[Worker]:
         ("?", "HmacSHA256", 400, "The signature is not base64"),
     ],
 )
-async def test_nothing_gets_in_without_a_signature(
+async def test_requests_without_a_valid_signature_are_refused(
     worker: Worker, has_key: bool, signature: str | None, algorithm: str | None, status: int, message: str
 ) -> None:
     if has_key:

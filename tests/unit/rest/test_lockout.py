@@ -121,7 +121,7 @@ async def test_bodies_in_drips_that_no_handler_reads(protected: Served, auth: by
     close(attackers)
 
 
-async def test_bodies_in_drips_where_there_is_no_authentication(free: Served) -> None:
+async def test_bodies_in_drips_without_authentication(free: Served) -> None:
     request = b"POST / HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n" + DRIP
     attackers = free.attack([request])
     await holds(lambda: free.probe("/health"), LINGER)
@@ -144,14 +144,14 @@ async def test_connections_without_a_tls_handshake(protected: Served) -> None:
     close(attackers)
 
 
-async def test_answers_that_nobody_reads(free: Served) -> None:
+async def test_answers_that_clients_do_not_read(free: Served) -> None:
     attackers = free.attack([b"GET /large HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"])
     await holds(lambda: free.probe("/health"), LINGER + 0.5)
     await holds(free.probe)
     close(attackers)
 
 
-async def test_connections_that_come_and_go(protected: Served) -> None:
+async def test_connections_that_open_and_close(protected: Served) -> None:
     going = True
 
     async def flood() -> None:

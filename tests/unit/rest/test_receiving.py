@@ -156,6 +156,6 @@ def test_depth_is_bounded(deep: bytes) -> None:
     assert bodies.parse(b"[" * 200 + b"]" * 200)
 
 
-def test_numbers_keep_their_spelling_in_large_bodies() -> None:
+def test_numbers_keep_their_text_in_large_bodies() -> None:
     found: Any = bodies.parse(b'{"a": 1.50, "b": [1e3, 12345678901234567890]}', exact_numbers=True)
     assert (str(found["a"]), [str(x) for x in found["b"]]) == ("1.50", ["1e3", "12345678901234567890"])

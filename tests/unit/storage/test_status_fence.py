@@ -61,7 +61,7 @@ async def test_a_later_worker_takes_over(rig: Rig) -> None:
     assert len(rig.sent()) == 1
 
 
-async def test_what_is_written_without_membership_shows_and_is_sent_later(rig: Rig) -> None:
+async def test_statuses_written_without_membership_are_visible_and_sent_later(rig: Rig) -> None:
     rig.member = False
     rig.store.put_task(TASK, status(State.UNASSIGNED, OURS, 7))
     assert rig.store.task_statuses("c")[0].state is State.UNASSIGNED
@@ -73,7 +73,7 @@ async def test_what_is_written_without_membership_shows_and_is_sent_later(rig: R
             await asyncio.sleep(0.005)
 
 
-async def test_what_another_worker_has_written_meanwhile_stays(rig: Rig) -> None:
+async def test_statuses_of_another_worker_are_not_overwritten(rig: Rig) -> None:
     rig.member = False
     rig.store.put_task(TASK, status(State.UNASSIGNED, OURS, 7))
     rig.read(status(State.RUNNING, THEIRS, 8))

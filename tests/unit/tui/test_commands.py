@@ -45,7 +45,7 @@ def sink(position: int) -> Any:
     return {"partition": {"kafka_topic": "t", "kafka_partition": 0}, "offset": {"kafka_offset": position}}
 
 
-def test_an_export_has_what_could_be_read(tmp_path: Path) -> None:
+def test_an_export_contains_the_connectors_that_could_be_read(tmp_path: Path) -> None:
     file = tmp_path / "offsets.json"
     answers = {
         "/connectors": ["a", "b", "c"],
@@ -61,7 +61,7 @@ def test_an_export_has_what_could_be_read(tmp_path: Path) -> None:
     assert nothing.exit_code and not (tmp_path / "none").exists()
 
 
-def test_topics_of_a_connector_that_is_not_there() -> None:
+def test_topics_of_an_unknown_connector() -> None:
     answers = {"/connectors/nope/topics": {"nope": {"topics": []}}, "/connectors": ["a"]}
     with pytest.raises(NotFound, match="Connector nope not found"):
         run("get topics nope", answers)

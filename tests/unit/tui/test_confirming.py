@@ -37,7 +37,7 @@ async def asked(worker: StubWorker, where: str, answer: str, folder: Path) -> No
 
 
 @pytest.mark.parametrize("where", REDIRECTED)
-async def test_it_asks_wherever_the_streams_go(where: str, tmp_path: Path) -> None:
+async def test_it_asks_with_any_redirection(where: str, tmp_path: Path) -> None:
     async with stub_worker({"DELETE /connectors/x": Raw(b"", 204)}) as worker:
         await asked(worker, where, "n", tmp_path)
         assert DELETE not in worker.seen
@@ -46,7 +46,7 @@ async def test_it_asks_wherever_the_streams_go(where: str, tmp_path: Path) -> No
 
 
 async def run(worker: StubWorker, *words: str, folder: Path) -> tuple[int, str]:
-    """In a session of its own, which has no terminal."""
+    """Runs in a new session, which has no terminal."""
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-m", "tui.main", worker.url, *words, env=environ(folder), start_new_session=True,
         stdin=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
@@ -60,8 +60,8 @@ async def test_without_a_terminal_nothing_is_asked(tmp_path: Path) -> None:
         assert await run(worker, "-c", "delete x", folder=tmp_path) == (0, "x: deleted\n")
 
 
-async def test_a_terminal_that_cannot_be_asked_wants_y(tmp_path: Path) -> None:
-    """Its output goes to one, but it is not the session's: there is nobody to answer."""
+async def test_a_terminal_that_cannot_answer_requires_y(tmp_path: Path) -> None:
+    """The output is a terminal, but not the session's, so no user can answer."""
     ours, theirs = os.openpty()
     async with stub_worker({"DELETE /connectors/x": Raw(b"", 204)}) as worker:
         for words, code in ((["delete x"], 2), (["delete x -y"], 0)):

@@ -28,13 +28,13 @@ def put(program: Path, text: str) -> None:
 ANSWER = 'echo \'{"url": "http://127.0.0.1:1", "bootstrap": "b:1"}\''
 
 
-def test_a_start_is_announced_while_it_goes_on(runtime: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_start_is_announced_while_it_runs(runtime: Path, capsys: pytest.CaptureFixture[str]) -> None:
     put(runtime, f"sleep 0.6; {ANSWER}")
     assert embedded.attach() == embedded.Embedded("http://127.0.0.1:1", "b:1")
     assert capsys.readouterr().err.startswith("starting the embedded cluster")
 
 
-def test_one_that_runs_already_is_not(runtime: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_running_cluster_is_not_announced(runtime: Path, capsys: pytest.CaptureFixture[str]) -> None:
     put(runtime, ANSWER)
     embedded.attach()
     assert capsys.readouterr().err == ""

@@ -94,7 +94,7 @@ WRONG: tuple[Any, ...] = (None, 5, -1, 10**400, 1e308, True, "x", [], [7], {}, {
 
 
 class Answering(InMemory):
-    """Each path has its answer; 404 where it has none. Changing methods are answered with the path's, too."""
+    """Answers by path, 404 for others; changing methods get the path's answer, too."""
 
     def __init__(self, answers: dict[str, Any]) -> None:
         self.answers = answers
@@ -120,7 +120,7 @@ def run(line: str, transport: Answering, folder: Path) -> str:
 
 
 def mutants(value: Any) -> Iterator[Any]:
-    """The answer with one of its nodes replaced by something else, or left out."""
+    """The answer with one of its nodes replaced or removed."""
     yield from WRONG
     for key in list(value) if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ():
         for other in mutants(value[key]):
@@ -137,7 +137,7 @@ def folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("line", LINES)
-def test_no_answer_ends_a_command_with_anything_but_an_error_of_ours(line: str, tmp_path: Path) -> None:
+def test_any_answer_ends_a_command_with_a_result_or_a_headrace_error(line: str, tmp_path: Path) -> None:
     asked = Answering(ANSWERS)
     assert run(line, asked, tmp_path), "well with the proper answers"
     for path in sorted(asked.asked & ANSWERS.keys()):

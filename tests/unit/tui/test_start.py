@@ -159,7 +159,7 @@ def test_a_closed_standard_output_is_an_error_and_no_trace(words: str, tmp_path:
 
 
 @pytest.mark.parametrize("closed", ["2>&-", "<&-", "<&- 2>&-"])
-def test_other_closed_streams_are_nobodys_trouble(closed: str, tmp_path: Path) -> None:
+def test_other_closed_streams_are_harmless(closed: str, tmp_path: Path) -> None:
     line = f"{sys.executable} -m tui.main -c 'get contexts -o json' {closed}"
     env = {**os.environ, "XDG_CONFIG_HOME": str(tmp_path)}
     done = subprocess.run(["/bin/sh", "-c", line], env=env, capture_output=True, text=True, check=False, timeout=30)

@@ -253,7 +253,7 @@ NONSENSE: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("answer", NONSENSE.values(), ids=NONSENSE)
-async def test_whatever_is_answered_the_watch_goes_on(answer: Any) -> None:
+async def test_the_watch_continues_after_any_answer(answer: Any) -> None:
     watcher = Watcher(Scripted(expanded(status("a")), answer, answer, expanded(status("a"), status("b"))))
     async with watcher.running():
         await watcher.until(4)
@@ -279,7 +279,7 @@ async def test_a_malformed_event_is_followed_by_a_snapshot() -> None:
 
 
 @pytest.mark.parametrize("error", [ServerTrouble("HTTP 502", 502), Unreachable("cannot reach it: reset")], ids=str)
-async def test_where_events_fail_it_polls_says_why_and_tries_again(error: Exception) -> None:
+async def test_after_failed_events_it_polls_shows_the_reason_and_retries(error: Exception) -> None:
     live = [*event("snapshot", {"connectors": expanded(status("b"))}, 1), ": hold"]
     watcher = Watcher(Scripted(expanded(status("a"))), [error, error, live])
     async with watcher.running():
@@ -292,7 +292,7 @@ async def test_where_events_fail_it_polls_says_why_and_tries_again(error: Except
 
 
 @pytest.mark.parametrize("lines", [["", ": hold"], []], ids=["after its head", "from the start"])
-async def test_a_stream_that_shows_nothing_does_not_keep_the_list_away(lines: list[str]) -> None:
+async def test_a_silent_stream_does_not_delay_the_list(lines: list[str]) -> None:
     watcher = Watcher(Scripted(expanded(status("a"))), [lines], PACE._replace(opening=0.05))
 
     async def hanging(path: str, last_id: str) -> AsyncGenerator[str, None]:

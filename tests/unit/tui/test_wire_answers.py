@@ -24,8 +24,8 @@ BODY = b'{"a":1}'
 
 @contextmanager
 def server(*answers: bytes, pieces: int = 1 << 20, pause: float = 0.0) -> Iterator[tuple[str, list[bytes]]]:
-    """Gives each request the next answer, in pieces of so many bytes, each after a pause; tells its URL, and the
-    requests it saw."""
+    """Gives each request the next answer, in `pieces` of bytes, each after a pause; yields its URL and the
+    requests."""
     seen: list[bytes] = []
     listener = socket.create_server(("127.0.0.1", 0))
 
@@ -169,7 +169,7 @@ async def test_a_whole_line_does_not_wait_for_the_end_of_the_next() -> None:
         with listener, taken:
             _request(taken)
             taken.sendall(head + chunks)
-            taken.recv(1)  # the rest never comes
+            taken.recv(1)  # the rest never arrives
 
     threading.Thread(target=serve, daemon=True).start()
     transport = Blocking(Endpoint(f"http://127.0.0.1:{listener.getsockname()[1]}"))
@@ -179,7 +179,7 @@ async def test_a_whole_line_does_not_wait_for_the_end_of_the_next() -> None:
 
 
 @Kinds
-async def test_a_server_that_drips_bytes_holds_nobody_up(kind: Callable[[Endpoint], Transport]) -> None:
+async def test_a_server_that_sends_single_bytes_cannot_delay_clients(kind: Callable[[Endpoint], Transport]) -> None:
     answer = b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n" + b" " * 1000
     with server(answer, pieces=1, pause=0.02) as (url, _):
         transport = kind(Endpoint(url, answer_timeout=0.5))
@@ -188,7 +188,7 @@ async def test_a_server_that_drips_bytes_holds_nobody_up(kind: Callable[[Endpoin
         await transport.close()
 
 
-async def test_a_stream_that_drips_ends_in_its_time() -> None:
+async def test_a_stream_of_single_bytes_ends_at_its_deadline() -> None:
     answer = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n" + b"data: 1\n" + b"x" * 1000
     with server(answer, pieces=40, pause=0.02) as (url, _):
         transport = Blocking(Endpoint(url))

@@ -23,5 +23,5 @@ def test_a_warning_stands_until_the_position_moves(age_ms: int | None, stands: b
     assert text == (f"task 0 at {clock}: /in.txt does not exist yet; waiting" if stands else "")
 
 
-def test_without_warnings_there_is_nothing_to_say() -> None:
+def test_without_warnings_the_text_is_empty() -> None:
     assert standing([INFO], {}, NOW) == "" == standing([], {"offsets": None}, NOW)

@@ -20,7 +20,7 @@ def test_one_record_is_one_record() -> None:
     assert wording._total(changes) == ": 1 record read again, 0 skipped"
 
 
-def test_a_place_has_only_what_is_known() -> None:
+def test_a_place_has_only_its_known_parts() -> None:
     def shown(**place: object) -> str:
         record = {"time": 1, "task": 0, "stage": "produce", "message": "no", **place}
         return failed_records.content({"since": 1, "total": {"failed": 1}, "last": [record]}).plain
