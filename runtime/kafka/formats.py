@@ -63,7 +63,7 @@ def _in_buckets(keys: Iterable[str], size: int) -> list[str]:
     return sorted(keys, key=lambda k: _spread(k) & (size - 1))  # stable: a bucket keeps insertion order
 
 
-@lru_cache(4096)  # the same few keys, and the names of all connectors
+@lru_cache(65_536)  # the same few keys, and the names of all connectors
 def _spread(key: str) -> int:
     """Java's String.hashCode() with the high bits folded in."""
     units = key.encode("utf-16-be", "surrogatepass")
