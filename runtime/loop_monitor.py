@@ -29,7 +29,7 @@ class LoopMonitor:
         self._due = 0.0
         self._thread = self._thread_id = 0
         self._waited = 0.0
-        self._stack = ""
+        self._stack: list[traceback.FrameSummary] = []
         self._closing = threading.Event()
         self._timer: asyncio.TimerHandle | None = None
         self._reported_until, self._reported = 0.0, 0.0
@@ -56,12 +56,12 @@ class LoopMonitor:
 
     def late(self, delay: float, now: float) -> None:
         """The timer was `delay` seconds late, not counting the time that the thread waited for a processor."""
-        stack, self._stack = self._stack, ""
+        stack, self._stack = self._stack, []
         self.longest = max(self.longest, delay)
         if delay < LONG or (now < self._reported_until and delay <= self._reported):
             return
         self._reported_until, self._reported = now + QUIET, delay
-        where = f"; it was here:\n{stack}" if stack else ""
+        where = f"; it was here:\n{''.join(traceback.format_list(stack)).rstrip()}" if stack else ""
         _log.warning("The event loop was blocked for %d ms%s", delay * 1000, where)
 
     def _watch(self) -> None:
@@ -69,6 +69,13 @@ class LoopMonitor:
             if self._clock() > self._due + LONG / 2 and not self._stack:
                 self._stack = self._where()
 
-    def _where(self) -> str:
+    def _where(self) -> list[traceback.FrameSummary]:
+        """The innermost frames without their source lines: reading files while the loop holds the interpreter takes
+        longer than the loop is blocked."""
+        found: list[traceback.FrameSummary] = []
         frame = sys._current_frames().get(self._thread)
-        return "" if frame is None else "".join(traceback.format_stack(frame)[-_FRAMES:]).rstrip()
+        while frame is not None and len(found) < _FRAMES:
+            code = frame.f_code
+            found.append(traceback.FrameSummary(code.co_filename, frame.f_lineno, code.co_name, lookup_line=False))
+            frame = frame.f_back
+        return found[::-1]
