@@ -10,15 +10,16 @@ import contextlib
 import mmap
 import os
 import struct
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 NEVER = 0
 """The value of a cell before the first grant."""
 
 _REVOKED = 1
-_CELL = struct.Struct("=qq")  # nanoseconds of the monotonic clock, twice: one copy is whole while the other is written
+_CELL = struct.Struct("@qq")  # nanoseconds of the monotonic clock, twice: one copy is whole while the other is written
 _SUFFIX = ".lease"
+_TRIES = 100
 
 
 class LeaseCell:
@@ -53,16 +54,15 @@ class LeaseCell:
     @property
     def deadline(self) -> float:
         """The time until which the slot may work; 0 before the first grant."""
-        first, second = _CELL.unpack(self._memory[: _CELL.size])
-        return float(min(first, second)) / 1e9
+        return _whole(lambda: self._memory[: _CELL.size]) / 1e9
 
     def lapsed(self, now: float) -> bool:
         """Whether the lease was granted and is over: it is never granted again, since tasks may have seen its end."""
         return NEVER < self.deadline <= now
 
     def _write(self, nanoseconds: int) -> None:
-        struct.pack_into("=q", self._memory, 0, nanoseconds)
-        struct.pack_into("=q", self._memory, 8, nanoseconds)
+        struct.pack_into("@q", self._memory, 0, nanoseconds)
+        struct.pack_into("@q", self._memory, 8, nanoseconds)
 
 
 def cell_path(folder: str, slot: int, pid: int) -> Path:
@@ -75,6 +75,15 @@ def stack_of(cell: Path) -> Path:
     return cell.with_suffix(".stack")
 
 
+def _whole(read: Callable[[], bytes]) -> int:
+    """The nanoseconds in a cell. Copies that differ are being written: a part of a new value could be any time."""
+    for _ in range(_TRIES):
+        first, second = _CELL.unpack(read())
+        if first == second:
+            return int(first)
+    return int(min(first, second))
+
+
 def granted(folder: str) -> Iterator[tuple[Path, int, float]]:
     """Every cell of a folder that has been granted: its file, the pid of its slot, its deadline."""
     with contextlib.suppress(FileNotFoundError):
@@ -83,6 +92,6 @@ def granted(folder: str) -> Iterator[tuple[Path, int, float]]:
                 continue
             path = Path(entry.path)
             with contextlib.suppress(OSError, struct.error, ValueError):
-                deadline = min(_CELL.unpack(path.read_bytes()))
+                deadline = _whole(path.read_bytes)
                 if deadline != NEVER:
                     yield path, int(path.stem.rpartition("-")[2]), deadline / 1e9

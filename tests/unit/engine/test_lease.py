@@ -3,6 +3,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -165,3 +166,21 @@ def test_nothing_is_left_of_slots_that_have_ended(tmp_path: Path) -> None:
         stack_file(str(tmp_path), slot, gone.pid).write_text(stack)
     Guard(str(tmp_path)).look()
     assert list(tmp_path.iterdir()) == [stack_file(str(tmp_path), 2, gone.pid)]
+
+
+def test_a_deadline_that_is_being_written_is_never_read_in_part(tmp_path: Path) -> None:
+    """Values whose lower bytes wrap around between two grants, read as often as possible meanwhile."""
+    cell, reader = LeaseCell.create(str(tmp_path), 1, 2), LeaseCell.open(str(tmp_path), 1, 2)
+    cell.grant(1000.0)
+    done = threading.Event()
+
+    def write() -> None:
+        for number in range(100_000):
+            cell.grant(1000.0 + number * 0.3)
+        done.set()
+
+    threading.Thread(target=write).start()
+    latest = 0.0
+    while not done.is_set():
+        before, latest = latest, reader.deadline
+        assert latest >= before
