@@ -15,9 +15,9 @@ from typing import Any
 
 from tui import session
 from tui.app import HeadraceApp
-from tui.client import Connect
+from tui.client.client import Connect
+from tui.contexts.profiles import Profile
 from tui.errors import HeadraceError
-from tui.profiles import Profile
 from tui.wire.evented import Evented
 
 SIZE = (144, 22)

@@ -18,11 +18,11 @@ def main(argv: Sequence[str]) -> int:
     """Run one verb; the exit code is CONSOLE's (0 done, 1 failed, 2 usage)."""
     match list(argv):
         case ["worker", "distributed", file]:
-            from runtime import worker
+            from runtime.worker import worker
 
             return worker.main(file)
         case ["worker", "standalone", file, *connectors]:
-            from runtime import standalone
+            from runtime.worker import standalone
 
             return standalone.main(file, connectors)
         case ["embedded", *rest]:

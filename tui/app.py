@@ -14,17 +14,17 @@ from textual.command import Provider
 from textual.filter import LineFilter
 from textual.screen import Screen
 
-from tui import collector
-from tui.appearance import Appearance
-from tui.contexts_file import config_folder
+from tui import gc_tuning as collector
+from tui.appearance.appearance import Appearance
+from tui.contexts.contexts_file import config_folder
+from tui.contexts.profiles import Profile
 from tui.errors import HeadraceError
-from tui.profiles import Profile
+from tui.screens.base.too_small import TooSmall, is_too_small
 from tui.screens.home import Home
-from tui.screens.small import TooSmall, is_too_small
 
 
 def _palette() -> type[Provider]:
-    from tui.screens.palette import Everything
+    from tui.screens.home.palette import Everything
 
     return Everything
 
@@ -95,7 +95,7 @@ class HeadraceApp(App[int]):
         if not self.no_color:
             return super().get_line_filters()
         if self._uncoloured is None or self._uncoloured[0] != self.theme:
-            from tui.uncoloured import Uncoloured
+            from tui.appearance.no_color import Uncoloured
 
             self._uncoloured = self.theme, Uncoloured(self.theme_variables)
         return [self._uncoloured[1]]
@@ -159,7 +159,7 @@ class HeadraceApp(App[int]):
 
     def action_help(self) -> None:
         """The keys that work on the screen that is looked at; the main screen has a help of its own."""
-        from tui.screens.reading import Reading, help_text
+        from tui.screens.base.reading import Reading, help_text
 
         active = list(self.screen.active_bindings.values())
         self.push_screen(Reading("help", partial(help_text, active, self.get_key_display)))

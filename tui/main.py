@@ -125,7 +125,7 @@ def _version() -> int:
 
 
 def _script(options: dict[str, Any], commands: tuple[str, ...]) -> int:
-    from tui import collector
+    from tui import gc_tuning as collector
 
     collector.for_a_script()
     from tui.script.door import Order, run
@@ -135,15 +135,15 @@ def _script(options: dict[str, Any], commands: tuple[str, ...]) -> int:
 
 def _mistakes(folder: Path) -> list[str]:
     """In the user's settings. The screens are loaded only where there are any: they alone know their keys."""
-    from tui.settings import FILE
+    from tui.appearance.settings import FILE
 
     if not any((folder / name).exists() for name in (FILE, "themes")):
         return []
     from importlib import import_module
 
-    from tui.appearance import mistakes
+    from tui.appearance.appearance import mistakes
 
-    for screens in ("tui.app", "tui.screens.flows"):
+    for screens in ("tui.app", "tui.screens.home.controller"):
         import_module(screens)
     return mistakes(folder)
 
@@ -157,7 +157,8 @@ def _screen(options: dict[str, Any]) -> int:
         _check_recording(options["record"])
     for fixed_size in ("COLUMNS", "LINES"):  # exported by some shells: they would outrank what the terminal says later
         os.environ.pop(fixed_size, None)
-    from tui import collector, session
+    from tui import gc_tuning as collector
+    from tui import session
 
     collector.hold()
     if "replay" in options:
@@ -166,8 +167,8 @@ def _screen(options: dict[str, Any]) -> int:
     profile = session.choose(options.get("url", ""), options.get("context", ""), known)
     if profile is not None:
         return _app(profile, options)
+    from tui.contexts.profiles import Profile
     from tui.embedded import attach
-    from tui.profiles import Profile
 
     embedded = attach()
     try:

@@ -132,7 +132,7 @@ def _task(entry: Mapping[str, Json]) -> Task:
 
 
 class _Misfit(Exception):
-    """Why a value has the wrong shape. Checked by hand, not with `tui.shapes`, since there are thousands of
+    """Why a value has the wrong shape. Checked by hand, not with `tui.client.shapes`, since there are thousands of
     connectors."""
 
 

@@ -7,15 +7,15 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tui.contexts_file import Profiles, config_folder
+from tui.contexts.contexts_file import Profiles, config_folder
+from tui.contexts.profiles import Profile
+from tui.contexts.secrets import resolve, resolved
+from tui.contexts.urls import check_url
 from tui.errors import UsageError
-from tui.profiles import Profile
-from tui.secrets import resolve, resolved
-from tui.urls import check_url
 from tui.wire.endpoint import ANSWERS_WITHIN, CONNECTS_WITHIN, Endpoint
 
 if TYPE_CHECKING:
-    from tui.client import Connect, Transport
+    from tui.client.client import Connect, Transport
     from tui.commands.base import Context
 
 
@@ -95,7 +95,7 @@ def audited(transport: Transport, profile: Profile, door: str, say: Callable[[st
     """With each change written to the audit log of this machine; what is read-only changes nothing."""
     if profile.read_only:
         return transport
-    from tui.audit import Audited
+    from tui.wire.audit import Audited
 
     return Audited(transport, profile.label, door, say)
 
@@ -117,8 +117,8 @@ def evented(profile: Profile) -> Transport:
 
 def connect(profile: Profile, transport: Transport) -> Connect:
     """A client that keeps to what the profile allows."""
-    from tui import policy
-    from tui.client import Connect
+    from tui.client.client import Connect
+    from tui.contexts import policy
 
     return Connect(transport, policy.guard(profile))
 

@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from enum import Enum
 from typing import ClassVar, Protocol
 
-from runtime.api.config import ConfigDef, ConfigValue
-from runtime.api.record import TopicPartition
+from runtime.api.config.definition import ConfigDef, ConfigValue
+from runtime.api.data.record import TopicPartition
 from runtime.api.task import Offset, Partition, SinkTask, SourceTask, Task
 
 

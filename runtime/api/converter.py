@@ -6,9 +6,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, ClassVar
 
-from runtime.api.columns import Values
-from runtime.api.config import ConfigDef
-from runtime.api.schema import Schema
+from runtime.api.config.definition import ConfigDef
+from runtime.api.data.columns import Values
+from runtime.api.data.schema import Schema
 
 
 class Converter(ABC):

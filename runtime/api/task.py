@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Protocol
 
-from runtime.api.record import SinkRecord, SourceRecord, TopicPartition
+from runtime.api.data.record import SinkRecord, SourceRecord, TopicPartition
 
 Partition = Mapping[str, Any]
 """A source partition: what the connector reads from, for example `{"filename": "/tmp/in.txt"}`."""
@@ -113,7 +113,7 @@ class SourceTask(Task):
     @abstractmethod
     def poll(self) -> Sequence[SourceRecord] | None:
         """A batch of records, at most a few thousand; None or empty when there are none now. A
-        runtime.api.batch.SourceBatch is the quick way to bring many that are alike.
+        runtime.api.data.batch.SourceBatch is the quick way to bring many that are alike.
 
         May block for up to about a second waiting for data, never longer: the task is stopped between polls.
         """
@@ -126,8 +126,8 @@ class SinkTask(Task):
     """Writes records into another system (Connect: SinkTask)."""
 
     takes_batches: ClassVar[bool] = False
-    """True says that put() may be given a runtime.api.batch.SinkBatch: a sequence of records that are made only when
-    they are looked at, with the values of all of them side by side."""
+    """Whether put() accepts a `SinkBatch`: a sequence whose records are created only when they are accessed, with the
+    values of all records as columns."""
 
     context: SinkTaskContext
 

@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping
 from enum import StrEnum
 from typing import Any, ClassVar, TypeVar
 
-from runtime.api.columns import Origins, Values
-from runtime.api.config import ConfigDef
-from runtime.api.record import SinkRecord, SourceRecord
-from runtime.api.schema import Schema
+from runtime.api.config.definition import ConfigDef
+from runtime.api.data.columns import Origins, Values
+from runtime.api.data.record import SinkRecord, SourceRecord
+from runtime.api.data.schema import Schema
 
 Record = SourceRecord | SinkRecord
 R = TypeVar("R", SourceRecord, SinkRecord)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from runtime.api.batch import SinkBatch
-from runtime.api.config import ConfigDef, ConfigKey, Importance, Type
+from runtime.api.config.definition import ConfigDef, ConfigKey, Importance, Type
 from runtime.api.connector import SinkConnector
+from runtime.api.data.batch import SinkBatch
+from runtime.api.data.java_text import java_text
+from runtime.api.data.java_text_columns import java_texts
+from runtime.api.data.record import SinkRecord, TopicPartition
 from runtime.api.errors import ConfigError
-from runtime.api.java_text import java_text
-from runtime.api.java_texts import java_texts
-from runtime.api.record import SinkRecord, TopicPartition
 from runtime.api.task import SinkTask
 from runtime.connectors.line_file import LineFile
 

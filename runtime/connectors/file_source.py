@@ -8,13 +8,13 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from runtime.api.batch import SourceBatch
-from runtime.api.columns import Values
-from runtime.api.config import ConfigDef, ConfigKey, Importance, Type
+from runtime.api.config.definition import ConfigDef, ConfigKey, Importance, Type
 from runtime.api.connector import ExactlyOnceSupport, SourceConnector
+from runtime.api.data.batch import SourceBatch
+from runtime.api.data.columns import Values
+from runtime.api.data.record import SourceRecord
+from runtime.api.data.schema import STRING_SCHEMA
 from runtime.api.errors import ConfigError, ConnectError
-from runtime.api.record import SourceRecord
-from runtime.api.schema import STRING_SCHEMA
 from runtime.api.task import Offset, Partition, SourceTask
 from runtime.connectors.file_lines import LineBuffer
 from runtime.connectors.file_watch import Follower, file_watcher

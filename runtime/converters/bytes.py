@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from runtime.api.config import ConfigDef
+from runtime.api.config.definition import ConfigDef
 from runtime.api.converter import Converter, HeaderConverter
+from runtime.api.data.class_names import java_class
+from runtime.api.data.schema import OPTIONAL_BYTES_SCHEMA, Schema, Type
 from runtime.api.errors import DataError
-from runtime.api.java_class import java_class
-from runtime.api.schema import OPTIONAL_BYTES_SCHEMA, Schema, Type
 from runtime.converters.definitions import CONVERTER_TYPE
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from runtime.api.config import ConfigKey, Importance, Type
-from runtime.api.validators import one_of
+from runtime.api.config.definition import ConfigKey, Importance, Type
+from runtime.api.config.validators import one_of
 
 CONVERTER_TYPE = ConfigKey(
     "converter.type",

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from runtime.api.converter import HeaderConverter
-from runtime.api.literals import header_text, parse_literal
-from runtime.api.schema import Schema
+from runtime.api.data.schema import Schema
+from runtime.api.literals.literals import header_text, parse_literal
 from runtime.converters.charset import charset
 
 _UTF8 = charset("utf-8")

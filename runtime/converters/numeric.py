@@ -6,12 +6,12 @@ import struct
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from runtime.api.config import ConfigDef
+from runtime.api.config.definition import ConfigDef
 from runtime.api.converter import Converter, HeaderConverter
+from runtime.api.data.class_names import java_class
+from runtime.api.data.java_text import single_value
+from runtime.api.data.schema import Schema, Type
 from runtime.api.errors import DataError
-from runtime.api.java_class import java_class
-from runtime.api.java_text import single_value
-from runtime.api.schema import Schema, Type
 from runtime.converters.definitions import CONVERTER_TYPE
 
 

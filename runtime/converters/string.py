@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from runtime.api.columns import Constant, Values, kinds
-from runtime.api.config import ConfigDef, ConfigKey, Importance, Type, Width
+from runtime.api.config.definition import ConfigDef, ConfigKey, Importance, Type, Width
 from runtime.api.converter import Converter, HeaderConverter
-from runtime.api.java_text import java_text
-from runtime.api.java_texts import java_texts
-from runtime.api.schema import OPTIONAL_STRING_SCHEMA, Schema
+from runtime.api.data.columns import Constant, Values, kinds
+from runtime.api.data.java_text import java_text
+from runtime.api.data.java_text_columns import java_texts
+from runtime.api.data.schema import OPTIONAL_STRING_SCHEMA, Schema
 from runtime.converters.charset import charset
 from runtime.converters.definitions import CONVERTER_TYPE
 

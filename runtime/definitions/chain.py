@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from runtime.api.config import ConfigDef, ConfigKey, Importance, Type, Width
-from runtime.api.values import invalid, java_trim
+from runtime.api.config.definition import ConfigDef, ConfigKey, Importance, Type, Width
+from runtime.api.config.types import invalid, java_trim
 from runtime.definitions.converters import Suggest
 from runtime.definitions.findings import Findings
 from runtime.definitions.messages import NO_PLUGINS, java_hint, not_an_interface
 from runtime.definitions.versions import mismatch
-from runtime.plugins import Kind, Plugin, Registry
+from runtime.plugins.registry import Kind, Plugin, Registry
 from runtime.transforms.bundled import ABSTRACT
 
 Config = Mapping[str, str | None]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from runtime import CONNECT_VERSION
-from runtime.api.config import ConfigKey, Importance, Recommender, Type, Width
-from runtime.api.validators import at_least, distinct_aliases, name_without_control_characters, one_of
+from runtime.api.config.definition import ConfigKey, Importance, Recommender, Type, Width
+from runtime.api.config.validators import at_least, distinct_aliases, name_without_control_characters, one_of
 
 COMMON = "Common"
 ERRORS = "Error Handling"

@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from runtime.api.config import ConfigDef
-from runtime.api.values import invalid, java_trim
+from runtime.api.config.definition import ConfigDef
+from runtime.api.config.types import invalid, java_trim
 from runtime.definitions.common import ConverterKey
 from runtime.definitions.findings import Findings
 from runtime.definitions.messages import NO_PLUGINS, java_hint, not_an_interface
 from runtime.definitions.versions import mismatch
 from runtime.kafka.formats import java_ordered
-from runtime.plugins import Kind, Plugin, Registry
+from runtime.plugins.registry import Kind, Plugin, Registry
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from runtime.api.config import ConfigDef
+from runtime.api.config.definition import ConfigDef
 from runtime.definitions.common import common_keys
 from runtime.definitions.render import definition
 from runtime.definitions.sink import SINK_KEYS
 from runtime.definitions.source import SOURCE_KEYS
-from runtime.plugin import Kind, Plugin
+from runtime.plugins.plugin import Kind, Plugin
 
 
 def describe(plugin: Plugin, cls: type) -> list[dict[str, Any]]:

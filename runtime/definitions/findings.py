@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from runtime.api.config import ConfigDef, ConfigKey, ConfigValue
+from runtime.api.config.definition import ConfigDef, ConfigKey, ConfigValue
 from runtime.definitions import render
 from runtime.kafka.formats import java_ordered
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from runtime.kafka.formats import java_copied
-from runtime.plugin import Kind, Plugin
+from runtime.plugins.plugin import Kind, Plugin
 from runtime.transforms.bundled import ABSTRACT
 
 _JAVA_PLUGINS = (

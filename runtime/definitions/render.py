@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from runtime.api.config import ConfigKey, ConfigValue
-from runtime.api.values import to_text
+from runtime.api.config.definition import ConfigKey, ConfigValue
+from runtime.api.config.types import to_text
 
 
 def definition(key: ConfigKey, prefix: str = "", group: str | None = None) -> dict[str, Any]:

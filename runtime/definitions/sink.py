@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from runtime.api.config import ConfigKey, ConfigValue, Importance, Type, Width
-from runtime.api.java_regex import java_regex
-from runtime.api.validators import distinct_entries, regex
-from runtime.api.values import java_trim
+from runtime.api.config.definition import ConfigKey, ConfigValue, Importance, Type, Width
+from runtime.api.config.types import java_trim
+from runtime.api.config.validators import distinct_entries, regex
+from runtime.api.java_compat.regex import java_regex
 from runtime.definitions.common import COMMON, ERRORS
 
 _HIGH, _MEDIUM = Importance.HIGH, Importance.MEDIUM

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from runtime.api.config import ConfigKey, Importance, Type, Width
-from runtime.api.validators import at_least, distinct_aliases, non_empty, one_of_ignoring_case, optional
+from runtime.api.config.definition import ConfigKey, Importance, Type, Width
+from runtime.api.config.validators import at_least, distinct_aliases, non_empty, one_of_ignoring_case, optional
 
 _MEDIUM, _LOW = Importance.MEDIUM, Importance.LOW
 _EXACTLY_ONCE = "Exactly Once Support"

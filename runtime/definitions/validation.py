@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from runtime.api.config import ConfigDef, ConfigValue
+from runtime.api.config.definition import ConfigDef, ConfigValue
 from runtime.api.connector import Connector, ExactlyOnceSupport, SourceConnector
 from runtime.definitions import converters
 from runtime.definitions.chain import check_chain
@@ -15,7 +15,7 @@ from runtime.definitions.findings import Findings
 from runtime.definitions.sink import SINK_KEYS, check_topics
 from runtime.definitions.source import SOURCE_KEYS
 from runtime.definitions.versions import mismatch
-from runtime.plugins import Plugin, Registry
+from runtime.plugins.registry import Plugin, Registry
 
 Config = Mapping[str, str | None]
 

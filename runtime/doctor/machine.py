@@ -12,9 +12,11 @@ from importlib import metadata
 from pathlib import Path
 
 from runtime.doctor.finding import Finding, bad, note, ok
-from runtime.embedded import coordinates, jars, paths, ports
+from runtime.embedded import paths
+from runtime.embedded.broker import coordinates, jars
+from runtime.embedded.broker.java import find_java
 from runtime.embedded.errors import JarsError, JavaError
-from runtime.embedded.java import find_java
+from runtime.embedded.processes import ports
 
 CONSOLE = ("textual", "httpx", "orjson", "pyyaml")
 RUNTIME = ("pyspark", "confluent-kafka", "kafka-python", "starlette", "uvicorn")

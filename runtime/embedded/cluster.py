@@ -9,12 +9,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from runtime.embedded import coordinates, jars
+from runtime.embedded.broker import coordinates, jars
+from runtime.embedded.broker.java import find_java
 from runtime.embedded.errors import NotRunningError, StartError
-from runtime.embedded.java import find_java
-from runtime.embedded.lock import HeldLock, exclusive
-from runtime.embedded.logs import open_log
-from runtime.embedded.process import ProcessRef, spawn
+from runtime.embedded.processes.lock import HeldLock, exclusive
+from runtime.embedded.processes.logs import open_log
+from runtime.embedded.processes.process import ProcessRef, spawn
 from runtime.embedded.state import ClusterState, Phase, StateFolder
 
 Say = Callable[[str], None]

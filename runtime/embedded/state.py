@@ -16,7 +16,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from runtime.embedded.process import ProcessRef
+from runtime.embedded.processes.process import ProcessRef
 
 
 class Phase(StrEnum):

@@ -17,14 +17,14 @@ from pathlib import Path
 from runtime.demo.connectors import DemoFiles
 from runtime.demo.create import create_once
 from runtime.demo.feeder import Feeder
-from runtime.embedded import ports
-from runtime.embedded.broker import Broker, BrokerConfig
+from runtime.embedded.broker.broker import Broker, BrokerConfig
+from runtime.embedded.broker.java import find_java
 from runtime.embedded.errors import BusyError, StartError
-from runtime.embedded.java import find_java
-from runtime.embedded.lock import HeldLock
-from runtime.embedded.process import ProcessRef
-from runtime.embedded.service import Service, wait_ready
-from runtime.embedded.signals import Stopped, StopSignals
+from runtime.embedded.processes import ports
+from runtime.embedded.processes.lock import HeldLock
+from runtime.embedded.processes.process import ProcessRef
+from runtime.embedded.processes.service import Service, wait_ready
+from runtime.embedded.processes.signals import Stopped, StopSignals
 from runtime.embedded.state import ClusterState, Part, Phase, StateFolder
 from runtime.embedded.worker import Worker, WorkerConfig
 

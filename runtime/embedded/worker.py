@@ -7,8 +7,8 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from runtime.embedded import ports
-from runtime.embedded.service import Service
+from runtime.embedded.processes import ports
+from runtime.embedded.processes.service import Service
 
 GROUP = "headrace-embedded"
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from runtime.task_spec import TaskSpec
-from runtime.vocabulary import State, TaskId
+from runtime.model.states import State, TaskId
+from runtime.model.task_spec import TaskSpec
 
 
 @dataclass(frozen=True, slots=True)

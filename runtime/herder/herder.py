@@ -12,15 +12,15 @@ from runtime.api.errors import ConfigError
 from runtime.definitions import invalid_message
 from runtime.engine.port import SlotSilentError
 from runtime.herder import views
-from runtime.herder.connector_locks import ConnectorLocks
+from runtime.herder.control.connector_locks import ConnectorLocks
+from runtime.herder.control.connectors import Fleet
 from runtime.herder.entry_cache import EntryCache
 from runtime.herder.errors import BadRequest, Conflict, Forbidden, HerderError, NotFound, Unavailable
-from runtime.herder.fleet import Fleet
 from runtime.host.port import HostError, PluginHost, UnknownPluginError
 from runtime.kafka.formats import java_copied, java_ordered
+from runtime.model.states import State, TargetState, TaskId
 from runtime.storage.configs import ConfigStore, RestartRequest, StoredConnector
 from runtime.storage.statuses import Status, StatusStore
-from runtime.vocabulary import State, TargetState, TaskId
 
 Answer = dict[str, Any]
 

@@ -13,8 +13,8 @@ from collections.abc import Mapping, Sequence
 
 from runtime.herder.errors import BadRequest, Forbidden, HerderError, NotFound
 from runtime.herder.herder import Herder
+from runtime.model.states import ConnectorType, TargetState
 from runtime.storage.configs import ConfigStore, StoredConnector
-from runtime.vocabulary import ConnectorType, TargetState
 
 _OURS = "HmacSHA256"
 _KNOWN = ("hmacsha1", "hmacsha224", "hmacsha256", "hmacsha384", "hmacsha512", "hmacmd5")

@@ -7,11 +7,11 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from runtime import levels
-from runtime.api.values import java_trim
+from runtime.api.config.types import java_trim
 from runtime.engine.port import Engine
 from runtime.herder.errors import NotFound
-from runtime.levels import ROOT
+from runtime.logs import levels
+from runtime.logs.levels import ROOT
 from runtime.storage.configs import ConfigStore
 
 log = logging.getLogger(__name__)

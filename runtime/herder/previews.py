@@ -10,22 +10,22 @@ from typing import Any
 import orjson
 
 from runtime.api.errors import ConfigError
-from runtime.api.java_regex import java_regex
-from runtime.config import WorkerConfig
-from runtime.herder import task_specs
+from runtime.api.java_compat.regex import java_regex
+from runtime.config.secret_values import PassingSecrets, Secrets
+from runtime.config.worker_config import WorkerConfig
+from runtime.herder.configs import task_specs
+from runtime.herder.configs.resolving_host import ResolvingHost
+from runtime.herder.configs.task_specs import Order
 from runtime.herder.errors import BadRequest, HerderError
 from runtime.herder.herder import Answer, Herder
-from runtime.herder.resolving import ResolvingHost
-from runtime.herder.task_specs import Order
 from runtime.host.port import ConnectorInfo, HostError
 from runtime.host.previews import PreviewFailedError, PreviewHost
-from runtime.kafka.clients import client_config
+from runtime.kafka.clients.settings import client_config
 from runtime.kafka.samples import Sample, as_text, newest
 from runtime.logs.formats import Scrub
-from runtime.secret_values import PassingSecrets, Secrets
+from runtime.model.states import INTERNAL_TOPICS
+from runtime.model.task_spec import TaskSpec
 from runtime.storage.statuses import StatusStore
-from runtime.task_spec import TaskSpec
-from runtime.vocabulary import INTERNAL_TOPICS
 
 MOST = 100
 """Samples of one preview."""

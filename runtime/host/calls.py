@@ -7,11 +7,11 @@ from functools import partial
 from typing import Any
 
 from runtime.api.connector import Connector, SinkConnector, SourceConnector
-from runtime.api.record import TopicPartition
+from runtime.api.data.record import TopicPartition
 from runtime.host.connectors import Send, Started, Turn, public_name
 from runtime.host.port import BadRequestError, UnknownPluginError
 from runtime.host.settings import HostSettings
-from runtime.plugins import CONNECTORS, Kind, Plugin, Registry
+from runtime.plugins.registry import CONNECTORS, Kind, Plugin, Registry
 
 Config = Mapping[str, str | None]
 

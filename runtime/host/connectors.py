@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from runtime.api.connector import Connector
-from runtime.pipeline.trace import trace_of
+from runtime.pipeline.task.trace import trace_of
 
 _log = logging.getLogger(__name__)
 

@@ -18,7 +18,7 @@ from runtime.host import frames
 from runtime.host.calls import Calls
 from runtime.host.port import BadRequestError, UnknownPluginError
 from runtime.host.settings import HostSettings
-from runtime.pipeline.trace import message_of, trace_of
+from runtime.pipeline.task.trace import message_of, trace_of
 
 _GRACE = 2.0
 """Seconds that connectors have to stop when the host ends."""

@@ -9,7 +9,7 @@ from typing import Any
 
 import orjson
 
-from runtime.api.jackson import spelled
+from runtime.api.java_compat.jackson import spelled
 
 
 def compact(value: object) -> bytes:

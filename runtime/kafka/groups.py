@@ -7,9 +7,9 @@ import contextlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
-from runtime.kafka import kafka_python
+from runtime.kafka.clients import kafka_python
+from runtime.kafka.clients.kafka_python import Group, Member, TopicPartition
 from runtime.kafka.errors import BrokerUnavailable, GroupError, OffsetsRefused
-from runtime.kafka.kafka_python import Group, Member, TopicPartition
 from runtime.kafka.together import Together
 
 _TIMEOUT = 15.0  # seconds for a request with all its attempts

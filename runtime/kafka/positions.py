@@ -7,8 +7,8 @@ import time
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
+from runtime.kafka.clients.kafka_python import TopicPartition
 from runtime.kafka.errors import BrokerUnavailable
-from runtime.kafka.kafka_python import TopicPartition
 
 _TIMEOUT = 15.0  # seconds for a request
 _PEEK = 1.0  # seconds for reading one record of each partition

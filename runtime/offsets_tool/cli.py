@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import BinaryIO
 
-from runtime import properties
 from runtime.api.errors import ConfigError
+from runtime.config import properties
 from runtime.offsets_tool import document, plan
 from runtime.offsets_tool.cluster import known_providers
 from runtime.offsets_tool.codec import codec

@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from runtime.api.errors import ConfigError
-from runtime.config_providers import Providers, has_variables, providers
-from runtime.kafka import kafka_python
-from runtime.kafka.clients import client_config
+from runtime.config.providers import Providers, has_variables, providers
+from runtime.kafka.clients import kafka_python
+from runtime.kafka.clients.kafka_python import TopicPartition
+from runtime.kafka.clients.settings import client_config
 from runtime.kafka.errors import BrokerUnavailable, KafkaProblem
-from runtime.kafka.kafka_python import TopicPartition
 from runtime.offsets_tool.errors import BadInput, ToolError
 from runtime.offsets_tool.members import about
 

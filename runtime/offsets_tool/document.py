@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 import orjson
 
 from runtime.herder.errors import BadRequest
-from runtime.herder.offset_values import DEEPEST, check_values
+from runtime.herder.offsets.offset_values import DEEPEST, check_values
 from runtime.kafka.formats import compact
 from runtime.offsets_tool.codec import canonical, kept
 from runtime.offsets_tool.collection import Offsets

@@ -6,7 +6,7 @@ import json
 import struct
 from dataclasses import dataclass
 
-from runtime.kafka import process_identity
+from runtime.kafka.group import process_identity
 
 
 @dataclass(frozen=True, slots=True)

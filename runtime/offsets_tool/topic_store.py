@@ -7,8 +7,8 @@ from collections.abc import Collection, Sequence
 import orjson
 
 from runtime.herder.errors import BadRequest
-from runtime.herder.offset_places import OFFSET, PARTITION, TOPIC, sink_entry, topic_partitions
-from runtime.herder.sink_offsets import parse_sink_offsets
+from runtime.herder.offsets.offset_places import OFFSET, PARTITION, TOPIC, sink_entry, topic_partitions
+from runtime.herder.offsets.sink_offsets import parse_sink_offsets
 from runtime.offsets_tool.cluster import Cluster
 from runtime.offsets_tool.codec import Codec, canonical
 from runtime.offsets_tool.collection import Offsets

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Coroutine, Iterable, Sequence
 from typing import Any
 
-from runtime.kafka.log import Apply, TopicSpec
+from runtime.kafka.log.log import Apply, TopicSpec
 from runtime.storage.file_logs import MemoryLog
 from runtime.storage.journal import Action, Entry, Intent, Journal, Origin
 

@@ -6,18 +6,18 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from runtime.api.errors import ConfigError
-from runtime.pipeline.chain import Step
-from runtime.task_spec import ConverterSpec
+from runtime.model.task_spec import ConverterSpec
+from runtime.pipeline.chain.step import Step
 
 if TYPE_CHECKING:
     from runtime.api.converter import Converter, HeaderConverter
     from runtime.api.transformation import Predicate
-    from runtime.task_spec import TaskSpec
+    from runtime.model.task_spec import TaskSpec
 
 
 def load_task(spec: TaskSpec) -> Any:
     """An instance of the spec's task class."""
-    from runtime.plugins import load_target
+    from runtime.plugins.registry import load_target
 
     try:
         return load_target(spec.task_class, spec.plugin_path)()
@@ -26,7 +26,7 @@ def load_task(spec: TaskSpec) -> Any:
 
 
 def _make(kind: str, converter: ConverterSpec, spec: TaskSpec) -> Any:
-    from runtime.plugins import load
+    from runtime.plugins.registry import load
 
     try:
         return load(kind, converter.cls, spec.plugin_path)()

@@ -7,26 +7,13 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from runtime.pipeline.producers import Producers
-    from runtime.task_spec import TaskSpec
-    from runtime.vocabulary import State
+    from runtime.model.states import State
+    from runtime.model.task_spec import TaskSpec
+    from runtime.pipeline.produce.producers import Producers
 
 
 OffsetText = tuple[str, "str | None"]
 """Key and value of a record of the offsets topic, as text; None removes."""
-
-
-class RevokedError(Exception):
-    """The task has been given up (lease over, revoked): it ends at once, commits nothing and reports nothing."""
-
-
-class TaskLostError(Exception):
-    """The task cannot continue, although neither the task nor its records are at fault. The task ends and is handed
-    out again from its committed offsets after `wait` seconds at the earliest."""
-
-    def __init__(self, reason: str, wait: float = 0.0) -> None:
-        super().__init__(reason)
-        self.wait = wait
 
 
 class SlotHost(Protocol):

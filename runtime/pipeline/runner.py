@@ -7,18 +7,18 @@ import logging
 import time
 from typing import TYPE_CHECKING
 
-from runtime.pipeline.control import Call, Control, StoppedError
+from runtime.model.states import ConnectorType, State
 from runtime.pipeline.load import load_task
-from runtime.pipeline.log import task_log
-from runtime.pipeline.port import RevokedError, TaskLostError
-from runtime.pipeline.trace import trace_of
-from runtime.vocabulary import ConnectorType, State
+from runtime.pipeline.task.control import Call, Control, StoppedError
+from runtime.pipeline.task.errors import RevokedError, TaskLostError
+from runtime.pipeline.task.log import task_log
+from runtime.pipeline.task.trace import trace_of
 
 if TYPE_CHECKING:
-    from runtime.pipeline.error_counts import Counts
-    from runtime.pipeline.meter import Meter
+    from runtime.model.task_spec import TaskSpec
     from runtime.pipeline.port import SlotHost
-    from runtime.task_spec import TaskSpec
+    from runtime.pipeline.task.error_counts import Counts
+    from runtime.pipeline.task.meter import Meter
 
 _log = logging.getLogger(__name__)
 
@@ -83,11 +83,11 @@ class TaskRunner:
             return
         task = load_task(self._spec)
         if self._spec.type == ConnectorType.SOURCE:
-            from runtime.pipeline.source import SourceWorker
+            from runtime.pipeline.source.source_task import SourceWorker
 
             SourceWorker(self._spec, task, self._host, self._control).run()
         else:
-            from runtime.pipeline.sink import SinkWorker
+            from runtime.pipeline.sink.sink_task import SinkWorker
 
             SinkWorker(self._spec, task, self._host, self._control).run()
 

@@ -7,32 +7,21 @@ import random
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from runtime.api.errors import ConnectError, RetriableError
-from runtime.pipeline.control import StoppedError
-from runtime.pipeline.error_counts import Counts
-from runtime.pipeline.trace import message_of
+from runtime.pipeline.task.control import StoppedError
+from runtime.pipeline.task.error_counts import Counts
+from runtime.pipeline.task.failure import Failure, Stage
+from runtime.pipeline.task.trace import message_of
 
 if TYPE_CHECKING:
-    from runtime.pipeline.control import Control
+    from runtime.pipeline.task.control import Control
 
 _log = logging.getLogger(__name__)
 
 _FIRST_DELAY = 0.3  # seconds between the first try and the second; doubles from there
 T = TypeVar("T")
-
-
-class Stage(StrEnum):
-    """Where a record was, as the error context names it."""
-
-    KEY_CONVERTER = "KEY_CONVERTER"
-    VALUE_CONVERTER = "VALUE_CONVERTER"
-    HEADER_CONVERTER = "HEADER_CONVERTER"
-    TRANSFORMATION = "TRANSFORMATION"
-    TASK_PUT = "TASK_PUT"
-    KAFKA_PRODUCE = "KAFKA_PRODUCE"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,18 +47,6 @@ class Policy:
 
 def _flag(config: Mapping[str, str], name: str) -> bool:
     return config.get(name, "false").strip().lower() == "true"
-
-
-@dataclass(frozen=True, slots=True)
-class Failure:
-    """One record that failed: where, in which plugin, why. `record` is the client's message (sinks) or the source
-    record; `where` says in words where it came from."""
-
-    stage: Stage
-    plugin: str
-    error: Exception
-    record: Any
-    where: str
 
 
 class Reporter(Protocol):

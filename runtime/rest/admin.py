@@ -10,9 +10,9 @@ from starlette.routing import Route
 
 from runtime.herder.errors import BadRequest
 from runtime.herder.loggers import Loggers
-from runtime.rest import bodies
-from runtime.rest.answers import empty, json_answer
-from runtime.rest.receiving import parsed
+from runtime.rest.http import bodies
+from runtime.rest.http.answers import empty, json_answer
+from runtime.rest.http.receiving import parsed
 from runtime.rest.resource import Resource, parameter, path_name
 
 

@@ -16,7 +16,7 @@ from runtime.api.errors import ConfigError
 from runtime.herder.errors import HerderError
 from runtime.host.port import BadRequestError, HostError
 from runtime.kafka.errors import KafkaProblem
-from runtime.rest.answers import RouterError, error, on_router_error
+from runtime.rest.http.answers import RouterError, error, on_router_error
 from runtime.rest.resource import RawPaths
 
 log = logging.getLogger(__name__)

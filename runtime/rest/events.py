@@ -17,11 +17,11 @@ from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from runtime.herder.errors import Unavailable
-from runtime.herder.events import EventLog
 from runtime.herder.herder import Herder
-from runtime.herder.progress_watch import ProgressWatch
-from runtime.rest.answers import dumps
-from runtime.rest.masking import Masks
+from runtime.herder.monitoring.progress_watch import ProgressWatch
+from runtime.herder.status.events import EventLog
+from runtime.rest.http.answers import dumps
+from runtime.rest.security.masking import Masks
 
 SILENCE = 10.0
 """Seconds after which a comment is sent, so that both sides notice a dead connection."""

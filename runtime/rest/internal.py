@@ -7,9 +7,9 @@ from starlette.responses import Response
 
 from runtime.herder.errors import BadRequest
 from runtime.herder.internal_requests import InternalRequests
-from runtime.rest import bodies
-from runtime.rest.answers import empty
-from runtime.rest.receiving import parsed, read
+from runtime.rest.http import bodies
+from runtime.rest.http.answers import empty
+from runtime.rest.http.receiving import parsed, read
 from runtime.rest.resource import path_name
 
 SIGNATURE, ALGORITHM = "X-Connect-Authorization", "X-Connect-Request-Signature-Algorithm"

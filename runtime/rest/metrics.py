@@ -8,7 +8,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from runtime.herder.metrics import Metrics
+from runtime.herder.monitoring.metrics import Metrics
 from runtime.rest.resource import Resource
 
 

@@ -8,14 +8,14 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from runtime.herder.offset_views import OffsetViews
-from runtime.herder.orphans import Orphans
-from runtime.herder.time_travel import Target, targets
-from runtime.rest import bodies
-from runtime.rest.access import PRINCIPAL, Role
-from runtime.rest.answers import json_answer
-from runtime.rest.receiving import LARGE, parsed
+from runtime.herder.monitoring.offset_views import OffsetViews
+from runtime.herder.offsets.orphans import Orphans
+from runtime.herder.offsets.time_travel import Target, targets
+from runtime.rest.http import bodies
+from runtime.rest.http.answers import json_answer
+from runtime.rest.http.receiving import LARGE, parsed
 from runtime.rest.resource import Handler, Resource, path_name
+from runtime.rest.security.access import PRINCIPAL, Role
 from runtime.storage.journal import Origin
 
 _LONGEST = 200

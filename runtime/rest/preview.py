@@ -12,12 +12,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from runtime.herder.error_board import ErrorBoard
 from runtime.herder.errors import BadRequest
 from runtime.herder.previews import MOST, Previews, Wanted
-from runtime.rest import bodies
-from runtime.rest.answers import json_answer
-from runtime.rest.receiving import LARGE, parsed
+from runtime.herder.status.error_board import ErrorBoard
+from runtime.rest.http import bodies
+from runtime.rest.http.answers import json_answer
+from runtime.rest.http.receiving import LARGE, parsed
 from runtime.rest.resource import Handler, Resource, path_name
 
 _FIELDS = ("config", "records", "last", "topics")

@@ -13,10 +13,10 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from runtime.herder.errors import BadRequest
 from runtime.kafka.formats import java_ordered
-from runtime.rest.access import READ_ONLY, Role, check_role
-from runtime.rest.answers import JSON, RouterError, error
-from runtime.rest.media import accepted, content_type
-from runtime.rest.receiving import release
+from runtime.rest.http.answers import JSON, RouterError, error
+from runtime.rest.http.media import accepted, content_type
+from runtime.rest.http.receiving import release
+from runtime.rest.security.access import READ_ONLY, Role, check_role
 
 Handler = Callable[[Request], Awaitable[Response]]
 

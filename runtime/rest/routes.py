@@ -12,27 +12,27 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from runtime.herder.error_board import ErrorBoard
 from runtime.herder.errors import BadRequest, NotFound, Unavailable
 from runtime.herder.herder import Herder
 from runtime.herder.internal_requests import InternalRequests
-from runtime.herder.metrics import Metrics
-from runtime.herder.offset_views import OffsetViews
-from runtime.herder.offsets import OffsetsDesk
-from runtime.herder.orphans import Orphans
+from runtime.herder.monitoring.metrics import Metrics
+from runtime.herder.monitoring.offset_views import OffsetViews
+from runtime.herder.offsets.offset_requests import OffsetsDesk
+from runtime.herder.offsets.orphans import Orphans
 from runtime.herder.previews import Previews
+from runtime.herder.status.error_board import ErrorBoard
 from runtime.logs.lines import LINES, ConnectorLines
-from runtime.rest import bodies
-from runtime.rest.access import Role
-from runtime.rest.answers import empty, json_answer
 from runtime.rest.events import EventStream
+from runtime.rest.http import bodies
+from runtime.rest.http.answers import empty, json_answer
+from runtime.rest.http.receiving import LARGE, parsed
 from runtime.rest.internal import InternalHandlers
-from runtime.rest.masking import Masks
 from runtime.rest.metrics import metrics_routes
 from runtime.rest.offsets import offset_routes, origin
 from runtime.rest.preview import record_routes
-from runtime.rest.receiving import LARGE, parsed
 from runtime.rest.resource import Handler, Resource, parameter, path_name
+from runtime.rest.security.access import Role
+from runtime.rest.security.masking import Masks
 
 OPERATE = Role.OPERATE
 _NUMBER = re.compile(r"[+-]?[0-9]{1,20}")

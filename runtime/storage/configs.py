@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from runtime.kafka.formats import compact, java_ordered
-from runtime.kafka.log import LogRecord, TopicSpec
+from runtime.kafka.log.log import LogRecord, TopicSpec
+from runtime.model.states import TargetState
 from runtime.storage.port import Opener
 from runtime.storage.records import Malformed, json_object, skipped
-from runtime.vocabulary import TargetState
 
 _log = logging.getLogger(__name__)
 

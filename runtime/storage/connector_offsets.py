@@ -14,9 +14,9 @@ from typing import Any
 
 from runtime.api.errors import ConfigError
 from runtime.kafka.formats import canonical
-from runtime.kafka.log import TopicLogs, TopicSpec
+from runtime.kafka.log.log import TopicLogs, TopicSpec
+from runtime.model.task_spec import SourceOffset
 from runtime.storage.offsets import Offset, OffsetStore, Partition
-from runtime.task_spec import SourceOffset
 
 OPEN = 30.0
 """Seconds that opening a connector's own topic may take."""

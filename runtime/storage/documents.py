@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from runtime.kafka.formats import compact
-from runtime.kafka.log import LogRecord, TopicSpec
+from runtime.kafka.log.log import LogRecord, TopicSpec
 from runtime.storage.port import Opener
 from runtime.storage.records import Malformed, json_object, skipped
 

@@ -7,7 +7,7 @@ import time
 from collections.abc import Mapping, Sequence
 
 from runtime.kafka.cluster import Cluster
-from runtime.kafka.log import Apply, LogRecord, TopicSpec, Written
+from runtime.kafka.log.log import Apply, LogRecord, TopicSpec, Written
 from runtime.storage.file_offsets import OffsetsFile
 from runtime.storage.java_map import Bytes
 

@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
-from runtime.kafka.log import TopicSpec
+from runtime.kafka.log.log import TopicSpec
 from runtime.storage.documents import Documents
 from runtime.storage.port import Opener
 

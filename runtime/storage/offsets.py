@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from runtime.kafka.formats import canonical, compact, java_ordered, offset_key
-from runtime.kafka.log import LogRecord, TopicSpec
+from runtime.kafka.log.log import LogRecord, TopicSpec
+from runtime.model.task_spec import SourceOffset
 from runtime.storage.port import Opener
 from runtime.storage.records import Malformed, json_object, json_value, skipped
-from runtime.task_spec import SourceOffset
 
 _log = logging.getLogger(__name__)
 

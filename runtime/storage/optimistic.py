@@ -7,7 +7,7 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from runtime.kafka.log import LogRecord, Written
+from runtime.kafka.log.log import LogRecord, Written
 from runtime.storage.records import Malformed
 
 _log = logging.getLogger(__name__)

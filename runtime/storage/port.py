@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Sequence
 from typing import Protocol
 
-from runtime.kafka.log import Apply, TopicSpec, Written
+from runtime.kafka.log.log import Apply, TopicSpec, Written
 
 
 class Log(Protocol):

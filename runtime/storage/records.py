@@ -6,7 +6,7 @@ import json
 import logging
 from typing import Any
 
-from runtime.kafka.log import LogRecord
+from runtime.kafka.log.log import LogRecord
 
 
 class Malformed(Exception):

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from runtime.kafka.formats import compact
-from runtime.kafka.log import LogRecord, TopicSpec
+from runtime.kafka.log.log import LogRecord, TopicSpec
+from runtime.model.states import State, TaskId
 from runtime.storage.optimistic import Optimistic
 from runtime.storage.port import Opener
 from runtime.storage.records import Malformed, json_object, skipped
-from runtime.vocabulary import State, TaskId
 
 _log = logging.getLogger(__name__)
 

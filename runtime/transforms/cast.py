@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from runtime.api.columns import Constant, Made, Origins, Values
-from runtime.api.config import ConfigDef
-from runtime.api.config import Type as ConfigType
+from runtime.api.config.definition import ConfigDef
+from runtime.api.config.definition import Type as ConfigType
+from runtime.api.config.types import invalid, java_trim
+from runtime.api.data.columns import Constant, Made, Origins, Values
+from runtime.api.data.java_text import JavaMap
+from runtime.api.data.logical import DATE, DECIMAL, TIME, TIMESTAMP
+from runtime.api.data.schema import Field, Schema, Type
+from runtime.api.data.schema_cache import SchemaCache
 from runtime.api.errors import ConfigError, DataError, SchemaBuilderError
-from runtime.api.java_text import JavaMap
-from runtime.api.logical import DATE, DECIMAL, TIME, TIMESTAMP
-from runtime.api.schema import Field, Schema, Type
-from runtime.api.schema_cache import SchemaCache
 from runtime.api.transformation import Part, PartTransformation, Record, each_map
-from runtime.api.values import invalid, java_trim
-from runtime.transforms.casting import CASTABLE, caster
 from runtime.transforms.definitions import REPLACE_NULL, key, split_by_colon
-from runtime.transforms.requirements import require_map, require_struct
-from runtime.transforms.struct_copy import StructCopy, rebuilt
+from runtime.transforms.fields.casting import CASTABLE, caster
+from runtime.transforms.fields.requirements import require_map, require_struct
+from runtime.transforms.fields.struct_copy import StructCopy, rebuilt
 
 _PURPOSE = "cast types"
 _LOGICAL = (DATE, DECIMAL, TIME, TIMESTAMP)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from runtime.api.config import REQUIRED, ConfigKey, Importance, Type, Validator
+from runtime.api.config.definition import REQUIRED, ConfigKey, Importance, Type, Validator
+from runtime.api.config.types import invalid
+from runtime.api.config.validators import one_of_ignoring_case
 from runtime.api.errors import ConfigError
-from runtime.api.validators import one_of_ignoring_case
-from runtime.api.values import invalid
 
 HIGH, MEDIUM, LOW = Importance.HIGH, Importance.MEDIUM, Importance.LOW
 

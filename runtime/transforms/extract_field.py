@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from runtime.api.columns import Column, Constant, Origins, Values
-from runtime.api.config import ConfigDef
+from runtime.api.config.definition import ConfigDef
+from runtime.api.data.columns import Column, Constant, Origins, Values
+from runtime.api.data.schema import Schema
+from runtime.api.data.schema_cache import SchemaCache
 from runtime.api.errors import IllegalArgumentError
-from runtime.api.schema import Schema
-from runtime.api.schema_cache import SchemaCache
 from runtime.api.transformation import Part, PartTransformation, Record, each_map
 from runtime.transforms.definitions import FIELD_SYNTAX, MEDIUM, REPLACE_NULL, key
-from runtime.transforms.field_path import FieldPath
-from runtime.transforms.requirements import require_map, require_struct
-from runtime.transforms.struct_copy import filled
+from runtime.transforms.fields.field_path import FieldPath
+from runtime.transforms.fields.requirements import require_map, require_struct
+from runtime.transforms.fields.struct_copy import filled
 
 _PURPOSE = "field extraction"
 

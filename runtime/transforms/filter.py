@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from runtime.api.columns import Origins, Values
+from runtime.api.data.columns import Origins, Values
 from runtime.api.transformation import R, Transformation
 
 

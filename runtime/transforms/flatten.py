@@ -7,15 +7,15 @@ from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from typing import Any
 
-from runtime.api.columns import Column, Origins, Values
-from runtime.api.config import ConfigDef
+from runtime.api.config.definition import ConfigDef
+from runtime.api.data.columns import Column, Origins, Values
+from runtime.api.data.java_text import JavaMap, map_order
+from runtime.api.data.schema import Schema, Type, struct
+from runtime.api.data.schema_cache import SchemaCache
 from runtime.api.errors import DataError, SchemaBuilderError
-from runtime.api.java_text import JavaMap, map_order
-from runtime.api.schema import Schema, Type, struct
-from runtime.api.schema_cache import SchemaCache
 from runtime.api.transformation import Part, PartTransformation, Record, each_map
 from runtime.transforms.definitions import MEDIUM, key
-from runtime.transforms.requirements import java_class, require_map, require_struct
+from runtime.transforms.fields.requirements import java_class, require_map, require_struct
 
 _PURPOSE = "flattening"
 _NOT_DATA = frozenset({dt.date, dt.datetime, dt.time, Decimal})  # where no schema says what they are

@@ -6,18 +6,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import repeat
 from typing import Any
 
-from runtime.api.columns import Column, Constant, Made, Mixed, Origins, Values
-from runtime.api.config import ConfigDef, Type
+from runtime.api.config.definition import ConfigDef, Type
+from runtime.api.config.validators import one_of
+from runtime.api.data.columns import Column, Constant, Made, Mixed, Origins, Values
+from runtime.api.data.java_text import JavaMap
+from runtime.api.data.record import Header, Headers
+from runtime.api.data.schema import Schema, struct
+from runtime.api.data.schema_cache import SchemaCache
 from runtime.api.errors import ConfigError, DataError, MissingError
-from runtime.api.java_text import JavaMap
-from runtime.api.record import Header, Headers
-from runtime.api.schema import Schema, struct
-from runtime.api.schema_cache import SchemaCache
 from runtime.api.transformation import Part, R, Transformation
-from runtime.api.validators import one_of
 from runtime.transforms.definitions import REPLACE_NULL, key, non_empty_list
-from runtime.transforms.requirements import require_map, require_struct
-from runtime.transforms.struct_copy import StructCopy, filled
+from runtime.transforms.fields.requirements import require_map, require_struct
+from runtime.transforms.fields.struct_copy import StructCopy, filled
 
 
 class HeaderFromValue(Transformation):

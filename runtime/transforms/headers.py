@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from runtime.api.columns import Constant, Origins, Values
-from runtime.api.config import ConfigDef, Type
-from runtime.api.literals import parse_literal
-from runtime.api.record import Header, Headers
+from runtime.api.config.definition import ConfigDef, Type
+from runtime.api.config.validators import non_null
+from runtime.api.data.columns import Constant, Origins, Values
+from runtime.api.data.record import Header, Headers
+from runtime.api.literals.literals import parse_literal
 from runtime.api.transformation import R, Transformation
-from runtime.api.validators import non_null
 from runtime.transforms.definitions import key, some_values
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from runtime.api.columns import Origins, Values
-from runtime.api.config import ConfigDef
-from runtime.api.schema import Schema, struct
-from runtime.api.schema_cache import SchemaCache
+from runtime.api.config.definition import ConfigDef
+from runtime.api.data.columns import Origins, Values
+from runtime.api.data.schema import Schema, struct
+from runtime.api.data.schema_cache import SchemaCache
+from runtime.api.data.validate import validate_value
 from runtime.api.transformation import Part, PartTransformation, Record
-from runtime.api.validate import validate_value
 from runtime.transforms.definitions import MEDIUM, key
 
 

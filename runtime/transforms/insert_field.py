@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from runtime.api.columns import Column, Constant, Made, Mixed, Origins, Values, kinds
-from runtime.api.config import ConfigDef
+from runtime.api.config.definition import ConfigDef
+from runtime.api.data.columns import Column, Constant, Made, Mixed, Origins, Values, kinds
+from runtime.api.data.java_text import JavaMap
+from runtime.api.data.logical import TIMESTAMP_SCHEMA, datetime_of
+from runtime.api.data.record import SinkRecord
+from runtime.api.data.schema import INT32_SCHEMA, INT64_SCHEMA, STRING_SCHEMA, Schema, struct
+from runtime.api.data.schema_cache import SchemaCache
 from runtime.api.errors import ConfigError, DataError, SchemaBuilderError
-from runtime.api.java_text import JavaMap
-from runtime.api.logical import TIMESTAMP_SCHEMA, datetime_of
-from runtime.api.record import SinkRecord
-from runtime.api.schema import INT32_SCHEMA, INT64_SCHEMA, STRING_SCHEMA, Schema, struct
-from runtime.api.schema_cache import SchemaCache
 from runtime.api.transformation import Part, PartTransformation, Record
 from runtime.transforms.definitions import MEDIUM, REPLACE_NULL, key
-from runtime.transforms.requirements import require_map, require_struct
-from runtime.transforms.struct_copy import StructCopy
+from runtime.transforms.fields.requirements import require_map, require_struct
+from runtime.transforms.fields.struct_copy import StructCopy
 
 _PURPOSE = "field insertion"
 _SUFFIX = "A name that ends in ! makes a required field, one that ends in ?, or in neither, an optional one."

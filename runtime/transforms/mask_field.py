@@ -7,20 +7,20 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
-from runtime.api.columns import Column, Constant, Made, Origins, Values, kinds
-from runtime.api.config import ConfigDef, Type
+from runtime.api.config.definition import ConfigDef, Type
+from runtime.api.config.validators import non_empty
+from runtime.api.data.columns import Column, Constant, Made, Origins, Values, kinds
+from runtime.api.data.java_text import JavaMap, map_order, single_value
+from runtime.api.data.schema import Schema
+from runtime.api.data.schema import Type as Kind
+from runtime.api.data.schema_cache import SchemaCache
+from runtime.api.data.validate import BOUNDS
 from runtime.api.errors import DataError
-from runtime.api.java_text import JavaMap, map_order, single_value
-from runtime.api.schema import Schema
-from runtime.api.schema import Type as Kind
-from runtime.api.schema_cache import SchemaCache
 from runtime.api.transformation import Part, PartTransformation, Record
-from runtime.api.validate import BOUNDS
-from runtime.api.validators import non_empty
 from runtime.transforms.definitions import LOW, REPLACE_NULL, key, some_values
-from runtime.transforms.numbers import big_decimal, low_bits
-from runtime.transforms.requirements import java_class, require_map, require_struct
-from runtime.transforms.struct_copy import StructCopy
+from runtime.transforms.fields.numbers import big_decimal, low_bits
+from runtime.transforms.fields.requirements import java_class, require_map, require_struct
+from runtime.transforms.fields.struct_copy import StructCopy
 
 _PURPOSE = "mask fields"
 _NOTHING: dict[type, Any] = {

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from runtime.api.columns import Made, Mixed, Origins, Values
-from runtime.api.config import ConfigDef, Type
+from runtime.api.config.definition import ConfigDef, Type
+from runtime.api.config.types import invalid
+from runtime.api.data.columns import Made, Mixed, Origins, Values
+from runtime.api.data.java_text import JavaMap, map_order
+from runtime.api.data.schema import Field, Schema, struct
+from runtime.api.data.schema_cache import SchemaCache
 from runtime.api.errors import DataError, SchemaBuilderError
-from runtime.api.java_text import JavaMap, map_order
-from runtime.api.schema import Field, Schema, struct
-from runtime.api.schema_cache import SchemaCache
 from runtime.api.transformation import Part, PartTransformation, Record, each_map
-from runtime.api.values import invalid
 from runtime.transforms.definitions import MEDIUM, REPLACE_NULL, distinct_values, key, split_by_colon
-from runtime.transforms.requirements import require_map, require_struct
-from runtime.transforms.struct_copy import StructCopy
+from runtime.transforms.fields.requirements import require_map, require_struct
+from runtime.transforms.fields.struct_copy import StructCopy
 
 _PURPOSE = "field replacement"
 

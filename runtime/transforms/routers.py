@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from runtime.api.columns import Constant, Origins, Values
-from runtime.api.config import ConfigDef
+from runtime.api.config.definition import ConfigDef
+from runtime.api.config.validators import regex
+from runtime.api.data.columns import Constant, Origins, Values
+from runtime.api.data.logical import datetime_of
 from runtime.api.errors import ConfigError, DataError, IllegalArgumentError
-from runtime.api.java_date import DatePattern
-from runtime.api.java_regex import Replacement, java_regex
-from runtime.api.logical import datetime_of
+from runtime.api.java_compat.date_format import DatePattern
+from runtime.api.java_compat.regex import Replacement, java_regex
 from runtime.api.transformation import R, Transformation
-from runtime.api.validators import regex
 from runtime.transforms.definitions import key
 
 _MOST = 10_000  # topics remembered

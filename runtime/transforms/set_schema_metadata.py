@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from runtime.api.columns import Origins, Values
-from runtime.api.config import ConfigDef
-from runtime.api.config import Type as ConfigType
+from runtime.api.config.definition import ConfigDef
+from runtime.api.config.definition import Type as ConfigType
+from runtime.api.data.columns import Origins, Values
+from runtime.api.data.schema import Schema, Type
+from runtime.api.data.schema_cache import SchemaCache
 from runtime.api.errors import ConfigError, DataError
-from runtime.api.schema import Schema, Type
-from runtime.api.schema_cache import SchemaCache
 from runtime.api.transformation import Part, PartTransformation, Record
 from runtime.transforms.definitions import REPLACE_NULL, key
-from runtime.transforms.struct_copy import StructCopy
+from runtime.transforms.fields.struct_copy import StructCopy
 
 
 class SetSchemaMetadataValue(PartTransformation):

@@ -7,12 +7,11 @@ from collections.abc import Mapping
 from itertools import takewhile
 from typing import Any
 
-from runtime.api.columns import Constant, Made, Origins, Values
-from runtime.api.config import ConfigDef
-from runtime.api.errors import ConfigError, ConnectError, DataError, MissingError
-from runtime.api.java_date import DatePattern
-from runtime.api.java_text import JavaMap
-from runtime.api.logical import (
+from runtime.api.config.definition import ConfigDef
+from runtime.api.config.validators import one_of
+from runtime.api.data.columns import Constant, Made, Origins, Values
+from runtime.api.data.java_text import JavaMap
+from runtime.api.data.logical import (
     DATE,
     DATE_SCHEMA,
     TIME,
@@ -23,13 +22,14 @@ from runtime.api.logical import (
     instant,
     millis,
 )  # fmt: skip
-from runtime.api.schema import INT64_SCHEMA, STRING_SCHEMA, Field, Schema, Type
-from runtime.api.schema_cache import SchemaCache
+from runtime.api.data.schema import INT64_SCHEMA, STRING_SCHEMA, Field, Schema, Type
+from runtime.api.data.schema_cache import SchemaCache
+from runtime.api.errors import ConfigError, ConnectError, DataError, MissingError
+from runtime.api.java_compat.date_format import DatePattern
 from runtime.api.transformation import Part, PartTransformation, Record, each_map
-from runtime.api.validators import one_of
 from runtime.transforms.definitions import LOW, MEDIUM, REPLACE_NULL, key
-from runtime.transforms.requirements import java_class, require_map, require_struct
-from runtime.transforms.struct_copy import StructCopy, rebuilt
+from runtime.transforms.fields.requirements import java_class, require_map, require_struct
+from runtime.transforms.fields.struct_copy import StructCopy, rebuilt
 
 _PURPOSE = "converting timestamp formats"
 _TARGETS = {

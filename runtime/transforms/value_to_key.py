@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from runtime.api.columns import Constant, Made, Origins, Values
-from runtime.api.config import ConfigDef, Type
+from runtime.api.config.definition import ConfigDef, Type
+from runtime.api.data.columns import Constant, Made, Origins, Values
+from runtime.api.data.java_text import JavaMap
+from runtime.api.data.schema import Schema, struct
+from runtime.api.data.schema_cache import SchemaCache
 from runtime.api.errors import DataError
-from runtime.api.java_text import JavaMap
-from runtime.api.schema import Schema, struct
-from runtime.api.schema_cache import SchemaCache
 from runtime.api.transformation import R, Transformation
 from runtime.transforms.definitions import REPLACE_NULL, some_values
 from runtime.transforms.definitions import key as config_key
-from runtime.transforms.requirements import require_map, require_struct
-from runtime.transforms.struct_copy import StructCopy
+from runtime.transforms.fields.requirements import require_map, require_struct
+from runtime.transforms.fields.struct_copy import StructCopy
 
 _PURPOSE = "copying fields from value to key"
 

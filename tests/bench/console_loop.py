@@ -9,7 +9,7 @@ import time
 from contextlib import suppress
 
 from tui.app import HeadraceApp
-from tui.profiles import Profile
+from tui.contexts.profiles import Profile
 
 TICK = 0.002
 REFRESHES = 8

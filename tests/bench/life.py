@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from runtime.engine.archive import archive_path
+from runtime.engine.driver.archive import archive_path
 from tests.bench.sides import Bench, create, median, wait_running
 from tests.support import rest
 from tests.support.broker import unique

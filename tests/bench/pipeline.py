@@ -14,8 +14,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from runtime.model.task_spec import ConverterSpec, TaskSpec
 from runtime.pipeline.runner import TaskRunner
-from runtime.task_spec import ConverterSpec, TaskSpec
 from tests.support.slot import RecordingHost
 
 SOURCE = "runtime.connectors.file_source:FileStreamSourceTask"

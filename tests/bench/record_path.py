@@ -12,17 +12,18 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from runtime.api.converter import Converter
-from runtime.api.record import SinkRecord, SourceRecord, TopicPartition
-from runtime.api.schema import STRING_SCHEMA
+from runtime.api.data.record import SinkRecord, SourceRecord, TopicPartition
+from runtime.api.data.schema import STRING_SCHEMA
 from runtime.connectors.file_source import FileStreamSourceTask
 from runtime.converters.header import SimpleHeaderConverter
-from runtime.converters.json import JsonConverter
+from runtime.converters.json.json import JsonConverter
 from runtime.converters.string import StringConverter
-from runtime.pipeline.chain import Chain, Step
-from runtime.pipeline.convert_sink import SinkConversion, sink_place
-from runtime.pipeline.convert_source import SourceConversion, source_place
+from runtime.pipeline.chain.chain import Chain
+from runtime.pipeline.chain.step import Step
 from runtime.pipeline.load import Converters
-from runtime.pipeline.offsets import CommittedOffsets
+from runtime.pipeline.sink.convert_sink import SinkConversion, sink_place
+from runtime.pipeline.source.convert_source import SourceConversion, source_place
+from runtime.pipeline.source.source_offsets import CommittedOffsets
 from tests.support.transforms import made, tolerance
 
 _BATCH = 2000

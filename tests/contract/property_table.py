@@ -7,17 +7,17 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from runtime.api.config import ConfigDef, ConfigKey
-from runtime.backing import client_warnings
-from runtime.config import DISTRIBUTED, distributed
+from runtime.api.config.definition import ConfigDef, ConfigKey
+from runtime.config.standalone_config import STANDALONE
+from runtime.config.worker_config import DISTRIBUTED, distributed
 from runtime.definitions.common import common_keys
 from runtime.definitions.sink import SINK_KEYS
 from runtime.definitions.source import SOURCE_KEYS
-from runtime.herder.task_specs import ISOLATION
-from runtime.kafka.client_names import BUILT_IN
-from runtime.kafka.client_security import _BUILT_IN as BUILT_IN_SECURITY
-from runtime.kafka.clients import client_config
-from runtime.standalone_config import STANDALONE
+from runtime.herder.configs.task_specs import ISOLATION
+from runtime.kafka.clients.names import BUILT_IN
+from runtime.kafka.clients.security import _BUILT_IN as BUILT_IN_SECURITY
+from runtime.kafka.clients.settings import client_config
+from runtime.worker.worker_storage import client_warnings
 
 HONOURED, IGNORED, BUILT_IN_, REFUSED = "honoured", "ignored, with a warning", "built in", "refused"
 DATA = Path(__file__).parent / "data" / "properties-4.3.0.json"

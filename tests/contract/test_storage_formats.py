@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from runtime.kafka.log import TopicLogs, TopicSpec
+from runtime.kafka.log.log import TopicLogs, TopicSpec
+from runtime.model.states import State, TargetState, TaskId
 from runtime.storage.configs import ConfigStore
 from runtime.storage.offsets import OffsetStore
 from runtime.storage.statuses import Status, StatusStore
-from runtime.vocabulary import State, TargetState, TaskId
 from tests.support.broker import KafkaBroker, unique
 from tests.support.waiting import wait_until
 from tests.support.workers import WorkerProcess

@@ -11,9 +11,9 @@ import pytest
 
 from tests.support.broker import KafkaBroker, unique
 from tests.support.workers import WorkerProcess
-from tui.client import Connect
-from tui.snapshot import Diff, LinkState, Snapshot
-from tui.store import Pace, Store
+from tui.client.client import Connect
+from tui.cluster.snapshot import Diff, LinkState, Snapshot
+from tui.cluster.store import Pace, Store
 from tui.wire.endpoint import Endpoint
 from tui.wire.evented import Evented
 

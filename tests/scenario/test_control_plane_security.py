@@ -11,9 +11,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from runtime.embedded import ports
-from runtime.rest.jaas import MODULE
-from runtime.rest.security import BASIC_AUTH
+from runtime.embedded.processes import ports
+from runtime.rest.security.jaas import MODULE
+from runtime.rest.security.security import BASIC_AUTH
 from tests.support.broker import unique
 from tests.support.certificates import make_stores
 from tests.support.connect import Connect
@@ -140,7 +140,7 @@ def _status(url: str, user: str) -> int | None:
 
 def test_levels_hold_in_worker_and_slots_and_for_the_whole_cluster(worker: StartWorker, tmp_path: Path) -> None:
     process = worker()
-    connect, audit = Connect(process), "runtime.rest.audit"
+    connect, audit = Connect(process), "runtime.rest.security.audit"
     ask(f"{process.url}/connectors", X_Request_ID="unseen")
     assert connect.ask("PUT", f"/admin/loggers/{audit}", {"level": "DEBUG"}) == [audit]
     ask(f"{process.url}/connectors", X_Request_ID="seen-at-debug")

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from runtime.embedded.process import ProcessRef
+from runtime.embedded.processes.process import ProcessRef
 from tests.support import rest
 from tests.support.embedded import EmbeddedCommands
 from tests.support.waiting import wait_until

@@ -20,10 +20,10 @@ import pytest
 import pytest_asyncio
 
 from runtime.engine.port import SlotInfo
-from runtime.engine.settings import EngineSettings
-from runtime.engine.supervisor import SparkEngine
-from runtime.engine.worker_folder import socket_path
-from runtime.vocabulary import State, TaskId
+from runtime.engine.protocol.settings import EngineSettings
+from runtime.engine.worker.supervisor import SparkEngine
+from runtime.engine.worker.worker_folder import socket_path
+from runtime.model.states import State, TaskId
 from tests.support.engine_probe import Recorder, descendants, driver_of, jvm_of, task_spec, until
 from tests.support.processes import alive
 
@@ -322,10 +322,10 @@ OWNER = """
 import asyncio, sys
 sys.path.insert(0, {root!r})
 from tests.support.engine_probe import Recorder, task_spec, until
-from runtime.engine.settings import EngineSettings
-from runtime.engine.supervisor import SparkEngine
-from runtime.engine.worker_folder import socket_path
-from runtime.vocabulary import State, TaskId
+from runtime.engine.protocol.settings import EngineSettings
+from runtime.engine.worker.supervisor import SparkEngine
+from runtime.engine.worker.worker_folder import socket_path
+from runtime.model.states import State, TaskId
 
 async def main():
     heard = Recorder()

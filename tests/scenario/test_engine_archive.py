@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from runtime.engine.settings import EngineSettings
-from runtime.engine.supervisor import SparkEngine
+from runtime.engine.protocol.settings import EngineSettings
+from runtime.engine.worker.supervisor import SparkEngine
 from tests.support.engine_probe import Recorder, descendants, until
 
 pytestmark = pytest.mark.slow

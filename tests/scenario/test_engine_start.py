@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from runtime.engine.settings import EngineSettings
-from runtime.engine.supervisor import SparkEngine
+from runtime.engine.protocol.settings import EngineSettings
+from runtime.engine.worker.supervisor import SparkEngine
 from tests.support.engine_probe import Recorder, descendants, task_spec, until
 
 

@@ -96,7 +96,7 @@ def _kill(victim: str, worker: WorkerProcess, broker: EmbeddedBroker) -> None:
 
 def _process_of(victim: str, worker: int) -> int:
     """The driver's process, or a slot's: found by what their command lines say."""
-    marks = {"engine": "runtime.engine.driver", "slot": "runtime.engine.daemon"}
+    marks = {"engine": "runtime.engine.driver.driver", "slot": "runtime.engine.driver.daemon"}
     found = [pid for pid in children(worker) if marks[victim] in command_line(pid)]
     assert found, [command_line(pid) for pid in children(worker)]
     return found[-1]

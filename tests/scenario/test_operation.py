@@ -50,7 +50,7 @@ def test_text_lines_carry_connects_contexts(worker: StartWorker, broker: KafkaBr
     connect = Connect(process)
     connect.sink("lines", str(tmp_path / "out"), broker.create_topic())
     wait_until(lambda: "] INFO [lines|task-0] Assigned" in process.log.read_text())
-    assert "] INFO [lines|worker] lines is RUNNING (runtime.herder.board)" in process.log.read_text()
+    assert "] INFO [lines|worker] lines is RUNNING (runtime.herder.status.status_board)" in process.log.read_text()
 
 
 def test_sigterm_commits_and_ends_within_the_graceful_time(

@@ -55,9 +55,9 @@ def test_a_long_outage(worker: Callable[..., WorkerProcess], own_broker: Embedde
 
 
 def _slots(worker: WorkerProcess) -> set[int]:
-    return {pid for pid in children(worker.pid) if "runtime.engine.daemon" in command_line(pid)}
+    return {pid for pid in children(worker.pid) if "runtime.engine.driver.daemon" in command_line(pid)}
 
 
 def _lines(worker: WorkerProcess) -> int:
     """Lines of the log, but for those about requests."""
-    return sum("runtime.rest.audit" not in line for line in worker.log.read_text().splitlines())
+    return sum("runtime.rest.security.audit" not in line for line in worker.log.read_text().splitlines())

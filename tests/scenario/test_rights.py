@@ -11,16 +11,16 @@ from typing import Any
 import pytest
 
 from runtime.api.errors import ConnectError
-from runtime.kafka.clients import client_config
+from runtime.kafka.clients.settings import client_config
 from runtime.kafka.errors import GroupError, NotAuthorizedError
+from runtime.kafka.group.membership import Membership
 from runtime.kafka.groups import Groups
-from runtime.kafka.log import TopicLog, TopicLogs, TopicSpec
-from runtime.kafka.membership import Membership
-from runtime.pipeline.acks import Acks
-from runtime.pipeline.consumer import Events, make_consumer
-from runtime.pipeline.producers import Producers
-from runtime.pipeline.send import send_failure
-from runtime.pipeline.trace import trace_of
+from runtime.kafka.log.log import TopicLog, TopicLogs, TopicSpec
+from runtime.pipeline.produce.acks import Acks
+from runtime.pipeline.produce.producers import Producers
+from runtime.pipeline.produce.send import send_failure
+from runtime.pipeline.sink.consumer import Events, make_consumer
+from runtime.pipeline.task.trace import trace_of
 from tests.support.broker import unique
 from tests.support.secured_broker import Right, SecuredBroker
 

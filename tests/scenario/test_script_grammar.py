@@ -13,7 +13,7 @@ from tests.scenario.script_console import Console
 from tests.support.broker import KafkaBroker, unique
 from tests.support.waiting import wait_until
 from tests.support.workers import WorkerProcess, our_worker
-from tui.audit import audit_file
+from tui.wire.audit import audit_file
 
 STRING = "org.apache.kafka.connect.storage.StringConverter"
 

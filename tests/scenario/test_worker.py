@@ -171,7 +171,9 @@ def test_definite_possible_unsupported_and_refused(connect: Connect, broker: Kaf
     assert connect.offsets("possible") == []
 
 
-@pytest.mark.parametrize("victim", ["runtime.engine.daemon", "runtime.engine.driver", "java", "runtime.host"])
+@pytest.mark.parametrize(
+    "victim", ["runtime.engine.driver.daemon", "runtime.engine.driver.driver", "java", "runtime.host"]
+)
 def test_killed_parts_come_back(victim: str, connect: Connect, broker: KafkaBroker, tmp_path: Path) -> None:
     """A slot, the driver, its JVM, the plugin host: tasks RUNNING again by themselves, no number lost."""
     config = counting(broker)

@@ -18,8 +18,8 @@ PIPELINES = 4
 LINES_A_SECOND = 2000
 
 _CHILDREN = {
-    "slot": "runtime.engine.daemon",
-    "driver": "runtime.engine.driver",
+    "slot": "runtime.engine.driver.daemon",
+    "driver": "runtime.engine.driver.driver",
     "JVM": "org.apache.spark.deploy.SparkSubmit",
     "plugin host": "runtime.host",
 }

@@ -5,10 +5,10 @@ from __future__ import annotations
 import uuid
 from pathlib import Path
 
-from runtime.embedded import ports
-from runtime.embedded.broker import Broker, BrokerConfig
-from runtime.embedded.java import find_java
-from runtime.embedded.service import wait_ready
+from runtime.embedded.broker.broker import Broker, BrokerConfig
+from runtime.embedded.broker.java import find_java
+from runtime.embedded.processes import ports
+from runtime.embedded.processes.service import wait_ready
 
 
 class KafkaBroker:

@@ -15,9 +15,9 @@ from typing import Any
 
 
 def main(step: int, file: str, connectors: Sequence[str]) -> int:
-    from runtime import standalone, worker
-    from runtime.herder.offset_change import OffsetChanges
+    from runtime.herder.offsets.offset_change import OffsetChanges
     from runtime.storage.journal import Intent, Journal
+    from runtime.worker import standalone, worker
 
     count = itertools.count(1)
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from runtime.embedded.process import ProcessRef
+from runtime.embedded.processes.process import ProcessRef
 from tests.support.workers import children
 
 

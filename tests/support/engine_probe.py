@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from runtime.task_spec import ConverterSpec, TaskSpec
-from runtime.vocabulary import State, TaskId
+from runtime.model.states import State, TaskId
+from runtime.model.task_spec import ConverterSpec, TaskSpec
 from tests.support.processes import alive, children, command_line, direct_children
 
 
@@ -87,7 +87,7 @@ def descendants(pid: int) -> dict[int, str]:
 
     Others may live there too, such as the broker of the test run, and workers with engines of their own."""
     below = children(pid)
-    drivers = [child for child in direct_children(pid) if "runtime.engine.driver" in command_line(child)]
+    drivers = [child for child in direct_children(pid) if "runtime.engine.driver.driver" in command_line(child)]
     engines = {*drivers, *(child for driver in drivers for child in children(driver))}
     return {child: command_line(child) for child in below if child in engines and alive(child)}
 
@@ -97,4 +97,4 @@ def jvm_of(processes: dict[int, str]) -> int:
 
 
 def driver_of(processes: dict[int, str]) -> int:
-    return next(pid for pid, command in processes.items() if "runtime.engine.driver" in command)
+    return next(pid for pid, command in processes.items() if "runtime.engine.driver.driver" in command)

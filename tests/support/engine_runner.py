@@ -10,10 +10,11 @@ import threading
 import time
 from pathlib import Path
 
-from runtime.pipeline.control import Call
-from runtime.pipeline.port import RevokedError, SlotHost
-from runtime.task_spec import TaskSpec
-from runtime.vocabulary import State
+from runtime.model.states import State
+from runtime.model.task_spec import TaskSpec
+from runtime.pipeline.port import SlotHost
+from runtime.pipeline.task.control import Call
+from runtime.pipeline.task.errors import RevokedError
 
 
 class ScriptedRunner:

@@ -6,25 +6,25 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Any, cast
 
-from runtime import config as worker_config
+from runtime.config import worker_config
+from runtime.config.secret_values import PassingSecrets, Secrets
 from runtime.engine.port import Engine
-from runtime.herder.board import Board
-from runtime.herder.checks import WorkerChecks
-from runtime.herder.events import EventLog
-from runtime.herder.fleet import Fleet
+from runtime.herder.configs.checks import WorkerChecks
+from runtime.herder.configs.resolving_host import ResolvingHost
+from runtime.herder.configs.task_specs import offsets_topic
+from runtime.herder.control.connectors import Fleet
+from runtime.herder.control.tasks import TaskParts
 from runtime.herder.herder import Herder, TopicTracking
-from runtime.herder.resolving import ResolvingHost
-from runtime.herder.task_specs import offsets_topic
-from runtime.herder.tasks import TaskParts
+from runtime.herder.status.events import EventLog
+from runtime.herder.status.status_board import Board
 from runtime.host.port import HOST_DIED, ConnectorInfo, HostError
 from runtime.kafka.groups import Groups
-from runtime.secret_values import PassingSecrets, Secrets
+from runtime.model.states import State, TargetState, TaskId
+from runtime.model.task_spec import TaskSpec
 from runtime.storage.configs import ConfigStore
 from runtime.storage.connector_offsets import ConnectorOffsets
 from runtime.storage.offsets import OffsetStore
 from runtime.storage.statuses import StatusStore
-from runtime.task_spec import TaskSpec
-from runtime.vocabulary import State, TargetState, TaskId
 from tests.support.memory_logs import TestLogs, topic
 
 SOURCE = ConnectorInfo("S", "source", "1", "ST", "tests:S")

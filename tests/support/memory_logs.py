@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Sequence
 
 from runtime.kafka.errors import BrokerUnavailable
-from runtime.kafka.log import Apply, TopicSpec
+from runtime.kafka.log.log import Apply, TopicSpec
 from runtime.storage.file_logs import MemoryLog
 
 Record = tuple[bytes, "bytes | None"]

@@ -13,8 +13,8 @@ from pathlib import Path
 
 
 def main(file: str, orders: str) -> int:
-    from runtime import worker
-    from runtime.kafka.log import TopicLogs
+    from runtime.kafka.log.log import TopicLogs
+    from runtime.worker import worker
 
     at, write = Path(orders), TopicLogs._write
     left: list[int] = []  # empty: no order yet

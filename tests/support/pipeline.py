@@ -7,8 +7,8 @@ from typing import Any
 
 import orjson
 
-from runtime.kafka import kafka_python
-from runtime.task_spec import ConverterSpec, SourceOffset, TaskSpec
+from runtime.kafka.clients import kafka_python
+from runtime.model.task_spec import ConverterSpec, SourceOffset, TaskSpec
 from tests.support.broker import KafkaBroker, unique
 from tests.support.topics import count
 

@@ -18,7 +18,7 @@ def children(pid: int) -> list[int]:
 
 def is_slot(pid: int) -> bool:
     """The Spark daemon's forks: they share its command line, and its parent is not the daemon's."""
-    return "runtime.engine.daemon" in command_line(pid) and not children(pid)
+    return "runtime.engine.driver.daemon" in command_line(pid) and not children(pid)
 
 
 def command_line(pid: int) -> str:

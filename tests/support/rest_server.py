@@ -14,16 +14,16 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from runtime.herder.events import EventLog
-from runtime.listeners import Listener
-from runtime.rest import bodies, receiving
-from runtime.rest.access import Access, BasicAuth
-from runtime.rest.answers import json_answer
+from runtime.config.listeners import Listener
+from runtime.herder.status.events import EventLog
 from runtime.rest.app import application
 from runtime.rest.events import EventStream
+from runtime.rest.http import bodies, receiving
+from runtime.rest.http.answers import json_answer
+from runtime.rest.http.server import RestServer
 from runtime.rest.resource import Resource
-from runtime.rest.server import RestServer
-from runtime.rest.tls import server_context
+from runtime.rest.security.access import Access, BasicAuth
+from runtime.rest.security.tls import server_context
 
 LARGE = b"x" * 16_000_000
 """More than the kernel keeps for a client that does not read."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from runtime.embedded import ports
-from runtime.embedded.broker import Broker, BrokerConfig
-from runtime.embedded.java import find_java
-from runtime.embedded.service import wait_ready
+from runtime.embedded.broker.broker import Broker, BrokerConfig
+from runtime.embedded.broker.java import find_java
+from runtime.embedded.processes import ports
+from runtime.embedded.processes.service import wait_ready
 from tests.support.broker import KafkaBroker
 from tests.support.certificates import Stores, make_stores
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 
-from runtime.pipeline.port import OffsetText, RevokedError
-from runtime.pipeline.producers import Producers
+from runtime.model.states import State
+from runtime.model.task_spec import TaskSpec
+from runtime.pipeline.port import OffsetText
+from runtime.pipeline.produce.producers import Producers
 from runtime.pipeline.runner import TaskRunner
-from runtime.task_spec import TaskSpec
-from runtime.vocabulary import State
+from runtime.pipeline.task.errors import RevokedError
 from tests.support.waiting import wait_until
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from runtime.embedded import ports
+from runtime.embedded.processes import ports
 from tests.support.connect import STRING
 from tests.support.workers import WorkerProcess, java_connect, write_properties
 

@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from runtime.api.transformation import Predicate, Transformation
-from runtime.pipeline.chain import Chain, Step
-from runtime.pipeline.control import Control
+from runtime.pipeline.chain.chain import Chain
+from runtime.pipeline.chain.step import Step
+from runtime.pipeline.task.control import Control
 from runtime.pipeline.tolerance import Policy, Reporter, Tolerance
-from runtime.plugins import load
+from runtime.plugins.registry import load
 
 _K = "org.apache.kafka.connect.transforms."
 

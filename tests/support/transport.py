@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator
 from typing import Any
 
-from tui.client import Call
+from tui.client.client import Call
 
 
 class InMemory:

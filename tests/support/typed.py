@@ -7,9 +7,9 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from runtime.api.java_text import single_value
-from runtime.api.logical import DATE_SCHEMA, TIME_SCHEMA, TIMESTAMP_SCHEMA, decimal_schema, unscaled
-from runtime.api.schema import Field, Schema, Type
+from runtime.api.data.java_text import single_value
+from runtime.api.data.logical import DATE_SCHEMA, TIME_SCHEMA, TIMESTAMP_SCHEMA, decimal_schema, unscaled
+from runtime.api.data.schema import Field, Schema, Type
 
 Typed = tuple[Schema, st.SearchStrategy[Any]]
 

@@ -11,10 +11,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from runtime.embedded import coordinates, jars, ports
-from runtime.embedded.java import find_java
-from runtime.embedded.logs import last_words
-from runtime.embedded.process import ProcessRef, spawn
+from runtime.embedded.broker import coordinates, jars
+from runtime.embedded.broker.java import find_java
+from runtime.embedded.processes import ports
+from runtime.embedded.processes.logs import last_words
+from runtime.embedded.processes.process import ProcessRef, spawn
 from tests.support import rest
 from tests.support.broker import unique
 from tests.support.waiting import wait_until

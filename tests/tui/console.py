@@ -10,8 +10,8 @@ from typing import Any
 from textual.pilot import Pilot
 
 from tui.app import HeadraceApp
-from tui.profiles import Profile
-from tui.screens.dialog import Dialog
+from tui.contexts.profiles import Profile
+from tui.screens.base.dialog import Dialog
 from tui.screens.home import Home
 
 

@@ -17,7 +17,7 @@ import pytest
 from tests.tui.console import Console
 from tui import session
 from tui.app import HeadraceApp
-from tui.store import Store
+from tui.cluster.store import Store
 
 FOLDER = Path(__file__).parent / "snapshots"
 RECORDING = Path(__file__).parent / "recordings" / "connect.jsonl"

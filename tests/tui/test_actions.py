@@ -8,8 +8,8 @@ from textual import events
 from tests.support.broker import unique
 from tests.tui.conftest import Cluster
 from tests.tui.console import Console, console
-from tui.screens.dialog import Dialog
-from tui.screens.operations import Operation, Phase
+from tui.screens.base.dialog import Dialog
+from tui.screens.operations.operations import Operation, Phase
 
 
 async def ended(seen: Console, verb: str, name: str) -> Operation:
@@ -59,7 +59,7 @@ async def test_stop_resume_pause_restart(cluster: Cluster) -> None:
 async def test_cancel_has_the_focus_and_early_keys_do_not_count(
     cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tui.screens.dialog.UNSEEN", 2.0)
+    monkeypatch.setattr("tui.screens.base.dialog.UNSEEN", 2.0)
     name = cluster.source()
     cluster.wait(name, "RUNNING 1/1")
     async with console(cluster.url) as seen:

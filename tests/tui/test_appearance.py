@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from tests.tui.snapshot import recorded
-from tui.screens.dialog import Dialog
-from tui.screens.reading import Reading
+from tui.screens.base.dialog import Dialog
+from tui.screens.base.reading import Reading
 
 
 @pytest.fixture

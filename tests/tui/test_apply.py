@@ -14,18 +14,18 @@ from tests.support.waiting import wait_until
 from tests.tui.conftest import Cluster
 from tests.tui.forwarder import Forwarder
 from tui import session
-from tui.client import Call, Connect
+from tui.client.client import Call, Connect
+from tui.contexts.profiles import Profile
 from tui.errors import HeadraceError, TimedOut, Unreachable
 from tui.model import Certainty, Offset
+from tui.offsets.change_store import Notebook
 from tui.offsets.changes import changes
-from tui.offsets.intents import Step
-from tui.offsets.notebook import Notebook
 from tui.offsets.operation import carry_out
+from tui.offsets.pending_changes import Step
 from tui.offsets.plan import Applied, NotApplied, Plan
 from tui.offsets.recovery import Recovery
-from tui.profiles import Profile
-from tui.wire.around import Around
 from tui.wire.evented import Evented
+from tui.wire.wrapper import Around
 
 Fault = Callable[[Call], HeadraceError | None]
 

@@ -8,8 +8,8 @@ from textual.content import Content
 
 from tests.tui.console import Console, console
 from tests.tui.test_pieces import NOBODY, alone, connector, tell
-from tui.screens.dialog import Dialog
-from tui.screens.loggers import LoggersScreen
+from tui.screens.base.dialog import Dialog
+from tui.screens.clusters.loggers import LoggersScreen
 
 
 async def asked(seen: Console, dialog: Dialog) -> list[bool | None]:
@@ -69,7 +69,7 @@ async def test_read_only_is_refused_before_anything_is_asked() -> None:
 
 async def test_keys_behind_the_one_that_asks_never_reach_the_list(monkeypatch: pytest.MonkeyPatch) -> None:
     """As over a slow line, or pasted: `Dr` would have resumed what the question was about."""
-    monkeypatch.setattr("tui.screens.dialog.UNSEEN", 1.0)
+    monkeypatch.setattr("tui.screens.base.dialog.UNSEEN", 1.0)
     async with console(NOBODY) as seen:
         await alone(seen)
         tell(seen, connector("orders", "PAUSED", ("PAUSED",)), connector("payments", "PAUSED", ("PAUSED",)))

@@ -6,9 +6,9 @@ from tests.support.broker import unique
 from tests.tui.conftest import Cluster
 from tests.tui.console import Console, console
 from tests.tui.gate import Gate
-from tui.screens.bulk_screen import BulkMenu, BulkScreen
-from tui.screens.dialog import Dialog
-from tui.screens.operations import Phase
+from tui.screens.base.dialog import Dialog
+from tui.screens.operations.bulk_screen import BulkMenu, BulkScreen
+from tui.screens.operations.operations import Phase
 
 
 async def question(seen: Console) -> Dialog:

@@ -10,15 +10,15 @@ from tests.support.broker import unique
 from tests.support.transport import InMemory
 from tests.tui.conftest import Cluster
 from tests.tui.console import console
-from tui import fleet
-from tui.client import Call, Connect
-from tui.contexts_file import Profiles
+from tui.client.client import Call, Connect
+from tui.cluster import cluster_overview as fleet
+from tui.cluster.cluster_overview import Fleet, Glance
+from tui.cluster.snapshot import LinkState
+from tui.contexts.contexts_file import Profiles
+from tui.contexts.profiles import Profile
 from tui.errors import Unreachable
-from tui.fleet import Fleet, Glance
-from tui.profiles import Profile
-from tui.screens.clusters import ClustersScreen
+from tui.screens.clusters.clusters import ClustersScreen
 from tui.screens.home import Home
-from tui.snapshot import LinkState
 from tui.widgets.bars import TitleBar
 from tui.widgets.grid import Grid
 

@@ -12,7 +12,7 @@ from tests.support.broker import KafkaBroker, unique
 from tests.support.waiting import wait_until
 from tests.tui.conftest import Cluster
 from tests.tui.console import console
-from tui.deadletters.brokers import DeadLetterTopic
+from tui.dead_letters.brokers import DeadLetterTopic
 from tui.errors import HeadraceError
 
 JSON = "org.apache.kafka.connect.json.JsonConverter"

@@ -8,7 +8,7 @@ import pytest
 
 from tests.tui.console import Console
 from tests.tui.snapshot import RECORDING, SIZES, recorded, still
-from tui.screens.pages import PAGES
+from tui.screens.connector.pages import PAGES
 
 __all__ = ["still"]
 HOSTILE = RECORDING.with_name("hostile.jsonl")

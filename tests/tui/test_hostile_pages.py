@@ -14,30 +14,31 @@ from textual.screen import Screen
 from tests.tui.console import Console
 from tests.tui.snapshot import RECORDING, recorded, still
 from tests.tui.test_hostile import harmless
-from tui.courses import Course
-from tui.deadletters import brokers
-from tui.deadletters.brokers import Sent, Window
-from tui.deadletters.letters import PREFIX, Letter
+from tui.cluster.snapshot import Notice
+from tui.dead_letters import brokers
+from tui.dead_letters.brokers import Sent, Window
+from tui.dead_letters.letters import PREFIX, Letter
+from tui.metrics.rate_history import Course
+from tui.metrics.worker_metrics import Inside
 from tui.model import Offset
 from tui.offsets.changes import Change, Kind
 from tui.offsets.plan import Applied, NotApplied, Plan
-from tui.screens import failed_records, wording
-from tui.screens.actions import ACTIONS
-from tui.screens.bulk import chosen
-from tui.screens.bulk_screen import question
-from tui.screens.deadletters import DeadLettersScreen
-from tui.screens.desk import Desk
-from tui.screens.dialog import Dialog
-from tui.screens.loggers import LevelMenu, LoggersScreen
-from tui.screens.new_connector import NewConnector
-from tui.screens.plugins import PluginsScreen
-from tui.screens.reading import Reading
-from tui.screens.review import ReviewScreen
-from tui.screens.wizard import CreateScreen
-from tui.screens.worker_inside import described
-from tui.screens.workers import WorkersScreen
-from tui.snapshot import Notice
-from tui.worker_metrics import Inside
+from tui.screens.base.cluster_services import Desk
+from tui.screens.base.dialog import Dialog
+from tui.screens.base.reading import Reading
+from tui.screens.clusters.loggers import LevelMenu, LoggersScreen
+from tui.screens.clusters.worker_inside import described
+from tui.screens.clusters.workers import WorkersScreen
+from tui.screens.connector import failed_records
+from tui.screens.create.new_connector import NewConnector
+from tui.screens.create.plugins import PluginsScreen
+from tui.screens.create.review import ReviewScreen
+from tui.screens.create.wizard import CreateScreen
+from tui.screens.dead_letters.dead_letters import DeadLettersScreen
+from tui.screens.offsets import wording
+from tui.screens.operations.actions import ACTIONS
+from tui.screens.operations.bulk import chosen
+from tui.screens.operations.bulk_screen import question
 
 __all__ = ["still"]
 EVIL = (

@@ -8,7 +8,7 @@ from tests.support.broker import unique
 from tests.tui.conftest import Cluster
 from tests.tui.console import console
 from tests.tui.gate import Gate
-from tui.screens.small import TooSmall
+from tui.screens.base.too_small import TooSmall
 
 
 async def test_failures_first_live_and_n_goes_to_them(cluster: Cluster) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from tests.support.stub_worker import LIST, Raw, listed, stub_worker
 from tests.tui.console import Console, console
-from tui.screens.pages import PAGES
+from tui.screens.connector.pages import PAGES
 
 FAULT = "this should not happen"
 ROOT = {"version": "4.3.0", "commit": "headrace-1", "kafka_cluster_id": "k"}

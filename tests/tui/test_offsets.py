@@ -10,9 +10,9 @@ from tests.support.waiting import wait_until
 from tests.tui.conftest import Cluster
 from tests.tui.console import Console, console
 from tests.tui.forwarder import Forwarder
-from tui.offsets import patience
-from tui.screens.dialog import Dialog
-from tui.screens.unfinished import Unfinished
+from tui.offsets import retry as patience
+from tui.screens.base.dialog import Dialog
+from tui.screens.offsets.unfinished import Unfinished
 from tui.widgets.pager import Pager
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from tests.support.stub_worker import HANG, LIST, Raw, listed, stub_worker
 from tests.tui.console import Console, console
-from tui.screens import offsets
+from tui.screens.offsets import pane as offsets
 
 DETAIL = "/connectors/one/offsets?detail=true"
 

@@ -11,12 +11,12 @@ import pytest
 
 from tests.tui.console import Console
 from tests.tui.snapshot import NOON, RECORDING, SIZES, recorded, same, still
-from tui.deadletters import brokers
-from tui.deadletters.brokers import Sent, Window
-from tui.deadletters.letters import PREFIX, TOPIC, Letter
-from tui.screens.deadletters import DeadLettersScreen
-from tui.screens.desk import Desk
-from tui.screens.workers import WorkersScreen
+from tui.dead_letters import brokers
+from tui.dead_letters.brokers import Sent, Window
+from tui.dead_letters.letters import PREFIX, TOPIC, Letter
+from tui.screens.base.cluster_services import Desk
+from tui.screens.clusters.workers import WorkersScreen
+from tui.screens.dead_letters.dead_letters import DeadLettersScreen
 
 __all__ = ["still"]
 pytestmark = pytest.mark.usefixtures("still")

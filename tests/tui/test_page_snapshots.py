@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.tui.snapshot import RECORDING, SIZES, recorded, same, still
-from tui.screens.review import ReviewScreen
+from tui.screens.create.review import ReviewScreen
 
 __all__ = ["still"]
 pytestmark = pytest.mark.usefixtures("still")

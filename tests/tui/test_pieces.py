@@ -12,21 +12,21 @@ from textual.binding import Binding
 
 from tests.tui.console import Console, console
 from tui import model
-from tui.amounts import span
-from tui.client import Call
+from tui.client.client import Call
+from tui.cluster.snapshot import Diff, Link, LinkState, Notice, Snapshot
 from tui.commands.offsets import PatchOffsets
 from tui.commands.targets import matches
 from tui.config.secrets import is_secret
+from tui.formatting import span
 from tui.model import Connector
-from tui.screens import traces
-from tui.screens.actions import ACTIONS
-from tui.screens.dialog import Dialog
-from tui.screens.filtering import matcher
+from tui.screens.base.dialog import Dialog
+from tui.screens.connector import traces
 from tui.screens.home import Home
-from tui.screens.operations import Operation, Operations, Phase, as_curl
+from tui.screens.home.filtering import matcher
+from tui.screens.operations.actions import ACTIONS
+from tui.screens.operations.operations import Operation, Operations, Phase, as_curl
 from tui.script.completing import complete, hint
 from tui.script.grammar import parse
-from tui.snapshot import Diff, Link, LinkState, Notice, Snapshot
 from tui.widgets.columns import Column, arrange
 from tui.widgets.text import fit, visible
 

@@ -11,9 +11,9 @@ import pytest
 from tests.support.transport import InMemory
 from tests.tui.conftest import Cluster
 from tests.tui.console import console
-from tui.amounts import short
-from tui.client import Call, Connect
-from tui.progress import AT_ONCE, EVERY, Far, Progress, far
+from tui.client.client import Call, Connect
+from tui.formatting import short
+from tui.metrics.progress import AT_ONCE, EVERY, Far, Progress, far
 
 
 @pytest.fixture

@@ -10,8 +10,8 @@ from textual.app import App
 from tui.errors import HeadraceError
 from tui.model import Offset
 from tui.offsets.changes import changes
-from tui.offsets.travel import Journey, Target
-from tui.screens.set_by import SetBy
+from tui.offsets.seek import Journey, Target
+from tui.screens.offsets.set_by_time import SetBy
 from tui.widgets.pager import Pager
 
 BASE = (Offset({"kafka_topic": "t", "kafka_partition": 0}, {"kafka_offset": 1500}),)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.tui.snapshot import SIZES, recorded, same, still
-from tui.screens.pages import PAGES
+from tui.screens.connector.pages import PAGES
 
 __all__ = ["still"]
 pytestmark = pytest.mark.usefixtures("still")

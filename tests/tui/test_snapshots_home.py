@@ -7,15 +7,15 @@ from pathlib import Path
 import pytest
 
 from tests.tui.snapshot import NOON, SIZES, recorded, same, still
-from tui import fleet
-from tui.contexts_file import Profiles
-from tui.profiles import Profile
-from tui.screens.actions import ACTIONS
-from tui.screens.bulk import Bulk, chosen
-from tui.screens.bulk_screen import BulkScreen, question
-from tui.screens.clusters import ClustersScreen
-from tui.screens.loggers import LevelMenu, LoggersScreen, Wish
-from tui.snapshot import Link, LinkState
+from tui.cluster import cluster_overview as fleet
+from tui.cluster.snapshot import Link, LinkState
+from tui.contexts.contexts_file import Profiles
+from tui.contexts.profiles import Profile
+from tui.screens.clusters.clusters import ClustersScreen
+from tui.screens.clusters.loggers import LevelMenu, LoggersScreen, Wish
+from tui.screens.operations.actions import ACTIONS
+from tui.screens.operations.bulk import Bulk, chosen
+from tui.screens.operations.bulk_screen import BulkScreen, question
 
 __all__ = ["still"]
 pytestmark = pytest.mark.usefixtures("still")

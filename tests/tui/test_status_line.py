@@ -10,10 +10,10 @@ import pytest
 from tests.tui.console import Console, console
 from tests.tui.snapshot import recorded
 from tests.tui.test_pieces import NOBODY, alone, connector, snapshot, tell
+from tui.cluster.snapshot import Diff, LinkState, Notice
 from tui.screens.home import news
-from tui.screens.home.pieces import Said
-from tui.screens.operations import Operations
-from tui.snapshot import Diff, LinkState, Notice
+from tui.screens.home.base import Said
+from tui.screens.operations.operations import Operations
 
 
 def said(seen: Console) -> tuple[str, str]:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tui import themes
+from tui.appearance import themes
 from tui.errors import HeadraceError
 
 # What xterm shows for the sixteen; a user's own are the user's choice.

@@ -18,8 +18,8 @@ from tests.support.waiting import wait_until
 from tests.tui.conftest import Cluster
 from tests.tui.slow_lane import SlowLane
 from tests.tui.terminal import Terminal
-from tui.contexts_file import Profiles
-from tui.profiles import Profile
+from tui.contexts.contexts_file import Profiles
+from tui.contexts.profiles import Profile
 
 HOURS = 3600_000  # milliseconds
 

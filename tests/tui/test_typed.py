@@ -13,15 +13,16 @@ from tests.tui.console import Console, console
 from tests.tui.test_pieces import NOBODY, alone, connector, tell
 from tui import model
 from tui.commands.result import Result, Table
-from tui.contexts_file import Profiles
+from tui.contexts.contexts_file import Profiles
+from tui.contexts.profiles import Profile
 from tui.offsets.changes import Change, Kind
-from tui.offsets.travel import Journey, Target, Traveller
-from tui.profiles import Profile
-from tui.screens import past_lines, reading
-from tui.screens.clusters import ClustersScreen
-from tui.screens.dialog import Dialog
-from tui.screens.filtering import complete
-from tui.screens.set_by import SetBy
+from tui.offsets.seek import Journey, Target, Traveller
+from tui.screens.base import reading
+from tui.screens.base.dialog import Dialog
+from tui.screens.clusters.clusters import ClustersScreen
+from tui.screens.home import typed_lines as past_lines
+from tui.screens.home.filtering import complete
+from tui.screens.offsets.set_by_time import SetBy
 
 
 @pytest.fixture(autouse=True)

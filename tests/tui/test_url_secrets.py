@@ -8,8 +8,8 @@ import pytest
 
 from tests.tui.conftest import Cluster
 from tests.tui.console import console
-from tui.client import Connect
-from tui.profiles import Profile
+from tui.client.client import Connect
+from tui.contexts.profiles import Profile
 from tui.session import endpoint
 from tui.wire.evented import Evented
 

@@ -7,9 +7,9 @@ from pathlib import Path
 from tests.support.broker import unique
 from tests.tui.conftest import Cluster
 from tests.tui.console import console
-from tui.screens.plugins import PluginsScreen, plugins
-from tui.screens.review import ReviewScreen
-from tui.screens.wizard import CreateScreen
+from tui.screens.create.plugins import PluginsScreen, plugins
+from tui.screens.create.review import ReviewScreen
+from tui.screens.create.wizard import CreateScreen
 
 
 def test_a_converter_is_listed_for_each_of_its_uses() -> None:

@@ -11,9 +11,9 @@ from tests.support.broker import unique
 from tests.tui.conftest import Cluster
 from tests.tui.console import console
 from tests.tui.test_pieces import connector
-from tui.screens.loggers import LoggersScreen
-from tui.screens.operations import Phase
-from tui.screens.workers import WorkersScreen, loads
+from tui.screens.clusters.loggers import LoggersScreen
+from tui.screens.clusters.workers import WorkersScreen, loads
+from tui.screens.operations.operations import Phase
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from runtime.config import WorkerConfig, WorkerConfigError, distributed, load_distributed
+from runtime.config.worker_config import WorkerConfig, WorkerConfigError, distributed, load_distributed
 
 GOOD = {
     "bootstrap.servers": "a:1,b:2",

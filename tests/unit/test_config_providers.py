@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from runtime.api.errors import ConfigError
-from runtime.config_providers import Providers, providers
+from runtime.config.providers import Providers, providers
 
 PACKAGE = "org.apache.kafka.common.config.provider."
 

@@ -10,20 +10,20 @@ from typing import Any, cast
 
 import pytest
 
-from runtime.api.config import REQUIRED, ConfigDef, ConfigKey, Importance, Type
+from runtime.api.config.definition import REQUIRED, ConfigDef, ConfigKey, Importance, Type
 from runtime.api.connector import SourceConnector
+from runtime.api.data.record import SinkRecord, SourceRecord
+from runtime.api.data.schema import STRING_SCHEMA
 from runtime.api.errors import ConnectError
-from runtime.api.record import SinkRecord, SourceRecord
-from runtime.api.schema import STRING_SCHEMA
 from runtime.api.task import ErrantRecordReporter, SinkTask, SinkTaskContext, SourceTask, SourceTaskContext
+from runtime.config.properties import parse
 from runtime.connectors.file_source import FileStreamSourceConnector
-from runtime.pipeline.chain import Chain
-from runtime.pipeline.control import Control
-from runtime.pipeline.deadletter import dead_letter_topic
+from runtime.model.task_spec import ConverterSpec, TaskSpec
+from runtime.pipeline.chain.chain import Chain
 from runtime.pipeline.load import load_steps
+from runtime.pipeline.sink.dead_letters import dead_letter_topic
+from runtime.pipeline.task.control import Control
 from runtime.pipeline.tolerance import Policy, Tolerance
-from runtime.properties import parse
-from runtime.task_spec import ConverterSpec, TaskSpec
 
 # Transformations
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from runtime.listeners import Listener, ListenerError, admin, advertised, https_settings, parse
+from runtime.config.listeners import Listener, ListenerError, admin, advertised, https_settings, parse
 
 NONE: dict[str, Any] = {
     "rest.advertised.listener": None, "rest.advertised.host.name": None, "rest.advertised.port": None

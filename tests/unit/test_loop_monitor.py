@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from runtime.loop_monitor import LoopMonitor
+from runtime.worker.loop_monitor import LoopMonitor
 
 
 def blocks_the_loop() -> None:

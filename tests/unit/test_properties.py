@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from runtime import properties
+from runtime.config import properties
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from runtime.secret_values import HIDDEN, MOST, PassingSecrets, Secrets, TooManySecrets, passwords
+from runtime.config.secret_values import HIDDEN, MOST, PassingSecrets, Secrets, TooManySecrets, passwords
 
 JAAS = (
     'org.apache.kafka.common.security.plain.PlainLoginModule required username="alice" '

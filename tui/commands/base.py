@@ -14,12 +14,12 @@ from tui.commands.result import Result
 from tui.errors import HeadraceError, UsageError
 
 if TYPE_CHECKING:
-    from tui.client import Connect
-    from tui.contexts_file import Profiles
+    from tui.client.client import Connect
+    from tui.contexts.contexts_file import Profiles
+    from tui.contexts.profiles import Profile
     from tui.offsets.brokers import Brokers
-    from tui.offsets.notebook import Notebook
-    from tui.offsets.travel import Traveller
-    from tui.profiles import Profile
+    from tui.offsets.change_store import Notebook
+    from tui.offsets.seek import Traveller
 
 Emit = Callable[[Any, str, Sequence[str]], None]  # an item, the form asked for, its row of a table
 FORMATS = ("table", "wide", "json", "jsonl", "yaml", "name")
@@ -72,21 +72,21 @@ class Context:
     @property
     def notebook(self) -> Notebook:
         """What this machine keeps of changes on the cluster."""
-        from tui.offsets.notebook import notebook
+        from tui.offsets.change_store import notebook
 
         return notebook(self.profile.label)
 
     @property
     def traveller(self) -> Traveller:
         """Resolves moments in the topics of sinks, with the brokers of the profile where the worker does not."""
-        from tui.offsets.travel import Traveller
+        from tui.offsets.seek import Traveller
 
         return Traveller(self.connect, self.brokers)
 
     def brokers(self) -> Brokers:
         """Of the profile; HeadraceError where it names none."""
+        from tui.contexts.secrets import resolve
         from tui.offsets.brokers import brokers
-        from tui.secrets import resolve
 
         profile = self.profile
         return brokers(profile.bootstrap, {key: resolve(text) for key, text in profile.client.items()})
@@ -169,7 +169,7 @@ class Change(Command):
 async def execute(command: Command, context: Context) -> Result:
     """Runs a command, unless the context is read-only and the command is not: the one door of screen and script."""
     if command.changes and not command.values.get("dry_run"):
-        from tui import policy
+        from tui.contexts import policy
 
         policy.permit(context.profile, command.verb)
     return await command.run(context)

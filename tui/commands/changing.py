@@ -14,8 +14,8 @@ from tui.errors import FAILED, HeadraceError
 from tui.model import Offset
 from tui.offsets import partitions
 from tui.offsets.changes import Change, Kind
-from tui.offsets.intents import Intent, Step
 from tui.offsets.operation import Again, carry_out
+from tui.offsets.pending_changes import Intent, Step
 from tui.offsets.plan import Action, Applied, NotApplied, Plan
 
 if TYPE_CHECKING:
@@ -161,7 +161,7 @@ def stays(one: Change) -> str:
 async def limits(context: Context, made: Sequence[Change]) -> Bounds:
     """Of the topics of these changes."""
     from tui.offsets import bounds
-    from tui.offsets.travel import aside
+    from tui.offsets.seek import aside
 
     topics = bounds.topics_of(made)
     if not topics or not context.profile.bootstrap:

@@ -10,8 +10,8 @@ from tui.commands.arguments import duration, flag, maybe_word, option, options, 
 from tui.commands.base import Command, Context, Danger, refuse
 from tui.commands.result import Outcome, Result, Table, confirmation
 from tui.commands.targets import must_confirm
+from tui.contexts.profiles import Contexts, Profile, profile_of
 from tui.errors import NotFound, UsageError
-from tui.profiles import Contexts, Profile, profile_of
 from tui.scrubbing import without_user
 
 SECRET = "a secret: itself, or env:NAME, command:LINE, keyring:SERVICE/USER"
@@ -202,7 +202,7 @@ class ImportKcctl(Command):
     file = maybe_word("FILE")
 
     async def run(self, context: Context) -> Result:
-        from tui.kcctl import read
+        from tui.contexts.kcctl import read
 
         found = read(context.read(self.file or "~/.kcctl"), self.file or "~/.kcctl")
         contexts = context.profiles.load()

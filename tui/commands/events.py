@@ -8,7 +8,8 @@ from contextlib import aclosing
 from datetime import UTC, datetime
 from typing import Any
 
-from tui import answers, model, sse
+from tui import model
+from tui.client import answers, sse
 from tui.commands.arguments import duration, integer, option, words
 from tui.commands.base import Command, Context
 from tui.commands.result import Result, Table

@@ -12,10 +12,11 @@ from tui.commands.offsets import REASON_HELP, STOP_HELP
 from tui.commands.result import Outcome, Result, Table, confirmation
 from tui.commands.targets import each, must_confirm
 from tui.errors import FAILED, NotFound
-from tui.offsets import changes, partitions, past
-from tui.offsets.intents import Intent
-from tui.offsets.past import Past
+from tui.offsets import changes, partitions
+from tui.offsets import undo as past
+from tui.offsets.pending_changes import Intent
 from tui.offsets.recovery import Recovered, Recovery
+from tui.offsets.undo import Past
 
 Json = Any
 

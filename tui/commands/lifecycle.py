@@ -134,7 +134,7 @@ class Delete(_EachConnector):
         if not self.with_offsets:
             await context.connect.delete(name)
             return
-        from tui.offsets.past import by_worker
+        from tui.offsets.undo import by_worker
 
         if await by_worker(context.connect, name) is not None:
             answer = await context.connect.delete_with_offsets(name, context.notebook.origin(self.reason or ""))

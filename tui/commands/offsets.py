@@ -15,9 +15,9 @@ from tui.commands.targets import chosen, compiled, each, failure, must_confirm
 from tui.errors import UsageError
 from tui.offsets.bounds import is_negative
 from tui.offsets.changes import Change as OffsetChange
-from tui.offsets.moments import EXPECTED, Moment, parse
 from tui.offsets.plan import Action, NotApplied
-from tui.offsets.travel import Journey, Target
+from tui.offsets.positions import EXPECTED, Moment, parse
+from tui.offsets.seek import Journey, Target
 
 Json = Any
 STOP_HELP = "stop it if it has to be, and set it going again as it was"

@@ -6,13 +6,13 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from tui.amounts import counted
 from tui.commands.arguments import flag, integer, option, options, word
 from tui.commands.base import Command, Context, refuse
 from tui.commands.beside import beside
 from tui.commands.documents import documents
 from tui.commands.result import Result
 from tui.errors import NotFound, UsageError
+from tui.formatting import counted
 
 Json = Any
 _WORDS = ("changed", "unchanged", "dropped", "skipped", "dead_letter", "fails", "unreadable")

@@ -130,7 +130,7 @@ class GetOffsets(Command):
     async def _with_lag(self, context: Context, answers: dict[str, Json]) -> Table:
         """From our workers, or from the brokers where the context names some."""
         from tui.offsets import lag, partitions
-        from tui.offsets.travel import aside
+        from tui.offsets.seek import aside
 
         rows: list[tuple[Cell, ...]] = []
         for name, answer in answers.items():

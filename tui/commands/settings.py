@@ -6,13 +6,13 @@ import os
 from collections.abc import Iterator
 from typing import Any
 
-from tui import settings
+from tui.appearance import settings
 from tui.commands.base import Command, Context
 from tui.commands.result import Result, Table
+from tui.contexts.profiles import SECRET_KEYS, Profile
+from tui.contexts.secrets import shown
 from tui.errors import HeadraceError
-from tui.profiles import SECRET_KEYS, Profile
 from tui.scrubbing import without_user
-from tui.secrets import shown
 
 Row = tuple[str, str, str]
 VARIABLES = ("HEADRACE_URL", "HEADRACE_CONTEXT", "HEADRACE_THEME", "NO_COLOR", "TERM")
@@ -33,7 +33,7 @@ class Config(Command):
 
 
 def _files(context: Context) -> Iterator[Row]:
-    from tui.audit import audit_file
+    from tui.wire.audit import audit_file
 
     folder = context.profiles.path.parent
     config, state = _origin("XDG_CONFIG_HOME"), _origin("XDG_STATE_HOME")

@@ -11,7 +11,7 @@ from tui.commands.result import Outcome, Result, confirmation
 from tui.errors import HeadraceError, NotFound, Unreachable, UsageError
 
 if TYPE_CHECKING:
-    from tui.client import Connect
+    from tui.client.client import Connect
 
 
 def is_glob(pattern: str) -> bool:

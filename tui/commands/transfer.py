@@ -10,13 +10,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from tui import model
-from tui.amounts import counted
 from tui.commands.arguments import by_regex, flag, option, words
 from tui.commands.base import Change, Command, Context, Danger, refuse
 from tui.commands.changing import change, limits, planned, tell, would
 from tui.commands.offsets import REASON_HELP, STOP_HELP, parse_entries, parse_json
 from tui.commands.result import Outcome, Result
 from tui.commands.targets import chosen, each, must_confirm
+from tui.formatting import counted
 from tui.model import Offset
 from tui.offsets.changes import Change as OffsetChange
 from tui.offsets.changes import changes

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from tui.client import Connect
+from tui.client.client import Connect
 from tui.config.changes import Change, as_patch, changes, merged
 from tui.config.secrets import is_masked
 from tui.errors import CONFLICT, HeadraceError, Refused, TimedOut

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, NamedTuple
 
-from tui.amounts import counted
+from tui.formatting import counted
 from tui.model import Offset
 from tui.offsets import partitions
 

@@ -13,7 +13,7 @@ from tui.errors import HeadraceError
 from tui.model import Offset
 from tui.offsets import files
 from tui.offsets.changes import changes
-from tui.offsets.intents import Intent
+from tui.offsets.pending_changes import Intent
 
 Json = Any
 KEPT = 20

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from tui.amounts import span
+from tui.formatting import span
 from tui.model import Offset
 from tui.offsets import partitions
 from tui.offsets.brokers import Brokers

@@ -14,16 +14,16 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 
 from tui import model
-from tui.amounts import counted
-from tui.client import Connect
+from tui.client.client import Connect
 from tui.errors import HeadraceError, NotFound, Refused, ServerTrouble, TimedOut, WrongState
+from tui.formatting import counted
 from tui.model import Certainty, Offset, Verdict
 from tui.offsets import partitions
+from tui.offsets.change_store import Notebook
 from tui.offsets.changes import Change, Conflict, changes, conflicts, same
-from tui.offsets.intents import Held, Intent, Step, at
-from tui.offsets.notebook import Notebook
-from tui.offsets.patience import Clock, Patience, Tell, is_lost
+from tui.offsets.pending_changes import Held, Intent, Step, at
 from tui.offsets.plan import Action, Applied, NotApplied, Plan
+from tui.offsets.retry import Clock, Patience, Tell, is_lost
 
 STOPS_WITHIN = 90.0  # seconds
 LOOKS_EVERY = 0.25  # seconds between looks at the state while waiting

@@ -7,16 +7,16 @@ from collections.abc import Awaitable, Callable
 from typing import NamedTuple
 
 from tui import model
-from tui.client import Connect
+from tui.client.client import Connect
 from tui.errors import NotFound
 from tui.model import Offset, Verdict
 from tui.offsets import partitions
+from tui.offsets.change_store import Notebook
 from tui.offsets.changes import Change, Conflict, changes, same
-from tui.offsets.intents import Held, Intent, Step
-from tui.offsets.notebook import Notebook
 from tui.offsets.operation import Operation, silent
-from tui.offsets.patience import Clock, Tell
+from tui.offsets.pending_changes import Held, Intent, Step
 from tui.offsets.plan import Action, Applied, NotApplied
+from tui.offsets.retry import Clock, Tell
 
 _Act = Callable[["Intent", "Held"], Awaitable["Recovered"]]
 

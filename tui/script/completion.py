@@ -21,7 +21,7 @@ from tui.errors import HeadraceError, UsageError
 from tui.script.shells import HOW, SCRIPTS
 
 if TYPE_CHECKING:
-    from tui.profiles import Profile
+    from tui.contexts.profiles import Profile
 
 KEPT = 30.0  # seconds that names are taken from the last answer
 PATIENCE = 0.7  # seconds for a cluster
@@ -154,7 +154,7 @@ def _names(before: Sequence[str]) -> list[str]:
 
 def _ask(profile: Profile) -> list[str]:
     from tui import session
-    from tui.client import drive
+    from tui.client.client import drive
 
     hasty = profile._replace(connect_timeout=PATIENCE, timeout=PATIENCE)
     connect = session.connect(hasty, session.blocking(hasty))

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from tui import session
-from tui.client import Connect, drive
+from tui.client.client import Connect, drive
 from tui.commands.base import Context
+from tui.contexts.profiles import Profile
 from tui.errors import HeadraceError, UsageError
 from tui.offsets import files
-from tui.profiles import Profile
 from tui.script.asking import asker
 from tui.script.runner import Printer, run_texts
 
@@ -71,7 +71,7 @@ class _Cluster:
         """Of changes that an earlier console did not bring to their end."""
         if not files.state_folder(os.environ).joinpath("changes").is_dir():
             return
-        from tui.offsets.notebook import notebook
+        from tui.offsets.change_store import notebook
 
         try:
             for intent in notebook(profile.label).intents.interrupted():

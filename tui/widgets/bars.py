@@ -11,10 +11,10 @@ from textual.color import Color
 from textual.content import Content
 from textual.widget import Widget
 
-from tui.amounts import counted
+from tui.cluster.snapshot import Link, LinkState
+from tui.contexts.profiles import Profile
+from tui.formatting import counted
 from tui.model import SEVERITY
-from tui.profiles import Profile
-from tui.snapshot import Link, LinkState
 from tui.widgets import states
 from tui.widgets.text import visible
 

@@ -12,14 +12,14 @@ from collections.abc import AsyncGenerator
 from typing import Any
 from urllib.parse import SplitResult, unquote, urlsplit
 
-from tui.client import Call
+from tui.client.client import Call
 from tui.errors import NotFound, refusal
 from tui.wire.connection import Connection
 from tui.wire.endpoint import IDLE_SECONDS, QUIET, Endpoint, basic, decode, encode, reader, trust
 
 
 class Blocking:
-    """A `tui.client.Transport` whose coroutines run to their end in one step (`tui.client.drive`)."""
+    """A `tui.client.client.Transport` whose coroutines run to their end in one step (`tui.client.client.drive`)."""
 
     def __init__(self, endpoint: Endpoint) -> None:
         self.endpoint, self.url = endpoint, endpoint.url

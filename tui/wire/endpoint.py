@@ -7,11 +7,11 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import SplitResult, unquote, urlsplit
 
+from tui.client.shapes import parsed
 from tui.errors import Malformed, TimedOut, Unreachable, UsageError, refusal
-from tui.shapes import parsed
 
 if TYPE_CHECKING:
-    from tui.client import Call
+    from tui.client.client import Call
 
 # Servers close connections that have been idle (Jetty after 30 s, uvicorn after 5): ours are not kept that long.
 IDLE_SECONDS = 3.0

@@ -13,7 +13,7 @@ from typing import Any
 
 import orjson
 
-from tui.client import EXPANDED, Call
+from tui.client.client import EXPANDED, Call
 from tui.errors import NotFound, refusal
 from tui.wire.endpoint import IDLE_SECONDS, QUIET, Endpoint, decode, encode, reader, trust
 
@@ -26,7 +26,7 @@ if sys.modules["httpx._main"] is None:
 
 
 class Evented:
-    """A `tui.client.Transport` on the running event loop."""
+    """A `tui.client.client.Transport` on the running event loop."""
 
     def __init__(self, endpoint: Endpoint) -> None:
         self.endpoint, self.url = endpoint, endpoint.url

@@ -9,7 +9,7 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from typing import Any
 
-from tui.client import Call, Transport
+from tui.client.client import Call, Transport
 from tui.errors import HeadraceError, TimedOut, Unreachable
 
 

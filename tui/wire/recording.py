@@ -21,10 +21,10 @@ from pathlib import Path
 from typing import Any
 
 from tui import errors
-from tui.client import Call, Transport
+from tui.client.client import Call, Transport
 from tui.errors import HeadraceError, NotFound, Refused, UsageError
 from tui.scrubbing import scrubbed, without_user
-from tui.wire.around import Around
+from tui.wire.wrapper import Around
 
 Clock = Callable[[], float]
 

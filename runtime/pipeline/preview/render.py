@@ -8,8 +8,8 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from runtime.api.record import SinkRecord, SourceRecord
-from runtime.api.schema import Schema, Type
+from runtime.api.data.record import SinkRecord, SourceRecord
+from runtime.api.data.schema import Schema, Type
 
 TEXT = 10_000
 """Characters of a text that are shown."""

@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from runtime.model.task_spec import ConverterSpec, TaskSpec
 from runtime.pipeline.preview.render import changes
 from runtime.pipeline.preview.samples import SampleMessage, produced_record, source_record
 from runtime.pipeline.preview.trace import At, Shown, Tracer, message_json
-from runtime.task_spec import ConverterSpec, TaskSpec
 
 _CONVERTERS = ("key_converter", "value_converter", "header_converter")
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import orjson
 
-from runtime.api.record import Headers, SourceRecord
-from runtime.api.schema import BOOLEAN_SCHEMA, FLOAT64_SCHEMA, INT64_SCHEMA, STRING_SCHEMA, Schema
+from runtime.api.data.record import Headers, SourceRecord
+from runtime.api.data.schema import BOOLEAN_SCHEMA, FLOAT64_SCHEMA, INT64_SCHEMA, STRING_SCHEMA, Schema
 from runtime.pipeline.load import Converters
 
 
@@ -91,7 +91,7 @@ def _data(value: Any) -> tuple[Schema | None, Any]:
     if isinstance(value, str):
         return STRING_SCHEMA, value
     if isinstance(value, dict) and value.keys() == {"schema", "payload"}:
-        from runtime.converters.json import JsonConverter
+        from runtime.converters.json.json import JsonConverter
 
         converter = JsonConverter()
         converter.configure({"schemas.enable": "true"}, False)

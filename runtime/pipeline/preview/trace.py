@@ -6,17 +6,18 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from runtime.api.data.record import SinkRecord, SourceRecord
 from runtime.api.errors import DataError, RetriableError
-from runtime.api.record import SinkRecord, SourceRecord
-from runtime.pipeline.chain import Step
-from runtime.pipeline.convert_sink import message_place
-from runtime.pipeline.deadletter import context_headers, dead_letter_topic
+from runtime.model.task_spec import TaskSpec
+from runtime.pipeline.chain.step import Step
 from runtime.pipeline.load import Converters, load_converters, load_steps
 from runtime.pipeline.preview.render import bytes_json, changes, plain, record_json
 from runtime.pipeline.preview.samples import SampleMessage
-from runtime.pipeline.tolerance import Failure, Policy, Stage, plugin_name
-from runtime.pipeline.trace import java_name, message_of
-from runtime.task_spec import TaskSpec
+from runtime.pipeline.sink.convert_sink import message_place
+from runtime.pipeline.sink.dead_letters import context_headers, dead_letter_topic
+from runtime.pipeline.task.failure import Failure, Stage
+from runtime.pipeline.task.trace import java_name, message_of
+from runtime.pipeline.tolerance import Policy, plugin_name
 
 At = Callable[[str], None]
 """Hears where the preview is, before third-party code is called."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from runtime.api.columns import Constant, Origins, Values
-from runtime.api.config import ConfigDef
-from runtime.api.java_regex import java_regex
-from runtime.api.record import Headers
+from runtime.api.config.definition import ConfigDef
+from runtime.api.config.validators import non_empty, regex
+from runtime.api.data.columns import Constant, Origins, Values
+from runtime.api.data.record import Headers
+from runtime.api.java_compat.regex import java_regex
 from runtime.api.transformation import Predicate, Record
-from runtime.api.validators import non_empty, regex
 from runtime.transforms.definitions import MEDIUM, key
 
 _MOST = 10_000  # topics remembered

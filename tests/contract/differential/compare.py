@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from typing import Any
 
-from runtime.api.java_text import single_value
+from runtime.api.data.java_text import single_value
 
 Json = Any
 

@@ -15,10 +15,10 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
-from runtime.api import logical
-from runtime.api.java_text import single_value
-from runtime.api.record import SinkRecord, SourceRecord
-from runtime.api.schema import Field, Schema, Type
+from runtime.api.data import logical
+from runtime.api.data.java_text import single_value
+from runtime.api.data.record import SinkRecord, SourceRecord
+from runtime.api.data.schema import Field, Schema, Type
 
 Json = Any
 _SCHEMAS: dict[str, Schema] = {}

@@ -8,18 +8,18 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
-from runtime.api.batch import SinkBatch, SourceBatch
-from runtime.api.columns import Constant, Values, together
-from runtime.api.java_regex import java_regex
-from runtime.api.projection import project
-from runtime.api.record import SinkRecord
-from runtime.api.schema import Schema, Type
-from runtime.api.schema_builder import SchemaBuilder
-from runtime.api.validate import validate_value
-from runtime.pipeline.chain import Step
-from runtime.pipeline.chain_together import all_through, step_together
-from runtime.pipeline.trace import java_name, message_of
-from runtime.plugins import load
+from runtime.api.data.batch import SinkBatch, SourceBatch
+from runtime.api.data.columns import Constant, Values, together
+from runtime.api.data.projection import project
+from runtime.api.data.record import SinkRecord
+from runtime.api.data.schema import Schema, Type
+from runtime.api.data.schema_builder import SchemaBuilder
+from runtime.api.data.validate import validate_value
+from runtime.api.java_compat.regex import java_regex
+from runtime.pipeline.chain.column_steps import all_through, step_together
+from runtime.pipeline.chain.step import Step
+from runtime.pipeline.task.trace import java_name, message_of
+from runtime.plugins.registry import load
 from tests.contract.differential.encoding import (
     Json,
     read_record,

@@ -12,8 +12,8 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO, Any
 
-from runtime.embedded import coordinates, jars
-from runtime.embedded.java import find_java
+from runtime.embedded.broker import coordinates, jars
+from runtime.embedded.broker.java import find_java
 
 _SOURCE = Path(__file__).with_name("Referee.java")
 

@@ -9,10 +9,10 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from runtime.api.config import ConfigDef, ConfigKey, ConfigValue, Type
+from runtime.api.config.definition import ConfigDef, ConfigKey, ConfigValue, Type
 from runtime.api.connector import Connector, SinkConnector, SourceConnector
-from runtime.api.record import SinkRecord, SourceRecord, TopicPartition
-from runtime.api.schema import STRING_SCHEMA
+from runtime.api.data.record import SinkRecord, SourceRecord, TopicPartition
+from runtime.api.data.schema import STRING_SCHEMA
 from runtime.api.task import SinkTask, SourceTask
 
 KEYS = ConfigDef(

@@ -7,11 +7,11 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from runtime.api.config import ConfigDef, ConfigKey, Type
+from runtime.api.config.definition import ConfigDef, ConfigKey, Type
 from runtime.api.connector import SinkConnector, SourceConnector
+from runtime.api.data.record import SinkRecord, SourceRecord, TopicPartition
+from runtime.api.data.schema import STRING_SCHEMA
 from runtime.api.errors import ConnectError, UnsupportedOffsetsError
-from runtime.api.record import SinkRecord, SourceRecord, TopicPartition
-from runtime.api.schema import STRING_SCHEMA
 from runtime.api.task import Offset, Partition, SinkTask, SourceTask
 
 

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Mapping
 from typing import Any
 
-from runtime.api.config import ConfigDef, ConfigKey, Type
+from runtime.api.config.definition import ConfigDef, ConfigKey, Type
 from runtime.api.errors import DataError, RetriableError
 from runtime.api.transformation import R, Transformation
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from runtime.api import validators
-from runtime.api.config import ConfigDef, ConfigKey, Type
+from runtime.api.config import validators
+from runtime.api.config.definition import ConfigDef, ConfigKey, Type
 from runtime.api.errors import ConfigError
 
 

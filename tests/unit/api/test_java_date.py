@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from runtime.api.data.logical import datetime_of, millis
 from runtime.api.errors import ConfigError
-from runtime.api.java_date import DatePattern
-from runtime.api.logical import datetime_of, millis
+from runtime.api.java_compat.date_format import DatePattern
 
 ANSWERS = json.loads(Path(__file__).with_name("java_dates.json").read_text("utf-8"))
 

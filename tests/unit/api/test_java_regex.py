@@ -12,7 +12,7 @@ import pytest
 import regex
 
 from runtime.api.errors import ConfigError, ConnectError
-from runtime.api.java_regex import PatternError, Replacement, compiled, java_regex
+from runtime.api.java_compat.regex import PatternError, Replacement, compiled, java_regex
 
 ANSWERS = [json.loads(line) for line in Path(__file__).with_name("java_regexes.jsonl").read_text("utf-8").splitlines()]
 TAKEN = [answer for answer in ANSWERS if "error" not in answer]

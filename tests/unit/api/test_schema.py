@@ -7,10 +7,9 @@ from decimal import Decimal
 
 import pytest
 
-from runtime.api.errors import DataError, SchemaBuilderError
-from runtime.api.logical import DATE_SCHEMA, TIMESTAMP_SCHEMA, decimal_from_bytes, decimal_schema, decimal_to_bytes
-from runtime.api.projection import ProjectionError, project
-from runtime.api.schema import (
+from runtime.api.data.logical import DATE_SCHEMA, TIMESTAMP_SCHEMA, decimal_from_bytes, decimal_schema, decimal_to_bytes
+from runtime.api.data.projection import ProjectionError, project
+from runtime.api.data.schema import (
     INT8_SCHEMA,
     INT32_SCHEMA,
     INT64_SCHEMA,
@@ -19,9 +18,10 @@ from runtime.api.schema import (
     Schema,
     Type,
 )
-from runtime.api.schema_builder import SchemaBuilder
-from runtime.api.struct import Struct, field_value
-from runtime.api.validate import validate_value
+from runtime.api.data.schema_builder import SchemaBuilder
+from runtime.api.data.struct import Struct, field_value
+from runtime.api.data.validate import validate_value
+from runtime.api.errors import DataError, SchemaBuilderError
 
 PERSON = (
     SchemaBuilder.struct()

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from runtime.api.config.types import Password, Type, java_trim, parse, shown, to_text
 from runtime.api.errors import ConfigError
-from runtime.api.values import Password, Type, java_trim, parse, shown, to_text
 
 
 @pytest.mark.parametrize(

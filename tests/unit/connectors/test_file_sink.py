@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from runtime.api.data.record import SinkRecord
 from runtime.api.errors import ConfigError, ConnectError
-from runtime.api.record import SinkRecord
 from runtime.connectors.file_sink import FileStreamSinkConnector, FileStreamSinkTask
 from runtime.connectors.line_file import LineFile
 

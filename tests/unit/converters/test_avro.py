@@ -12,9 +12,8 @@ from typing import Any
 import fastavro
 import pytest
 
-from runtime.api.errors import ConfigError, DataError, RetriableError
-from runtime.api.logical import DATE_SCHEMA, TIME_SCHEMA, TIMESTAMP_SCHEMA, decimal_schema
-from runtime.api.schema import (
+from runtime.api.data.logical import DATE_SCHEMA, TIME_SCHEMA, TIMESTAMP_SCHEMA, decimal_schema
+from runtime.api.data.schema import (
     BOOLEAN_SCHEMA,
     BYTES_SCHEMA,
     FLOAT32_SCHEMA,
@@ -29,8 +28,9 @@ from runtime.api.schema import (
     Schema,
     Type,
 )  # fmt: skip
-from runtime.converters.avro import MISSING, AvroConverter
-from runtime.plugins import load, registry
+from runtime.api.errors import ConfigError, DataError, RetriableError
+from runtime.converters.avro.avro import MISSING, AvroConverter
+from runtime.plugins.registry import load, registry
 from tests.support.schema_registry import StubRegistry
 
 
@@ -257,7 +257,7 @@ def test_a_rehearsal_registers_nothing(stub: StubRegistry) -> None:
 
 
 def test_without_the_extra_the_remedy_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("runtime.converters.avro.find_spec", lambda name: None)
+    monkeypatch.setattr("runtime.converters.avro.avro.find_spec", lambda name: None)
     with pytest.raises(ConfigError, match=r"pip install 'headrace\[avro\]'"):
         AvroConverter().configure({"schema.registry.url": "http://x"}, False)
     validator = next(key for key in AvroConverter.config_def if key.name == "schema.registry.url").validator

@@ -13,11 +13,11 @@ from typing import Any
 import fastavro
 import pytest
 
+from runtime.api.data.logical import TIMESTAMP_SCHEMA
+from runtime.api.data.schema import INT8_SCHEMA, INT32_SCHEMA, INT64_SCHEMA, STRING_SCHEMA, Field, Schema, Type
 from runtime.api.errors import DataError
-from runtime.api.logical import TIMESTAMP_SCHEMA
-from runtime.api.schema import INT8_SCHEMA, INT32_SCHEMA, INT64_SCHEMA, STRING_SCHEMA, Field, Schema, Type
-from runtime.converters.avro import AvroConverter
-from runtime.converters.avro_registry import Registry
+from runtime.converters.avro.avro import AvroConverter
+from runtime.converters.avro.registry import Registry
 
 UNION = "io.confluent.connect.avro.Union"
 Avro = Any

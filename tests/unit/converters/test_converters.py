@@ -8,12 +8,12 @@ import orjson
 import pytest
 
 from runtime.api.converter import Converter
+from runtime.api.data.java_text import java_text
+from runtime.api.data.schema import STRING_SCHEMA, Field, Schema, Type
 from runtime.api.errors import ConfigError, DataError
-from runtime.api.java_text import java_text
-from runtime.api.schema import STRING_SCHEMA, Field, Schema, Type
 from runtime.converters.bytes import ByteArrayConverter
 from runtime.converters.header import SimpleHeaderConverter
-from runtime.converters.json import JsonConverter
+from runtime.converters.json.json import JsonConverter
 from runtime.converters.numeric import (
     BooleanConverter,
     DoubleConverter,

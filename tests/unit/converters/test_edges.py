@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from runtime.api.columns import Values
+from runtime.api.data.columns import Values
+from runtime.api.data.schema import STRING_SCHEMA, Schema, Type
 from runtime.api.errors import ConnectError, DataError
-from runtime.api.literals import header_text, parse_literal
-from runtime.api.schema import STRING_SCHEMA, Schema, Type
+from runtime.api.literals.literals import header_text, parse_literal
 from runtime.converters.header import SimpleHeaderConverter
-from runtime.converters.json import JsonConverter
+from runtime.converters.json.json import JsonConverter
 from runtime.converters.string import StringConverter
 
 

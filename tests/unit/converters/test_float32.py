@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from runtime.converters.json import JsonConverter
+from runtime.converters.json.json import JsonConverter
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from runtime.converters.json import JsonConverter
+from runtime.converters.json.json import JsonConverter
 from tests.support.typed import TYPED
 
 

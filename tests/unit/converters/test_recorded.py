@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from runtime.api.data.java_text import java_text
 from runtime.api.errors import ConnectError
-from runtime.api.java_text import java_text
-from runtime.api.literals import header_text, parse_literal
-from runtime.converters.json import JsonConverter
+from runtime.api.literals.literals import header_text, parse_literal
+from runtime.converters.json.json import JsonConverter
 
 ANSWERS = json.loads(Path(__file__).with_name("java_answers.json").read_text("utf-8"))
 BEYOND_PYTHON = ('"payload": 1152921504606846976', '"payload": 86400000}')  # no date, no time of day

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from runtime.api.columns import Constant, Values, together
 from runtime.api.converter import Converter
-from runtime.api.java_text import JavaMap, java_text
-from runtime.api.java_texts import java_texts
-from runtime.api.schema import INT32_SCHEMA, OPTIONAL_STRING_SCHEMA, Field, Schema, Type
-from runtime.converters.json import JsonConverter
+from runtime.api.data.columns import Constant, Values, together
+from runtime.api.data.java_text import JavaMap, java_text
+from runtime.api.data.java_text_columns import java_texts
+from runtime.api.data.schema import INT32_SCHEMA, OPTIONAL_STRING_SCHEMA, Field, Schema, Type
+from runtime.converters.json.json import JsonConverter
 from runtime.converters.string import StringConverter
 from tests.support.typed import TYPED
 

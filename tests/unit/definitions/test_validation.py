@@ -9,7 +9,7 @@ import pytest
 from runtime.api.connector import Connector
 from runtime.definitions import invalid_message
 from runtime.definitions.validation import WorkerDefaults, validate
-from runtime.plugins import Registry
+from runtime.plugins.registry import Registry
 
 REGISTRY = Registry()
 DEFAULTS = WorkerDefaults("JsonConverter", "StringConverter", "SimpleHeaderConverter")

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from runtime.embedded import ports
-from runtime.embedded.broker import Broker, BrokerConfig
+from runtime.embedded.broker.broker import Broker, BrokerConfig
+from runtime.embedded.broker.java import find_java
 from runtime.embedded.errors import StartError
-from runtime.embedded.java import find_java
-from runtime.embedded.service import wait_ready
+from runtime.embedded.processes import ports
+from runtime.embedded.processes.service import wait_ready
 from tests.support.broker import EmbeddedBroker
 
 

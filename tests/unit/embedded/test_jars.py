@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from runtime.embedded import coordinates, jars
+from runtime.embedded.broker import coordinates, jars
+from runtime.embedded.broker.java import find_java
 from runtime.embedded.errors import JarsError
-from runtime.embedded.java import find_java
 from tests.support.waiting import wait_until
 
 SMALL = ("org.slf4j:slf4j-simple:1.7.36",)

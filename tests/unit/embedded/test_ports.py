@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import socket
 
-from runtime.embedded import ports
+from runtime.embedded.processes import ports
 
 
 def test_a_port_in_use_is_not_taken() -> None:

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from runtime.embedded.process import ProcessRef, spawn
-from runtime.processes import start_time
+from runtime.embedded.processes.process import ProcessRef, spawn
+from runtime.system.processes import start_time
 from tests.support.waiting import wait_until
 
 
@@ -52,7 +52,7 @@ def test_end_kills_what_does_not_listen(tmp_path: Path) -> None:
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux tells children of their parent's death")
 def test_children_end_with_a_killed_parent(tmp_path: Path) -> None:
     program = (
-        "import pathlib, time; from runtime.embedded.process import spawn\n"
+        "import pathlib, time; from runtime.embedded.processes.process import spawn\n"
         f"print(spawn(['sleep', '60'], pathlib.Path({str(tmp_path / 'log')!r})).pid, flush=True); time.sleep(60)"
     )
     with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True) as parent:

@@ -6,7 +6,7 @@ import os
 import subprocess
 from pathlib import Path
 
-from runtime.embedded.process import ProcessRef
+from runtime.embedded.processes.process import ProcessRef
 from runtime.embedded.state import ClusterState, Part, Phase, StateFolder
 
 

@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import pytest
 
-from runtime.engine.admission import FIRST, HANGS, MOST, QUICK, Admission
-from runtime.engine.start_history import StartHistory
-from runtime.engine.wire import Key
-from runtime.vocabulary import TaskId
+from runtime.engine.placement.admission import FIRST, HANGS, MOST, QUICK, Admission
+from runtime.engine.placement.start_history import StartHistory
+from runtime.engine.protocol.task_specs import Key
+from runtime.model.states import TaskId
 
 
 def key(number: int) -> Key:

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from runtime.engine.channel import BlockingChannel, ChannelError, decode, encode, read_frame
-from runtime.engine.wire import spec_from_json
-from runtime.task_spec import ConverterSpec, SourceOffset, TaskSpec
+from runtime.engine.protocol.channel import BlockingChannel, ChannelError, decode, encode, read_frame
+from runtime.engine.protocol.task_specs import spec_from_json
+from runtime.model.task_spec import ConverterSpec, SourceOffset, TaskSpec
 
 
 def reader_of(data: bytes) -> asyncio.StreamReader:

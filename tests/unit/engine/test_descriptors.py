@@ -5,7 +5,7 @@ import sys
 
 PROGRAM = """
 import os, resource
-from runtime.engine.descriptors import NoRoomError, check_room, raise_limit
+from runtime.engine.protocol.descriptors import NoRoomError, check_room, raise_limit
 resource.setrlimit(resource.RLIMIT_NOFILE, (64, 256))
 raise_limit()
 print(resource.getrlimit(resource.RLIMIT_NOFILE))

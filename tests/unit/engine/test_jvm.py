@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from runtime.engine.archive import KEPT, keep
-from runtime.engine.jvm import spark_properties, write_files
-from runtime.engine.settings import EngineSettings
+from runtime.engine.driver.archive import KEPT, keep
+from runtime.engine.driver.jvm import spark_properties, write_files
+from runtime.engine.protocol.settings import EngineSettings
 
 
 def test_the_operators_properties_win_over_defaults_but_not_over_what_slots_need(tmp_path: Path) -> None:

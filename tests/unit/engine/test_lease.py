@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from runtime.engine.guard import Guard
-from runtime.engine.lease import Lease, LeaseLostError, stack_file
-from runtime.engine.lease_cell import LeaseCell, cell_path, granted
-from runtime.engine.lease_granter import LeaseGranter
-from runtime.pipeline.port import RevokedError
+from runtime.engine.driver.guard import Guard
+from runtime.engine.protocol.lease import Lease, LeaseLostError, stack_file
+from runtime.engine.protocol.lease_cell import LeaseCell, cell_path, granted
+from runtime.engine.worker.lease_granter import LeaseGranter
+from runtime.pipeline.task.errors import RevokedError
 from tests.support.waiting import wait_until
 
 
@@ -120,8 +120,8 @@ def test_only_granted_leases_are_listed(tmp_path: Path, cell: LeaseCell) -> None
 
 SLOT = """
 import os, re, sys
-from runtime.engine.lease import dump_stacks_on_request
-from runtime.engine.lease_cell import LeaseCell
+from runtime.engine.protocol.lease import dump_stacks_on_request
+from runtime.engine.protocol.lease_cell import LeaseCell
 folder = sys.argv[1]
 file = dump_stacks_on_request(folder, 4, os.getpid())
 LeaseCell.create(folder, 4, os.getpid())

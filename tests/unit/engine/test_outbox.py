@@ -3,8 +3,8 @@ from __future__ import annotations
 import queue
 import threading
 
-from runtime.engine.channel import Message
-from runtime.engine.outbox import MAX_LOG_LINES, Outbox
+from runtime.engine.protocol.channel import Message
+from runtime.engine.slot.outbox import MAX_LOG_LINES, Outbox
 
 
 class Channel:

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from runtime.processes import is_below
+from runtime.system.processes import is_below
 
 NAMED = """
 import ctypes, sys

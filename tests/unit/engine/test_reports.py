@@ -4,11 +4,11 @@ import os
 import time
 from unittest.mock import Mock
 
-from runtime.engine.reports import UNASKED_END, TaskReports
-from runtime.engine.roster import Link, Roster, Task
-from runtime.engine.wire import about
-from runtime.processes import OwnProcess
-from runtime.vocabulary import State
+from runtime.engine.placement.roster import Link, Roster, Task
+from runtime.engine.protocol.task_specs import about
+from runtime.engine.worker.reports import UNASKED_END, TaskReports
+from runtime.model.states import State
+from runtime.system.processes import OwnProcess
 from tests.support.engine_probe import task_spec
 
 

@@ -7,11 +7,11 @@ from unittest.mock import Mock
 
 import pytest
 
-from runtime.engine.admission import Admission
-from runtime.engine.roster import Link, Roster, Task
-from runtime.processes import OwnProcess
-from runtime.scheduling import Delay
-from runtime.vocabulary import TaskId
+from runtime.engine.placement.admission import Admission
+from runtime.engine.placement.roster import Link, Roster, Task
+from runtime.model.states import TaskId
+from runtime.system.processes import OwnProcess
+from runtime.system.scheduling import Delay
 from tests.support.engine_probe import task_spec
 
 

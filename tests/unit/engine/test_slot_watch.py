@@ -6,11 +6,11 @@ from unittest.mock import Mock
 
 import pytest
 
-from runtime.engine.roster import Link, Roster, Task
-from runtime.engine.settings import EngineSettings
-from runtime.engine.slot_watch import LONGEST_SILENCE, SlotWatch
-from runtime.processes import OwnProcess
-from runtime.scheduling import Delay, waits
+from runtime.engine.placement.roster import Link, Roster, Task
+from runtime.engine.protocol.settings import EngineSettings
+from runtime.engine.worker.slot_watch import LONGEST_SILENCE, SlotWatch
+from runtime.system.processes import OwnProcess
+from runtime.system.scheduling import Delay, waits
 from tests.support.engine_probe import task_spec
 
 TTL = 6.0

@@ -9,13 +9,13 @@ from unittest.mock import Mock
 
 import pytest
 
-from runtime.engine.channel import encode
-from runtime.engine.lease_cell import LeaseCell
-from runtime.engine.roster import Link, Roster, Task
-from runtime.engine.server import SlotServer
-from runtime.engine.settings import EngineSettings
-from runtime.engine.slot_watch import SlotWatch
-from runtime.engine.slots import Slots
+from runtime.engine.placement.roster import Link, Roster, Task
+from runtime.engine.protocol.channel import encode
+from runtime.engine.protocol.lease_cell import LeaseCell
+from runtime.engine.protocol.settings import EngineSettings
+from runtime.engine.worker.server import SlotServer
+from runtime.engine.worker.slot_watch import SlotWatch
+from runtime.engine.worker.slots import Slots
 from tests.support.engine_probe import task_spec
 
 TTL = 6.0

@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 from unittest.mock import Mock
 
-from runtime.engine.roster import Link
-from runtime.engine.settings import EngineSettings
-from runtime.engine.supervisor import SparkEngine
+from runtime.engine.placement.roster import Link
+from runtime.engine.protocol.settings import EngineSettings
+from runtime.engine.worker.supervisor import SparkEngine
 from tests.support.engine_probe import task_spec
 
 

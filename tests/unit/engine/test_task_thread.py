@@ -5,9 +5,9 @@ import threading
 from typing import Any
 from unittest.mock import Mock
 
-from runtime.engine.task_thread import TaskThread
-from runtime.task_spec import TaskSpec
-from runtime.vocabulary import State
+from runtime.engine.slot.task_thread import TaskThread
+from runtime.model.states import State
+from runtime.model.task_spec import TaskSpec
 from tests.support.engine_probe import task_spec
 
 

@@ -3,9 +3,9 @@ from __future__ import annotations
 import threading
 from typing import cast
 
-from runtime.engine.task_thread import TaskThread
-from runtime.engine.watchdog import Watchdog, stack_of
-from runtime.pipeline.control import Call
+from runtime.engine.slot.task_thread import TaskThread
+from runtime.engine.slot.watchdog import Watchdog, stack_of
+from runtime.pipeline.task.control import Call
 
 
 class Task:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from runtime.engine.worker_folder import make_folder, socket_path
+from runtime.engine.worker.worker_folder import make_folder, socket_path
 
 
 @pytest.fixture(autouse=True)
@@ -26,7 +26,7 @@ def test_other_users_cannot_enter_the_folder() -> None:
 
 
 def test_folders_of_a_killed_worker_are_removed_by_the_next_worker(temporary: Path) -> None:
-    program = "import sys; from runtime.engine.worker_folder import make_folder; print(make_folder())"
+    program = "import sys; from runtime.engine.worker.worker_folder import make_folder; print(make_folder())"
     environment = {**os.environ, "TMPDIR": str(temporary), "PYTHONPATH": str(Path(__file__).parents[3])}
     killed = subprocess.run(
         [sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True

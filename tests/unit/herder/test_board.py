@@ -6,11 +6,11 @@ from typing import Any, cast
 
 import pytest
 
-from runtime.herder.board import Board
-from runtime.herder.events import EventLog
-from runtime.secret_values import Secrets
+from runtime.config.secret_values import Secrets
+from runtime.herder.status.events import EventLog
+from runtime.herder.status.status_board import Board
+from runtime.model.states import State, TaskId
 from runtime.storage.statuses import StatusStore
-from runtime.vocabulary import State, TaskId
 
 WRAPPED = """a.ConnectException: Tolerance exceeded
     at x

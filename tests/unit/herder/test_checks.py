@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from runtime import config as worker_config
-from runtime.herder.checks import WorkerChecks
+from runtime.config import worker_config
+from runtime.herder.configs.checks import WorkerChecks
 
 WORKER = {
     "bootstrap.servers": "localhost:1", "group.id": "workers", "key.converter": "x", "value.converter": "x",

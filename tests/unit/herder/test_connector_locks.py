@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from runtime.herder.connector_locks import ConnectorLocks
+from runtime.herder.control.connector_locks import ConnectorLocks
 
 
 async def test_one_at_a_time_for_a_name_that_is_not_known_yet() -> None:

@@ -3,13 +3,13 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
+from runtime.api.data.record import SourceRecord
 from runtime.api.errors import DataError
-from runtime.api.record import SourceRecord
-from runtime.engine.error_reports import ErrorReports
-from runtime.herder.error_board import ErrorBoard
-from runtime.pipeline.error_counts import Counts
-from runtime.pipeline.tolerance import Failure, Stage
-from runtime.vocabulary import TaskId
+from runtime.engine.slot.error_reports import ErrorReports
+from runtime.herder.status.error_board import ErrorBoard
+from runtime.model.states import TaskId
+from runtime.pipeline.task.error_counts import Counts
+from runtime.pipeline.task.failure import Failure, Stage
 
 TASK = TaskId("c", 0)
 

@@ -3,8 +3,8 @@
 import asyncio
 import contextlib
 
-from runtime.herder import events
-from runtime.herder.events import EventLog
+from runtime.herder.status import events
+from runtime.herder.status.events import EventLog
 
 
 async def collect(log: EventLog, after: int, n: int) -> list[str]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 from unittest.mock import MagicMock
 
-from runtime.herder.expiry import Expiry
-from runtime.vocabulary import TargetState
+from runtime.herder.monitoring.expiry import Expiry
+from runtime.model.states import TargetState
 
 DAY = 86_400
 WEEK = 7 * DAY

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from runtime.herder.families import Families
+from runtime.herder.monitoring.metric_families import Families
 
 
 def test_samples_of_a_family_stand_together_and_labels_are_escaped() -> None:

@@ -7,11 +7,11 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from runtime.herder import hosted
-from runtime.herder import loop as control
-from runtime.herder.start_gate import ABREAST
+from runtime.herder.control import connector_loop as control
+from runtime.herder.control import hosted_connector as hosted
+from runtime.herder.control.start_gate import ABREAST
 from runtime.host.port import HOST_ABSENT, HostError
-from runtime.vocabulary import State, TargetState, TaskId
+from runtime.model.states import State, TargetState, TaskId
 from tests.support.herder_rig import HerderRig, died
 
 

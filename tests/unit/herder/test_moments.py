@@ -8,8 +8,8 @@ from typing import cast
 import pytest
 
 from runtime.herder.errors import BadRequest
-from runtime.herder.moments import Absolute, At, Edge, Moment, Relative, parse
-from runtime.herder.time_travel import Target, TimeTravel
+from runtime.herder.offsets.moments import Absolute, At, Edge, Moment, Relative, parse
+from runtime.herder.offsets.time_travel import Target, TimeTravel
 from runtime.kafka.positions import Positions
 
 NOW = datetime(2026, 1, 31, 12, tzinfo=UTC)

@@ -7,11 +7,11 @@ from typing import Any, cast
 
 import pytest
 
-from runtime.herder.connector_locks import ConnectorLocks
+from runtime.herder.control.connector_locks import ConnectorLocks
+from runtime.herder.control.connectors import Fleet
 from runtime.herder.errors import Conflict
-from runtime.herder.fleet import Fleet
-from runtime.herder.offset_change import OffsetChanges
-from runtime.herder.offset_places import OffsetPlaces
+from runtime.herder.offsets.offset_change import OffsetChanges
+from runtime.herder.offsets.offset_places import OffsetPlaces
 from runtime.kafka.errors import BrokerUnavailable
 from runtime.kafka.groups import Groups
 from runtime.storage.configs import ConfigStore
@@ -53,7 +53,7 @@ def _intent(name: str, position: int) -> Intent:
 
 @pytest.fixture
 def rig(monkeypatch: pytest.MonkeyPatch) -> Rig:
-    monkeypatch.setattr("runtime.herder.offset_change.AGAIN", 0.0)
+    monkeypatch.setattr("runtime.herder.offsets.offset_change.AGAIN", 0.0)
     return Rig()
 
 

@@ -9,12 +9,12 @@ from typing import Any, cast
 
 import pytest
 
-from runtime.config import distributed
-from runtime.herder.checks import WorkerChecks
-from runtime.herder.password_keys import PasswordKeys
-from runtime.herder.resolving import ResolvingHost
+from runtime.config.secret_values import PassingSecrets, Secrets
+from runtime.config.worker_config import distributed
+from runtime.herder.configs.checks import WorkerChecks
+from runtime.herder.configs.password_keys import PasswordKeys
+from runtime.herder.configs.resolving_host import ResolvingHost
 from runtime.host.port import HOST_ABSENT, HOST_DIED, BadRequestError, ConnectorInfo, HostError, UnknownPluginError
-from runtime.secret_values import PassingSecrets, Secrets
 
 WORKER = {
     "group.id": "g",

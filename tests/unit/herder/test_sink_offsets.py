@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from runtime.herder.errors import BadRequest
-from runtime.herder.sink_offsets import parse_sink_offsets
+from runtime.herder.offsets.sink_offsets import parse_sink_offsets
 
 
 def test_numbers_and_strings_of_numbers_and_null() -> None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from runtime.herder.meter_board import MeterBoard
-from runtime.herder.stalls import Stalls
-from runtime.pipeline.meter import Meter
-from runtime.vocabulary import State, TaskId
+from runtime.herder.monitoring.stalls import Stalls
+from runtime.herder.status.meter_board import MeterBoard
+from runtime.model.states import State, TaskId
+from runtime.pipeline.task.meter import Meter
 
 TASK = TaskId("c", 0)
 

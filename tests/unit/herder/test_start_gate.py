@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import asyncio
 
-from runtime.herder.start_gate import StartGate
+from runtime.herder.control.start_gate import StartGate
 
 
 class Starts:

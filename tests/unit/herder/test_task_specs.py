@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from runtime import config as worker_config
-from runtime.herder.task_specs import Order, client_warnings, spec
+from runtime.config import worker_config
+from runtime.herder.configs.task_specs import Order, client_warnings, spec
 from runtime.host.port import ConnectorInfo
 
 WORKER = worker_config.distributed({

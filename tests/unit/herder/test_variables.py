@@ -12,13 +12,13 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from runtime.herder.errors import BadRequest, Conflict
-from runtime.herder.offset_places import OffsetPlaces
-from runtime.herder.offset_views import OffsetViews
-from runtime.herder.offsets import OffsetsDesk
-from runtime.herder.orphans import Orphans
+from runtime.herder.monitoring.offset_views import OffsetViews
+from runtime.herder.offsets.offset_places import OffsetPlaces
+from runtime.herder.offsets.offset_requests import OffsetsDesk
+from runtime.herder.offsets.orphans import Orphans
+from runtime.model.states import State, TargetState, TaskId
 from runtime.rest.app import application
 from runtime.storage.journal import Journal, Origin
-from runtime.vocabulary import State, TargetState, TaskId
 from tests.support.herder_rig import HerderRig
 from tests.support.memory_logs import topic
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from runtime.kafka.log import LogRecord, TopicLog, TopicLogs, TopicSpec
+from runtime.kafka.log.log import LogRecord, TopicLog, TopicLogs, TopicSpec
 from tests.support.broker import KafkaBroker, unique
 
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from runtime.kafka.clients import client_config, kafka_python_config
+from runtime.kafka.clients.settings import client_config, kafka_python_config
 from runtime.kafka.errors import ClientConfigError
-from runtime.rest.tls import server_context
+from runtime.rest.security.tls import server_context
 from tests.support.certificates import Stores, make_stores
 
 

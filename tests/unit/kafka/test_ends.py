@@ -11,7 +11,7 @@ from unittest.mock import Mock
 import pytest
 
 from runtime.kafka.errors import BrokerUnavailable
-from runtime.kafka.log import TopicLogs, TopicSpec
+from runtime.kafka.log.log import TopicLogs, TopicSpec
 
 
 async def test_a_question_that_is_not_answered_is_given_up(

@@ -12,9 +12,9 @@ from confluent_kafka import KafkaException, Producer
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.admin._config import ConfigResource
 
-from runtime.kafka import topic_watch
 from runtime.kafka.errors import BrokerUnavailable, StorageTopicError
-from runtime.kafka.log import TopicLogs, TopicSpec
+from runtime.kafka.log import topic_watch
+from runtime.kafka.log.log import TopicLogs, TopicSpec
 from tests.support.broker import EmbeddedBroker, KafkaBroker, unique
 from tests.unit.kafka.conftest import Recorder
 

@@ -13,9 +13,9 @@ import pytest
 from confluent_kafka import Consumer
 
 from runtime.kafka.errors import GroupOccupied
+from runtime.kafka.group.membership import Membership
+from runtime.kafka.group.process_identity import is_gone, own_identity
 from runtime.kafka.groups import Groups
-from runtime.kafka.membership import Membership
-from runtime.kafka.process_identity import is_gone, own_identity
 from tests.support.broker import EmbeddedBroker, KafkaBroker, unique
 from tests.support.workers import WorkerProcess
 
@@ -23,7 +23,7 @@ Make = Callable[..., Membership]
 
 _OTHER = """
 import asyncio, sys
-from runtime.kafka.membership import Membership
+from runtime.kafka.group.membership import Membership
 
 async def main():
     member = Membership({"bootstrap.servers": sys.argv[1]}, sys.argv[2], "http://other:8083/", print)
@@ -103,7 +103,7 @@ async def test_second_worker_on_another_machine_is_refused_by_the_leader(
     """It cannot see whether the first one lives, so it has to join to learn it."""
     one = member("one:8083", heartbeat=0.3, session_timeout=6.0)
     joined = await one.join()
-    monkeypatch.setattr("runtime.kafka.process_identity._machine", lambda: "elsewhere")
+    monkeypatch.setattr("runtime.kafka.group.process_identity._machine", lambda: "elsewhere")
     with pytest.raises(GroupOccupied, match="http://one:8083/"):
         await member("two").join()
     await _until(lambda: one.joined is not None and one.joined.generation > joined.generation)

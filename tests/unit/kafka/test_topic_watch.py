@@ -8,8 +8,8 @@ from typing import Any
 
 from confluent_kafka import KafkaError, KafkaException
 
-from runtime.kafka.log import TopicSpec
-from runtime.kafka.topic_watch import TopicWatch
+from runtime.kafka.log.log import TopicSpec
+from runtime.kafka.log.topic_watch import TopicWatch
 
 GONE = KafkaException(KafkaError(KafkaError.UNKNOWN_TOPIC_OR_PART))
 DENIED = KafkaException(KafkaError(KafkaError.TOPIC_AUTHORIZATION_FAILED))

@@ -7,7 +7,7 @@ import queue
 from confluent_kafka import KafkaError
 
 from runtime.kafka.errors import KafkaProblem
-from runtime.kafka.writer import Writer
+from runtime.kafka.log.writer import Writer
 from tests.support.mock_kafka import PRODUCE, MockKafka
 
 

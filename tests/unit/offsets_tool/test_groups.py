@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from runtime.config_providers import providers
+from runtime.config.providers import providers
 from runtime.kafka.formats import compact
 from runtime.offsets_tool.cluster import Cluster, Record
 from runtime.offsets_tool.errors import ToolError

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from runtime.pipeline.acks import Acks
-from runtime.pipeline.producers import Producers, SlotProducer
+from runtime.pipeline.produce.acks import Acks
+from runtime.pipeline.produce.producers import Producers, SlotProducer
 from tests.support.broker import KafkaBroker
 from tests.support.waiting import wait_until
 

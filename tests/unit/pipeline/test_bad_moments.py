@@ -14,18 +14,18 @@ import pytest
 from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka import TopicPartition as KafkaPartition
 
+from runtime.api.data.record import SinkRecord, SourceRecord, TopicPartition
 from runtime.api.errors import RetriableError
-from runtime.api.record import SinkRecord, SourceRecord, TopicPartition
 from runtime.api.task import SinkTask, SourceTask
-from runtime.pipeline.acks import Acks
-from runtime.pipeline.assignment import Assignment
-from runtime.pipeline.budget import slot_budget
-from runtime.pipeline.control import Control, StoppedError
-from runtime.pipeline.offsets import OffsetWriter
-from runtime.pipeline.port import RevokedError
-from runtime.pipeline.producers import Purpose, SlotProducer
-from runtime.pipeline.sink_context import SinkContext
-from runtime.vocabulary import State
+from runtime.model.states import State
+from runtime.pipeline.produce.acks import Acks
+from runtime.pipeline.produce.producers import Purpose, SlotProducer
+from runtime.pipeline.sink.assignment import Assignment
+from runtime.pipeline.sink.fetch_budget import slot_budget
+from runtime.pipeline.sink.sink_context import SinkContext
+from runtime.pipeline.source.source_offsets import OffsetWriter
+from runtime.pipeline.task.control import Control, StoppedError
+from runtime.pipeline.task.errors import RevokedError
 from tests.support import plugins, topics
 from tests.support.broker import KafkaBroker, unique
 from tests.support.pipeline import file_sink, file_source, group_offsets, produce, records, source_offsets, task_spec

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from runtime.pipeline.budget import Budget
+from runtime.pipeline.sink.fetch_budget import Budget
 
 
 def test_shares() -> None:

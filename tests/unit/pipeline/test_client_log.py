@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from runtime.pipeline.client_log import Teller
+from runtime.pipeline.produce.client_log import Teller
 
 
 def test_a_kind_of_trouble_is_told_once_a_minute() -> None:

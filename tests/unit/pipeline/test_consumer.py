@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from runtime.pipeline.consumer import make_consumer
+from runtime.pipeline.sink.consumer import make_consumer
 
 HEARTBEAT = "heartbeat.interval.ms"
 

@@ -12,16 +12,16 @@ from typing import ClassVar
 import pytest
 from confluent_kafka import KafkaError
 
+from runtime.api.data.record import SinkRecord
 from runtime.api.errors import ConnectError, DataError
-from runtime.api.record import SinkRecord
 from runtime.api.task import SinkTask
-from runtime.pipeline.control import Control, StoppedError
-from runtime.pipeline.deadletter import DeadLetters
-from runtime.pipeline.error_counts import Counts
-from runtime.pipeline.port import TaskLostError
-from runtime.pipeline.producers import SlotProducer
-from runtime.pipeline.tolerance import Failure, Stage
-from runtime.vocabulary import State
+from runtime.model.states import State
+from runtime.pipeline.produce.producers import SlotProducer
+from runtime.pipeline.sink.dead_letters import DeadLetters
+from runtime.pipeline.task.control import Control, StoppedError
+from runtime.pipeline.task.error_counts import Counts
+from runtime.pipeline.task.errors import TaskLostError
+from runtime.pipeline.task.failure import Failure, Stage
 from tests.support.broker import KafkaBroker
 from tests.support.messages import Message
 from tests.support.mock_kafka import PRODUCE, MockKafka

@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
+from runtime.api.data.record import SinkRecord, SourceRecord
 from runtime.api.errors import DataError, RetriableError
-from runtime.api.record import SinkRecord, SourceRecord
 from runtime.api.task import SinkTask, SourceTask
-from runtime.task_spec import ConverterSpec, TaskSpec
-from runtime.vocabulary import State
+from runtime.model.states import State
+from runtime.model.task_spec import ConverterSpec, TaskSpec
 from tests.support.broker import KafkaBroker, unique
 from tests.support.pipeline import file_sink, group_offsets, task_spec
 from tests.support.slot import RunningTask

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from runtime.pipeline import client_log
-from runtime.vocabulary import State
+from runtime.model.states import State
+from runtime.pipeline.produce import client_log
 from tests.support.broker import EmbeddedBroker
 from tests.support.pipeline import file_sink, file_source, group_offsets, records, source_offsets
 from tests.support.slot import RunningTask

@@ -8,20 +8,20 @@ from pathlib import Path
 import pytest
 from confluent_kafka import KafkaError
 
-from runtime.api.record import SourceRecord
-from runtime.api.schema import STRING_SCHEMA
+from runtime.api.data.record import SourceRecord
+from runtime.api.data.schema import STRING_SCHEMA
 from runtime.api.task import SourceTask
 from runtime.connectors.file_source import FileStreamSourceTask
 from runtime.converters.header import SimpleHeaderConverter
 from runtime.converters.string import StringConverter
-from runtime.pipeline.chain import Chain
-from runtime.pipeline.convert_source import SourceConversion, source_place
+from runtime.model.states import State
+from runtime.pipeline.chain.chain import Chain
 from runtime.pipeline.load import Converters
-from runtime.pipeline.offsets import CommittedOffsets, OffsetWriter
-from runtime.pipeline.producers import Producers, Purpose
-from runtime.pipeline.queue_share import SendQueue, Share
-from runtime.pipeline.send import size_of
-from runtime.vocabulary import State
+from runtime.pipeline.produce.producers import Producers, Purpose
+from runtime.pipeline.produce.queue_share import SendQueue, Share
+from runtime.pipeline.produce.send import size_of
+from runtime.pipeline.source.convert_source import SourceConversion, source_place
+from runtime.pipeline.source.source_offsets import CommittedOffsets, OffsetWriter
 from tests.support.mock_kafka import INIT_PRODUCER_ID, PRODUCE, MockKafka
 from tests.support.pipeline import file_source, records, source_offsets
 from tests.support.slot import RecordingHost, RunningTask

@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
-from runtime.api.java_text import java_text
-from runtime.api.record import SinkRecord, SourceRecord
-from runtime.pipeline.chain import Step
-from runtime.pipeline.trace import java_name
-from runtime.plugins import load
+from runtime.api.data.java_text import java_text
+from runtime.api.data.record import SinkRecord, SourceRecord
+from runtime.pipeline.chain.step import Step
+from runtime.pipeline.task.trace import java_name
+from runtime.plugins.registry import load
 
 ANSWERS = [json.loads(line) for line in Path(__file__).with_name("java_chains.jsonl").read_text("utf-8").splitlines()]
 

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from runtime.api.data.record import SinkRecord, TopicPartition
 from runtime.api.errors import RetriableError
-from runtime.api.record import SinkRecord, TopicPartition
 from runtime.api.task import SinkTask
-from runtime.task_spec import ConverterSpec
-from runtime.vocabulary import State
+from runtime.model.states import State
+from runtime.model.task_spec import ConverterSpec
 from tests.support.broker import KafkaBroker, unique
 from tests.support.pipeline import file_sink, group_offsets, produce
 from tests.support.slot import RunningTask

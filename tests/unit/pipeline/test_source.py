@@ -9,10 +9,10 @@ from pathlib import Path
 import orjson
 import pytest
 
-from runtime.api.record import SourceRecord
+from runtime.api.data.record import SourceRecord
 from runtime.api.task import SourceTask
-from runtime.task_spec import ConverterSpec
-from runtime.vocabulary import State
+from runtime.model.states import State
+from runtime.model.task_spec import ConverterSpec
 from tests.support.broker import KafkaBroker, unique
 from tests.support.pipeline import file_source, messages, records, source_offsets, task_spec
 from tests.support.slot import RunningTask
@@ -72,7 +72,7 @@ def test_a_known_partition_keeps_the_bytes_of_its_key(broker: KafkaBroker, tmp_p
     raw = f'["{spec.connector}", {{"filename": "{file}"}} ]'
     first = source_offsets(broker, spec)
     assert first == []
-    from runtime.task_spec import SourceOffset
+    from runtime.model.task_spec import SourceOffset
 
     task = RunningTask(replace(spec, offsets=[SourceOffset({"filename": str(file)}, {"position": 4}, raw)]))
     wait_until(lambda: count(broker.bootstrap, spec.offsets_topic) == 1)

@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 
-from runtime.api.batch import SinkBatch, SourceBatch
-from runtime.api.columns import Mixed, Values
-from runtime.api.schema import STRING_SCHEMA, Field, Schema, Type
-from runtime.pipeline.chain import Chain, Step
+from runtime.api.data.batch import SinkBatch, SourceBatch
+from runtime.api.data.columns import Mixed, Values
+from runtime.api.data.schema import STRING_SCHEMA, Field, Schema, Type
+from runtime.pipeline.chain.chain import Chain
+from runtime.pipeline.chain.step import Step
 from tests.support.messages import Message
 from tests.support.transforms import made, predicate, tolerance
 

@@ -7,9 +7,9 @@ from typing import Any
 
 from confluent_kafka import KafkaError, KafkaException
 
-from runtime.pipeline import subscription
-from runtime.pipeline.subscription import Subscription
-from runtime.pipeline.topic_lists import TopicLists
+from runtime.pipeline.sink import subscription
+from runtime.pipeline.sink.subscription import Subscription
+from runtime.pipeline.sink.topic_lists import TopicLists
 
 
 class Clock:

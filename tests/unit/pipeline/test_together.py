@@ -8,26 +8,28 @@ from unittest.mock import patch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from runtime.api.batch import SinkBatch, SourceBatch
-from runtime.api.columns import Values
-from runtime.api.java_text import java_text
-from runtime.api.java_texts import java_texts
-from runtime.api.record import SinkRecord, SourceRecord, TopicPartition
-from runtime.api.schema import INT32_SCHEMA, OPTIONAL_STRING_SCHEMA, STRING_SCHEMA, Field, Schema, Type
+from runtime.api.data.batch import SinkBatch, SourceBatch
+from runtime.api.data.columns import Values
+from runtime.api.data.java_text import java_text
+from runtime.api.data.java_text_columns import java_texts
+from runtime.api.data.record import SinkRecord, SourceRecord, TopicPartition
+from runtime.api.data.schema import INT32_SCHEMA, OPTIONAL_STRING_SCHEMA, STRING_SCHEMA, Field, Schema, Type
 from runtime.api.task import SourceTask
 from runtime.api.transformation import Transformation
 from runtime.connectors.file_source import FileStreamSourceTask
 from runtime.converters.header import SimpleHeaderConverter
-from runtime.converters.json import JsonConverter
+from runtime.converters.json.json import JsonConverter
 from runtime.converters.string import StringConverter
-from runtime.pipeline import convert_sink, sink_batches
-from runtime.pipeline.chain import Chain, Step
-from runtime.pipeline.convert_sink import SinkConversion, sink_place
-from runtime.pipeline.convert_source import SourceConversion, source_place
+from runtime.pipeline.chain.chain import Chain
+from runtime.pipeline.chain.step import Step
 from runtime.pipeline.load import Converters
-from runtime.pipeline.offsets import CommittedOffsets
-from runtime.pipeline.sink_batches import batches_of
-from runtime.pipeline.tolerance import Failure, Tolerance
+from runtime.pipeline.sink import convert_sink, sink_batches
+from runtime.pipeline.sink.convert_sink import SinkConversion, sink_place
+from runtime.pipeline.sink.sink_batches import batches_of
+from runtime.pipeline.source.convert_source import SourceConversion, source_place
+from runtime.pipeline.source.source_offsets import CommittedOffsets
+from runtime.pipeline.task.failure import Failure
+from runtime.pipeline.tolerance import Tolerance
 from tests.support.messages import Message
 from tests.support.transforms import made, predicate, tolerance
 

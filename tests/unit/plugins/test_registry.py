@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from runtime import CONNECT_VERSION
-from runtime.plugins import BUNDLED, Kind, Registry, entries, load
+from runtime.plugins.registry import BUNDLED, Kind, Registry, entries, load
 
 K = "org.apache.kafka.connect."
 
@@ -76,7 +76,7 @@ def test_entries_are_in_connects_order() -> None:
 
 
 def test_importing_the_registry_imports_no_plugin() -> None:
-    code = "import sys, json, runtime.plugins as p; p.entries(False); print(json.dumps(list(sys.modules)))"
+    code = "import sys, json, runtime.plugins.registry as p; p.entries(False); print(json.dumps(list(sys.modules)))"
     modules = json.loads(subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout)
     targets = {target.partition(":")[0] for _, target, _ in BUNDLED}
     assert not targets & set(modules)

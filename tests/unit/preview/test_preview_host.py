@@ -14,7 +14,7 @@ import pytest
 from runtime.host.port import HostError
 from runtime.host.previews import PreviewFailedError, PreviewHost
 from runtime.host.settings import HostSettings
-from runtime.task_spec import ConverterSpec, TaskSpec
+from runtime.model.task_spec import ConverterSpec, TaskSpec
 from tests.support import plugins
 from tests.support.processes import alive, command_line, direct_children
 

@@ -12,13 +12,13 @@ import pytest
 from starlette.routing import Route
 
 from runtime.api.errors import ConfigError
-from runtime.rest.access import ROLE, Access, BasicAuth, Role
 from runtime.rest.admin import admin_routes
 from runtime.rest.app import application
-from runtime.rest.jaas import MODULE, credentials
-from runtime.rest.masking import Masks
 from runtime.rest.routes import routes
-from runtime.rest.security import BASIC_AUTH, protection
+from runtime.rest.security.access import ROLE, Access, BasicAuth, Role
+from runtime.rest.security.jaas import MODULE, credentials
+from runtime.rest.security.masking import Masks
+from runtime.rest.security.security import BASIC_AUTH, protection
 
 
 @pytest.fixture(scope="module")

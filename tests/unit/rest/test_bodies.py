@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from runtime.herder.errors import BadRequest
-from runtime.rest import bodies
-from runtime.vocabulary import TargetState
+from runtime.model.states import TargetState
+from runtime.rest.http import bodies
 
 
 def body(value: Any) -> bytes:

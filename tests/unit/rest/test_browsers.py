@@ -11,10 +11,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from runtime.rest.answers import json_answer
 from runtime.rest.app import application
+from runtime.rest.http.answers import json_answer
 from runtime.rest.resource import Resource
-from runtime.rest.security import protection
+from runtime.rest.security.security import protection
 
 
 async def _done(_: Request) -> Response:

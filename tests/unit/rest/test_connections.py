@@ -12,11 +12,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from runtime.listeners import Listener
-from runtime.rest import connections, receiving
+from runtime.config.listeners import Listener
 from runtime.rest.app import application
-from runtime.rest.connections import Connections
-from runtime.rest.server import RestServer
+from runtime.rest.http import connections, receiving
+from runtime.rest.http.connections import Connections
+from runtime.rest.http.server import RestServer
 
 Stream = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 Open = Callable[[], Awaitable[Stream]]

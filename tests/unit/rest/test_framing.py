@@ -10,12 +10,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from runtime.listeners import Listener
-from runtime.rest.answers import json_answer
+from runtime.config.listeners import Listener
 from runtime.rest.app import application
+from runtime.rest.http.answers import json_answer
+from runtime.rest.http.server import RestServer
 from runtime.rest.resource import Resource
-from runtime.rest.security import protection
-from runtime.rest.server import RestServer
+from runtime.rest.security.security import protection
 
 STORED = {"offsets": [{"partition": {"f": "\ud83d"}, "offset": {"position": 2**64}}]}
 

@@ -6,7 +6,7 @@ import pytest
 from starlette.datastructures import MutableHeaders
 
 from runtime.api.errors import ConfigError
-from runtime.rest.headers import HeaderRule, parse_rules
+from runtime.rest.security.headers import HeaderRule, parse_rules
 
 
 def test_rules_with_and_without_quotes() -> None:

@@ -15,11 +15,11 @@ import pytest
 from starlette.routing import Route
 
 from runtime.herder.internal_requests import InternalRequests
+from runtime.model.states import State, TargetState
 from runtime.rest.app import application
 from runtime.rest.internal import ALGORITHM, SIGNATURE, InternalHandlers
 from runtime.rest.resource import Resource
 from runtime.storage.configs import ConfigStore
-from runtime.vocabulary import State, TargetState
 from tests.support.herder_rig import HerderRig
 
 KEY, NEW_KEY = b"0123456789abcdef", b"fedcba9876543210"

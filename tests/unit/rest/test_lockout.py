@@ -20,8 +20,8 @@ from pathlib import Path
 
 import pytest
 
-from runtime.rest.connections import LINGER
 from runtime.rest.events import MOST_OF_ONE
+from runtime.rest.http.connections import LINGER
 from tests.support.certificates import make_stores
 
 ATTACKERS = 600

@@ -6,7 +6,7 @@ import pytest
 from starlette.datastructures import Headers
 
 from runtime.herder.errors import BadRequest
-from runtime.rest.media import Media, accepted, content_type
+from runtime.rest.http.media import Media, accepted, content_type
 
 JSON = "application/json"
 

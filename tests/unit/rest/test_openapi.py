@@ -5,9 +5,9 @@ from __future__ import annotations
 from unittest.mock import MagicMock
 
 from runtime.rest.admin import admin_routes
-from runtime.rest.openapi import Document, openapi_route, served_methods
+from runtime.rest.openapi.openapi import Document, openapi_route, served_methods
+from runtime.rest.openapi.schemas import SCHEMAS
 from runtime.rest.routes import routes
-from runtime.rest.schemas import SCHEMAS
 
 
 def test_every_route_is_described_and_every_description_is_served() -> None:

@@ -13,14 +13,14 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from runtime.config.listeners import Listener
 from runtime.herder.errors import BadRequest, NotFound
-from runtime.listeners import Listener
-from runtime.rest import bodies, receiving
-from runtime.rest.answers import json_answer
 from runtime.rest.app import application
-from runtime.rest.receiving import LARGE, LIMIT, Budget
+from runtime.rest.http import bodies, receiving
+from runtime.rest.http.answers import json_answer
+from runtime.rest.http.receiving import LARGE, LIMIT, Budget
+from runtime.rest.http.server import RestServer
 from runtime.rest.resource import Resource, path_name
-from runtime.rest.server import RestServer
 
 Stream = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 ENTRY = b'{"partition":{"kafka_topic":"topic-name-1","kafka_partition":17},"offset":{"kafka_offset":123456}}'

@@ -9,9 +9,9 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from runtime.herder.errors import BadRequest
-from runtime.rest import receiving
-from runtime.rest.answers import JSON, json_answer
 from runtime.rest.app import application
+from runtime.rest.http import receiving
+from runtime.rest.http.answers import JSON, json_answer
 from runtime.rest.resource import Resource, path_name
 
 _UNTYPED = {"error_code": 415, "message": "HTTP 415 Unsupported Media Type"}

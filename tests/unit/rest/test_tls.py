@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from runtime.listeners import ListenerError
-from runtime.rest.tls import server_context
+from runtime.config.listeners import ListenerError
+from runtime.rest.security.tls import server_context
 from tests.support.certificates import Stores, make_stores
 
 

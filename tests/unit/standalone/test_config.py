@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from runtime.config import WorkerConfigError
-from runtime.standalone_config import FILE, standalone
-from runtime.standalone_connectors import ConnectorFileError, read, read_all
-from runtime.vocabulary import TargetState
+from runtime.config.standalone_config import FILE, standalone
+from runtime.config.worker_config import WorkerConfigError
+from runtime.model.states import TargetState
+from runtime.worker.connector_files import ConnectorFileError, read, read_all
 
 REQUIRED = {
     "key.converter": "org.apache.kafka.connect.storage.StringConverter",

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from runtime.kafka.cluster import Cluster
-from runtime.kafka.log import LogRecord, TopicSpec
+from runtime.kafka.log.log import LogRecord, TopicSpec
 from runtime.storage import java_map
 from runtime.storage.file_logs import FileLog, FileLogs, MemoryLog
 from runtime.storage.file_offsets import OffsetsFile, OffsetsFileError

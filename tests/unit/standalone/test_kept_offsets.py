@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from runtime.pipeline.kept_offsets import KeptOffsets
 from runtime.pipeline.port import OffsetText
+from runtime.pipeline.source.kept_offsets import KeptOffsets
 
 KEY = b'["c",{"filename":"/f"}]'
 

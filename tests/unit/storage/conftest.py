@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from runtime.kafka.log import LogRecord, TopicLogs, TopicSpec
+from runtime.kafka.log.log import LogRecord, TopicLogs, TopicSpec
 from runtime.storage.configs import ConfigStore
 from runtime.storage.offsets import OffsetStore
 from runtime.storage.statuses import StatusStore

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from runtime.model.states import TargetState
 from runtime.storage.configs import RestartRequest
-from runtime.vocabulary import TargetState
 from tests.unit.storage.conftest import MakeStores
 
 CONFIG = {"connector.class": "FileStreamSource", "name": "c"}

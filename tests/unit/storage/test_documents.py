@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from runtime.kafka.log import TopicLogs, TopicSpec
+from runtime.kafka.log.log import TopicLogs, TopicSpec
 from runtime.storage.documents import PIECE, Documents, _records
 from tests.support.broker import KafkaBroker, unique
 

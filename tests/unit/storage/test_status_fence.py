@@ -6,10 +6,10 @@ import asyncio
 
 import pytest
 
-from runtime.kafka.log import LogRecord
+from runtime.kafka.log.log import LogRecord
+from runtime.model.states import State, TaskId
 from runtime.storage import statuses
 from runtime.storage.statuses import Status, StatusStore
-from runtime.vocabulary import State, TaskId
 from tests.support.memory_logs import TestLogs, topic
 
 TASK = TaskId("c", 0)

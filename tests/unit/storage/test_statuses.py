@@ -7,10 +7,10 @@ import asyncio
 import pytest
 
 from runtime.kafka.errors import KafkaProblem
-from runtime.kafka.log import LogRecord, Written
+from runtime.kafka.log.log import LogRecord, Written
+from runtime.model.states import State, TaskId
 from runtime.storage.optimistic import Optimistic
 from runtime.storage.statuses import Status
-from runtime.vocabulary import State, TaskId
 from tests.unit.storage.conftest import MakeStores
 
 RUNNING = Status(State.RUNNING, None, "127.0.0.1:8083", 3, "4.3.0")

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from runtime.api.data.record import SinkRecord
+from runtime.api.data.schema import INT32_SCHEMA, STRING_SCHEMA, Field, Schema, Type
 from runtime.api.errors import DataError, RetriableError
-from runtime.api.record import SinkRecord
-from runtime.api.schema import INT32_SCHEMA, STRING_SCHEMA, Field, Schema, Type
 from runtime.api.transformation import R, Record, Transformation
-from runtime.pipeline.chain import Step
+from runtime.pipeline.chain.step import Step
 from tests.support.transforms import chain, made, predicate, tolerance
 
 LINE = Schema(Type.STRUCT, fields=(Field("a", INT32_SCHEMA), Field("b", STRING_SCHEMA)))

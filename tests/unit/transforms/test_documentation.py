@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from runtime.api.record import SinkRecord, SourceRecord
-from runtime.api.schema import STRING_SCHEMA
-from runtime.converters.json import JsonConverter
-from runtime.pipeline.chain import Step
+from runtime.api.data.record import SinkRecord, SourceRecord
+from runtime.api.data.schema import STRING_SCHEMA
+from runtime.converters.json.json import JsonConverter
+from runtime.pipeline.chain.step import Step
 from tests.support.transforms import chain, made, predicate
 
 

@@ -6,9 +6,9 @@ import datetime as dt
 
 import pytest
 
+from runtime.api.data.logical import TIMESTAMP_SCHEMA
+from runtime.api.data.record import SourceRecord
 from runtime.api.errors import DataError
-from runtime.api.logical import TIMESTAMP_SCHEMA
-from runtime.api.record import SourceRecord
 from tests.support.transforms import made
 
 EAST = dt.timezone(dt.timedelta(hours=5, minutes=30))

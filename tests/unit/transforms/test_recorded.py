@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
+from runtime.api.data.java_text import java_text
+from runtime.api.data.record import SinkRecord, SourceRecord
 from runtime.api.errors import ConnectError
-from runtime.api.java_text import java_text
-from runtime.api.literals import header_text, parse_literal
-from runtime.api.record import SinkRecord, SourceRecord
-from runtime.converters.json import JsonConverter
+from runtime.api.literals.literals import header_text, parse_literal
+from runtime.converters.json.json import JsonConverter
 from tests.support.transforms import made
 
 ANSWERS = [json.loads(line) for line in Path(__file__).with_name("java_answers.jsonl").read_text("utf-8").splitlines()]

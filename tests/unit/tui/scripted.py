@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from tests.support.transport import InMemory
-from tui.client import Call
+from tui.client.client import Call
 
 
 class Scripted(InMemory):

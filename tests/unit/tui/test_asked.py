@@ -10,14 +10,14 @@ import pytest
 
 from tests.support.transport import InMemory
 from tests.unit.tui.scripted import status
-from tui.client import Call, Connect, drive
+from tui.client.client import Call, Connect, drive
 from tui.commands.base import Context, execute
 from tui.commands.result import Result
-from tui.contexts_file import Profiles
+from tui.contexts.contexts_file import Profiles
+from tui.contexts.profiles import Profile
 from tui.errors import BadRequest, HeadraceError, NotFound
-from tui.offsets.intents import Intent, Step
+from tui.offsets.pending_changes import Intent, Step
 from tui.offsets.plan import Plan
-from tui.profiles import Profile
 from tui.script.grammar import parse
 
 SOURCE = {"partition": {"f": "x"}, "offset": {"p": 5}}
@@ -191,7 +191,7 @@ def test_where_nothing_is_listed_it_says_so() -> None:
     ],
 )
 def test_whose_word_read_only_is(profile: Profile, words: str) -> None:
-    from tui import policy
+    from tui.contexts import policy
 
     assert policy.refusal(profile, "stop") == f"stop refused: {words}"
     assert policy.refusal(Profile("http://h"), "stop") == ""

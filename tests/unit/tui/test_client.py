@@ -7,10 +7,10 @@ import asyncio
 import pytest
 
 from tests.unit.tui.scripted import Scripted, status
-from tui import policy
-from tui.client import REBALANCE_WAITS, Call, Connect, drive
+from tui.client.client import REBALANCE_WAITS, Call, Connect, drive
+from tui.contexts import policy
+from tui.contexts.profiles import Profile
 from tui.errors import Conflict, ReadOnly
-from tui.profiles import Profile
 
 REBALANCE = Conflict("Cannot complete request because of a conflicting operation (e.g. worker rebalance)", 409)
 TAKEN = Conflict("Connector a already exists", 409)

@@ -7,7 +7,7 @@ import sys
 
 HELD = """
 import gc
-from tui import collector
+from tui import gc_tuning as collector
 before = gc.get_threshold()
 collector.settle()
 assert (gc.get_threshold(), gc.get_freeze_count()) == (before, 0)

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from tests.support.transport import InMemory
-from tui.client import Call, Connect, drive
+from tui.client.client import Call, Connect, drive
 from tui.commands.base import Context, execute
 from tui.commands.result import Result
-from tui.contexts_file import Profiles
+from tui.contexts.contexts_file import Profiles
+from tui.contexts.profiles import Profile
 from tui.errors import NotFound, ServerTrouble
-from tui.profiles import Profile
 from tui.script.grammar import parse
 
 

@@ -15,8 +15,8 @@ from pathlib import Path
 import pexpect
 import pytest
 
-from tui.contexts_file import Profiles
-from tui.profiles import Profile
+from tui.contexts.contexts_file import Profiles
+from tui.contexts.profiles import Profile
 from tui.script import completion
 from tui.script.completion import candidates, others
 from tui.script.shells import SCRIPTS, in_fish

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from tui.client import drive
+from tui.client.client import drive
 from tui.commands.base import Context, execute
 from tui.commands.result import Result
-from tui.contexts_file import Profiles
+from tui.contexts.contexts_file import Profiles
+from tui.contexts.profiles import Profile
 from tui.errors import HeadraceError, UsageError
-from tui.profiles import Profile
 from tui.script.grammar import parse
 from tui.script.output import render
 from tui.session import read_text

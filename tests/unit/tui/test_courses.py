@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import cast
 
-from tui.client import Connect
-from tui.courses import KEPT, STEP, Course
-from tui.progress import Progress, far, told
-from tui.screens.failed_records import folded
+from tui.client.client import Connect
+from tui.metrics.progress import Progress, far, told
+from tui.metrics.rate_history import KEPT, STEP, Course
+from tui.screens.connector.failed_records import folded
 
 
 def course(*points: tuple[float, float, int | None]) -> Course:

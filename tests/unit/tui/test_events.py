@@ -7,11 +7,11 @@ from collections.abc import AsyncGenerator
 from pathlib import Path
 
 from tests.support.transport import InMemory
-from tui.client import Connect, drive
+from tui.client.client import Connect, drive
 from tui.commands.base import Context, execute
 from tui.commands.result import Result
-from tui.contexts_file import Profiles
-from tui.profiles import Profile
+from tui.contexts.contexts_file import Profiles
+from tui.contexts.profiles import Profile
 from tui.script.grammar import parse
 
 

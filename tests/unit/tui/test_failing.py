@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import cast
 
-from tui.client import Connect
-from tui.failing import HOLDS, Failing, counted
+from tui.client.client import Connect
+from tui.metrics.failure_rate import HOLDS, Failing, counted
+from tui.metrics.progress import Far, Progress
 from tui.model import Connector, Task
-from tui.progress import Far, Progress
-from tui.screens.board import _progress
+from tui.screens.home.connector_list import _progress
 
 RUNNING = Connector("a", "sink", "RUNNING", (Task(0, "RUNNING", "w:1"),))
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tui import gauges
-from tui.gauges import History
+from tui.metrics import offset_rates as gauges
+from tui.metrics.offset_rates import History
 from tui.widgets.plot import peak, plot, short, spark
 
 

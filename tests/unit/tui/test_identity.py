@@ -15,9 +15,9 @@ import pytest
 
 from tests.support.certificates import Stores, make_stores
 from tui import session
-from tui.client import Call, Transport
+from tui.client.client import Call, Transport
+from tui.contexts.profiles import Profile
 from tui.errors import TimedOut, Unreachable, UsageError
-from tui.profiles import Profile
 
 Open = Callable[[Profile], Transport]
 

@@ -6,8 +6,8 @@ import asyncio
 from typing import Any
 
 from tests.unit.tui.scripted import expanded, status
-from tui.ledger import SLICE, Ledger
-from tui.snapshot import Link
+from tui.cluster.snapshot import Link
+from tui.cluster.snapshot_builder import SLICE, Ledger
 
 
 def books(*statuses: dict[str, Any]) -> dict[str, Any]:

@@ -12,11 +12,11 @@ import pytest
 
 from tests.support.transport import InMemory
 from tests.unit.tui.scripted import expanded, status
-from tui.client import Call, Connect, drive
+from tui.client.client import Call, Connect, drive
 from tui.commands.base import Context, execute
-from tui.contexts_file import Profiles
+from tui.contexts.contexts_file import Profiles
+from tui.contexts.profiles import Profile
 from tui.errors import HeadraceError, NotFound
-from tui.profiles import Profile
 from tui.script.grammar import parse
 from tui.script.output import render
 

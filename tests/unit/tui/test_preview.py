@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 
 from tests.unit.tui.scripted import Scripted
-from tui.client import Call, drive
+from tui.client.client import Call, drive
 from tui.commands.base import Context
 from tui.commands.preview import Preview
-from tui.contexts_file import Profiles
+from tui.contexts.contexts_file import Profiles
+from tui.contexts.profiles import Profile
 from tui.errors import BadRequest, NotFound, UsageError
-from tui.profiles import Profile
 from tui.script.grammar import parse
 from tui.script.output import render
 
@@ -41,7 +41,7 @@ ANSWER = {
 
 
 def _run(line: str, *answers: Any, files: dict[str, str] | None = None) -> tuple[str, list[Call]]:
-    from tui.client import Connect
+    from tui.client.client import Connect
 
     transport = Scripted(*answers)
     context = Context(

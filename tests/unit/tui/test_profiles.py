@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from tui import session
-from tui.contexts_file import Profiles
+from tui.contexts.contexts_file import Profiles
+from tui.contexts.profiles import Contexts, Profile
 from tui.errors import HeadraceError, UsageError
-from tui.profiles import Contexts, Profile
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.support.transport import InMemory
-from tui.client import Call, Connect
+from tui.client.client import Call, Connect
 from tui.errors import Conflict, NotFound, Unreachable, UsageError
 from tui.wire.recording import Recorder, Replay
 

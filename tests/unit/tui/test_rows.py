@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 from tui.model import Connector, Task, by_severity
-from tui.screens.rows import Rows
+from tui.screens.home.rows import Rows
 
 
 def test_the_order_holds_through_changes() -> None:

@@ -10,17 +10,17 @@ from typing import Any, cast
 import pytest
 
 from tests.unit.tui.scripted import Scripted, expanded, status
-from tui.client import Connect, drive
+from tui.client.client import Connect, drive
 from tui.commands.base import Context, execute
 from tui.commands.changing import tell
 from tui.commands.result import Outcome, Result, confirmation
-from tui.contexts_file import Profiles
-from tui.deadletters.letters import PREFIX, Letter
+from tui.contexts.contexts_file import Profiles
+from tui.contexts.profiles import Profile
+from tui.dead_letters.letters import PREFIX, Letter
 from tui.errors import NotFound, Refused, in_one, refusal
 from tui.offsets.plan import Plan
-from tui.profiles import Profile
-from tui.screens.letter_words import warning
-from tui.screens.work import summary
+from tui.screens.dead_letters.dead_letter_text import warning
+from tui.screens.operations.operation_runner import summary
 from tui.script.grammar import parse
 from tui.script.runner import Printer
 from tui.scrubbing import scrubbed_line

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from tui import secrets, session
+from tui import session
+from tui.contexts import secrets
+from tui.contexts.profiles import Profile
 from tui.errors import HeadraceError
-from tui.profiles import Profile
 from tui.scrubbing import HIDDEN, scrubbed, without_user
 
 

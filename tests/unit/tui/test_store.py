@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from tests.unit.tui.scripted import Scripted, expanded, status
-from tui.client import Connect
+from tui.client.client import Connect
+from tui.cluster.snapshot import Diff, Link, LinkState, Notice, Snapshot
+from tui.cluster.store import Pace, Store
 from tui.errors import NotFound, ServerTrouble, Unreachable
-from tui.snapshot import Diff, Link, LinkState, Notice, Snapshot
-from tui.store import Pace, Store
 
 PACE = Pace(interval=2.0, jitter=0.0, gather=0.0, spacing=0.0)
 

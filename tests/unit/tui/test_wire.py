@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from tui.client import EXPANDED, Call, Transport
+from tui.client.client import EXPANDED, Call, Transport
+from tui.contexts.urls import check_url
 from tui.errors import BadRequest, Malformed, NotFound, ServerTrouble, TimedOut, Unreachable, UsageError, WrongState
-from tui.urls import check_url
 from tui.wire.blocking import Blocking
 from tui.wire.endpoint import Endpoint
 from tui.wire.evented import Evented

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tui.client import Call, Transport
+from tui.client.client import Call, Transport
 from tui.errors import NotFound, TimedOut, Unreachable
 from tui.wire.blocking import Blocking
 from tui.wire.endpoint import Endpoint

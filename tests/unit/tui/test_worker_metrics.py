@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tui.worker_metrics import Inside, inside, samples
+from tui.metrics.worker_metrics import Inside, inside, samples
 
 TEXT = r"""# HELP headrace_slots Slots that are up.
 # TYPE headrace_slots gauge

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.support.transport import InMemory
-from tui.client import Call, Connect
+from tui.client.client import Call, Connect
 from tui.config.applying import ChangedMeanwhile, Edit, NotApplied, apply
 from tui.config.changes import Change
 from tui.errors import BadRequest, TimedOut

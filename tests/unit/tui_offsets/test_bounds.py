@@ -7,17 +7,17 @@ from typing import Any
 import pytest
 
 from tests.unit.tui.scripted import Scripted
-from tui.client import Connect
+from tui.client.client import Connect
 from tui.editor import draft
 from tui.errors import UsageError
 from tui.model import Connector, Offset
 from tui.offsets import bounds
 from tui.offsets.bounds import Bounds
 from tui.offsets.lag import Lag
-from tui.offsets.moments import parse
 from tui.offsets.partitions import key
-from tui.offsets.travel import Target, Traveller
-from tui.screens import wording
+from tui.offsets.positions import parse
+from tui.offsets.seek import Target, Traveller
+from tui.screens.offsets import wording
 from tui.script import grammar
 
 KNOWN = Bounds({("t", 0): (100, 1500)}, frozenset({"t", "gone"}))

@@ -13,10 +13,10 @@ import pytest
 from tests.support.stub_worker import HANG, stub_worker
 from tests.unit.tui.scripted import status
 from tests.unit.tui_offsets.test_patience import REQUESTS, Worker
-from tui.client import Connect, drive
+from tui.client.client import Connect, drive
 from tui.commands.base import Context, execute
-from tui.contexts_file import Profiles
-from tui.profiles import Profile
+from tui.contexts.contexts_file import Profiles
+from tui.contexts.profiles import Profile
 from tui.script.grammar import parse
 
 LINE = "patch offsets s --stop -y --kafka-topic t --kafka-partition 0 --kafka-offset 500"

@@ -6,9 +6,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from runtime.herder.moments import parse as as_the_worker
+from runtime.herder.offsets.moments import parse as as_the_worker
 from tui.errors import UsageError
-from tui.offsets.moments import EXAMPLES, Absolute, At, Edge, Relative, parse
+from tui.offsets.positions import EXAMPLES, Absolute, At, Edge, Relative, parse
 
 NOW = datetime(2026, 1, 31, 12, 0, 0, tzinfo=UTC)
 NOON = int(NOW.timestamp() * 1000)

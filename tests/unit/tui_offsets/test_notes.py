@@ -13,10 +13,11 @@ import pytest
 
 from tui.errors import Conflict, HeadraceError
 from tui.model import Offset
-from tui.offsets import files, history, past
+from tui.offsets import files, history
+from tui.offsets import undo as past
+from tui.offsets.change_store import Notebook
 from tui.offsets.changes import changes
-from tui.offsets.intents import Intent, Step, at
-from tui.offsets.notebook import Notebook
+from tui.offsets.pending_changes import Intent, Step, at
 from tui.offsets.plan import Action, Plan
 
 PARTITION = {"filename": "/tmp/ü \ud800"}

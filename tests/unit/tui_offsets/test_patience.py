@@ -10,15 +10,15 @@ import pytest
 
 from tests.support.transport import InMemory
 from tests.unit.tui.scripted import status
-from tui.client import Call, Connect
+from tui.client.client import Call, Connect
 from tui.errors import HeadraceError, ServerTrouble, TimedOut, Unreachable, refusal
 from tui.model import Offset
+from tui.offsets.change_store import Notebook
 from tui.offsets.changes import Change, changes
-from tui.offsets.notebook import Notebook
 from tui.offsets.operation import carry_out
-from tui.offsets.patience import BEARS
 from tui.offsets.plan import Action, Applied, NotApplied, Plan
 from tui.offsets.recovery import Recovery
+from tui.offsets.retry import BEARS
 
 PARTITION = {"kafka_topic": "t", "kafka_partition": 0}
 REQUESTS = 8  # of a whole change: stop, status, status, offsets, alter, offsets, resume, and one to spare

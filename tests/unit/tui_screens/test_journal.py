@@ -6,10 +6,10 @@ from types import MappingProxyType
 from typing import Any
 
 from tui import model
-from tui.ledger import difference
+from tui.cluster.snapshot import Link, LinkState, Notice, Snapshot
+from tui.cluster.snapshot_builder import difference
 from tui.model import Connector
-from tui.screens.journal import BAD, GOOD, KEPT, Journal
-from tui.snapshot import Link, LinkState, Notice, Snapshot
+from tui.screens.base.journal import BAD, GOOD, KEPT, Journal
 
 
 def connector(state: str, *tasks: str, worker: str = "w:1", **config: str) -> Connector:

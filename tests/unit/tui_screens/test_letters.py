@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from tui.deadletters.brokers import DeadLetterTopic
-from tui.deadletters.letters import PREFIX, Letter, View, best_view, exported, shown
+from tui.dead_letters.brokers import DeadLetterTopic
+from tui.dead_letters.letters import PREFIX, Letter, View, best_view, exported, shown
 
 TRACE = (
     "a.b.DataException: Converting failed:\n\tat x\nCaused by: c.JsonParseException: Unrecognized token 'x'\n\tat y\n"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tui.config.definitions import Key, of_validation
-from tui.screens.new_connector import NewConnector
+from tui.screens.create.new_connector import NewConnector
 
 KEYS = {
     key.name: key

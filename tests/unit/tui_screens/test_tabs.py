@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tui.screens.pages import PAGES, SHORT
+from tui.screens.connector.pages import PAGES, SHORT
 from tui.widgets.tabs import Tabs
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from tui.courses import Course
+from tui.metrics.rate_history import Course
+from tui.metrics.worker_metrics import Inside
 from tui.offsets.changes import Change, Effect, Kind
-from tui.screens import failed_records, wording
-from tui.screens.worker_inside import described
-from tui.worker_metrics import Inside
+from tui.screens.clusters.worker_inside import described
+from tui.screens.connector import failed_records
+from tui.screens.offsets import wording
 
 
 def test_one_record_is_one_record() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from textual.binding import Binding, BindingType
 
-from tui.screens.pages import PAGES
+from tui.screens.connector.pages import PAGES
 
 BROAD = 140  # columns from which list and page stand side by side
 

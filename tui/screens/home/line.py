@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from textual import events
 
-from tui.screens import filtering, program
+from tui.screens.base import program
+from tui.screens.home import filtering
 from tui.widgets.bars import KeyBar
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ class TypedLine:
         self.home.refresh_bindings()
 
     def command(self, text: str = "") -> None:
-        from tui.screens import past_lines
+        from tui.screens.home import typed_lines as past_lines
 
         if not self.prompt.history[":"]:
             self.prompt.history[":"] = past_lines.load(past_lines.file())
@@ -89,7 +90,7 @@ class TypedLine:
             self.home.set_filter(text)
         self.back_to_work()
         if sign == ":" and text:
-            from tui.screens import past_lines
+            from tui.screens.home import typed_lines as past_lines
 
             past_lines.add(past_lines.file(), text)
             self.run(text)

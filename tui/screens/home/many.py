@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tui.amounts import counted
+from tui.formatting import counted
 from tui.model import Connector, by_severity
-from tui.screens.marks import Marks
+from tui.screens.home.marks import Marks
 
 if TYPE_CHECKING:
     from asyncio import Future
 
-    from tui.screens.actions import Action
-    from tui.screens.bulk import Bulk, Target
     from tui.screens.home.screen import Home
+    from tui.screens.operations.actions import Action
+    from tui.screens.operations.bulk import Bulk, Target
 
 
 class Many:
@@ -61,15 +61,15 @@ class Many:
         return f"{count}: those shown by /{text}" if text else f"{count}: all of them"
 
     def menu(self) -> None:
-        from tui.screens.bulk_screen import BulkMenu
+        from tui.screens.operations.bulk_screen import BulkMenu
 
         self.home.app.push_screen(BulkMenu(self.who()), lambda name: self.act(name) if name else None)
 
     def act(self, name: str) -> None:
         """A verb's key while there are marks."""
-        from tui.screens.actions import ACTIONS
-        from tui.screens.bulk import chosen
-        from tui.screens.bulk_screen import question
+        from tui.screens.operations.actions import ACTIONS
+        from tui.screens.operations.bulk import chosen
+        from tui.screens.operations.bulk_screen import question
 
         home, action = self.home, ACTIONS[name]
         if home.flows is None or home.is_refused(name) or not home.flows.may(change=True):
@@ -84,7 +84,7 @@ class Many:
         home.do(self._go(action, targets, f"{name} {who}", answer))
 
     async def _go(self, action: Action, targets: list[Target], what: str, answer: Future[bool]) -> None:
-        from tui.screens.bulk import Bulk
+        from tui.screens.operations.bulk import Bulk
 
         home = self.home
         if home.flows is None or not await home.flows.agreed(answer, what) or not home.flows.may(change=True):
@@ -94,7 +94,7 @@ class Many:
         self._start(bulk)
 
     def _start(self, bulk: Bulk) -> None:
-        from tui.screens.bulk_screen import BulkScreen
+        from tui.screens.operations.bulk_screen import BulkScreen
 
         self.home.do(bulk.run())
         if not isinstance(self.home.app.screen, BulkScreen):

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from textual import events
 
-from tui.screens.home.pieces import Pieces
+from tui.screens.home.base import Pieces
 from tui.widgets.grid import Grid
 
 if TYPE_CHECKING:

@@ -6,9 +6,9 @@ import time
 from collections.abc import Collection
 from typing import TYPE_CHECKING
 
-from tui.screens.home.pieces import LINK
-from tui.screens.operations import Operation, Phase
-from tui.snapshot import Diff, LinkState, Notice, Snapshot
+from tui.cluster.snapshot import Diff, LinkState, Notice, Snapshot
+from tui.screens.home.base import LINK
+from tui.screens.operations.operations import Operation, Phase
 from tui.widgets.bars import TitleBar
 
 if TYPE_CHECKING:
@@ -101,8 +101,8 @@ class News:
         return [name for name in self.home.board.on_screen if name in there and there[name].running]
 
     def _draw_steps(self) -> None:
-        from tui.screens.bulk_screen import BulkScreen
-        from tui.screens.log import OperationsScreen
+        from tui.screens.operations.bulk_screen import BulkScreen
+        from tui.screens.operations.log import OperationsScreen
 
         self._drawing = False
         for screen in self.home.app.screen_stack:

@@ -12,22 +12,22 @@ from textual.binding import BindingType
 from textual.containers import Horizontal
 from textual.worker import Worker
 
-from tui.profiles import Profile
-from tui.screens.board import Board
-from tui.screens.home.around import Around
+from tui.cluster.snapshot import Diff, Notice, Snapshot
+from tui.contexts.profiles import Profile
+from tui.screens.home.connector_list import Board
+from tui.screens.home.key_enablement import Sense
 from tui.screens.home.keys import KEYS, LAYOUT
 from tui.screens.home.line import TypedLine
 from tui.screens.home.many import Many
 from tui.screens.home.moves import Moves
+from tui.screens.home.navigation import Around
 from tui.screens.home.news import News
-from tui.screens.home.sense import Sense
-from tui.screens.operations import Operations
-from tui.snapshot import Diff, Notice, Snapshot
+from tui.screens.operations.operations import Operations
 from tui.widgets.bars import Counters, KeyBar, Status, TitleBar
 
 if TYPE_CHECKING:
-    from tui.progress import Progress
-    from tui.screens.connector import ConnectorView
+    from tui.metrics.progress import Progress
+    from tui.screens.connector.connector import ConnectorView
 
 
 class Home(Moves):
@@ -66,8 +66,8 @@ class Home(Moves):
     async def start(self) -> None:
         """After the first paint: the rest of the screen, then the cluster."""
         await to_thread(_load)
-        from tui.progress import Progress
-        from tui.screens.flows import Flows
+        from tui.metrics.progress import Progress
+        from tui.screens.home.controller import Flows
 
         await self.line.mount()
         self.flows = Flows(self)
@@ -210,5 +210,5 @@ class Home(Moves):
 
 def _load() -> None:
     """What takes its time to import; in a thread, so that keys are answered meanwhile."""
-    for name in ("tui.screens.flows", "tui.wire.evented"):
+    for name in ("tui.screens.home.controller", "tui.wire.evented"):
         import_module(name)

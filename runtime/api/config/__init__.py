@@ -1,0 +1,1 @@
+"""Configuration definitions of plugins: keys, types, validators (ConfigDef)."""

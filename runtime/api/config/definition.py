@@ -1,0 +1,160 @@
+"""Definitions of configuration keys: types, defaults, validators, documentation (Connect: ConfigDef)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, Protocol
+
+from runtime.api.config.types import Password, Type, parse
+from runtime.api.config.validators import Validator
+from runtime.api.errors import ConfigError
+
+__all__ = [
+    "REQUIRED",
+    "ConfigDef",
+    "ConfigKey",
+    "ConfigValue",
+    "Importance",
+    "Password",
+    "Recommender",
+    "Type",
+    "Validator",
+    "Width",
+]
+
+
+class Importance(StrEnum):
+    HIGH = "HIGH"
+    MEDIUM = "MEDIUM"
+    LOW = "LOW"
+
+
+class Width(StrEnum):
+    NONE = "NONE"
+    SHORT = "SHORT"
+    MEDIUM = "MEDIUM"
+    LONG = "LONG"
+
+
+REQUIRED: Any = object()
+"""As a default: the key has none and must be given."""
+
+
+class Recommender(Protocol):
+    """Suggests values for a key, seeing the parsed values of all keys (those that do not parse are missing)."""
+
+    def valid_values(self, name: str, parsed: Mapping[str, Any]) -> list[Any]: ...
+
+    def visible(self, name: str, parsed: Mapping[str, Any]) -> bool:
+        """Whether the key means anything beside the other values."""
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigKey:
+    """One key. `default` REQUIRED means there is none; a default may be given as text."""
+
+    name: str
+    type: Type
+    default: Any = REQUIRED
+    importance: Importance = Importance.HIGH
+    doc: str = ""
+    validator: Validator | None = None
+    group: str | None = None
+    order_in_group: int = -1
+    width: Width = Width.NONE
+    display_name: str | None = None
+    dependents: tuple[str, ...] = ()
+    recommender: Recommender | None = None
+    distinct: bool = False  # for lists: validate() reports repeated entries, parse() removes them
+
+    @property
+    def required(self) -> bool:
+        return self.default is REQUIRED
+
+    def typed_default(self) -> Any:
+        """The default as a value of the key's type; None when there is none."""
+        return None if self.required else parse(self.name, self.default, self.type)
+
+
+@dataclass(slots=True)
+class ConfigValue:
+    """A key's value after validation, with what is wrong with it."""
+
+    name: str
+    value: Any = None
+    recommended_values: list[Any] = field(default_factory=list)
+    errors: list[str] = field(default_factory=list)
+    visible: bool = True
+
+
+class ConfigDef:
+    """An ordered set of keys."""
+
+    def __init__(self, *keys: ConfigKey) -> None:
+        self.keys: dict[str, ConfigKey] = {k.name: k for k in keys}
+
+    def __iter__(self) -> Iterator[ConfigKey]:
+        return iter(self.keys.values())
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.keys
+
+    @property
+    def groups(self) -> list[str]:
+        """The groups' names, in the order of their first keys."""
+        return list(dict.fromkeys(k.group for k in self if k.group is not None))
+
+    def validate(self, config: Mapping[str, Any]) -> list[ConfigValue]:
+        """Every key's value and errors; nothing is raised. Keys that are not defined are passed over."""
+        values = {key.name: _value_of(key, config) for key in self}
+        self._report_undefined_dependents(values)
+        parsed = {name: v.value for name, v in values.items() if not v.errors}
+        for key in self:
+            _recommend(key, values[key.name], parsed)
+        return list(values.values())
+
+    def parse(self, config: Mapping[str, Any]) -> dict[str, Any]:
+        """Typed values of every key, defaults filled in; ConfigError for the first bad one."""
+        values = [_value_of(key, config, as_set=key.distinct) for key in self]
+        for value in values:
+            if value.errors:
+                raise ConfigError(value.errors[0])
+        return {v.name: v.value for v in values}
+
+    def _report_undefined_dependents(self, values: dict[str, ConfigValue]) -> None:
+        for name in dict.fromkeys(d for key in self for d in key.dependents if d not in self.keys):
+            reason = f"{name} is referred in the dependents, but not defined."
+            values[name] = ConfigValue(name, errors=[reason], visible=False)
+
+
+def _value_of(key: ConfigKey, config: Mapping[str, Any], as_set: bool = False) -> ConfigValue:
+    value = ConfigValue(key.name)
+    try:
+        if key.name in config:
+            value.value = parse(key.name, config[key.name], key.type)
+        elif key.required:
+            value.errors.append(f'Missing required configuration "{key.name}" which has no default value.')
+        else:
+            value.value = key.typed_default()
+    except ConfigError as error:
+        value.errors.append(str(error))
+    if as_set and isinstance(value.value, list):
+        value.value = list(dict.fromkeys(value.value))
+    if key.validator is not None:
+        try:
+            key.validator(key.name, value.value)
+        except ConfigError as error:
+            value.errors.append(str(error))
+    return value
+
+
+def _recommend(key: ConfigKey, value: ConfigValue, parsed: Mapping[str, Any]) -> None:
+    if key.recommender is None:
+        return
+    try:
+        value.recommended_values = key.recommender.valid_values(key.name, parsed)
+        value.visible = key.recommender.visible(key.name, parsed)
+    except ConfigError as error:
+        value.errors.append(str(error))

@@ -1,0 +1,85 @@
+"""The texts of many values at once: what java_text gives for each of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import repeat
+from typing import Any
+
+from runtime.api.data.columns import Column, Constant, Mixed, Values, kinds
+from runtime.api.data.java_text import float_text, java_text, map_order
+from runtime.api.data.schema import Schema, Type
+
+
+def java_texts(values: Values) -> Sequence[str]:
+    """`null`, `1.0E8`, `Struct{a=1}`: one text for each value."""
+    schema = values.schema
+    try:
+        if schema is None:
+            return _maps(values)
+        if schema.type is Type.STRUCT:
+            return _structs(schema, values)
+    except Mixed:
+        pass
+    return _texts(values.rows, schema)
+
+
+def _texts(column: Column, schema: Schema | None) -> Sequence[str]:
+    if type(column) is Constant:
+        return Constant(java_text(column.value, schema), len(column))
+    found = kinds(column)
+    if found == {str}:
+        return column
+    if found == {int}:
+        return list(map(str, column))
+    if found == {float} and (schema is None or schema.type is Type.FLOAT64):
+        return list(map(float_text, column))
+    if schema is not None and schema.type is Type.STRUCT and found == {dict}:
+        try:
+            return _structs(schema, Values(schema, column))
+        except Mixed:
+            pass
+    return [java_text(value, schema) for value in column]
+
+
+def _maps(values: Values) -> list[str]:
+    """Maps that have the same keys are printed in the same order."""
+    columns = values.columns
+    order = map_order(values.first)
+    parts: list[Any] = []
+    lead = "{"
+    if not order:
+        return ["{}"] * values.count
+    for name in order:
+        parts += [repeat(lead + f"{name}="), _texts(columns[name], None)]
+        lead = ", "
+    return list(map("".join, zip(*parts, repeat("}", values.count), strict=False)))
+
+
+def _structs(schema: Schema, values: Values) -> list[str]:
+    columns = values.columns
+    parts: list[Any] = []
+    lead, comma = "Struct{", ""
+    for field in schema.fields:
+        column = columns[field.name]
+        if type(None) in kinds(column):  # a field without a value is left out
+            return _with_gaps(schema, values)
+        lead += f"{comma}{field.name}="
+        comma = ","
+        if type(column) is Constant:
+            lead += java_text(column.value, field.schema)
+        else:
+            parts += [repeat(lead), _texts(column, field.schema)]
+            lead = ""
+    return list(map("".join, zip(*parts, repeat(lead + "}", values.count), strict=False)))
+
+
+def _with_gaps(schema: Schema, values: Values) -> list[str]:
+    columns = values.columns
+    fields = [
+        [f"{field.name}={text}" if value is not None else None for value, text in zip(column, texts, strict=True)]
+        for field in schema.fields
+        for column in (columns[field.name],)
+        for texts in (_texts(column, field.schema),)
+    ]
+    return ["Struct{" + ",".join([text for text in row if text is not None]) + "}" for row in zip(*fields, strict=True)]

@@ -1,0 +1,155 @@
+"""Records on their way between another system and Kafka. Plain slots: there are millions of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from runtime.api.data.schema import Schema
+
+Header = tuple[str, Schema | None, Any]
+Headers = list[Header]
+"""Record headers in order: key, schema (None: without one), value."""
+
+
+class TopicPartition(NamedTuple):
+    """A partition of a Kafka topic."""
+
+    topic: str
+    partition: int
+
+
+class SourceRecord:
+    """A record from another system, on its way to `topic`.
+
+    `source_partition` and `source_offset` say where it came from: the offset is what the task would resume from
+    after this record. Tasks may (and should) share one partition mapping between records.
+    """
+
+    __slots__ = (
+        "headers",
+        "kafka_partition",
+        "key",
+        "key_schema",
+        "source_offset",
+        "source_partition",
+        "timestamp",
+        "topic",
+        "value",
+        "value_schema",
+    )
+
+    def __init__(
+        self,
+        source_partition: Mapping[str, Any] | None,
+        source_offset: Mapping[str, Any] | None,
+        topic: str,
+        value: Any,
+        value_schema: Schema | None = None,
+        key: Any = None,
+        key_schema: Schema | None = None,
+        kafka_partition: int | None = None,
+        timestamp: int | None = None,
+        headers: Headers | None = None,
+    ) -> None:
+        self.source_partition = source_partition
+        self.source_offset = source_offset
+        self.topic = topic
+        self.value = value
+        self.value_schema = value_schema
+        self.key = key
+        self.key_schema = key_schema
+        self.kafka_partition = kafka_partition
+        self.timestamp = timestamp
+        self.headers = headers
+
+    def copy(self) -> SourceRecord:
+        """Another record with the same parts."""
+        return SourceRecord(
+            self.source_partition,
+            self.source_offset,
+            self.topic,
+            self.value,
+            self.value_schema,
+            self.key,
+            self.key_schema,
+            self.kafka_partition,
+            self.timestamp,
+            self.headers,
+        )
+
+
+class SinkRecord:
+    """A record of a Kafka topic, on its way to another system.
+
+    `topic`, `kafka_partition` and `kafka_offset` are what transformations made of them, the `original_` ones where the
+    record was read (KIP-793). `source` is the client's message that it came from, None for records made otherwise.
+    """
+
+    __slots__ = (
+        "headers",
+        "kafka_offset",
+        "kafka_partition",
+        "key",
+        "key_schema",
+        "source",
+        "timestamp",
+        "timestamp_type",
+        "topic",
+        "value",
+        "value_schema",
+    )
+
+    def __init__(
+        self,
+        topic: str,
+        kafka_partition: int,
+        key_schema: Schema | None,
+        key: Any,
+        value_schema: Schema | None,
+        value: Any,
+        kafka_offset: int,
+        timestamp: int | None = None,
+        timestamp_type: int = 0,
+        headers: Headers | None = None,
+        source: Any = None,
+    ) -> None:
+        self.topic = topic
+        self.kafka_partition = kafka_partition
+        self.key_schema = key_schema
+        self.key = key
+        self.value_schema = value_schema
+        self.value = value
+        self.kafka_offset = kafka_offset
+        self.timestamp = timestamp
+        self.timestamp_type = timestamp_type
+        self.headers = headers
+        self.source = source
+
+    @property
+    def original_topic(self) -> str:
+        return self.topic if self.source is None else self.source.topic()
+
+    @property
+    def original_kafka_partition(self) -> int:
+        return self.kafka_partition if self.source is None else self.source.partition()
+
+    @property
+    def original_kafka_offset(self) -> int:
+        return self.kafka_offset if self.source is None else self.source.offset()
+
+    def copy(self) -> SinkRecord:
+        """Another record with the same parts and the same origin."""
+        return SinkRecord(
+            self.topic,
+            self.kafka_partition,
+            self.key_schema,
+            self.key,
+            self.value_schema,
+            self.value,
+            self.kafka_offset,
+            self.timestamp,
+            self.timestamp_type,
+            self.headers,
+            self.source,
+        )

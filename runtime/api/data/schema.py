@@ -1,0 +1,143 @@
+"""Connect's data model: schemas of the values that records carry.
+
+Values are plain Python: int, float, bool, str, bytes, list, dict; `decimal.Decimal`, `datetime.date`, `datetime.time`
+and `datetime.datetime` (in UTC) where a schema names one of the logical types. A struct is a dict of its fields by name
+(runtime.api.data.struct.Struct is one that checks itself); its schema is what tells it from a map.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
+from enum import StrEnum
+from typing import Any
+
+from runtime.api.errors import MissingError, SchemaBuilderError
+
+
+class Type(StrEnum):
+    """The types of Connect's data, spelled as in JSON envelopes."""
+
+    INT8 = "int8"
+    INT16 = "int16"
+    INT32 = "int32"
+    INT64 = "int64"
+    FLOAT32 = "float"
+    FLOAT64 = "double"
+    BOOLEAN = "boolean"
+    STRING = "string"
+    BYTES = "bytes"
+    ARRAY = "array"
+    MAP = "map"
+    STRUCT = "struct"
+
+    @property
+    def primitive(self) -> bool:
+        return self not in (Type.ARRAY, Type.MAP, Type.STRUCT)
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A field of a struct."""
+
+    name: str
+    schema: Schema
+
+
+@dataclass(frozen=True, slots=True)
+class Schema:
+    """What a value is. Immutable, so that one instance serves millions of records: keep and share instances, since
+    converters and transformations remember what they made of each."""
+
+    type: Type
+    optional: bool = False
+    default: Any = None
+    name: str | None = None
+    version: int | None = None
+    doc: str | None = None
+    keys: Schema | None = None  # of a map
+    values: Schema | None = None  # of a map or an array
+    fields: tuple[Field, ...] = ()  # of a struct
+    parameters: tuple[tuple[str, str], ...] = ()
+    _exact_default: Any = field(default=None, init=False, repr=False)
+    _by_name: dict[str, Schema] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Distinguishes defaults that are equal in Python: 0.0 and -0.0, 1.0 and 1.00."""
+        if self.default is not None:
+            object.__setattr__(self, "_exact_default", _exact(self.default))
+
+    def __hash__(self) -> int:
+        """Cheap and stable; defaults (which may be lists or dicts) are left to the comparison."""
+        return hash((self.type, self.optional, self.name, self.version, tuple(f.name for f in self.fields)))
+
+    def field(self, name: str) -> Schema | None:
+        """The schema of a struct's field; None when there is no such field."""
+        if not self._by_name and self.fields:
+            self._by_name.update((f.name, f.schema) for f in self.fields)
+        return self._by_name.get(name)
+
+    @property
+    def spelled(self) -> str:
+        """As Java prints schemas: `Schema{INT32}`, or with its name `Schema{a.Name:STRUCT}`."""
+        return f"Schema{{{self.type.name}}}" if self.name is None else f"Schema{{{self.name}:{self.type.name}}}"
+
+    def parameter(self, name: str) -> str | None:
+        """One of the parameters; None when it is not there."""
+        return dict(self.parameters).get(name)
+
+    def but(self, **changes: Any) -> Schema:
+        """The same schema with these attributes changed."""
+        return replace(self, **changes)
+
+    def element(self) -> Schema:
+        """The schema of an array's elements or a map's values; MissingError if there is none."""
+        if self.values is None:
+            raise MissingError(f"The {self.type} schema has no schema of its values")
+        return self.values
+
+    def key(self) -> Schema:
+        """The schema of a map's keys; MissingError if there is none."""
+        if self.keys is None:
+            raise MissingError(f"The {self.type} schema has no schema of its keys")
+        return self.keys
+
+
+def _exact(value: Any) -> Any:
+    """The text of a value if equal values may differ in it, otherwise None."""
+    if isinstance(value, float | Decimal):
+        return str(value)
+    if isinstance(value, list | tuple):
+        return tuple(map(_exact, value))
+    if isinstance(value, Mapping):
+        return {key: _exact(item) for key, item in value.items()}
+    return None
+
+
+def struct(fields: Mapping[str, Schema], like: Schema | None = None) -> Schema:
+    """A struct of these fields; name, version, doc and parameters from `like`. SchemaBuilderError for a field without a
+    name, as Java's SchemaBuilder raises it."""
+    if "" in fields:
+        raise SchemaBuilderError("fieldName cannot be null.")
+    named = tuple(Field(name, schema) for name, schema in fields.items())
+    if like is None:
+        return Schema(Type.STRUCT, fields=named)
+    return Schema(
+        Type.STRUCT, name=like.name, version=like.version, doc=like.doc, parameters=like.parameters, fields=named
+    )
+
+
+STRING_SCHEMA = Schema(Type.STRING)
+OPTIONAL_STRING_SCHEMA = Schema(Type.STRING, optional=True)
+BYTES_SCHEMA = Schema(Type.BYTES)
+OPTIONAL_BYTES_SCHEMA = Schema(Type.BYTES, optional=True)
+INT8_SCHEMA = Schema(Type.INT8)
+INT16_SCHEMA = Schema(Type.INT16)
+INT32_SCHEMA = Schema(Type.INT32)
+INT64_SCHEMA = Schema(Type.INT64)
+FLOAT32_SCHEMA = Schema(Type.FLOAT32)
+FLOAT64_SCHEMA = Schema(Type.FLOAT64)
+BOOLEAN_SCHEMA = Schema(Type.BOOLEAN)
+OPTIONAL_INT32_SCHEMA = Schema(Type.INT32, optional=True)
+OPTIONAL_INT64_SCHEMA = Schema(Type.INT64, optional=True)

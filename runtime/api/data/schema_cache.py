@@ -1,0 +1,36 @@
+"""What was made of the schemas seen lately: looked up by identity first, since records share schema objects."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Generic, TypeVar
+
+from runtime.api.data.schema import Schema
+
+T = TypeVar("T")
+
+_MOST = 64  # schemas kept; a stream seldom mixes more
+
+
+class SchemaCache(Generic[T]):
+    """One function of schemas, computed once for each."""
+
+    __slots__ = ("_by_id", "_last", "_made", "_make")
+
+    def __init__(self, make: Callable[[Schema], T]) -> None:
+        self._make = make
+        self._by_id: dict[int, tuple[Schema, T]] = {}
+        self._last: Schema | None = None
+        self._made: T
+
+    def get(self, schema: Schema) -> T:
+        if schema is self._last:
+            return self._made
+        found = self._by_id.get(id(schema))
+        if found is None:
+            if len(self._by_id) >= _MOST:
+                self._by_id.clear()
+            equal = next((entry for entry in self._by_id.values() if entry[0] == schema), None)
+            found = self._by_id[id(schema)] = (schema, equal[1] if equal is not None else self._make(schema))
+        self._last, self._made = found
+        return self._made

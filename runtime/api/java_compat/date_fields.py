@@ -1,0 +1,205 @@
+"""The fields of a text, read one by one as a lenient SimpleDateFormat reads them."""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from decimal import Decimal
+
+from runtime.api.java_compat.calendar import Field, Fields
+from runtime.api.java_compat.date_usual import Token
+from runtime.api.java_compat.zones import offset_at, zone_named
+
+MONTHS = ("January", "February", "March", "April", "May", "June", "July", "August", "September", "October",
+          "November", "December")  # fmt: skip
+DAYS = ("Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday")
+_ERAS = ("Before Christ", "Anno Domini")
+_SHORT_ERAS = ("BC", "AD")
+_NUMERIC = frozenset("yYwWDdFuHkKhmsS")
+_NUMBER = re.compile(r"(-?\d+)(E[+-]?\d+)?")
+_MAX, _MIN = (1 << 31) - 1, -(1 << 31)
+_EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
+_FIELDS = {
+    "y": Field.YEAR, "Y": Field.WEEK_YEAR, "M": Field.MONTH, "L": Field.MONTH, "w": Field.WEEK_OF_YEAR,
+    "W": Field.WEEK_OF_MONTH, "D": Field.DAY_OF_YEAR, "d": Field.DAY_OF_MONTH, "F": Field.WEEKDAY_IN_MONTH,
+    "u": Field.DAY_OF_WEEK, "H": Field.HOUR_OF_DAY, "k": Field.HOUR_OF_DAY, "K": Field.HOUR, "h": Field.HOUR,
+    "m": Field.MINUTE, "s": Field.SECOND, "S": Field.MILLISECOND, "E": Field.DAY_OF_WEEK, "a": Field.AM_PM,
+    "G": Field.ERA,
+}  # fmt: skip
+
+
+def is_number(token: Token) -> bool:
+    return token.letter in _NUMERIC or (token.letter in ("M", "L") and token.width < 3)
+
+
+class FieldReader:
+    """Parses one text; ValueError if the text does not match the tokens."""
+
+    def __init__(self, text: str) -> None:
+        self._text, self._position = text, 0
+        self._fields = Fields()
+        self._zone = "UTC"
+        self._unclear_year: dt.datetime | None = None  # years before this date belong to the next century
+
+    def time(self) -> dt.datetime:
+        """The time given by the fields read so far, in UTC."""
+        time = self._resolved()
+        if self._unclear_year is not None and time < self._unclear_year:
+            values = self._fields.values
+            for year in (Field.YEAR, Field.WEEK_YEAR):
+                if year in values:
+                    values[year] += 100
+            time = self._resolved()
+        return time
+
+    def _resolved(self) -> dt.datetime:
+        wall = self._fields.wall()
+        if wall.zone_offset is not None:
+            offset = wall.zone_offset + (wall.dst_offset or 0)
+        else:
+            offset = offset_at(self._zone, wall.ms, wall.dst_offset)
+        try:
+            return _EPOCH + dt.timedelta(milliseconds=wall.ms - offset)
+        except OverflowError as error:
+            raise ValueError("beyond the years that dates can have") from error
+
+    def literal(self, text: str) -> None:
+        if not self._text.startswith(text, self._position):
+            raise ValueError(self._text)
+        self._position += len(text)
+
+    def field(self, token: Token, abuts: bool) -> None:
+        """One field; `abuts`: another number follows directly, so this one has exactly as many digits as in the
+        pattern."""
+        start = self._position
+        while self._text[self._position : self._position + 1] in (" ", "\t"):
+            self._position += 1
+        if self._position >= len(self._text):
+            raise ValueError(self._text)
+        letter = token.letter
+        if letter == "X":
+            self._iso_zone(token.width)
+        elif letter in ("z", "Z"):
+            self._zone_field(start)
+        elif is_number(token):
+            self._number_field(token, start + token.width if abuts else len(self._text))
+        else:
+            self._name_field(letter, start)
+
+    def _number_field(self, token: Token, end: int) -> None:
+        if end > len(self._text):
+            raise ValueError(self._text)
+        letter, first = token.letter, self._position
+        number = self._number(end)
+        if letter in ("y", "Y") and token.width <= 2 and self._position - first == 2 and self._text[first].isdecimal():
+            number = self._century(number)
+        elif letter in ("M", "L"):
+            number -= 1
+        elif (letter == "k" and number == 24) or (letter == "h" and number == 12):
+            number = 0
+        elif letter == "u" and 1 <= number <= 7:
+            number = number % 7 + 1
+        self._fields.set(_FIELDS[letter], number)
+
+    def _number(self, end: int) -> int:
+        text, position = self._text[:end], self._position
+        for special, number in (("NaN", 0), ("∞", _MAX)):
+            if text.startswith(special, position):
+                self._position += len(special)
+                return number
+        match = _NUMBER.match(text, position)
+        if match is None:
+            raise ValueError(text)
+        self._position = match.end()
+        digits, exponent = match.groups()
+        return _int32(int(digits) if len(digits) < 400 else int(digits[:400]), exponent)
+
+    def _century(self, number: int) -> int:
+        """Two digits mean a year between 80 years ago and in 20 years."""
+        now = dt.datetime.now(dt.UTC)
+        first = now.year - 80
+        if number == first % 100:
+            leap_day = now.month == 2 and now.day == 29
+            self._unclear_year = now.replace(year=first, day=28 if leap_day else now.day)
+        return first // 100 * 100 + number + (100 if number < first % 100 else 0)
+
+    def _name_field(self, letter: str, start: int) -> None:
+        base, tables = {
+            "M": (0, (MONTHS, _short(MONTHS))),
+            "L": (0, (MONTHS, _short(MONTHS))),
+            "E": (1, (DAYS, _short(DAYS))),
+            "a": (0, (("AM", "PM"),)),
+            "G": (0, (_ERAS, _SHORT_ERAS)),
+        }[letter]
+        rest = self._text[start : start + 16].lower()
+        for names in tables:
+            for index, name in enumerate(names):
+                if rest.startswith(name.lower()):
+                    self._fields.set(_FIELDS[letter], base + index)
+                    self._position = start + len(name)
+                    return
+        raise ValueError(self._text)
+
+    def _iso_zone(self, width: int) -> None:
+        sign = self._text[self._position]
+        self._position += 1
+        if sign == "Z":
+            self._offset(0)
+        elif sign in "+-":
+            self._offset_digits(sign, width != 1, width == 3)
+        else:
+            raise ValueError(self._text)
+
+    def _zone_field(self, start: int) -> None:
+        sign = self._text[self._position]
+        if sign in "+-":
+            self._position += 1
+            self._offset_digits(sign, True, False)
+        elif sign in "Gg" and self._text[start : start + 3].upper() == "GMT":
+            self._position = start + 3
+            sign = self._text[self._position : self._position + 1]
+            if sign in ("+", "-"):
+                self._position += 1
+                self._offset_digits(sign, True, True, one_digit=True)
+            else:
+                self._offset(0)
+        else:
+            self._zone_name()
+
+    def _zone_name(self) -> None:
+        found = zone_named(self._text, self._position)
+        if found is None:
+            raise ValueError(self._text)
+        (self._zone, saving), self._position = found
+        if saving is not None:
+            self._fields.clear(Field.ZONE_OFFSET)
+            self._fields.set(Field.DST_OFFSET, saving)
+
+    def _offset_digits(self, sign: str, minutes: bool, colon: bool, one_digit: bool = False) -> None:
+        """`+08`, `+0830`, `+08:30`, or `+8:30` where one digit is enough."""
+        form = (r"([0-9]{1,2})" if one_digit else r"([0-9]{2})") + ((":" if colon else "") + r"([0-9]{2})") * minutes
+        match = re.compile(form).match(self._text, self._position)
+        if match is None or int(match[1]) > 23 or (minutes and int(match[2]) > 59):
+            raise ValueError(self._text)
+        self._position = match.end()
+        total = int(match[1]) * 60 + (int(match[2]) if minutes else 0)
+        self._offset(total if sign == "+" else -total)
+
+    def _offset(self, minutes: int) -> None:
+        self._fields.set(Field.ZONE_OFFSET, minutes * 60_000)
+        self._fields.set(Field.DST_OFFSET, 0)
+
+
+def _short(names: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(name[:3] for name in names)
+
+
+def _int32(number: int, exponent: str | None) -> int:
+    """A number as Java's intValue() returns it: the lower half of 64 bits; larger numbers are limited to 64 bits
+    first."""
+    if exponent is not None and number:
+        power = int(exponent[1:])
+        number = int(Decimal(number).scaleb(power)) if abs(power) < 400 else 0 if power < 0 else number << 80
+    if -(1 << 63) <= number < 1 << 63:
+        return (number + (1 << 31)) % (1 << 32) - (1 << 31)
+    return _MAX if number > 0 else _MIN

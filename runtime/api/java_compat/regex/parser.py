@@ -1,0 +1,209 @@
+"""Parses a pattern as java.util.regex.Pattern does and writes an equal pattern for the regex package."""
+
+from __future__ import annotations
+
+import re
+
+from runtime.api.java_compat.regex import assertions, escapes
+from runtime.api.java_compat.regex.classes import character_class, single
+from runtime.api.java_compat.regex.cursor import Cursor
+from runtime.api.java_compat.regex.quantifiers import Part, alternatives, quantified, sequence
+
+_FLAGS = frozenset("imsduxU")
+
+
+_REFERENCE = re.compile(r"\(\?#(\d+)\)")  # placeholder until the number of groups is known
+
+
+class Parser:
+    """One pattern; PatternError when Java refuses it."""
+
+    def __init__(self, pattern: str) -> None:
+        self._cursor = Cursor(pattern)
+        self._groups = 0
+        self._names: dict[str, int] = {}
+
+    def translation(self) -> str:
+        """The pattern for the regex package, version 1."""
+        cursor = self._cursor
+        text = self._alternatives().text
+        if cursor.at != cursor.length:
+            if cursor.peek() == ")":
+                raise cursor.error("Unmatched closing ')'")
+            raise cursor.error("Unexpected internal error")
+        return _REFERENCE.sub(lambda found: self._reference_text(int(found[1])), text)
+
+    def _reference_text(self, number: int) -> str:
+        return rf"\g<{number}>" if number <= self._groups else "(?!)"
+
+    def _alternatives(self) -> Part:
+        found = [self._sequence()]
+        while self._cursor.peek() == "|":
+            self._cursor.next()
+            found.append(self._sequence())
+        return alternatives(found)
+
+    def _sequence(self) -> Part:
+        found: list[Part] = []
+        cursor = self._cursor
+        while (char := cursor.peek()) not in "|)" and not (char == "\0" and cursor.ended):
+            if char == "(":
+                group = self._group()
+                if group is not None:
+                    found.append(group)
+            elif char in "?*+":
+                cursor.next()
+                raise cursor.error(f"Dangling meta character '{char}'")
+            else:
+                found.append(quantified(self._atom(char), cursor))
+        return sequence(found)
+
+    def _atom(self, char: str) -> Part:
+        cursor = self._cursor
+        if char == "[":
+            return Part(character_class(cursor), 1, 1)
+        if char == "\\":
+            cursor.at += 1
+            return self._escape()
+        if char == "{":  # Java repeats nothing here
+            return Part("", 0, 0)
+        cursor.next()
+        if char == "^":
+            return Part(assertions.line_start(cursor.flags), 0, 0, still=True)
+        if char == "$":
+            return Part(assertions.line_end(cursor.flags, "m" in cursor.flags), 0, 0, still=True)
+        if char == ".":
+            return Part(assertions.any_character(cursor.flags), 1, 1)
+        return Part(single(char, cursor), 1, 1)
+
+    def _escape(self) -> Part:
+        """An escape; the cursor is after the backslash."""
+        cursor = self._cursor
+        letter = cursor.raw()
+        if letter in "pP":
+            return Part(escapes.family(cursor), 1, 1)
+        cursor.at += 1
+        if letter in "123456789":
+            return self._reference(int(letter))
+        found = self._assertion(letter) or escapes.character_set(letter, cursor)
+        if found is not None:
+            return found if isinstance(found, Part) else Part(found, 1, 1)
+        char = escapes.character(letter, cursor)
+        if char is None:
+            raise cursor.error("Illegal/unsupported escape sequence")
+        return Part(single(char, cursor), 1, 1)
+
+    def _assertion(self, letter: str) -> Part | None:
+        r"""Escapes that are not a single character: \A, \b, \R, \k<name> and similar ones."""
+        if letter == "k":
+            return self._named_reference()
+        if letter == "R":
+            return Part(rf"(?:\r\n|[{escapes.VERTICAL}])", 1, 2)
+        if letter == "X":
+            return Part(r"\X", 1, 0, False)
+        found = assertions.assertion(letter, self._cursor)
+        return None if found is None else Part(found, 0, 0, still=True)
+
+    def _reference(self, number: int) -> Part:
+        cursor = self._cursor
+        while "0" <= cursor.peek() <= "9" and number * 10 + int(cursor.peek()) <= self._groups:
+            number = number * 10 + int(cursor.read())
+        return self._referring(number)
+
+    def _referring(self, number: int) -> Part:
+        return Part(f"(?i:(?#{number}))" if "i" in self._cursor.flags else f"(?:(?#{number}))", 0, None)
+
+    def _named_reference(self) -> Part:
+        cursor = self._cursor
+        if cursor.read() != "<":
+            raise cursor.error("\\k is not followed by '<' for named capturing group")
+        name = self._name(cursor.read())
+        if name not in self._names:
+            raise cursor.error(f"named capturing group <{name}> does not exist")
+        return self._referring(self._names[name])
+
+    def _name(self, char: str) -> str:
+        cursor = self._cursor
+        if not (char.isascii() and char.isalpha()):
+            raise cursor.error("capturing group name does not start with a Latin letter")
+        name = ""
+        while char.isascii() and char.isalnum():
+            name += char
+            char = cursor.read()
+        if char != ">":
+            raise cursor.error("named capturing group is missing trailing '>'")
+        return name
+
+    def _group(self) -> Part | None:
+        """A group with its quantifier; None for flags that apply from here on."""
+        cursor = self._cursor
+        flags = cursor.flags
+        if cursor.next() != "?":
+            found: Part | None = self._capturing()
+        else:
+            kind = cursor.raw(1)
+            cursor.at += 2
+            found = self._special(kind)
+        if found is None:
+            return None
+        cursor.expect(")", "Unclosed group")
+        cursor.flags = flags
+        return quantified(found, cursor, group=True)
+
+    def _capturing(self, name: str = "") -> Part:
+        self._groups += 1
+        inner = self._alternatives()
+        return inner._replace(text=f"({f'?P<{name}>' if name else ''}{inner.text})")
+
+    def _special(self, kind: str) -> Part | None:
+        if kind in ":>":
+            inner = self._alternatives()
+            return inner._replace(text=f"(?{kind}{inner.text})")
+        if kind in "=!":
+            return Part(f"(?{kind}{self._alternatives().text})", 0, 0, still=True)
+        if kind == "<":
+            return self._behind_or_named()
+        if kind in "$@":
+            raise self._cursor.error("Unknown group type")
+        self._cursor.at -= 1
+        return self._flagged()
+
+    def _behind_or_named(self) -> Part:
+        cursor = self._cursor
+        char = cursor.read()
+        if char not in "=!":
+            name = self._name(char)
+            if name in self._names:
+                raise cursor.error(f"Named capturing group <{name}> is already defined")
+            self._names[name] = self._groups + 1
+            return self._capturing(name)
+        inner = self._alternatives()
+        if inner.most is None:
+            raise cursor.error("Look-behind group does not have an obvious maximum length")
+        return Part(f"(?<{char}{inner.text})", 0, 0, still=True)
+
+    def _flagged(self) -> Part | None:
+        cursor = self._cursor
+        self._read_flags()
+        char = cursor.read()
+        if char == ")":
+            return None
+        if char != ":":
+            raise cursor.error("Unknown inline modifier")
+        inner = self._alternatives()
+        return inner._replace(text=f"(?:{inner.text})")
+
+    def _read_flags(self) -> None:
+        cursor = self._cursor
+        on = True
+        char = cursor.peek()
+        while char in _FLAGS or (char == "-" and on):
+            if char == "-":
+                on = False
+            else:
+                changed = {"U", "u"} if char == "U" else {char}
+                cursor.flags = cursor.flags | changed if on else cursor.flags - changed
+            char = cursor.next()
+        if char == "c":
+            cursor.next()
+            raise cursor.error("Canonical equivalence is not supported")

@@ -1,0 +1,61 @@
+"""Names of time zones as Java 17 reads them in dates.
+
+java_zones.tsv: zone, daylight saving in minutes, long and short name of its standard time, long and short name of its
+daylight saving time; if zones share a name, the first zone counts.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from functools import cache
+from importlib.resources import files
+from typing import NamedTuple
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+_MS = dt.timedelta(milliseconds=1)
+_EPOCH = dt.datetime(1970, 1, 1)
+
+
+class Named(NamedTuple):
+    """The meaning of a zone's name. `dst_offset` in milliseconds; None if the zone's own rules determine it."""
+
+    zone: str
+    dst_offset: int | None
+
+
+@cache
+def _names() -> list[tuple[str, Named]]:
+    found: dict[str, Named] = {}
+    for line in files("runtime.api.java_compat").joinpath("zones.tsv").read_text("utf-8").splitlines():
+        zone, saving, *names = line.split("\t")
+        standard, daylight = [name.lower() for name in names[:2]], [name.lower() for name in names[2:]]
+        for mine, other in zip(standard, daylight, strict=True):
+            found.setdefault(mine, Named(zone, None if mine == other else 0))
+        for name in daylight:
+            found.setdefault(name, Named(zone, int(saving) * 60_000 or None))
+    return list(found.items())
+
+
+def zone_named(text: str, position: int) -> tuple[Named, int] | None:
+    """The zone whose name begins at this position, and the position after the name."""
+    rest = text[position : position + 64].lower()
+    for name, named in _names():
+        if rest.startswith(name):
+            return named, position + len(name)
+    return None
+
+
+def offset_at(zone: str, wall_ms: int, dst_offset: int | None) -> int:
+    """Milliseconds east of Greenwich at this local time; ValueError if the system does not know the zone."""
+    if zone == "UTC":
+        return dst_offset or 0
+    try:
+        rules = ZoneInfo(zone)
+        local = _EPOCH + dt.timedelta(milliseconds=wall_ms)
+    except (ZoneInfoNotFoundError, OverflowError) as error:
+        raise ValueError(f"{zone}: {error}") from error
+    # a repeated time is standard time; a skipped time takes the offset before the change
+    earlier, later = (local.replace(tzinfo=rules, fold=fold) for fold in (0, 1))
+    at = min(earlier, later, key=lambda time: time.utcoffset() or dt.timedelta())
+    offset, saving = at.utcoffset() or dt.timedelta(), at.dst() or dt.timedelta()
+    return offset // _MS if dst_offset is None else (offset - saving) // _MS + dst_offset

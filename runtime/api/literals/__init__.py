@@ -1,0 +1,1 @@
+"""Literals in text, as Connect's `Values` parses them: schemas inferred from text."""

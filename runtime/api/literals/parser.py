@@ -1,0 +1,202 @@
+"""Reads literals token by token. Tokens are the delimiters `:,{}[]"` and the texts between them."""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+from runtime.api.config.types import java_trim
+from runtime.api.data.java_text import JavaMap, single_value
+from runtime.api.data.logical import DATE_SCHEMA, TIME_SCHEMA, TIMESTAMP_SCHEMA, decimal_schema
+from runtime.api.data.schema import BOOLEAN_SCHEMA, FLOAT32_SCHEMA, FLOAT64_SCHEMA, STRING_SCHEMA, Schema, Type
+from runtime.api.java_compat.date_format import DatePattern
+from runtime.api.literals.schemas import Literal, NotALiteral, Unified
+
+__all__ = ["Literal", "NotALiteral", "Parser"]
+
+_TOKEN = re.compile(r'[:,{}\[\]"]|(?:[^\\:,{}\[\]"]|\\.|\\\Z)+', re.DOTALL)
+_NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,10})?\Z")
+_INTEGERS = ((1 << 7, Type.INT8), (1 << 15, Type.INT16), (1 << 31, Type.INT32), (1 << 63, Type.INT64))
+_NULL: Literal = None, None
+_TIMES = {
+    13: (TIME_SCHEMA, DatePattern("HH:mm:ss.SSS'Z'")),
+    24: (TIMESTAMP_SCHEMA, DatePattern("yyyy-MM-dd'T'HH:mm:ss.SSS'Z'")),
+    10: (DATE_SCHEMA, DatePattern("yyyy-MM-dd")),
+}
+"""Formats by the length of their texts, which determines the formats to try."""
+_DEEPEST = 100  # levels of nested arrays and maps
+
+
+class Parser:
+    """Parses one text. NotALiteral if a text that begins as an array, a map or an element is not one."""
+
+    def __init__(self, text: str) -> None:
+        self._text, self._tokens, self._at, self._depth = text, _TOKEN.findall(text), 0, 0
+
+    def parse(self, *, embedded: bool) -> Literal:
+        if self._at >= len(self._tokens):
+            return _NULL
+        if embedded and self._take('"'):
+            return self._quoted()
+        for word, literal in (("null", _NULL), ("true", (BOOLEAN_SCHEMA, True)), ("false", (BOOLEAN_SCHEMA, False))):
+            if self._word(word, embedded):
+                return literal
+        start = self._at
+        try:
+            if self._take("["):
+                return self._nested(self._array)
+            if self._take("{"):
+                return self._nested(self._map)
+        except NotALiteral:
+            self._at = start
+        token = self._next()
+        trimmed = java_trim(token)
+        return self._scalar(trimmed, embedded) if trimmed else (STRING_SCHEMA, token)
+
+    def _next(self) -> str:
+        token = self._tokens[self._at]
+        self._at += 1
+        return str(token)
+
+    def _take(self, expected: str) -> bool:
+        """Skips a token and the blanks before it; only the blanks if another token follows."""
+        tokens = self._tokens
+        while self._at < len(tokens) - 1 and not java_trim(tokens[self._at]):
+            self._at += 1
+        if self._at >= len(tokens) or java_trim(tokens[self._at]) != expected:
+            return False
+        self._at += 1
+        return True
+
+    def _word(self, word: str, embedded: bool) -> bool:
+        """A single word must be the whole text."""
+        start = self._at
+        if self._take(word) and (embedded or self._at >= len(self._tokens)):
+            return True
+        self._at = start
+        return False
+
+    def _nested(self, read: Any) -> Literal:
+        self._depth += 1
+        if self._depth > _DEEPEST:
+            raise NotALiteral
+        found: Literal = read()
+        self._depth -= 1
+        return found
+
+    def _array(self) -> Literal:
+        items = Unified()
+        while self._at < len(self._tokens):
+            if self._take("]"):
+                return Schema(Type.ARRAY, values=items.schema), items.values()
+            if self._take(","):
+                raise NotALiteral
+            items.add(self.parse(embedded=True))
+            before = self._at
+            if self._take("]"):
+                self._at = before
+            elif not self._take(","):
+                raise NotALiteral
+        raise NotALiteral
+
+    def _map(self) -> Literal:
+        keys, values = Unified(), Unified()
+        while self._at < len(self._tokens):
+            if self._take("}"):
+                return _map_of(keys, values)
+            if self._take(","):
+                raise NotALiteral
+            key = self.parse(embedded=True)
+            if key[1] is None or not self._take(":"):
+                raise NotALiteral
+            values.add(self.parse(embedded=True))
+            self._take(",")
+            keys.add(key)
+        raise NotALiteral
+
+    def _quoted(self) -> Literal:
+        parts: list[str] = []
+        while self._at < len(self._tokens) and not self._take('"'):
+            parts.append(self._next())
+        content = "".join(parts)
+        try:
+            return _time(content) or (STRING_SCHEMA, content)
+        except NotALiteral:
+            return STRING_SCHEMA, content
+
+    def _scalar(self, token: str, embedded: bool) -> Literal:
+        digit = token[0].isdecimal()
+        found = self._time_of_tokens(token) if digit else None
+        if found is None and (digit or token[0] in "+-"):
+            found = _number(token)
+        if found is not None:
+            return found
+        if embedded:
+            raise NotALiteral
+        return STRING_SCHEMA, self._text
+
+    def _time_of_tokens(self, token: str) -> Literal | None:
+        """Times contain colons, so they take five tokens."""
+        rest = self._tokens[self._at : self._at + 4]
+        if len(rest) == 4 and (found := _time(token + "".join(rest))) is not None:
+            self._at += 4
+            return found
+        return _time(token)
+
+
+def _map_of(keys: Unified, values: Unified) -> Literal:
+    """Values have a schema of their own only where keys have one."""
+    found_keys = keys.values()
+    found_values = values.values() if keys.schema is not None else values.raw
+    try:
+        made = JavaMap(zip(found_keys, found_values, strict=True))
+    except TypeError as error:  # keys that are arrays or maps
+        raise NotALiteral from error
+    if len(made) != len({(type(key), key) for key in found_keys}):  # keys that are equal in Python
+        raise NotALiteral
+    made.order = lambda: list(made)
+    value_schema = values.schema if keys.schema is not None else None
+    return Schema(Type.MAP, keys=keys.schema, values=value_schema), made
+
+
+def _time(text: str) -> Literal | None:
+    """A time, timestamp or date; None for other texts. NotALiteral for a time of day beyond 24 hours."""
+    text = text.replace("\\:", ":")
+    known = _TIMES.get(len(text))
+    if known is None:
+        return None
+    schema, pattern = known
+    try:
+        time = pattern.parse(text)
+    except (ValueError, OverflowError):
+        return None
+    if schema is TIMESTAMP_SCHEMA:
+        return schema, time
+    if schema is DATE_SCHEMA:
+        return schema, time.date()
+    if (time.year, time.month, time.day) != (1970, 1, 1):
+        raise NotALiteral
+    return schema, time.time()
+
+
+def _number(text: str) -> Literal | None:
+    if not _NUMBER.match(text):
+        return None
+    try:
+        number = Decimal(text)
+        exponent = int(number.as_tuple().exponent)
+        if not -(1 << 31) <= -exponent < 1 << 31:
+            return None
+    except (InvalidOperation, ValueError):
+        return None
+    if number.adjusted() < 19 and number == number.to_integral_value():
+        whole = int(number)
+        for bound, kind in _INTEGERS:
+            if -bound <= whole < bound:
+                return Schema(kind), whole
+    if exponent:
+        for schema, value in ((FLOAT32_SCHEMA, single_value(float(number))), (FLOAT64_SCHEMA, float(number))):
+            if abs(value) != float("inf"):
+                return schema, value
+    return decimal_schema(-exponent), number

@@ -1,0 +1,170 @@
+"""`${provider:path:key}` in configurations: files, directories and environment variables, behind allow-lists.
+
+The providers have Apache's class names and parameters (KIP-297, KIP-632, KIP-887, KIP-993). What cannot be resolved is
+left as it stands, as Apache does; what is not allowed is an error, which Apache only logs.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from runtime.api.errors import ConfigError
+from runtime.config import properties
+
+_VARIABLE = re.compile(r"\$\{([^}]*?):(?:([^}]*?):)?([^}]*?)\}")
+_PACKAGE = "org.apache.kafka.common.config.provider."
+
+
+class ConfigProvider(Protocol):
+    """Where values come from."""
+
+    def get(self, path: str, key: str) -> str | None:
+        """A value; None when there is none. ConfigError when the place itself cannot be read or is not allowed."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Allowed:
+    """`allowed.paths`: files below these folders, or these files; without any, everything."""
+
+    paths: tuple[Path, ...]
+
+    def check(self, text: str) -> Path:
+        path = Path(text).resolve()
+        if self.paths and not any(path.is_relative_to(allowed) for allowed in self.paths):
+            raise ConfigError(f"{text} is not below one of the config provider's allowed.paths")
+        return path
+
+
+@dataclass(frozen=True, slots=True)
+class FileProvider:
+    """`${file:/path/to.properties:key}`"""
+
+    allowed: _Allowed
+
+    def get(self, path: str, key: str) -> str | None:
+        if not path:
+            return None
+        try:
+            return properties.load(self.allowed.check(path)).get(key)
+        except properties.PropertiesError:
+            raise ConfigError(f"Could not read properties from file {path}") from None
+
+
+@dataclass(frozen=True, slots=True)
+class DirectoryProvider:
+    """`${dir:/folder:file}`: the whole content of a file."""
+
+    allowed: _Allowed
+
+    def get(self, path: str, key: str) -> str | None:
+        if not path or not key:
+            return None
+        folder = self.allowed.check(path)
+        if key in (".", "..") or "/" in key:
+            raise ConfigError(f"{key} is not the name of a file in {path}")
+        file = self.allowed.check(str(folder / key))
+        if not file.is_file():
+            return None
+        try:
+            return file.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError):
+            raise ConfigError(f"Could not read file {file}") from None
+
+
+@dataclass(frozen=True, slots=True)
+class EnvironmentProvider:
+    """`${env:NAME}`"""
+
+    allowed: re.Pattern[str]
+
+    def get(self, path: str, key: str) -> str | None:
+        if path:
+            raise ConfigError(f"Path is not supported for environment variables, invalid value '{path}'")
+        if key in os.environ and not self.allowed.fullmatch(key):
+            raise ConfigError(f"Environment variable {key} does not match the config provider's allowlist.pattern")
+        return os.environ.get(key)
+
+
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """A configuration with its values in place, and which of them must not be shown."""
+
+    config: dict[str, str]
+    secrets: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Providers:
+    """The providers of a worker by name."""
+
+    by_name: Mapping[str, ConfigProvider] = field(default_factory=dict)
+
+    def resolve(self, config: Mapping[str, str]) -> Resolved:
+        """One pass: what a provider answers is not looked into again. ConfigError from a provider."""
+        secrets: set[str] = set()
+
+        def value(match: re.Match[str]) -> str:
+            provider = self.by_name.get(match[1])
+            found = provider.get((match[2] or "").strip(), match[3].strip()) if provider else None
+            if found is None:
+                return match[0]
+            secrets.add(found)
+            return found
+
+        if not self.by_name:
+            return Resolved(dict(config))
+        resolved = {k: _VARIABLE.sub(value, v) if "${" in v else v for k, v in config.items()}
+        return Resolved(resolved, frozenset(secrets))
+
+    def keep_variables(self, raw: Mapping[str, str], derived: Mapping[str, str]) -> dict[str, str]:
+        """A task's config with the variables of its connector's, so that nothing resolved is stored."""
+        return {k: raw[k] if has_variables(raw.get(k, "")) else v for k, v in derived.items()}
+
+
+def has_variables(value: str | None) -> bool:
+    return value is not None and _VARIABLE.search(value) is not None
+
+
+def providers(props: Mapping[str, str]) -> Providers:
+    """The providers that a worker's file names; ConfigError for one that is not ours."""
+    names = [n.strip() for n in props.get("config.providers", "").split(",") if n.strip()]
+    return Providers({name: _provider(name, props) for name in names})
+
+
+def _provider(name: str, props: Mapping[str, str]) -> ConfigProvider:
+    prefix = f"config.providers.{name}."
+    cls = props.get(f"{prefix}class", "")
+    make = _MAKERS.get(cls.removeprefix(_PACKAGE))
+    if make is None:
+        known = ", ".join(_PACKAGE + k for k in _MAKERS)
+        raise ConfigError(f"{prefix}class={cls}: this worker cannot run it; known are {known}")
+    return make(f"{prefix}param.", props)
+
+
+def _allowed_paths(prefix: str, props: Mapping[str, str]) -> _Allowed:
+    key = f"{prefix}allowed.paths"
+    paths = [Path(p.strip()) for p in props.get(key, "").split(",") if p.strip()]
+    for path in paths:
+        if not path.is_absolute() or not path.exists():
+            raise ConfigError(f"{key}: {path} {'does not exist' if path.is_absolute() else 'is not absolute'}")
+    return _Allowed(tuple(path.resolve() for path in paths))
+
+
+def _environment(prefix: str, props: Mapping[str, str]) -> EnvironmentProvider:
+    key = f"{prefix}allowlist.pattern"
+    try:
+        return EnvironmentProvider(re.compile(props.get(key) or ".*", re.DOTALL))
+    except re.error as e:
+        raise ConfigError(f"{key}: {e}") from None
+
+
+_MAKERS: Mapping[str, Callable[[str, Mapping[str, str]], ConfigProvider]] = {
+    "FileConfigProvider": lambda prefix, props: FileProvider(_allowed_paths(prefix, props)),
+    "DirectoryConfigProvider": lambda prefix, props: DirectoryProvider(_allowed_paths(prefix, props)),
+    "EnvVarConfigProvider": _environment,
+}

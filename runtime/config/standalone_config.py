@@ -1,0 +1,66 @@
+"""The configuration of a standalone worker: a distributed one's without its group and storage topics."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from runtime.api.config.definition import ConfigDef, ConfigKey, Importance, Type
+from runtime.api.errors import ConfigError
+from runtime.config import properties
+from runtime.config.worker_config import DISTRIBUTED, WorkerConfig, WorkerConfigError, distributed
+
+FILE = "offset.storage.file.filename"
+
+_OF_GROUPS = (
+    "group.id", "session.timeout.ms", "heartbeat.interval.ms", "rebalance.timeout.ms", "exactly.once.source.support",
+)  # fmt: skip
+_OF_TOPICS = ("config.storage.", "offset.storage.", "status.storage.")
+
+STANDALONE = ConfigDef(
+    *(k for name, k in DISTRIBUTED.keys.items() if name not in _OF_GROUPS and not name.startswith(_OF_TOPICS)),
+    ConfigKey(FILE, Type.STRING, importance=Importance.HIGH, doc="File of source offsets, in Java's own format."),
+)
+"""Every key of a standalone worker that is acted on."""
+
+_NO_GROUP = {
+    "group.id": "connect-standalone",  # the clients' names begin with it
+    "config.storage.topic": "configs",  # the stores' logs need names; no topic is ever called so
+    "offset.storage.topic": "",  # tasks hand their offsets to the worker
+    "status.storage.topic": "statuses",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class StandaloneConfig:
+    """A standalone worker's configuration, checked."""
+
+    worker: WorkerConfig
+    offsets_file: Path
+
+
+def load_standalone(path: Path) -> StandaloneConfig:
+    """The configuration of a standalone worker's properties file; WorkerConfigError names what is wrong with it."""
+    try:
+        return standalone(properties.load(path))
+    except properties.PropertiesError as e:
+        raise WorkerConfigError(str(e)) from None
+    except ConfigError as e:
+        raise WorkerConfigError(f"{path}: {e}") from None
+
+
+def standalone(props: Mapping[str, str]) -> StandaloneConfig:
+    """As load_standalone, for properties already read."""
+    file = props.get(FILE, "").strip()
+    if not file:
+        raise WorkerConfigError(f'Missing required configuration "{FILE}": the file in which source offsets are kept')
+    foreign = [k for k in props if k != FILE and _of_distributed(k)]
+    worker = distributed({**{k: v for k, v in props.items() if k != FILE and k not in foreign}, **_NO_GROUP})
+    warnings = [f"{key} has no effect: it is a property of distributed workers" for key in foreign]
+    return StandaloneConfig(replace(worker, warnings=(*worker.warnings, *warnings)), Path(file))
+
+
+def _of_distributed(key: str) -> bool:
+    """Keys that mean nothing here: Java's standalone worker does not read them either."""
+    return key in _OF_GROUPS or key.startswith(_OF_TOPICS)

@@ -1,0 +1,255 @@
+"""The worker's configuration: Apache Connect's property names, and a few of ours under `headrace.`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from runtime.api.config.definition import ConfigDef, ConfigKey, Importance, Type
+from runtime.api.config.validators import one_of
+from runtime.api.errors import ConfigError
+from runtime.config import listeners, properties
+from runtime.config.listeners import Advertised, Listener
+from runtime.config.providers import Providers, providers
+from runtime.config.secret_values import passwords
+
+_H, _M, _L = Importance.HIGH, Importance.MEDIUM, Importance.LOW
+_JSON = "org.apache.kafka.connect.json.JsonConverter"
+_HEADERS = "org.apache.kafka.connect.storage.SimpleHeaderConverter"
+
+DISTRIBUTED = ConfigDef(
+    ConfigKey(
+        "bootstrap.servers", Type.LIST, "localhost:9092", _H, "Brokers to ask first for the rest of the cluster."
+    ),
+    ConfigKey("group.id", Type.STRING, importance=_H, doc="Name of the Connect cluster this worker belongs to."),
+    ConfigKey("key.converter", Type.STRING, importance=_H, doc="Converter of record keys."),
+    ConfigKey("value.converter", Type.STRING, importance=_H, doc="Converter of record values."),
+    ConfigKey("header.converter", Type.STRING, _HEADERS, _L, "Converter of record headers."),
+    ConfigKey("config.storage.topic", Type.STRING, importance=_H, doc="Topic of connector configurations."),
+    ConfigKey("config.storage.replication.factor", Type.SHORT, 3, _L, "Replicas of that topic when it is created."),
+    ConfigKey("offset.storage.topic", Type.STRING, importance=_H, doc="Topic of source offsets."),
+    ConfigKey("offset.storage.partitions", Type.INT, 25, _L, "Partitions of that topic when it is created."),
+    ConfigKey("offset.storage.replication.factor", Type.SHORT, 3, _L, "Replicas of that topic when it is created."),
+    ConfigKey("status.storage.topic", Type.STRING, importance=_H, doc="Topic of connector and task states."),
+    ConfigKey("status.storage.partitions", Type.INT, 5, _L, "Partitions of that topic when it is created."),
+    ConfigKey("status.storage.replication.factor", Type.SHORT, 3, _L, "Replicas of that topic when it is created."),
+    ConfigKey("offset.flush.interval.ms", Type.LONG, 60_000, _L, "How often offsets are committed."),
+    ConfigKey("offset.flush.timeout.ms", Type.LONG, 5_000, _L, "How long a commit of offsets may take."),
+    ConfigKey("task.shutdown.graceful.timeout.ms", Type.LONG, 5_000, _L, "How long tasks may take to stop."),
+    ConfigKey("listeners", Type.LIST, "http://127.0.0.1:8083", _L, "Where the REST API listens."),
+    ConfigKey("admin.listeners", Type.LIST, None, _L, "Where /admin listens; empty: nowhere; unset: with the rest."),
+    ConfigKey("rest.advertised.listener", Type.STRING, None, _L, "Protocol by which others reach the REST API."),
+    ConfigKey("rest.advertised.host.name", Type.STRING, None, _L, "Host by which others reach the REST API."),
+    ConfigKey("rest.advertised.port", Type.INT, None, _L, "Port by which others reach the REST API."),
+    ConfigKey("access.control.allow.origin", Type.STRING, "", _L, "Origins whose pages may read answers (CORS)."),
+    ConfigKey("access.control.allow.methods", Type.STRING, "", _L, "Methods that such pages may use."),
+    ConfigKey("response.http.headers.config", Type.STRING, "", _L, "Headers that every answer gets."),
+    ConfigKey("rest.extension.classes", Type.LIST, "", _L, "Only Apache's basic authentication, which is built in."),
+    ConfigKey("config.providers", Type.LIST, "", _L, "Names of providers of values (config.providers.NAME.*)."),
+    ConfigKey("plugin.path", Type.LIST, "", _L, "Folders with Python plugins."),
+    ConfigKey("session.timeout.ms", Type.INT, 10_000, _H, "Silence after which a worker counts as dead."),
+    ConfigKey("heartbeat.interval.ms", Type.INT, 3_000, _H, "How often a worker says that it lives."),
+    ConfigKey("rebalance.timeout.ms", Type.INT, 60_000, _H, "How long workers may take to join again."),
+    ConfigKey("topic.tracking.enable", Type.BOOLEAN, True, _L, "Whether topics used by connectors are remembered."),
+    ConfigKey("topic.tracking.allow.reset", Type.BOOLEAN, True, _L, "Whether remembered topics may be forgotten."),
+    ConfigKey("topic.creation.enable", Type.BOOLEAN, True, _L, "Whether sources' topics are created as they say."),
+    ConfigKey("exactly.once.source.support", Type.STRING, "disabled", _H, "Exactly-once sources: only `disabled` yet."),
+    ConfigKey(
+        "headrace.journal.topic", Type.STRING, "", _L, "Topic of offset changes; default: the offsets' with -headrace."
+    ),
+    ConfigKey("connector.client.config.override.policy", Type.STRING, "All", _M, "What of clients may be overridden."),
+    ConfigKey("connector.client.config.override.allowlist", Type.LIST, "", _M, "With Allowlist: these settings."),
+    ConfigKey("headrace.allowed.hosts", Type.LIST, "", _M, "Further host names of the REST API in browsers."),
+    ConfigKey("headrace.file.paths", Type.LIST, "", _M, "Folders of files that connectors may name; empty: any."),
+    ConfigKey("headrace.slots", Type.INT, 0, _M, "Spark slots that run tasks; 0 means one for each core."),
+    ConfigKey("headrace.slot.memory.mb", Type.INT, 0, _M, "Memory after which a slot is replaced; 0: never."),
+    ConfigKey("headrace.log.format", Type.STRING, "text", _L, "Log lines as `text` or `json`.", one_of("text", "json")),
+    ConfigKey("headrace.stalled.ms", Type.LONG, 60_000, _L, "How long a task with work may do none until STALLED."),
+    ConfigKey("headrace.progress.interval.ms", Type.LONG, 5_000, _L, "How often events tell of progress."),
+    ConfigKey("headrace.stuck.ms", Type.LONG, 60_000, _L, "How long a poll or put may last before it is called stuck."),
+    ConfigKey("headrace.lease.ms", Type.INT, 6_000, _M, "How long slots go on without word from the worker."),
+)
+"""Every key of a distributed worker that is acted on."""
+
+_PASSED_ON = (
+    "producer.", "consumer.", "admin.", "spark.", "key.converter.", "value.converter.", "header.converter.", "ssl.",
+    "sasl.", "security.", "headrace.", "client.", "config.providers.", "listeners.https.", "config.storage.",
+    "offset.storage.", "status.storage.", "retry.", "reconnect.", "request.", "socket.", "metadata.", "connections.",
+    "receive.", "send.",
+)  # fmt: skip
+_IGNORED = {
+    "scheduled.rebalance.max.delay.ms": "groups of workers come in a later version",
+    "connect.protocol": "this worker speaks its own group protocol",
+    "inter.worker.key.generation.algorithm": "workers do not forward requests to each other yet",
+    "inter.worker.key.size": "workers do not forward requests to each other yet",
+    "inter.worker.key.ttl.ms": "workers do not forward requests to each other yet",
+    "inter.worker.signature.algorithm": "workers do not forward requests to each other yet",
+    "inter.worker.verification.algorithms": "workers do not forward requests to each other yet",
+    "plugin.discovery": "Python plugins are found by importing them",
+    "metric.reporters": "Java reporters cannot run here",
+    "metrics.num.samples": "Java's way of measuring",
+    "metrics.recording.level": "Java's way of measuring",
+    "metrics.sample.window.ms": "Java's way of measuring",
+    "key.converter.plugin.version": "there is one version of each Python plugin",
+    "value.converter.plugin.version": "there is one version of each Python plugin",
+    "header.converter.plugin.version": "there is one version of each Python plugin",
+    "worker.sync.timeout.ms": "there is one worker in a group yet",
+    "worker.unsync.backoff.ms": "there is one worker in a group yet",
+}
+
+
+class WorkerConfigError(ConfigError):
+    """The worker's file is wrong; the message names file, key and remedy."""
+
+
+@dataclass(frozen=True, slots=True)
+class Storage:
+    """One of the three topics of a Connect cluster."""
+
+    topic: str
+    partitions: int
+    replication_factor: int
+    settings: Mapping[str, str] = field(default_factory=dict)
+    """Further settings of the topic when it is created (KIP-605)."""
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerConfig:
+    """A distributed worker's configuration, checked. Times are in seconds."""
+
+    originals: Mapping[str, str]
+    bootstrap_servers: str
+    group_id: str
+    configs: Storage
+    offsets: Storage
+    statuses: Storage
+    flush_interval: float
+    flush_timeout: float
+    graceful: float
+    listeners: tuple[Listener, ...]
+    admin_listeners: tuple[Listener, ...] | None
+    """None: /admin is served with the rest; empty: nowhere."""
+    advertised: Advertised
+    session_timeout: float
+    heartbeat: float
+    rebalance_timeout: float
+    plugin_path: tuple[str, ...]
+    topic_tracking: bool
+    topic_tracking_reset: bool
+    topic_creation: bool
+    slots: int
+    lease: float
+    stuck: float
+    slot_memory: int
+    """In bytes; 0: as much as it likes."""
+    stalled: float
+    progress: float
+    log_format: str
+    file_paths: tuple[str, ...] = ()
+    """Below which folders file connectors may name files; empty: anywhere."""
+    warnings: tuple[str, ...] = field(default=())
+    providers: Providers = field(default_factory=Providers)
+    secrets: frozenset[str] = frozenset()  # values in `originals` that must not be shown
+
+    def converter(self, which: str) -> tuple[str, dict[str, str]]:
+        """Class and keys (prefix removed) of the worker's `key`, `value` or `header` converter."""
+        prefix = f"{which}.converter."
+        cls = self.originals.get(f"{which}.converter") or (_HEADERS if which == "header" else _JSON)
+        return cls, {k[len(prefix) :]: v for k, v in self.originals.items() if k.startswith(prefix)}
+
+    @property
+    def journal_topic(self) -> str:
+        """Our own topic: changes of offsets under way, and what offsets were before."""
+        return self.originals.get("headrace.journal.topic") or f"{self.offsets.topic}-headrace"
+
+    def spark(self) -> dict[str, str]:
+        """Properties meant for Spark."""
+        return {k: v for k, v in self.originals.items() if k.startswith("spark.")}
+
+
+def load_distributed(path: Path) -> WorkerConfig:
+    """The configuration of a distributed worker's properties file; WorkerConfigError names what is wrong with it."""
+    try:
+        return distributed(properties.load(path))
+    except properties.PropertiesError as e:
+        raise WorkerConfigError(str(e)) from None
+    except WorkerConfigError:
+        raise
+    except ConfigError as e:
+        raise WorkerConfigError(f"{path}: {e}") from None
+
+
+def distributed(props: Mapping[str, str]) -> WorkerConfig:
+    """As load_distributed, for properties already read."""
+    found = providers(props)
+    resolved = found.resolve(props)
+    props = resolved.config
+    v = DISTRIBUTED.parse(props)
+    _refuse_unsupported(v["exactly.once.source.support"])
+    served = listeners.parse("listeners", v["listeners"])
+    return WorkerConfig(
+        originals=dict(props),
+        bootstrap_servers=",".join(v["bootstrap.servers"]),
+        group_id=v["group.id"],
+        configs=_storage("config", v, props),
+        offsets=_storage("offset", v, props),
+        statuses=_storage("status", v, props),
+        flush_interval=v["offset.flush.interval.ms"] / 1000,
+        flush_timeout=v["offset.flush.timeout.ms"] / 1000,
+        graceful=v["task.shutdown.graceful.timeout.ms"] / 1000,
+        listeners=served,
+        admin_listeners=listeners.admin(v["admin.listeners"]),
+        advertised=listeners.advertised(v, served),
+        session_timeout=v["session.timeout.ms"] / 1000,
+        heartbeat=v["heartbeat.interval.ms"] / 1000,
+        rebalance_timeout=v["rebalance.timeout.ms"] / 1000,
+        plugin_path=tuple(p.strip() for p in v["plugin.path"] if p.strip()),
+        topic_tracking=v["topic.tracking.enable"],
+        topic_tracking_reset=v["topic.tracking.allow.reset"],
+        topic_creation=v["topic.creation.enable"],
+        slots=v["headrace.slots"] or min(os.cpu_count() or 1, 8),
+        lease=v["headrace.lease.ms"] / 1000,
+        stuck=v["headrace.stuck.ms"] / 1000,
+        slot_memory=v["headrace.slot.memory.mb"] << 20,
+        stalled=v["headrace.stalled.ms"] / 1000,
+        progress=max(v["headrace.progress.interval.ms"] / 1000, 0.1),
+        log_format=v["headrace.log.format"],
+        file_paths=tuple(p.strip() for p in v["headrace.file.paths"] if p.strip()),
+        warnings=tuple(_warnings(props)),
+        providers=found,
+        secrets=resolved.secrets | passwords(props),
+    )  # fmt: skip
+
+
+def _refuse_unsupported(exactly_once: str) -> None:
+    if exactly_once.lower() != "disabled":
+        raise WorkerConfigError(
+            f"exactly.once.source.support={exactly_once}: this version of Headrace has no exactly-once sources yet; "
+            "set it to disabled, or keep this cluster on Apache's workers until then"
+        )
+
+
+def _storage(which: str, values: Mapping[str, Any], props: Mapping[str, str]) -> Storage:
+    prefix = f"{which}.storage."
+    own = {f"{prefix}{k}" for k in ("topic", "partitions", "replication.factor")}
+    settings = {k[len(prefix) :]: v for k, v in props.items() if k.startswith(prefix) and k not in own}
+    return Storage(
+        values[f"{prefix}topic"],
+        values.get(f"{prefix}partitions", 1),
+        values[f"{prefix}replication.factor"],
+        settings,
+    )
+
+
+def _warnings(props: Mapping[str, str]) -> list[str]:
+    """What the file says that this worker does not act on."""
+    found = []
+    for key in props:
+        if key in _IGNORED:
+            found.append(f"{key} has no effect: {_IGNORED[key]}")
+        elif key not in DISTRIBUTED.keys and not key.startswith(_PASSED_ON):
+            found.append(f"{key} is not a property that this worker knows; it has no effect")
+    return found

@@ -1,0 +1,1 @@
+"""AvroConverter in the wire format of Confluent's schema registry."""

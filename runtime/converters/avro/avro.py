@@ -1,0 +1,196 @@
+"""AvroConverter, in the wire format of Confluent's schema registry: a zero byte, the schema's id, Avro's binary form.
+
+An extra: it needs fastavro, `pip install 'headrace[avro]'`.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from importlib.util import find_spec
+from typing import Any
+
+import orjson
+
+from runtime.api.config.definition import ConfigDef, ConfigKey, Importance, Type
+from runtime.api.converter import Converter
+from runtime.api.data.schema import Schema
+from runtime.api.data.schema_cache import SchemaCache
+from runtime.api.errors import ConfigError, DataError, RetriableError
+from runtime.converters.avro.read import ToConnect, connect_schema
+from runtime.converters.avro.registry import Registry, registry_of
+from runtime.converters.avro.schema import AvroSchemas
+from runtime.converters.avro.target import Target
+from runtime.converters.avro.union import Codec
+from runtime.converters.avro.write import FromConnect, value_writer
+from runtime.converters.definitions import CONVERTER_TYPE
+
+MAGIC = b"\x00"
+_STRATEGIES = ("TopicNameStrategy", "RecordNameStrategy", "TopicRecordNameStrategy")
+_PACKAGE = "io.confluent.kafka.serializers.subject."
+MISSING = "AvroConverter needs fastavro, which is not installed: pip install 'headrace[avro]'"
+
+
+def _installed(name: str, value: Any) -> None:
+    """A validator: without the extra no config with this converter is right."""
+    if find_spec("fastavro") is None:
+        raise ConfigError(MISSING)
+    if not value:
+        raise ConfigError(f"Invalid value {value} for configuration {name}: it must name a schema registry")
+
+
+def _optional(name: str, type_: Type, default: Any, doc: str) -> ConfigKey:
+    return ConfigKey(name, type_, default, Importance.LOW, doc)
+
+
+class AvroConverter(Converter):
+    """Connect's schemas as Avro's, with `connect.*` properties for what Avro cannot say."""
+
+    java_name = "io.confluent.connect.avro.AvroConverter"
+    config_def = ConfigDef(
+        CONVERTER_TYPE,
+        ConfigKey("schema.registry.url", Type.LIST, doc="Registries, tried in order.", validator=_installed),
+        _optional("auto.register.schemas", Type.BOOLEAN, True, "Whether new schemas are registered, or must be there."),
+        _optional("use.latest.version", Type.BOOLEAN, False, "Whether the subject's newest schema is written with."),
+        _optional("key.subject.name.strategy", Type.STRING, _STRATEGIES[0], "Subjects of keys' schemas."),
+        _optional("value.subject.name.strategy", Type.STRING, _STRATEGIES[0], "Subjects of values' schemas."),
+        _optional("basic.auth.credentials.source", Type.STRING, "URL", "URL or USER_INFO."),
+        _optional("basic.auth.user.info", Type.PASSWORD, "", "user:password, for USER_INFO."),
+        _optional("bearer.auth.token", Type.PASSWORD, "", "A token for Authorization: Bearer."),
+        _optional("schema.registry.ssl.truststore.location", Type.STRING, "", "PEM file with trusted certificates."),
+        _optional("schemas.cache.config", Type.INT, 1000, "Taken for compatibility; what is used is kept."),
+        _optional("connect.meta.data", Type.BOOLEAN, True, "Whether connect.* properties are written and read."),
+        _optional("enhanced.avro.schema.support", Type.BOOLEAN, False, "Whether enums are written as such."),
+    )
+
+    def configure(self, config: Mapping[str, str], is_key: bool = False) -> None:
+        if find_spec("fastavro") is None:
+            raise ConfigError(MISSING)
+        parsed = self.config_def.parse({"converter.type": "key" if is_key else "value", **config})
+        part = "key" if is_key else "value"
+        self._suffix, self._latest = part, parsed["use.latest.version"]
+        self._strategy = _strategy(parsed[f"{part}.subject.name.strategy"])
+        self._register = parsed["auto.register.schemas"] and not self._latest
+        self._meta, self._enhanced = parsed["connect.meta.data"], parsed["enhanced.avro.schema.support"]
+        self._registry: Registry = registry_of(config, parsed)
+        self._written = SchemaCache(self._written_as)
+        self._read: dict[int, _Reader] = {}
+        self._rehearsing = False
+
+    def rehearse(self) -> None:
+        """From now on nothing is registered: for previews."""
+        self._rehearsing = True
+
+    def from_connect(self, topic: str, schema: Schema | None, value: Any) -> bytes | None:
+        if value is None:
+            return None
+        if schema is None:
+            raise DataError("AvroConverter needs records with a schema; this one has none")
+        try:
+            written = self._written.get(schema)
+            return self._writer(topic, schema, written).write(value)
+        except (DataError, RetriableError):
+            raise
+        except Exception as error:
+            raise DataError(f"Failed to serialize Avro data from topic {topic} :") from error
+
+    def to_connect(self, topic: str, data: bytes | None) -> tuple[Schema | None, Any]:
+        if data is None:
+            return None, None
+        if len(data) < 5 or data[:1] != MAGIC:
+            raise DataError(f"Failed to deserialize data for topic {topic} to Avro: Unknown magic byte!")
+        try:
+            number = int.from_bytes(data[1:5], "big")
+            reader = self._read.get(number)
+            if reader is None:
+                reader = self._read[number] = self._reader(number)
+            return reader.schema, reader.read(data)
+        except (DataError, RetriableError):
+            raise
+        except Exception as error:
+            raise DataError(f"Failed to deserialize data for topic {topic} to Avro: ") from error
+
+    def _written_as(self, schema: Schema) -> _Written:
+        return _Written(AvroSchemas(self._meta, self._enhanced).avro(schema))
+
+    def _writer(self, topic: str, schema: Schema, written: _Written) -> _Writer:
+        subject = self._subject(topic, schema)
+        found = written.writers.get(subject)
+        if found is None:
+            number, latest = self._number(subject, orjson.dumps(written.avro).decode())
+            codec = Codec()
+            parsed = codec.parse(latest or written.avro)
+            convert = value_writer(schema, Target(parsed, codec.named, own=not latest))
+            found = written.writers[subject] = _Writer(number, parsed, convert)
+        return found
+
+    def _number(self, subject: str, text: str) -> tuple[int, Any]:
+        """The id to write with, and the schema when it is another than ours."""
+        if self._latest:
+            return self._registry.latest(subject)
+        if not self._register:
+            return self._registry.lookup(subject, text), None
+        if self._rehearsing:
+            return self._registry.lookup(subject, text, missing=0), None
+        return self._registry.register(subject, text), None
+
+    def _subject(self, topic: str, schema: Schema) -> str:
+        if self._strategy == "TopicNameStrategy":
+            return f"{topic}-{self._suffix}"
+        if schema.name is None:
+            raise DataError(f"The {self._suffix} of {topic} has no schema name, which {self._strategy} needs")
+        return schema.name if self._strategy == "RecordNameStrategy" else f"{topic}-{schema.name}"
+
+    def _reader(self, number: int) -> _Reader:
+        document, named = self._registry.schema(number)
+        schema, convert = connect_schema(document, named, self._meta)
+        codec = Codec()
+        for other in named:
+            codec.parse(other)
+        return _Reader(schema, convert, codec.parse(document))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Written:
+    """How values of one Connect schema are written."""
+
+    avro: Any
+    writers: dict[str, _Writer] = field(default_factory=dict)  # by subject
+
+
+class _Writer:
+    """Avro's binary form behind a schema's id."""
+
+    def __init__(self, number: int, parsed: Any, convert: FromConnect | None) -> None:
+        from fastavro import schemaless_writer
+
+        self._convert = convert
+        self._head, self._parsed, self._write = MAGIC + number.to_bytes(4, "big"), parsed, schemaless_writer
+
+    def write(self, value: Any) -> bytes:
+        out = io.BytesIO()
+        out.write(self._head)
+        self._write(out, self._parsed, value if self._convert is None else self._convert(value))
+        return out.getvalue()
+
+
+class _Reader:
+    """Values of one registered schema."""
+
+    def __init__(self, schema: Schema, convert: ToConnect | None, parsed: Any) -> None:
+        from fastavro import schemaless_reader
+
+        self.schema = schema
+        self._convert, self._parsed, self._read = convert, parsed, schemaless_reader
+
+    def read(self, data: bytes) -> Any:
+        value = self._read(io.BytesIO(data[5:]), self._parsed, None)
+        return value if self._convert is None else self._convert(value)
+
+
+def _strategy(name: str) -> str:
+    short = name.removeprefix(_PACKAGE)
+    if short not in _STRATEGIES:
+        raise ConfigError(f"Subject name strategy {name} is not known; there are {', '.join(_STRATEGIES)}")
+    return short

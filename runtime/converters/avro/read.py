@@ -1,0 +1,187 @@
+"""Avro's schemas as Connect's, and what fastavro reads as Connect's values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from runtime.api.data.logical import DATE_SCHEMA, TIME_SCHEMA, TIMESTAMP_SCHEMA, decimal_schema
+from runtime.api.data.schema import STRING_SCHEMA, Field, Schema, Type
+from runtime.api.errors import DataError
+from runtime.converters.avro.defaults import default_value
+from runtime.converters.avro.names import ENUM, FIXED_SIZE, UNION, Avro, branch_names, is_null, space_of, type_name
+from runtime.converters.avro.schema import ENTRY, NAMESPACE, UNNAMED
+
+ToConnect = Callable[[Any], Any]
+_PLAIN = {
+    "int": Type.INT32, "long": Type.INT64, "float": Type.FLOAT32, "double": Type.FLOAT64, "boolean": Type.BOOLEAN,
+    "string": Type.STRING, "bytes": Type.BYTES,
+}  # fmt: skip
+_LOGICAL = {
+    ("int", "date"): DATE_SCHEMA, ("int", "time-millis"): TIME_SCHEMA, ("long", "timestamp-millis"): TIMESTAMP_SCHEMA,
+}  # fmt: skip
+
+
+def connect_schema(document: Avro, referred: Sequence[Avro], meta: bool = True) -> tuple[Schema, ToConnect | None]:
+    """The Connect schema of an Avro one, and how values get there (None: they are right as they are). `referred` are
+    documents whose types this one names; `meta`: `connect.*` properties count."""
+    reading = _Reading(meta)
+    for other in referred:
+        reading.of(other, "")
+    return reading.of(document, "")
+
+
+class _Reading:
+    def __init__(self, meta: bool) -> None:
+        self._named: dict[str, tuple[Avro, str]] = {}  # with the namespace that they stand in
+        self._meta = meta
+        self._open: set[str] = set()
+
+    def of(self, document: Avro, space: str) -> tuple[Schema, ToConnect | None]:
+        if isinstance(document, list):
+            return self._union(document, space)
+        if isinstance(document, str):
+            return self._by_name(document, space)
+        kind = document["type"]
+        if isinstance(kind, dict | list):
+            return self.of(kind, space)
+        if kind in ("record", "error", "enum", "fixed"):
+            return self._definition(document, space)
+        if kind == "array":
+            return self._array(document, space)
+        if kind == "map":
+            values, convert = self.of(document["values"], space)
+            made = self._described(Schema(Type.MAP, keys=STRING_SCHEMA, values=values), document)
+            return made, convert and (lambda found: {key: convert(value) for key, value in found.items()})
+        return (self._simple(document) if kind in _PLAIN else self._by_name(kind, space)[0]), None
+
+    def _by_name(self, name: str, space: str) -> tuple[Schema, ToConnect | None]:
+        if name in _PLAIN:
+            return Schema(_PLAIN[name]), None
+        full = name if "." in name or not space else f"{space}.{name}"
+        found = self._named.get(full, self._named.get(name))
+        if found is None:
+            raise DataError(f"The Avro schema refers to {name}, which is not defined in it")
+        return self.of(*found)
+
+    def _simple(self, document: Mapping[str, Any]) -> Schema:
+        kind = str(document["type"])
+        logical = document.get("logicalType")
+        if logical == "decimal" and kind == "bytes":
+            return self._decimal(document)
+        made = _LOGICAL.get((kind, str(logical))) or Schema(_PLAIN[kind])
+        given = document.get("connect.type")
+        if kind == "int" and given in ("int8", "int16"):
+            made = Schema(Type(given))
+        return self._described(made, document)
+
+    def _decimal(self, document: Mapping[str, Any]) -> Schema:
+        made = decimal_schema(int(document.get("scale", 0)))
+        precision = int(document.get("precision", 64))
+        if precision != 64:
+            made = made.but(parameters=(*made.parameters, ("connect.decimal.precision", str(precision))))
+        return made
+
+    def _definition(self, document: Mapping[str, Any], space: str) -> tuple[Schema, ToConnect | None]:
+        full = type_name(document, space)
+        self._named[full] = document, space
+        space = space_of(document, space)
+        if document["type"] == "enum":
+            symbols = tuple((f"{ENUM}.{symbol}", symbol) for symbol in document["symbols"])
+            parameters = ((ENUM, full), *symbols) if self._meta else ()
+            return self._described(Schema(Type.STRING, parameters=parameters), document), None
+        if document["type"] == "fixed":
+            if document.get("logicalType") == "decimal":
+                return self._decimal(document), None
+            sized = Schema(Type.BYTES, name=full, parameters=((FIXED_SIZE, str(document["size"])),))
+            return self._described(sized, document), None
+        if full in self._open:
+            raise DataError(f"The Avro schema {full} holds itself, which Connect's cannot")
+        self._open.add(full)
+        try:
+            return self._record(document, full, space)
+        finally:
+            self._open.discard(full)
+
+    def _record(self, document: Mapping[str, Any], full: str, space: str) -> tuple[Schema, ToConnect | None]:
+        fields, converts = [], []
+        for given in document["fields"]:
+            schema, convert = self.of(given["type"], space)
+            if given.get("default") is not None:
+                schema = schema.but(default=default_value(schema, given["default"]))
+            if given.get("doc") is not None:
+                schema = schema.but(doc=given["doc"])
+            fields.append(Field(given["name"], schema))
+            if convert is not None:
+                converts.append((given["name"], convert))
+        name = None if full.startswith(f"{NAMESPACE}.{UNNAMED}") else full
+        made = Schema(Type.STRUCT, name=name, doc=document.get("doc"), fields=tuple(fields))
+        return self._described(made, document), _struct(converts) if converts else None
+
+    def _array(self, document: Mapping[str, Any], space: str) -> tuple[Schema, ToConnect | None]:
+        items = document["items"]
+        entry = isinstance(items, dict) and items.get("type") == "record"
+        if entry and (items["name"] == ENTRY or items.get("connect.internal.type") == ENTRY):
+            (key, key_convert), (value, convert) = (self.of(f["type"], space) for f in items["fields"])
+            made = self._described(Schema(Type.MAP, keys=key, values=value), document)
+            return made, _entries(key_convert, convert)
+        values, convert = self.of(items, space)
+        made = self._described(Schema(Type.ARRAY, values=values), document)
+        return made, convert and (lambda found: [convert(value) for value in found])
+
+    def _union(self, branches: list[Avro], space: str) -> tuple[Schema, ToConnect | None]:
+        others = [branch for branch in branches if not is_null(branch)]
+        optional = len(others) < len(branches)
+        if len(others) == 1:
+            schema, convert = self.of(others[0], space)
+            return schema.but(optional=optional), convert and (lambda v: None if v is None else convert(v))
+        made = [self.of(branch, space) for branch in others]
+        names = branch_names(others, space)
+        fields = tuple(Field(n, schema.but(optional=True)) for n, (schema, _) in zip(names, made, strict=True))
+        converts = {n: convert for n, (_, convert) in zip(names, made, strict=True) if convert is not None}
+        return Schema(Type.STRUCT, optional, name=UNION, fields=fields), _branches(converts) if converts else None
+
+    def _described(self, schema: Schema, document: Mapping[str, Any]) -> Schema:
+        """With what stands in `connect.*` properties."""
+        if not self._meta:
+            return schema
+        told: dict[str, Any] = {}
+        if "connect.name" in document:
+            told["name"] = document["connect.name"]
+        if "connect.version" in document:
+            told["version"] = int(document["connect.version"])
+        if "connect.doc" in document:
+            told["doc"] = document["connect.doc"]
+        if "connect.parameters" in document:
+            told["parameters"] = tuple({**dict(schema.parameters), **document["connect.parameters"]}.items())
+        if "connect.default" in document:
+            told["default"] = default_value(schema, document["connect.default"])
+        return schema.but(**told) if told else schema
+
+
+def _struct(converts: list[tuple[str, ToConnect]]) -> ToConnect:
+    def convert(found: dict[str, Any]) -> dict[str, Any]:
+        for name, inner in converts:
+            found[name] = inner(found[name])
+        return found
+
+    return convert
+
+
+def _entries(key: ToConnect | None, value: ToConnect | None) -> ToConnect:
+    return lambda found: {
+        (e["key"] if key is None else key(e["key"])): (e["value"] if value is None else value(e["value"]))
+        for e in found
+    }
+
+
+def _branches(converts: dict[str, ToConnect]) -> ToConnect:
+    """What Codec lets fastavro read has the branch that it is of."""
+
+    def convert(found: dict[str, Any] | None) -> dict[str, Any] | None:
+        if found is not None:
+            for name in found.keys() & converts.keys():
+                found[name] = converts[name](found[name])
+        return found
+
+    return convert

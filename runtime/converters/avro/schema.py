@@ -1,0 +1,152 @@
+"""Connect's schemas as Avro's, the way Confluent's converter writes them."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from runtime.api.data.logical import DATE, DECIMAL, TIME, TIMESTAMP, logical_name, scale_of
+from runtime.api.data.schema import Field, Schema, Type
+from runtime.api.errors import DataError
+from runtime.converters.avro.defaults import default_json, union_fields
+from runtime.converters.avro.names import ENUM, FIXED_SIZE, UNION, Avro, type_name
+
+NAMESPACE, ENTRY, UNNAMED = "io.confluent.connect.avro", "MapEntry", "ConnectDefault"
+LOGICAL = {DECIMAL: "decimal", DATE: "date", TIME: "time-millis", TIMESTAMP: "timestamp-millis"}
+_PRECISION = "connect.decimal.precision"
+_PLAIN = {
+    Type.INT8: "int", Type.INT16: "int", Type.INT32: "int", Type.INT64: "long", Type.FLOAT32: "float",
+    Type.FLOAT64: "double", Type.BOOLEAN: "boolean", Type.STRING: "string", Type.BYTES: "bytes",
+}  # fmt: skip
+_NAME = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*", re.ASCII)
+
+
+class AvroSchemas:
+    """Makes one Avro document: types are defined where they are first met, and named from then on."""
+
+    def __init__(self, meta: bool = True, enhanced: bool = False) -> None:
+        """`meta`: with `connect.*` properties; `enhanced`: enums stay enums."""
+        self._meta, self._enhanced = meta, enhanced
+        self._named: dict[str, Schema] = {}
+        self._unnamed = 0
+
+    def avro(self, schema: Schema) -> Avro:
+        """The Avro schema; a union with null where values are optional."""
+        bases = self._branches(schema) if schema.name == UNION else [self._base(schema)]
+        if not schema.optional:
+            return bases if schema.name == UNION else bases[0]
+        return ["null", *bases] if schema.default is None else [bases[0], "null", *bases[1:]]
+
+    def _branches(self, schema: Schema) -> list[Avro]:
+        made = [self._branch(field.schema) for field in union_fields(schema)]
+        seen: set[str] = set()
+        for name in map(type_name, made):
+            if name in seen:
+                raise DataError(f"Two branches of a union would be of Avro's type {name}, which nobody can tell apart")
+            seen.add(name)
+        return made
+
+    def _branch(self, schema: Schema) -> Avro:
+        """Enums are such in unions, whatever `enhanced` says: beside text they were text else."""
+        if schema.type is Type.STRING and ENUM in dict(schema.parameters):
+            return self._enum(schema, dict(schema.parameters))
+        return self.avro(schema.but(optional=False))
+
+    def _base(self, schema: Schema) -> Avro:
+        if schema.type is Type.STRUCT:
+            return self._record(schema)
+        if schema.type is Type.ARRAY:
+            return self._described(schema, {"type": "array", "items": self.avro(schema.element())})
+        if schema.type is Type.MAP:
+            return self._map(schema)
+        return self._simple(schema)
+
+    def _simple(self, schema: Schema) -> Avro:
+        plain: dict[str, Any] = {"type": _PLAIN[schema.type]}
+        logical = logical_name(schema)
+        parameters = dict(schema.parameters)
+        if logical == DECIMAL:
+            plain |= {"scale": scale_of(schema), "precision": int(parameters.get(_PRECISION, "64"))}
+        elif schema.type is Type.STRING and self._enhanced and ENUM in parameters:
+            return self._enum(schema, parameters)
+        elif schema.type is Type.BYTES and FIXED_SIZE in parameters and schema.name is not None:
+            return self._once(schema, lambda: {**_named("fixed", schema.name), "size": int(parameters[FIXED_SIZE])})
+        elif schema.type in (Type.INT8, Type.INT16):
+            plain["connect.type"] = schema.type.value
+        described = self._described(schema, plain)
+        if logical is not None:
+            described["logicalType"] = LOGICAL[logical]
+        return described if len(described) > 1 else described["type"]
+
+    def _enum(self, schema: Schema, parameters: dict[str, str]) -> Avro:
+        symbols = [text for key, text in parameters.items() if key.startswith(f"{ENUM}.")]
+        name = parameters[ENUM]
+        return self._once(schema.but(name=name), lambda: {**_named("enum", name), "symbols": symbols})
+
+    def _map(self, schema: Schema) -> Avro:
+        keys = schema.key()
+        if keys.type is Type.STRING and not keys.optional:
+            return self._described(schema, {"type": "map", "values": self.avro(schema.element())})
+        fields = [{"name": "key", "type": self.avro(keys)}, {"name": "value", "type": self.avro(schema.element())}]
+        entry = {"type": "record", "name": ENTRY, "namespace": NAMESPACE, "fields": fields}
+        if schema.name is not None:
+            entry = {**_named("record", schema.name), "fields": fields, "connect.internal.type": ENTRY}
+        return self._described(schema, {"type": "array", "items": entry})
+
+    def _record(self, schema: Schema) -> Avro:
+        if schema.name is not None:
+            return self._once(schema, lambda: self._fields(schema, _named("record", schema.name)))
+        self._unnamed += 1
+        number = str(self._unnamed) if self._unnamed > 1 else ""
+        return self._fields(schema, {"type": "record", "name": f"{UNNAMED}{number}", "namespace": NAMESPACE})
+
+    def _fields(self, schema: Schema, head: dict[str, Any]) -> Avro:
+        doc = {} if schema.doc is None else {"doc": schema.doc}
+        return self._described(schema, {**head, **doc, "fields": [self._field(field) for field in schema.fields]})
+
+    def _field(self, field: Field) -> Avro:
+        if _NAME.fullmatch(field.name) is None or "." in field.name:
+            raise DataError(f"Avro knows no field name like {field.name!r}")
+        made = {"name": field.name, "type": self.avro(field.schema)}
+        if field.schema.doc is not None:
+            made["doc"] = field.schema.doc
+        if field.schema.default is not None:
+            made["default"] = default_json(field.schema, field.schema.default)
+        elif field.schema.optional:
+            made["default"] = None
+        return made
+
+    def _once(self, schema: Schema, make: Any) -> Avro:
+        """The definition of a named type where it is met first, its name after that."""
+        name = str(schema.name)
+        known = self._named.get(name)
+        like = schema.but(optional=False, default=None)
+        if known is None:
+            self._named[name] = like
+            return make()
+        if known != like:
+            raise DataError(f"Can't redefine: {name}")
+        return name
+
+    def _described(self, schema: Schema, made: dict[str, Any]) -> dict[str, Any]:
+        """With what Avro cannot say as properties."""
+        if not self._meta:
+            return made
+        if schema.doc is not None and made["type"] != "record":
+            made["connect.doc"] = schema.doc
+        if schema.version is not None:
+            made["connect.version"] = schema.version
+        if schema.parameters:
+            made["connect.parameters"] = dict(schema.parameters)
+        if schema.default is not None:
+            made["connect.default"] = default_json(schema, schema.default)
+        if schema.name is not None:
+            made["connect.name"] = schema.name
+        return made
+
+
+def _named(kind: str, name: str | None) -> dict[str, Any]:
+    if _NAME.fullmatch(name or "") is None:
+        raise DataError(f"Avro knows no name like {name!r}")
+    space, _, simple = str(name).rpartition(".")
+    return {"type": kind, "name": simple, **({"namespace": space} if space else {})}

@@ -1,0 +1,76 @@
+"""Unions for fastavro, which tells neither what branch it has read nor, of many values, what branch to write.
+
+Avro's binary form of a record is that of its fields, one behind the other. So each branch of a union is shown to
+fastavro as a record with this branch as its one field: not a byte differs, and what is read says its branch:
+`{"long": 5}`. Unions of one type and null stay as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from runtime.converters.avro.defaults import default_branch
+from runtime.converters.avro.names import DEFINED, Avro, branch_names, is_null, kind_of, space_of
+from runtime.converters.avro.schema import LOGICAL
+
+_WRAPPER = "headrace_branch_"
+
+
+class Codec:
+    """The schemas of one document, and of those that it refers to, as fastavro takes them."""
+
+    def __init__(self) -> None:
+        self.named: dict[str, Any] = {}
+        self._wrapped = 0
+
+    def parse(self, document: Avro) -> Avro:
+        from fastavro import parse_schema
+
+        return parse_schema(self._type(document, ""), self.named)
+
+    def _type(self, document: Avro, space: str) -> Avro:
+        """Only with the logical types that Connect has, so that others stay plain."""
+        if isinstance(document, list):
+            return self._union(document, space)
+        if not isinstance(document, dict):
+            return document
+        if isinstance(document["type"], dict | list):
+            return self._type(document["type"], space)
+        inside = space_of(document, space) if document["type"] in DEFINED else space
+        kept = {key: value for key, value in document.items() if not key.startswith("connect.")}
+        if kept.get("logicalType") not in (None, *LOGICAL.values()):
+            del kept["logicalType"]
+        for key in kept.keys() & {"items", "values"}:
+            kept[key] = self._type(kept[key], inside)
+        if "fields" in kept:
+            kept["fields"] = [self._field(field, inside) for field in kept["fields"]]
+        return kept
+
+    def _field(self, field: Mapping[str, Any], space: str) -> dict[str, Any]:
+        made = {**field, "type": self._type(field["type"], space)}
+        default = field.get("default")
+        if default is not None and (branches := wrapped(made["type"])):
+            inside = [branch["fields"][0] for branch in branches]
+            kinds = [(one["name"], kind_of(one["type"])) for one in inside]
+            made["default"] = {default_branch(kinds, default): default}
+        return {key: value for key, value in made.items() if not key.startswith("connect.")}
+
+    def _union(self, branches: list[Avro], space: str) -> list[Avro]:
+        others = [branch for branch in branches if not is_null(branch)]
+        if len(others) < 2:
+            return [self._type(branch, space) for branch in branches]
+        names = iter(branch_names(others, space))
+        return ["null" if is_null(b) else self._wrapper(next(names), self._type(b, space)) for b in branches]
+
+    def _wrapper(self, name: str, branch: Avro) -> dict[str, Any]:
+        """Without a namespace, so that names within the branch mean what they did."""
+        self._wrapped += 1
+        return {"type": "record", "name": f"{_WRAPPER}{self._wrapped}", "fields": [{"name": name, "type": branch}]}
+
+
+def wrapped(parsed: Avro) -> list[dict[str, Any]]:
+    """The records around a union's branches; none where it is no union, or one of a type and null."""
+    if not isinstance(parsed, list):
+        return []
+    return [b for b in parsed if isinstance(b, dict) and b.get("name", "").rpartition(".")[2].startswith(_WRAPPER)]

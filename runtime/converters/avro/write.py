@@ -1,0 +1,121 @@
+"""Connect's values as fastavro takes them: compiled once for each schema."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from runtime.api.data.schema import Schema, Type
+from runtime.api.errors import DataError
+from runtime.converters.avro.names import UNION
+from runtime.converters.avro.target import Branch, Target, by_field, for_value
+
+FromConnect = Callable[[Any], Any]
+
+
+def value_writer(schema: Schema, target: Target) -> FromConnect | None:
+    """None where values go as they are. `target`: where in the Avro schema they go."""
+    if schema.name == UNION:
+        return _nullable(_union(schema, target))
+    branches = target.branches()
+    if len(branches) < 2:
+        return _single(schema, target)
+    branch = for_value(schema, branches)
+    if branch is None:
+        return _nullable(_refused(f"a {schema.name or schema.type}"))
+    return _nullable(_wrapping(branch, _single(schema, target.at(branch))))
+
+
+def _single(schema: Schema, target: Target) -> FromConnect | None:
+    if schema.type is Type.STRUCT:
+        return _nullable(_struct(schema, target))
+    if schema.type is Type.ARRAY:
+        return _array(value_writer(schema.element(), target.inside("items")))
+    if schema.type is Type.MAP:
+        return _map(schema, target)
+    if schema.type in (Type.FLOAT32, Type.FLOAT64):
+        return _nullable(float)
+    return _nullable(bytes) if schema.type is Type.BYTES and schema.name is None else None
+
+
+def _nullable(convert: FromConnect) -> FromConnect:
+    return lambda value: None if value is None else convert(value)
+
+
+def _struct(schema: Schema, target: Target) -> FromConnect:
+    fields = [(f.name, value_writer(f.schema, target.field(f.name)), f.schema) for f in schema.fields]
+
+    def convert(struct: Mapping[str, Any]) -> dict[str, Any]:
+        if not isinstance(struct, Mapping):
+            raise DataError(f"Invalid value of type {type(struct).__name__} for a struct {schema.name or ''}")
+        made = {}
+        for name, inner, own in fields:
+            value = struct.get(name)
+            if value is None:
+                if own.default is not None:
+                    value = own.default
+                elif not own.optional:
+                    raise DataError(f"Invalid value: null used for required field: {name}")
+            made[name] = value if inner is None else inner(value)
+        return made
+
+    return convert
+
+
+def _array(inner: FromConnect | None) -> FromConnect | None:
+    return None if inner is None else _nullable(lambda values: [inner(value) for value in values])
+
+
+def _map(schema: Schema, target: Target) -> FromConnect | None:
+    keys = schema.key()
+    if keys.type is Type.STRING and not keys.optional:
+        inner = value_writer(schema.element(), target.inside("values"))
+        if inner is None:
+            return None
+        return _nullable(lambda found: {key: inner(value) for key, value in found.items()})
+    entry = target.inside("items")
+    of_key, of_value = value_writer(keys, entry.field("key")), value_writer(schema.element(), entry.field("value"))
+    return _nullable(
+        lambda found: [
+            {"key": key if of_key is None else of_key(key), "value": value if of_value is None else of_value(value)}
+            for key, value in found.items()
+        ]
+    )
+
+
+def _union(schema: Schema, target: Target) -> FromConnect:
+    """As the one branch that has a value."""
+    if not target.branches():
+        return lambda struct: None  # a field that the written schema does not have
+    writers = {name: _branch(schema, name, branch, target) for name, branch in by_field(schema, target).items()}
+
+    def convert(struct: Mapping[str, Any]) -> Any:
+        if not isinstance(struct, Mapping):
+            raise DataError(f"Invalid value of type {type(struct).__name__} for a union, which is a struct in Connect")
+        found = [(name, value) for name, value in struct.items() if value is not None]
+        if len(found) == 1 and found[0][0] in writers:
+            return writers[found[0][0]](found[0][1])
+        if not found and schema.optional:
+            return None
+        has = ", ".join(name for name, _ in found) or "none"
+        raise DataError(f"A union has a value in one of its branches, {', '.join(writers)}; this one has it in {has}")
+
+    return convert
+
+
+def _branch(schema: Schema, name: str, branch: Branch | None, target: Target) -> FromConnect:
+    own = schema.field(name)
+    if branch is None or own is None:
+        return _refused(f"the union's {name}")
+    return _wrapping(branch, value_writer(own, target.at(branch)))
+
+
+def _wrapping(branch: Branch, inner: FromConnect | None) -> FromConnect:
+    return branch.wrap if inner is None else lambda value: branch.wrap(inner(value))
+
+
+def _refused(what: str) -> FromConnect:
+    def convert(value: Any) -> Any:
+        raise DataError(f"The Avro schema that is written has no branch, or several, for {what}")
+
+    return convert

@@ -1,0 +1,1 @@
+"""JsonConverter, with or without schemas beside the payload."""

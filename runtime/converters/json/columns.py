@@ -1,0 +1,238 @@
+"""Payloads of one schema read, and values of one schema written, a field of all records at a time.
+
+What a column's types already guarantee is not looked at again for each value; anything out of the common goes value by
+value through the readers and writers of json_read and json_write, which also say what is wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from itertools import repeat
+from typing import Any
+
+import orjson
+
+from runtime.api.data.columns import Column, Constant, Mixed, Values, columns_of, kinds
+from runtime.api.data.java_text import map_order
+from runtime.api.data.logical import DATE, DECIMAL, TIME, TIMESTAMP
+from runtime.api.data.schema import Schema, Type
+from runtime.api.data.validate import BOUNDS
+from runtime.api.java_compat.jackson import beyond_bmp_escaped
+from runtime.converters.json.read import gap_check, reader
+from runtime.converters.json.scalars import number
+from runtime.converters.json.text import dumps, dumps_plain, hashed
+from runtime.converters.json.write import WriteOptions, writer
+
+ColumnReader = Callable[[Column], Column]
+Part = bytes | Sequence[bytes]
+"""A piece of every message: one that all have, or one for each."""
+ColumnWriter = Callable[[Column], list[Part]]
+
+_LOGICAL = (DATE, TIME, TIMESTAMP, DECIMAL)
+_NULL = type(None)
+_SCALARS = {str, int, float, bool, _NULL}
+
+
+def values_reader(schema: Schema, fill: bool) -> Callable[[list[Any]], Values]:
+    """What makes values of payloads; raises what an unusual payload brings."""
+    if schema.type is not Type.STRUCT or schema.name in _LOGICAL or not schema.fields:
+        read = _column_reader(schema, fill)
+        return lambda payloads: Values(schema, read(payloads))
+    names = tuple(field.name for field in schema.fields)
+    plan = [
+        (field.name, _column_reader(field.schema, fill), gap_check(field.schema, "field", field.name))
+        for field in schema.fields
+    ]
+
+    def read_structs(payloads: list[Any]) -> Values:
+        found = _fields(names, payloads)
+        columns = {}
+        for name, read_column, check in plan:
+            columns[name] = column = read_column(found[name])
+            if check is not None and column is not found[name]:
+                for value in column:
+                    check(value)
+        return Values.struct(schema, columns, len(payloads))
+
+    return read_structs
+
+
+def _fields(names: tuple[str, ...], payloads: list[Any]) -> Mapping[str, Column]:
+    try:
+        return columns_of(names, payloads)
+    except Mixed:  # a missing field is a null one
+        if set(map(type, payloads)) != {dict}:
+            raise
+        return {name: [payload.get(name) for payload in payloads] for name in names}
+
+
+def _column_reader(schema: Schema, fill: bool) -> ColumnReader:
+    read, read_usual = reader(schema, fill), _usual_reader(schema, fill)
+
+    def read_column(column: Column) -> Column:
+        found = read_usual(column)
+        return [read(payload) for payload in column] if found is None else found
+
+    return read_column
+
+
+def _usual_reader(schema: Schema, fill: bool) -> Callable[[Column], Column | None]:
+    """Reads columns of what is usual for the schema, and no others."""
+    if schema.name in _LOGICAL:
+        return lambda column: None
+    if schema.type is Type.STRUCT and schema.fields:
+        read_structs = values_reader(schema, fill)
+        return lambda column: read_structs(list(column)).rows if kinds(column) == {dict} else None
+    if schema.type is Type.FLOAT64:  # there is no -0.0
+        return lambda column: [found + 0.0 for found in column] if kinds(column) == {float} else None
+    usual, bound = _usual(schema, fill), BOUNDS.get(schema.type)
+    return lambda column: column if usual and kinds(column) <= usual and _within(column, bound) else None
+
+
+def _usual(schema: Schema, fill: bool) -> set[type]:
+    """The types of payloads that are values already; empty when each has to be looked at."""
+    kind = {Type.STRING: str, Type.BOOLEAN: bool, **dict.fromkeys(BOUNDS, int)}.get(schema.type)
+    if kind is None or schema.name in _LOGICAL:
+        return set()
+    return {kind, _NULL} if schema.optional and (schema.default is None or not fill) else {kind}
+
+
+def _within(column: Column, bound: int | None) -> bool:
+    if bound is None:
+        return True
+    numbers = column if _NULL not in kinds(column) else [number for number in column if number is not None]
+    return not numbers or (min(numbers) >= -bound and max(numbers) < bound)
+
+
+def values_writer(
+    schema: Schema, options: WriteOptions, prefix: bytes, suffix: bytes
+) -> Callable[[Values], list[bytes]]:
+    """What makes messages of values: `prefix`, the payload, `suffix`."""
+    if schema.type is not Type.STRUCT or schema.name in _LOGICAL or not schema.fields:
+        write = _column_writer(schema, options)
+        return lambda values: _joined([prefix, *write(values.rows), suffix], values.count)
+    write_fields = _fields_writer(schema, options)
+    return lambda values: _joined([prefix, *write_fields(values.columns), suffix], values.count)
+
+
+def _fields_writer(schema: Schema, options: WriteOptions) -> Callable[[Mapping[str, Column]], list[Part]]:
+    plan = [(field.name, dumps(field.name), _column_writer(field.schema, options)) for field in schema.fields]
+
+    def write_fields(columns: Mapping[str, Column]) -> list[Part]:
+        parts: list[Part] = [b"{"]
+        for name, text, write_column in plan:
+            parts += [text, b":", *write_column(columns[name]), b","]
+        parts[-1] = b"}"
+        return parts
+
+    return write_fields
+
+
+def write_maps(values: Values, prefix: bytes, suffix: bytes, hash_order: bool) -> list[bytes]:
+    """Messages of maps without a schema that have the same keys; Mixed for other
+    values. `hash_order`: see WriteOptions."""
+    parts: list[Part] = [prefix, b"{"]
+    columns = values.columns
+    for name in map_order(values.first) if hash_order else columns:
+        column = columns[name]
+        if hash_order and not kinds(column) <= _SCALARS:
+            column = list(map(hashed, column))
+        parts += [dumps(name), b":", *_write_plain(column), b","]
+    if len(parts) > 2:
+        parts.pop()
+    return _joined([*parts, b"}", suffix], values.count)
+
+
+def _write_plain(column: Column) -> list[Part]:
+    if type(column) is Constant:
+        return [dumps_plain(column.value)]
+    if (texts := _write_texts(column)) is not None:
+        return texts
+    found = kinds(column)
+    if found <= {int, bool, _NULL}:
+        return _numbers(column)
+    if found == {float}:
+        return _numbers(list(map(number, column)))
+    return [list(map(dumps_plain, column))]
+
+
+def _joined(parts: Sequence[Part], count: int) -> list[bytes]:
+    """One text for each record, of parts that are the same for all and parts that are not."""
+    merged: list[Any] = []
+    for part in parts:
+        if isinstance(part, bytes) and merged and isinstance(merged[-1], bytes):
+            merged[-1] += part
+        else:
+            merged.append(part)
+    if all(isinstance(part, bytes) for part in merged):
+        return [b"".join(merged)] * count
+    columns = [repeat(part, count) if isinstance(part, bytes) else part for part in merged]
+    return list(map(b"".join, zip(*columns, strict=True)))
+
+
+def _column_writer(schema: Schema, options: WriteOptions) -> ColumnWriter:
+    write, write_usual = writer(schema, options), _usual_writer(schema, options)
+
+    def write_column(column: Column) -> list[Part]:
+        if type(column) is Constant:
+            return [dumps(write(column.value))]
+        found = write_usual(column)
+        return [[dumps(write(value)) for value in column]] if found is None else found
+
+    return write_column
+
+
+def _usual_writer(schema: Schema, options: WriteOptions) -> Callable[[Column], list[Part] | None]:
+    """Writes columns of what is usual for the schema, and no others."""
+    if schema.name in _LOGICAL:
+        return lambda column: None
+    if schema.type is Type.STRUCT and schema.fields:
+        return _inner_writer(schema, options)
+    if schema.type is Type.FLOAT64:
+        return lambda column: _numbers(list(map(number, column))) if kinds(column) == {float} else None
+    usual, bound = _usual(schema, options.fill), BOUNDS.get(schema.type)
+    if not usual:
+        return lambda column: None
+    if schema.type is Type.STRING:
+        return _write_texts
+    return lambda column: _numbers(column) if kinds(column) <= usual and _within(column, bound) else None
+
+
+def _inner_writer(schema: Schema, options: WriteOptions) -> Callable[[Column], list[Part] | None]:
+    write_fields, names = _fields_writer(schema, options), tuple(field.name for field in schema.fields)
+
+    def write_structs(column: Column) -> list[Part] | None:
+        try:
+            return write_fields(columns_of(names, column)) if kinds(column) == {dict} else None
+        except Mixed:  # a missing field is a null one
+            return None
+
+    return write_structs
+
+
+def _write_texts(column: Column) -> list[Part] | None:
+    if kinds(column) != {str} or len(texts := _texts(column)) != len(column):
+        return None
+    return [b'"', texts, b'"']
+
+
+def _numbers(column: Column) -> list[Part]:
+    """Of what JSON spells without commas: numbers, booleans, null."""
+    return [orjson.dumps(column)[1:-1].split(b",")]
+
+
+_BETWEEN = "\x7f"  # a character that JSON leaves as it is, and that texts seldom hold
+
+
+def _texts(column: Column) -> list[bytes]:
+    """Strings as JSON without their quotes, all in one go; of another number when they cannot be told apart, or hold
+    what has to be spelled with care."""
+    try:
+        whole = orjson.dumps(_BETWEEN.join(column))
+    except TypeError:  # bytes that are not UTF-8
+        return []
+    if b"\\" in whole and b"\\u00" in whole:
+        return []
+    if not whole.isascii():
+        whole = beyond_bmp_escaped(whole)
+    return whole[1:-1].split(_BETWEEN.encode())

@@ -1,0 +1,109 @@
+"""Envelopes: JSON objects of a schema and a payload. Messages of one producer mostly begin with the same bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import orjson
+
+from runtime.api.data.schema import Schema
+from runtime.api.errors import DataError
+from runtime.converters.json.read import InexactError
+from runtime.converters.json.schema import read_schema
+from runtime.converters.json.text import loads, loads_exactly
+
+_NO_ENVELOPE = (
+    'JsonConverter with schemas.enable requires "schema" and "payload" fields and may not contain additional fields. '
+    "If you are trying to deserialize plain JSON data, set schemas.enable=false in your converter configuration."
+)
+_OPENING, _PAYLOAD = b'{"schema":', b',"payload":'
+_CLOSING = ord("}")
+
+
+class Envelopes:
+    """Takes envelopes apart, and keeps one schema object for all that bring the same schema."""
+
+    def __init__(self, size: int, fill: bool) -> None:
+        self._size, self._fill = max(size, 1), fill
+        self._known: dict[bytes, Schema] = {}
+        self._prefix, self._length = b"", 0
+        self._schema: Schema | None = None
+
+    def split(self, data: bytes) -> tuple[Schema | None, Any] | None:
+        """Schema and payload of an envelope that begins as the last one did; None for any other."""
+        if self._length and data.startswith(self._prefix) and data.endswith(b"}"):
+            try:
+                return self._schema, orjson.loads(data[self._length : -1])
+            except orjson.JSONDecodeError:  # more fields behind the payload, or no JSON
+                return None
+        return None
+
+    def split_together(self, data: Sequence[bytes]) -> tuple[Schema, list[Any]] | None:
+        """The schema and the payloads of compact envelopes that all begin alike; None for others. Raises where one is
+        no JSON."""
+        if self.split(data[0]) is None:
+            self.read(data[0])
+        schema, prefix, length, loads = self._schema, self._prefix, self._length, orjson.loads
+        if schema is None or not data[0].startswith(prefix):
+            return None
+        found = [loads(one[length:-1]) for one in data if one.startswith(prefix) and one[-1] == _CLOSING]
+        return (schema, found) if len(found) == len(data) else None
+
+    def beginnings(self, data: Sequence[bytes]) -> Sequence[bytes]:
+        """Compact envelopes up to their payloads."""
+        return [one[: one.find(_PAYLOAD)] for one in data]
+
+    def read(self, data: bytes) -> tuple[Schema | None, Any]:
+        """Schema and payload of any envelope; DataError when it is none."""
+        try:
+            value, exact = orjson.loads(data), True
+        except orjson.JSONDecodeError:
+            value, exact = loads(data), False
+        if type(value) is not dict or len(value) != 2 or "schema" not in value or "payload" not in value:
+            raise DataError(_NO_ENVELOPE)
+        if value["schema"] is None:
+            return None, value["payload"]
+        return (self._known_schema(data, value) if exact else self._new_schema(data, value)), value["payload"]
+
+    def _known_schema(self, data: bytes, value: Any) -> Schema | None:
+        key = orjson.dumps(value["schema"])
+        schema = self._known.get(key)
+        if schema is None:
+            if len(self._known) >= self._size:
+                self._known.clear()
+            try:
+                schema = read_schema(value["schema"], self._fill)
+            except InexactError:
+                return self._new_schema(data, value)
+            assert schema is not None
+            self._known[key] = schema
+        self._remember(data, key, schema)
+        return schema
+
+    def _new_schema(self, data: bytes, value: Any) -> Schema | None:
+        """For schemas that orjson cannot write: an infinite default, or half of a surrogate pair."""
+        try:
+            return read_schema(value["schema"], self._fill)
+        except InexactError:  # a decimal default
+            return read_schema(loads_exactly(data)["schema"], self._fill)
+
+    def _remember(self, data: bytes, key: bytes, schema: Schema) -> None:
+        """The bytes before the payload, when they are the compact envelope of just this schema."""
+        prefix = _OPENING + key + _PAYLOAD
+        if data.startswith(prefix):
+            self._prefix, self._length, self._schema = prefix, len(prefix), schema
+
+
+def within_64_bits(value: Any, data: bytes, enveloped: bool) -> Any:
+    """Numbers without a schema, as Java has them: whole ones wrap around beyond 64 bits, there is no -0.0."""
+    if type(value) is float:
+        if abs(value) < 2.0**63:
+            return value + 0.0
+        exact = loads_exactly(data)
+        if type(whole := exact["payload"] if enveloped else exact) is not int:
+            return value
+        value = whole
+    if type(value) is int and not -(1 << 63) <= value < 1 << 63:
+        return (value + (1 << 63)) % (1 << 64) - (1 << 63)
+    return value

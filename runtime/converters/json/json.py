@@ -1,0 +1,209 @@
+"""JsonConverter: JSON, with the schema beside the payload (`schemas.enable`, the default) or without."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import orjson
+
+from runtime.api.config.definition import ConfigDef, ConfigKey, Importance, Type, Width
+from runtime.api.config.validators import one_of_ignoring_case
+from runtime.api.converter import Converter, HeaderConverter
+from runtime.api.data.columns import Mixed, Values, kinds
+from runtime.api.data.schema import Schema
+from runtime.api.data.schema_cache import SchemaCache
+from runtime.api.errors import DataError
+from runtime.converters.definitions import CONVERTER_TYPE
+from runtime.converters.json.columns import values_reader, values_writer, write_maps
+from runtime.converters.json.envelope import Envelopes, within_64_bits
+from runtime.converters.json.read import InexactError, reader
+from runtime.converters.json.schema import read_schema, schema_json
+from runtime.converters.json.text import dumps, dumps_plain, hashed, loads, loads_exactly, spelled_alike
+from runtime.converters.json.write import WriteOptions, writer
+
+
+def _key(name: str, kind: Type, default: Any, doc: str, group: str, order: int, display: str, **more: Any) -> ConfigKey:
+    return ConfigKey(
+        name,
+        kind,
+        default,
+        more.get("importance", Importance.HIGH),
+        doc,
+        more.get("validator"),
+        group=group,
+        order_in_group=order,
+        width=Width.MEDIUM,
+        display_name=display,
+    )
+
+
+class JsonConverter(Converter, HeaderConverter):
+    """Without schemas numbers are Python's int and float, objects dicts, arrays lists."""
+
+    java_name = "org.apache.kafka.connect.json.JsonConverter"
+    config_def = ConfigDef(
+        CONVERTER_TYPE,
+        _key(
+            "schemas.enable",
+            Type.BOOLEAN,
+            True,
+            "Whether each message carries its schema, as an object with the fields schema and payload.",
+            "Schemas",
+            0,
+            "Enable Schemas",
+        ),
+        _key(
+            "schemas.cache.size",
+            Type.INT,
+            1000,
+            "How many schemas are kept in their converted form.",
+            "Schemas",
+            1,
+            "Schema Cache Size",
+        ),
+        _key(
+            "schema.content",
+            Type.STRING,
+            None,
+            "A schema, in JSON, for messages that are plain payloads: they are read as if it were in each of them.",
+            "Schemas",
+            2,
+            "Schema Content",
+        ),
+        _key(
+            "decimal.format",
+            Type.STRING,
+            "BASE64",
+            "How decimals are written: BASE64 (the unscaled bytes) or NUMERIC (a JSON number).",
+            "Serialization",
+            0,
+            "Decimal Format",
+            importance=Importance.LOW,
+            validator=one_of_ignoring_case("NUMERIC", "BASE64"),
+        ),
+        _key(
+            "replace.null.with.default",
+            Type.BOOLEAN,
+            True,
+            "Whether a null takes the default value that its schema has.",
+            "Serialization",
+            1,
+            "Replace null with default",
+            importance=Importance.LOW,
+        ),
+    )
+
+    def __init__(self) -> None:
+        self._apply(self.config_def.parse({"converter.type": "value"}))
+
+    def configure(self, config: Mapping[str, str], is_key: bool = False) -> None:
+        self._apply(self.config_def.parse({"converter.type": "key" if is_key else "value", **config}))
+
+    def _apply(self, parsed: Mapping[str, Any]) -> None:
+        self._schemas: bool = parsed["schemas.enable"]
+        fill: bool = parsed["replace.null.with.default"]
+        self._hashed = parsed["converter.type"] == "key"
+        options = WriteOptions(fill, parsed["decimal.format"].upper() == "NUMERIC", self._hashed)
+        self._written = SchemaCache(lambda schema: _Written(schema, options, self._schemas))
+        self._read = SchemaCache(lambda schema: reader(schema, fill))
+        self._read_together = SchemaCache(lambda schema: values_reader(schema, fill))
+        self._written_together = SchemaCache(lambda schema: self._writer_of_many(schema, options))
+        self._envelopes = Envelopes(parsed["schemas.cache.size"], fill)
+        content = _content(parsed["schema.content"], fill)
+        self._content = content if self._schemas else None
+
+    def from_connect(self, topic: str, schema: Schema | None, value: Any) -> bytes | None:
+        if schema is None:
+            if value is None:
+                return None
+            data = dumps_plain(hashed(value) if self._hashed else value)
+            return b'{"schema":null,"payload":' + data + b"}" if self._schemas else data
+        written = self._written.get(schema)
+        if self._schemas:
+            return written.prefix + dumps(written.write(value)) + b"}"
+        return dumps(written.write(value))
+
+    def to_connect(self, topic: str, data: bytes | None) -> tuple[Schema | None, Any]:
+        if data is None:
+            return None, None
+        if self._content is not None:
+            return self._content, self._payload(self._content, loads(data), data, enveloped=False)
+        if not self._schemas:
+            value = loads(data)
+            return None, value if type(value) is dict or type(value) is str else within_64_bits(value, data, False)
+        if (known := self._envelopes.split(data)) is not None:
+            schema, payload = known
+        else:
+            schema, payload = self._envelopes.read(data)
+        if schema is None:
+            return None, within_64_bits(payload, data, True)
+        return schema, self._payload(schema, payload, data, enveloped=True)
+
+    def from_connect_together(self, topic: str, values: Values) -> Sequence[bytes | None] | None:
+        schema = values.schema
+        if schema is not None:
+            return self._written_together.get(schema)(values)
+        prefix, suffix = (b'{"schema":null,"payload":', b"}") if self._schemas else (b"", b"")
+        try:
+            return write_maps(values, prefix, suffix, self._hashed)
+        except Mixed:
+            rows = values.rows
+        if None in rows:
+            return None
+        if self._hashed:
+            rows = list(map(hashed, rows))
+        found = map(dumps if spelled_alike(rows) else dumps_plain, rows)
+        return [prefix + one + suffix for one in found]
+
+    def _writer_of_many(self, schema: Schema, options: WriteOptions) -> Callable[[Values], list[bytes]]:
+        prefix = self._written.get(schema).prefix
+        return values_writer(schema, options, prefix, b"}" if self._schemas else b"")
+
+    def to_connect_together(self, topic: str, data: Sequence[bytes]) -> Values | None:
+        if self._content is not None:
+            return None
+        if not self._schemas:
+            rows = list(map(orjson.loads, data))
+            return Values(None, rows) if kinds(rows) <= {dict, str} else None
+        if (known := self._envelopes.split_together(data)) is None:
+            return None
+        schema, payloads = known
+        return self._read_together.get(schema)(payloads)
+
+    def shapes_together(self, data: Sequence[bytes]) -> Sequence[bytes] | None:
+        return self._envelopes.beginnings(data) if self._schemas and self._content is None else None
+
+    def _payload(self, schema: Schema, payload: Any, data: bytes, enveloped: bool) -> Any:
+        read = self._read.get(schema)
+        try:
+            return read(payload)
+        except InexactError:
+            exact = loads_exactly(data)
+            return read(exact["payload"] if enveloped else exact)
+
+    def from_connect_header(self, topic: str, key: str, schema: Schema | None, value: Any) -> bytes | None:
+        return self.from_connect(topic, schema, value)
+
+    def to_connect_header(self, topic: str, key: str, data: bytes | None) -> tuple[Schema | None, Any]:
+        return self.to_connect(topic, data)
+
+
+class _Written:
+    """What is made once of a schema that is written."""
+
+    __slots__ = ("prefix", "write")
+
+    def __init__(self, schema: Schema, options: WriteOptions, enveloped: bool) -> None:
+        self.write = writer(schema, options)
+        self.prefix = b'{"schema":' + dumps(schema_json(schema, options)) + b',"payload":' if enveloped else b""
+
+
+def _content(text: str | None, fill: bool) -> Schema | None:
+    if not text:
+        return None
+    try:
+        found = loads(text.encode())
+    except DataError as error:
+        raise DataError("Failed to parse schema in converter config due to serialization error: ") from error
+    return read_schema(found, fill)

@@ -1,0 +1,266 @@
+"""JSON payloads to values, guided by a schema. Scalars of another kind are coerced as Java's reader does, silently."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from collections.abc import Callable
+from decimal import Decimal
+from typing import Any
+
+from runtime.api.data.java_text import single_value
+from runtime.api.data.logical import DATE, DECIMAL, TIME, TIMESTAMP, decimal_from_bytes, from_plain
+from runtime.api.data.schema import Schema, Type
+from runtime.api.data.validate import BOUNDS
+from runtime.api.errors import DataError
+
+_EXACT = 2.0**63  # whole numbers beyond may come as floats
+_GROUP = re.compile(r"[A-Za-z0-9+/]{2}(?:[A-Za-z0-9+/]{2}|[A-Za-z0-9+/]=|==)")
+_BASE64 = re.compile(rf"[\0- ]*(?:{_GROUP.pattern}[\0- ]*)*\Z")
+Reader = Callable[[Any], Any]
+Check = Callable[[Any], None]
+
+
+class InexactError(Exception):
+    """A number has lost digits that matter: read the text again, with loads_exactly()."""
+
+
+def reader(schema: Schema, fill: bool) -> Reader:
+    """What makes a value of a payload; DataError when there is no way. `fill`: a null takes the default."""
+    read = _LOGICAL[schema.name](schema) if schema.name in _LOGICAL else _plain(schema, fill)
+    default = schema.default if fill else None
+    if default is not None or schema.optional:
+        return lambda found: default if found is None else read(found)
+    message = f"Invalid null value for required {schema.type.name} field"
+
+    def read_required(found: Any) -> Any:
+        if found is None:
+            raise DataError(message)
+        return read(found)
+
+    return read_required
+
+
+def _plain(schema: Schema, fill: bool) -> Reader:
+    kind = schema.type
+    if kind in BOUNDS:
+        return _integer(BOUNDS[kind])
+    if kind is Type.ARRAY:
+        return _array(schema, fill)
+    if kind is Type.MAP:
+        return _map(schema, fill)
+    return _struct(schema, fill) if kind is Type.STRUCT else _SCALARS[kind]
+
+
+def _number(found: Any) -> int | float | Decimal:
+    return found if isinstance(found, int | float | Decimal) and not isinstance(found, bool) else 0
+
+
+def _integer(bound: int) -> Reader:
+    def read(found: Any) -> int:
+        if type(found) is int and -bound <= found < bound:
+            return found
+        if type(found) is float and abs(found) >= _EXACT:
+            raise InexactError
+        return (int(_number(found)) + bound) % (2 * bound) - bound
+
+    return read
+
+
+def _double(found: Any) -> float:
+    return (found if type(found) is float else float(_number(found))) + 0.0  # there is no -0.0
+
+
+def _string(found: Any) -> str | None:
+    return found if type(found) is str else None
+
+
+def _bytes(found: Any) -> bytes | None:
+    return decoded(found, "Invalid bytes field") if isinstance(found, str) else None
+
+
+def decoded(text: str, message: str) -> bytes:
+    """Base64 as Jackson reads it: padded groups of four, with blanks between groups only; a padded group need not be
+    last."""
+    try:
+        if len(text) % 4 == 0 and "=" not in text[:-2]:
+            return base64.b64decode(text, validate=True)
+    except (ValueError, binascii.Error):
+        pass
+    if _BASE64.match(text) is None:
+        raise DataError(message)
+    return b"".join(map(base64.b64decode, _GROUP.findall(text)))
+
+
+_SCALARS: dict[Type, Reader] = {
+    Type.STRING: _string,
+    Type.BOOLEAN: lambda found: found is True,
+    Type.FLOAT32: lambda found: single_value(_double(found)),
+    Type.FLOAT64: _double,
+    Type.BYTES: _bytes,
+}
+
+
+def _array(schema: Schema, fill: bool) -> Reader:
+    item = reader(schema.element(), fill)
+
+    def read(found: Any) -> list[Any]:
+        elements = found.values() if isinstance(found, dict) else found if isinstance(found, list) else ()
+        return [item(element) for element in elements]
+
+    return read
+
+
+def _map(schema: Schema, fill: bool) -> Reader:
+    keys, values = reader(schema.key(), fill), reader(schema.element(), fill)
+    if schema.key().type is not Type.STRING:
+        return lambda found: {keys(key): values(element) for key, element in _pairs(found)}
+
+    def read(found: Any) -> dict[Any, Any]:
+        if not isinstance(found, dict):
+            raise DataError(f"Maps with string fields should be encoded as JSON objects, but found {_kind(found)}")
+        return {key: values(element) for key, element in found.items()}
+
+    return read
+
+
+def _pairs(found: Any) -> list[list[Any]]:
+    if not isinstance(found, list):
+        raise DataError(
+            f"Maps with non-string fields should be encoded as JSON array of tuples, but found {_kind(found)}"
+        )
+    for pair in found:
+        if not isinstance(pair, list):
+            raise DataError(f"Found invalid map entry instead of array tuple: {_kind(pair)}")
+        if len(pair) != 2:
+            raise DataError(f"Found invalid map entry, expected length 2 but found :{len(pair)}")
+    return found
+
+
+def _struct(schema: Schema, fill: bool) -> Reader:
+    plan = [(field.name, reader(field.schema, fill)) for field in schema.fields]
+    checks = [(f, check) for f in schema.fields if (check := gap_check(f.schema, "field", f.name))]
+    own = [(f.name, check) for f, check in checks if f.schema.type.primitive]
+    inner = [(f.name, check) for f, check in checks if not f.schema.type.primitive]
+    names = tuple(field.name for field in schema.fields)
+    texts = (str,) * len(names)
+    all_text = all(f.schema.type is Type.STRING and f.schema.name not in _LOGICAL for f in schema.fields)
+
+    def read(found: Any) -> dict[str, Any]:
+        if not isinstance(found, dict):
+            raise DataError(f"Structs should be encoded as JSON objects, but found {_kind(found)}")
+        if all_text and tuple(found) == names and tuple(map(type, found.values())) == texts:
+            return found
+        get = found.get
+        made = {name: field(get(name)) for name, field in plan}
+        if None in made.values():
+            for name, check in own:
+                check(made[name])
+        for name, check in inner:
+            check(made[name])
+        return made
+
+    return read
+
+
+def gap_check(schema: Schema, what: str, field: str) -> Check | None:
+    """Texts and bytes that are something else in the JSON have become null, which a struct does not take where a value
+    is required, however deep within arrays and maps. What raises DataError then; None where that cannot be."""
+    kind = schema.type
+    if kind is Type.ARRAY:
+        return _each_checked(gap_check(schema.element(), f"element of array {what}", field))
+    if kind is Type.MAP:
+        keys = _each_checked(gap_check(schema.key(), f"key of map {what}", field))
+        values = _each_checked(gap_check(schema.element(), f"value of map {what}", field))
+        return _map_checked(None if schema.key().type is Type.STRING else keys, values)
+    if schema.optional or kind not in (Type.STRING, Type.BYTES) or schema.name in _LOGICAL:
+        return None
+    message = f'Invalid value: null used for required {what}: "{field}", schema type: {kind.name}'
+
+    def check(found: Any) -> None:
+        if found is None:
+            raise DataError(message)
+
+    return check
+
+
+def _map_checked(keys: Check | None, values: Check | None) -> Check | None:
+    if keys is None and values is None:
+        return None
+
+    def check(found: Any) -> None:
+        if found is not None and keys is not None:
+            keys(found)
+        if found is not None and values is not None:
+            values(found.values())
+
+    return check
+
+
+def _each_checked(check: Check | None) -> Check | None:
+    if check is None:
+        return None
+
+    def each(found: Any) -> None:
+        for element in found or ():
+            check(element)
+
+    return each
+
+
+def _decimal(schema: Schema) -> Reader:
+    def read(found: Any) -> Decimal:
+        if isinstance(found, str):
+            return _decimal_of_text(schema, found)
+        if isinstance(found, float):
+            raise InexactError
+        if isinstance(found, int | Decimal) and not isinstance(found, bool):
+            return Decimal(found) or Decimal(found).copy_abs()  # there is no -0.0
+        raise DataError(
+            f"Invalid type for Decimal, underlying representation should be numeric or bytes but was {_kind(found)}"
+        )
+
+    return read
+
+
+def _decimal_of_text(schema: Schema, text: str) -> Decimal:
+    message = "Invalid bytes for Decimal field"
+    data = decoded(text, message)
+    if not data:
+        raise DataError(message)
+    try:
+        return decimal_from_bytes(schema, data)
+    except DataError as error:
+        raise DataError(message) from error
+
+
+def _time(name: str, bits: int) -> Callable[[Schema], Reader]:
+    """A date, time or timestamp out of an integer."""
+    short, what = name.rpartition(".")[2], "integer" if bits == 32 else "integral"
+    carrier = Schema(Type.INT64, name=name)
+    bound = 1 << (bits - 1)
+
+    def read(found: Any) -> Any:
+        if type(found) is not int or not -bound <= found < bound:
+            raise DataError(
+                f"Invalid type for {short}, underlying representation should be {what} but was {_kind(found)}"
+            )
+        return from_plain(carrier, found)
+
+    return lambda schema: read
+
+
+_LOGICAL: dict[str | None, Callable[[Schema], Reader]] = {
+    DECIMAL: _decimal,
+    DATE: _time(DATE, 32),
+    TIME: _time(TIME, 32),
+    TIMESTAMP: _time(TIMESTAMP, 64),
+}
+
+_KINDS = ((bool, "BOOLEAN"), (str, "STRING"), (dict, "OBJECT"), (list, "ARRAY"))
+
+
+def _kind(found: Any) -> str:
+    """What Jackson calls it."""
+    return next((name for kind, name in _KINDS if isinstance(found, kind)), "NUMBER")

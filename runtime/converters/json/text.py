@@ -1,0 +1,125 @@
+"""JSON text itself: read as leniently, and spelled to the byte, as Apache's workers do it."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+from typing import Any
+
+import orjson
+
+from runtime.api.data.java_text import map_order
+from runtime.api.errors import DataError
+from runtime.api.java_compat.jackson import spelled
+from runtime.converters.json.fallback import written
+from runtime.converters.json.scalars import number, unsupported
+
+_MALFORMED = "Converting byte[] to Kafka Connect data failed due to serialization error: "
+_LEADING_ZEROS = re.compile(r'(?P<string>"(?:[^"\\]|\\.)*")|(?P<minus>(?<![\d.eE+])-?)0+(?=\d)', re.DOTALL)
+_LONGEST = 1000  # characters of a number, as in Jackson
+
+
+def dumps(value: Any) -> bytes:
+    """Compact, as Jackson spells it."""
+    try:
+        text = orjson.dumps(value)
+    except TypeError:  # a value that orjson cannot write, or nested too deeply for it
+        return written(value)
+    return spelled(text)
+
+
+def plain(value: Any) -> Any:
+    """A value without a schema in a form that dumps() accepts; DataError if JSON cannot hold it, RecursionError if it
+    is nested hundreds of levels deep."""
+    kind = type(value)
+    if value is None or kind is bool or kind is int or kind is str:
+        return value
+    if kind is float:
+        return number(value)
+    if isinstance(value, bytes | bytearray | memoryview):
+        return base64.b64encode(value).decode()
+    if isinstance(value, Mapping):
+        if all(isinstance(key, str) for key in value):
+            return {key: plain(item) for key, item in value.items()}
+        return [[plain(key), plain(value[key])] for key in map_order(value)]
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    if isinstance(value, orjson.Fragment | str | bool | int | float):
+        return value
+    raise unsupported(value)
+
+
+def hashed(value: Any) -> Any:
+    """The value with the entries of its maps in the order of Java's HashMap."""
+    if isinstance(value, Mapping):
+        return {key: hashed(value[key]) for key in map_order(value)}
+    return [hashed(item) for item in value] if isinstance(value, list | tuple) else value
+
+
+def dumps_plain(value: Any) -> bytes:
+    """The JSON of a value without a schema; DataError if JSON cannot hold it."""
+    try:
+        found = plain(value)
+    except RecursionError:
+        return written(value)
+    return dumps(found)
+
+
+def spelled_alike(values: Sequence[Any]) -> bool:
+    """Whether dumps() can take all of them as they are: texts, or flat objects of what JSON spells in one way only."""
+    found: set[type] = set()
+    for value in values:
+        if isinstance(value, dict):
+            found.update(map(type, value.values()))
+        else:
+            found.add(type(value))
+    return found <= _PLAIN
+
+
+_PLAIN = {str, int, bool, type(None)}
+
+
+def loads(data: bytes) -> Any:
+    """The first value of the text; anything after it is ignored. DataError when the text is malformed."""
+    try:
+        return orjson.loads(data)
+    except orjson.JSONDecodeError:
+        return loads_exactly(data, float)
+
+
+def loads_exactly(data: bytes, floats: type = Decimal) -> Any:
+    """As loads(), with numbers to the last digit."""
+    try:
+        text = data.decode(json.detect_encoding(data)).lstrip("\ufeff \t\r\n")
+        if not text:
+            return None
+        if (fixed := _LEADING_ZEROS.sub(_without_zeros, text)) != text and floats is float:
+            return loads(fixed.encode())
+        found, end = _decoder(floats).raw_decode(fixed)
+        if not isinstance(found, dict | list | str) and fixed[end : end + 1].strip():
+            raise DataError(_MALFORMED)
+        return found
+    except (ValueError, RecursionError) as error:
+        raise DataError(_MALFORMED) from error
+
+
+def _without_zeros(found: re.Match[str]) -> str:
+    return found["string"] or found["minus"]
+
+
+def _decoder(floats: type) -> json.JSONDecoder:
+    def parse(kind: Any) -> Any:
+        return lambda text: kind(text) if len(text) <= _LONGEST else _too_long(text)
+
+    return json.JSONDecoder(parse_float=parse(floats), parse_int=parse(int), parse_constant=_no_constant)
+
+
+def _too_long(text: str) -> Any:
+    raise ValueError(f"a number of {len(text)} characters")
+
+
+def _no_constant(name: str) -> Any:
+    raise ValueError(name)

@@ -1,0 +1,156 @@
+"""A real Apache Kafka broker: one KRaft node on the loopback interface."""
+
+from __future__ import annotations
+
+import base64
+import os
+import signal
+import subprocess
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from runtime.embedded.broker import coordinates, jars
+from runtime.embedded.broker.archive import ClassArchive
+from runtime.embedded.broker.java import Java
+from runtime.embedded.errors import StartError
+from runtime.embedded.processes import ports
+from runtime.embedded.processes.service import Service
+
+if TYPE_CHECKING:
+    from confluent_kafka.admin import AdminClient
+
+# Small and quick to start: a serial collector and the first compiler tier are plenty for one node.
+_JVM = ("-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Djava.awt.headless=true")
+_TERMINATED = 128 + signal.SIGTERM
+_LOGGING = (
+    "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",
+    "-Dorg.slf4j.simpleLogger.showDateTime=true",
+    "-Dorg.slf4j.simpleLogger.dateTimeFormat=yyyy-MM-dd'T'HH:mm:ss.SSS",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerConfig:
+    """Where the broker lives. Its data outlives it; the ports may differ from start to start."""
+
+    folder: Path
+    port: int
+    controller_port: int
+
+    @property
+    def bootstrap(self) -> str:
+        return f"{ports.HOST}:{self.port}"
+
+    @property
+    def data(self) -> Path:
+        return self.folder / "data"
+
+    @property
+    def properties(self) -> Path:
+        return self.folder / "server.properties"
+
+
+class Broker(Service):
+    """The broker's process."""
+
+    name = "broker"
+    graceful = 15.0
+
+    def __init__(self, config: BrokerConfig, java: Java) -> None:
+        super().__init__(config.folder / "broker.log", (config.port, config.controller_port))
+        self.config = config
+        self._java = java
+        self._archive: ClassArchive | None = None
+        self._admin: AdminClient | None = None
+
+    @property
+    def address(self) -> str:
+        return self.config.bootstrap
+
+    def cluster_id(self) -> str:
+        """As its storage was formatted with."""
+        lines = (self.config.data / "meta.properties").read_text().splitlines()
+        return next((line.partition("=")[2] for line in lines if line.startswith("cluster.id=")), "")
+
+    def ready(self) -> bool:
+        """An open port is not enough: metadata names the broker only when the controller has let it in. And the port
+        might be that of somebody else's broker."""
+        from confluent_kafka import KafkaException
+
+        if self._admin is None:
+            if not ports.answers(self.config.port):
+                return False
+            self._admin = _admin(self.config.bootstrap)
+        try:
+            metadata = self._admin.list_topics(timeout=1.0)
+        except KafkaException:
+            return False
+        if not metadata.brokers or metadata.cluster_id != self.cluster_id():
+            return False
+        self._admin = None
+        return True
+
+    def _prepare(self) -> list[str]:
+        self.config.properties.write_text(server_properties(self.config))
+        folder = jars.fetch("broker", coordinates.BROKER, self._java)
+        self._archive = ClassArchive(self._java, folder)
+        if not (self.config.data / "meta.properties").exists():
+            self._format(self._command(folder, self._archive.use()))
+        return [*self._command(folder, self._archive.use_or_record()), "kafka.Kafka", str(self.config.properties)]
+
+    def _ended(self) -> None:
+        if self._archive is not None and self._process is not None:
+            # Of a broker that failed, too, the JVM writes an archive: one without most of the classes.
+            self._archive.ended(well=self._process.returncode == _TERMINATED)
+
+    def _command(self, folder: Path, options: Sequence[str]) -> list[str]:
+        # In order, and not as a wildcard: a class archive fits one class path only.
+        class_path = os.pathsep.join(str(jar) for jar in sorted(folder.glob("*.jar")))
+        return [str(self._java.program), *_JVM, *options, *_LOGGING, "-cp", class_path]
+
+    def _format(self, java: Sequence[str]) -> None:
+        cluster_id = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
+        command = [*java, "kafka.tools.StorageTool", "format"]
+        # A cluster id may begin with a dash, which would be taken for an option behind a blank.
+        command += [f"--cluster-id={cluster_id}", "--config", str(self.config.properties)]
+        answer = subprocess.run(command, capture_output=True, text=True, check=False)
+        if answer.returncode:
+            said = (answer.stderr or answer.stdout or "it said nothing").strip().splitlines()
+            raise StartError(f"the broker's storage {self.config.data} could not be formatted: {said[-1]}")
+
+
+def server_properties(config: BrokerConfig) -> str:
+    """The broker's configuration file."""
+    settings = {
+        "process.roles": "broker,controller",
+        "node.id": 1,
+        "controller.quorum.voters": f"1@{ports.HOST}:{config.controller_port}",
+        "listeners": f"PLAINTEXT://{config.bootstrap},CONTROLLER://{ports.HOST}:{config.controller_port}",
+        "advertised.listeners": f"PLAINTEXT://{config.bootstrap}",
+        "controller.listener.names": "CONTROLLER",
+        "listener.security.protocol.map": "CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT",
+        "log.dirs": config.data,
+        # After kill -9 the next start has to wait until the dead one's session is over.
+        "broker.session.timeout.ms": 2000,
+        "broker.heartbeat.interval.ms": 500,
+        "group.initial.rebalance.delay.ms": 0,
+        "offsets.topic.replication.factor": 1,
+        "offsets.topic.num.partitions": 4,
+        "transaction.state.log.replication.factor": 1,
+        "transaction.state.log.min.isr": 1,
+        "transaction.state.log.num.partitions": 4,
+        "share.coordinator.state.topic.replication.factor": 1,
+        "share.coordinator.state.topic.min.isr": 1,
+        "share.coordinator.state.topic.num.partitions": 1,
+        "log.cleaner.dedupe.buffer.size": 16 * 1024 * 1024,
+    }
+    return "".join(f"{key}={value}\n" for key, value in settings.items())
+
+
+def _admin(bootstrap: str) -> AdminClient:
+    from confluent_kafka.admin import AdminClient
+
+    return AdminClient({"bootstrap.servers": bootstrap, "log_level": 0, "socket.timeout.ms": 2000})

@@ -1,0 +1,138 @@
+"""Fetches jars by Maven coordinates, once, with the Ivy that PySpark ships.
+
+Ivy gets settings of its own: the default ones look into ~/.m2 first, and a repository there that holds poms without
+jars breaks the resolution. Coordinates are pinned, so neither poms nor transitive dependencies are asked for.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TextIO
+
+from runtime.embedded.broker.java import Java
+from runtime.embedded.errors import JarsError
+from runtime.embedded.paths import cache_folder
+from runtime.embedded.processes.lock import exclusive
+from runtime.embedded.processes.process import die_with_parent
+
+SETTINGS = """\
+<ivysettings>
+  <settings defaultResolver="central"/>
+  <resolvers><ibiblio name="central" m2compatible="true" usepoms="false"/></resolvers>
+</ivysettings>
+"""
+
+
+def folder_of(name: str, coordinates: Sequence[str]) -> Path:
+    """Where a set of jars lies, or will lie: another list is another folder."""
+    digest = hashlib.sha256("\n".join(coordinates).encode()).hexdigest()[:16]
+    return cache_folder() / "jars" / f"{name}-{digest}"
+
+
+def fetch(name: str, coordinates: Sequence[str], java: Java, progress: TextIO | None = None) -> Path:
+    """The folder with these jars, fetched when it is not there yet.
+
+    Can be interrupted at any time and goes on where it was; two at once wait for each other. JarsError when a jar
+    cannot be had.
+    """
+    folder = folder_of(name, coordinates)
+    if folder.is_dir():
+        return folder
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with exclusive(folder.parent / ".lock"):
+        if not folder.is_dir():
+            _fetch_into(folder, name, coordinates, java, progress or sys.stderr)
+    return folder
+
+
+def _fetch_into(folder: Path, name: str, coordinates: Sequence[str], java: Java, progress: TextIO) -> None:
+    # Ivy's own cache stays when we are interrupted, so that nothing is loaded twice.
+    work = folder.with_name(f".{folder.name}")
+    work.mkdir(exist_ok=True)
+    (work / "settings.xml").write_text(SETTINGS)
+    (work / "ivy.xml").write_text(_module(coordinates))
+    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".retrieve-") as temporary:
+        target = Path(temporary) / "jars"
+        _run_ivy(work, target, name, len(coordinates), java, progress)
+        missing = [c for c in coordinates if not (target / _file_name(c)).is_file()]
+        if missing:
+            raise JarsError(f"{len(missing)} of the {name}'s jars could not be fetched, {missing[0]} first")
+        target.rename(folder)
+    shutil.rmtree(work)
+
+
+def _run_ivy(work: Path, target: Path, name: str, total: int, java: Java, progress: TextIO) -> None:
+    command = [
+        *(str(java.program), "-Xmx256m", "-jar", str(ivy_jar())),
+        *("-settings", str(work / "settings.xml"), "-ivy", str(work / "ivy.xml"), "-cache", str(work / "cache")),
+        *("-retrieve", f"{target}/[artifact]-[revision].[ext]"),
+    ]
+    print(f"fetching the {name}'s {total} jars, once", file=progress, flush=True)
+    # Left alone it would go on loading beside the next start's.
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, preexec_fn=die_with_parent()
+    ) as ivy:
+        try:
+            said = _follow(ivy.stdout or (), name, total, progress)
+        except BaseException:
+            ivy.kill()
+            raise
+    if ivy.returncode:
+        raise JarsError(f"the {name}'s jars could not be fetched, is the network there? Ivy said: {_reason(said)}")
+
+
+def _follow(lines: Iterable[str], name: str, total: int, progress: TextIO) -> list[str]:
+    said: list[str] = []
+    done = 0
+    terminal = progress.isatty()
+    for line in lines:
+        said.append(line.strip())
+        if "[SUCCESSFUL ]" not in line:
+            continue
+        done += 1
+        if terminal:
+            print(f"\r  {name}: {done}/{total}", end="", file=progress, flush=True)
+        elif done % 10 == 0:
+            print(f"  {name}: {done}/{total}", file=progress, flush=True)
+    if terminal and done:
+        print(file=progress, flush=True)
+    return said
+
+
+def _reason(said: Sequence[str]) -> str:
+    problems = [line for line in said if re.search(r"not found|error|Exception|timed out", line, re.IGNORECASE)]
+    return (problems or list(said) or ["nothing"])[0]
+
+
+def _module(coordinates: Sequence[str]) -> str:
+    dependencies = "".join(
+        f'    <dependency org="{org}" name="{name}" rev="{rev}" transitive="false" conf="default->default"/>\n'
+        for org, name, rev in (c.split(":") for c in coordinates)
+    )
+    return (
+        '<ivy-module version="2.0">\n  <info organisation="headrace" module="jars"/>\n'
+        '  <configurations><conf name="default"/></configurations>\n'
+        f"  <dependencies>\n{dependencies}  </dependencies>\n</ivy-module>\n"
+    )
+
+
+def _file_name(coordinate: str) -> str:
+    _, name, revision = coordinate.split(":")
+    return f"{name}-{revision}.jar"
+
+
+def ivy_jar() -> Path:
+    """Ivy as PySpark ships it; PySpark itself is not imported."""
+    spec = importlib.util.find_spec("pyspark")
+    for place in (spec.submodule_search_locations or ()) if spec else ():
+        for jar in sorted(Path(place, "jars").glob("ivy-*.jar")):
+            return jar
+    raise JarsError("PySpark's Ivy jar was not found: pip install 'headrace[runtime]'")

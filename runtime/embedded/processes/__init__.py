@@ -1,0 +1,1 @@
+"""Processes of the embedded cluster: starting, watching, ending, locks, ports, logs."""

@@ -1,0 +1,94 @@
+"""Processes by pid and start time, so that a pid used again is not taken for ours."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from runtime.system.processes import start_time
+
+_PR_SET_PDEATHSIG = 1
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessRef:
+    """A process of ours, also one that an earlier command started."""
+
+    pid: int
+    started: str
+
+    @classmethod
+    def of(cls, pid: int) -> ProcessRef:
+        """ProcessLookupError when there is none of that pid."""
+        started = start_time(pid)
+        if started is None:
+            raise ProcessLookupError(pid)
+        return cls(pid, started)
+
+    def alive(self) -> bool:
+        return start_time(self.pid) == self.started
+
+    def signal(self, number: signal.Signals) -> None:
+        """Sends the signal, if the process is still ours."""
+        if self.alive():
+            try:
+                os.kill(self.pid, number)
+            except ProcessLookupError:
+                return
+
+    def end(self, graceful: float) -> None:
+        """SIGTERM, and SIGKILL after `graceful` seconds. Returns when it is gone."""
+        self.signal(signal.SIGTERM)
+        if not self.wait_gone(graceful):
+            self.signal(signal.SIGKILL)
+            self.wait_gone(5.0)
+
+    def wait_gone(self, timeout: float) -> bool:
+        deadline = time.monotonic() + timeout
+        while self.alive():
+            if time.monotonic() > deadline:
+                return False
+            time.sleep(0.02)
+        return True
+
+
+def spawn(
+    command: Sequence[str], log: Path, env: Mapping[str, str] | None = None, *, ends_with_us: bool = True
+) -> subprocess.Popen[bytes]:
+    """Starts a process in its own session, so that ^C is ours alone to handle, its output appended to `log`.
+
+    With `ends_with_us` it gets SIGTERM when we die, even by SIGKILL, where the kernel offers that (Linux).
+    """
+    log.parent.mkdir(parents=True, exist_ok=True)
+    with log.open("ab") as output:
+        return subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            env=env,
+            start_new_session=True,
+            preexec_fn=die_with_parent() if ends_with_us else None,
+        )
+
+
+def die_with_parent() -> Callable[[], None] | None:
+    """For `preexec_fn`: the child gets SIGTERM when we die, even by SIGKILL, where the kernel offers that (Linux)."""
+    if not sys.platform.startswith("linux"):
+        return None
+    prctl = ctypes.CDLL(None).prctl
+    parent = os.getpid()
+
+    def ask() -> None:
+        prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+        if os.getppid() != parent:
+            os._exit(1)
+
+    return ask

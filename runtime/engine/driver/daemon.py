@@ -1,0 +1,60 @@
+"""Spark's Python daemon, with what every slot needs imported before it forks: slots start sooner and share memory.
+
+Modules that start threads at import must not be among it: threads do not survive the fork.
+"""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import importlib.util
+import os
+import pkgutil
+import sys
+import traceback
+from collections.abc import Iterator
+from pathlib import Path
+
+from runtime.engine.protocol.descriptors import raise_limit
+
+PRELOAD = "HEADRACE_SLOT_RUNNER"
+"""Environment variable: the module of the task runner."""
+
+
+def main() -> None:
+    raise_limit()
+    _prefer_compiled()
+    gc.disable()  # while nothing but imports happens
+    from pyspark.daemon import manager
+
+    for module in modules():
+        try:
+            importlib.import_module(module)
+        except ImportError:
+            traceback.print_exc()  # the slot meets it again and says so
+    gc.collect()
+    gc.freeze()  # the collector would write into the shared pages
+    gc.enable()
+    manager()
+
+
+def _prefer_compiled() -> None:
+    """Spark puts its own archives first on the path; modules imported from them are compiled again at each start,
+    which takes a second of processor time. The installed packages hold the same files, compiled."""
+    archives = [path for path in sys.path if path.endswith(".zip") and "pyspark" in Path(path).parts]
+    sys.path[:] = [path for path in sys.path if path not in archives]
+    if importlib.util.find_spec("pyspark") is None or importlib.util.find_spec("py4j") is None:
+        sys.path.extend(archives)
+
+
+def modules() -> Iterator[str]:
+    """Spark's worker, ours, the Kafka client and the bundled plugins."""
+    yield from ("pyspark.worker", "runtime.engine.slot.slot", "confluent_kafka", os.environ[PRELOAD])
+    for name in ("runtime.pipeline.source", "runtime.pipeline.sink", "runtime.connectors", "runtime.converters"):
+        package = importlib.import_module(name)
+        found = pkgutil.walk_packages(package.__path__, f"{name}.")
+        yield from (module.name for module in found if not module.ispkg)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,219 @@
+"""The driver: a child of the worker that starts Spark and keeps one Spark job running for each slot.
+
+The only module that imports pyspark (but for Spark's Python daemon). Settings come as the first line of standard
+input, which then stays open: its end means that the worker wants it to end, or has died. Reports go out as lines of
+JSON. It leads a process group of its own, so that signals of the terminal do not reach it, nor the JVM.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import faulthandler
+import json
+import os
+import shutil
+import signal
+import sys
+import threading
+import time
+import traceback
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from runtime.engine.driver.archive import archive_path, keep, record_options, use_options
+from runtime.engine.driver.daemon import PRELOAD
+from runtime.engine.driver.guard import Guard
+from runtime.engine.driver.jvm import environment, find_java, spark_properties, write_files
+from runtime.engine.protocol.settings import DriverSettings, SlotSettings
+from runtime.engine.slot.slot import serve
+
+JVM_END = 3.0  # seconds for Spark's own shutdown
+SHORT_LIFE = 5.0  # a slot that lives no longer is started again only after a pause
+LONGEST_PAUSE = 10.0
+MAX_REASON = 8000
+NO_JAVA = (
+    "Java was not found. Spark needs Java 17 or newer: install it (Debian: openjdk-17-jre-headless) or set JAVA_HOME"
+)
+
+
+class Driver:
+    """Owns the JVM. Every way out ends in leave()."""
+
+    def __init__(self, settings: DriverSettings) -> None:
+        self._settings = settings
+        self._worker = os.getppid()
+        self._started = time.monotonic()
+        self._reports = os.fdopen(os.dup(1), "w", buffering=1)
+        os.dup2(2, 1)  # what anybody else prints is a log line
+        self._lock = threading.Lock()
+        self._gateway: Any = None
+        self._context: Any = None
+        self._slots = threading.Lock()  # guards the two below
+        self._wanted = set(settings.slots)
+        self._kept: set[int] = set()  # those with a thread
+        self._guard = Guard(settings.folder)
+
+    def run(self) -> None:
+        threading.Thread(target=self._watch_worker, daemon=True).start()
+        if self._settings.local:
+            self._guard.start()
+        context = self._start_spark()
+        self._report_ready(context.version)
+        if self._settings.record:
+            self._record(context)
+        self._context = context
+        self._start_keepers()
+        self._gateway.proc.wait()
+        self._log("ERROR", f"Spark's JVM has ended with code {self._gateway.proc.returncode}")
+        self.leave()
+
+    def _start_spark(self) -> Any:
+        if find_java() is None:
+            self._log("ERROR", NO_JAVA)
+            self.leave()
+        os.environ.update(environment())
+        if self._settings.local:
+            os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
+            os.environ[PRELOAD] = self._settings.runner.partition(":")[0]
+        from pyspark import SparkConf, SparkContext
+        from pyspark.java_gateway import launch_gateway
+
+        os.environ["PYSPARK_SUBMIT_ARGS"] = (
+            f"--properties-file {self._properties()} --load-spark-defaults pyspark-shell"
+        )
+        self._gateway = launch_gateway()
+        return SparkContext(gateway=self._gateway, conf=SparkConf(_jvm=self._gateway.jvm))
+
+    def _report_ready(self, version: str) -> None:
+        archive = archive_path() if self._settings.local and self._settings.archive else None
+        self._report(
+            op="ready",
+            seconds=round(time.monotonic() - self._started, 2),
+            version=version,
+            archive=archive is not None and archive.exists(),
+        )
+
+    def _properties(self) -> Path:
+        settings = self._settings
+        folder = Path(settings.folder)
+        options: tuple[str, ...] = ()
+        if settings.record:
+            options = record_options(folder / "spark.jsa")
+        elif settings.archive:
+            options = use_options(archive_path())
+        return write_files(folder, spark_properties(settings.conf, settings.master, folder, options))
+
+    def _start_keepers(self) -> None:
+        with self._slots:
+            new = sorted(self._wanted - self._kept)
+            self._kept.update(new)
+        for slot in new:
+            name = f"slot-{slot}"
+            threading.Thread(target=self._keep_slot, args=(self._context, slot), name=name, daemon=True).start()
+
+    def _is_wanted(self, slot: int) -> bool:
+        """Whether the slot is started again; if not, its thread ends."""
+        with self._slots:
+            if slot not in self._wanted:
+                self._kept.discard(slot)
+            return slot in self._wanted
+
+    def _keep_slot(self, context: Any, slot: int) -> None:
+        """Run the slot's Spark job; again when it ends, at once unless it keeps ending."""
+        attempt = quick_ends = 0
+        while self._is_wanted(slot):
+            attempt += 1
+            started = time.monotonic()
+            context.setJobDescription(f"slot {slot}, attempt {attempt}")
+            reason = self._run_job(context, slot, attempt)
+            quick_ends = quick_ends + 1 if time.monotonic() - started < SHORT_LIFE else 0
+            pause = 0.0 if quick_ends < 2 else min(0.25 * 2**quick_ends, LONGEST_PAUSE)
+            if reason:
+                self._log("ERROR", f"The Spark job of slot {slot} has failed, again in {pause:g} s: {reason}")
+            time.sleep(pause)
+
+    def _run_job(self, context: Any, slot: int, attempt: int) -> str | None:
+        """Until the job ends. Why, when it is more than the death of the slot, which the worker sees by itself."""
+        ours = self._settings
+        settings = SlotSettings(ours.socket, ours.generation, slot, attempt, ours.lease_ttl, ours.runner, ours.folder)
+        try:
+            context.parallelize([slot], 1).foreachPartition(partial(serve, settings))
+        except Exception as error:
+            return None if "Python worker exited unexpectedly" in str(error) else _without_java_frames(str(error))
+        return None
+
+    def _record(self, context: Any) -> None:
+        """Have the JVM load what a start loads, end it properly, and keep the archive that it writes then."""
+        context.parallelize([0], 1).foreachPartition(nothing)
+        context.stop()
+        written = Path(self._settings.folder, "spark.jsa")
+        self._gateway.proc.stdin.close()
+        self._gateway.proc.wait()
+        target = archive_path()
+        if target and written.exists():
+            keep(written, target)
+        self.leave()
+
+    def _watch_worker(self) -> None:
+        for line in sys.stdin.buffer:
+            with self._slots:
+                self._wanted = set(json.loads(line)["slots"])
+            if self._context is not None:
+                self._start_keepers()
+        self.leave()
+
+    def leave(self) -> None:
+        """End the JVM and everything else in this process group, this process last. Does not return."""
+        self._lock.acquire()  # never released: a second caller waits for the end
+        self._guard.end_all()
+        if self._gateway is not None and not self._settings.record:
+            signal_group(signal.SIGTERM)
+            with contextlib.suppress(Exception):
+                self._gateway.proc.wait(JVM_END)
+        self._guard.end_all()  # slots that started meanwhile
+        shutil.rmtree(self._settings.folder, ignore_errors=True)
+        if os.getppid() != self._worker:  # the worker was killed and cannot remove its folder
+            shutil.rmtree(Path(self._settings.folder).parent, ignore_errors=True)
+        signal_group(signal.SIGKILL)
+
+    def _log(self, level: str, message: str) -> None:
+        if not self._lock.locked():  # what fails while everything is being ended is no news
+            self._report(op="log", level=level, message=message)
+
+    def _report(self, **message: Any) -> None:
+        with contextlib.suppress(OSError):  # the worker has died: _watch_worker sees to it
+            self._reports.write(json.dumps(message) + "\n")
+
+
+def _without_java_frames(text: str) -> str:
+    return "\n".join(line for line in text.splitlines() if not line.startswith("\tat "))[:MAX_REASON]
+
+
+def nothing(rows: Any) -> None:
+    """A job that does nothing."""
+
+
+def signal_group(number: int) -> None:
+    """Everybody in this process group: the JVM, the scripts that start it, ourselves (who ignore SIGTERM)."""
+    os.killpg(os.getpgid(0), number)
+
+
+def main() -> None:
+    if os.getpgid(0) != os.getpid():
+        os.setpgid(0, 0)
+    faulthandler.enable()
+    signal.signal(signal.SIGTERM, lambda *_: None)  # a handler: the JVM would inherit that it is ignored
+    settings = DriverSettings(**json.loads(sys.stdin.buffer.readline()))
+    if settings.record:
+        os.nice(19)
+    driver = Driver(settings)
+    try:
+        driver.run()
+    except BaseException:
+        traceback.print_exc()
+        driver.leave()
+
+
+if __name__ == "__main__":
+    main()

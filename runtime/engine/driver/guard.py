@@ -1,0 +1,86 @@
+"""Ends slots whose lease has expired, from the driver's process.
+
+A slot checks its lease itself before it produces, puts or commits. The guard ends the rest: a call that holds the
+interpreter, and records that the Kafka client still has queued. It needs neither the slot's interpreter nor the worker.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from runtime.engine.protocol.lease import DUMP
+from runtime.engine.protocol.lease_cell import granted, stack_of
+from runtime.system.processes import is_below
+
+EVERY = 0.2  # seconds between two checks
+_DUMP_TIME = 0.5  # seconds that a slot has to write its stacks
+_DUMP_LOOK = 0.02
+
+
+class Guard:
+    """Checks the leases of all slots in a driver's folder. Only descendants of this process are ended."""
+
+    def __init__(self, folder: str, clock: Callable[[], float] = time.monotonic) -> None:
+        self._folder, self._clock = folder, clock
+
+    def start(self) -> None:
+        threading.Thread(target=self._run, name="guard", daemon=True).start()
+
+    def _run(self) -> None:
+        while True:
+            time.sleep(EVERY)
+            self.look()
+
+    def look(self) -> None:
+        """End the slots whose lease has expired, and forget those whose process has ended."""
+        over = []
+        for path, pid, deadline in granted(self._folder):
+            if not is_below(pid, os.getpid()):
+                _forget(path)
+            elif deadline <= self._clock():
+                over.append((pid, stack_of(path)))
+        end(over)
+
+    def end_all(self) -> None:
+        """End every slot, whatever its lease, because the driver exits."""
+        for _, pid, _ in granted(self._folder):
+            if is_below(pid, os.getpid()):
+                _send(pid, signal.SIGKILL)
+
+
+def end(slots: Sequence[tuple[int, Path]]) -> None:
+    """Have processes write their stacks to these files, then kill them."""
+    for pid, _ in slots:
+        _send(pid, DUMP)
+    deadline = time.monotonic() + _DUMP_TIME
+    while time.monotonic() < deadline and not all(_written(stack) for _, stack in slots):
+        time.sleep(_DUMP_LOOK)
+    for pid, _ in slots:
+        _send(pid, signal.SIGKILL)
+
+
+def _forget(cell: Path) -> None:
+    """The slot's process is gone. A stack that has been written is the worker's to read and remove."""
+    cell.unlink(missing_ok=True)
+    stack = stack_of(cell)
+    with contextlib.suppress(FileNotFoundError):
+        if not stack.stat().st_size:
+            stack.unlink()
+
+
+def _written(stack: Path) -> bool:
+    try:
+        return stack.stat().st_size > 0
+    except OSError:  # the slot writes to standard error instead
+        return True
+
+
+def _send(pid: int, number: signal.Signals) -> None:
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.kill(pid, number)

@@ -1,0 +1,121 @@
+"""How the driver's JVM is started: its options, Spark's properties, its log."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+FORCED = {
+    "spark.speculation": "false",  # a slot must not run twice
+    "spark.python.worker.reuse": "false",
+    "spark.task.maxFailures": "1",  # who resubmits a slot are we
+    "spark.ui.showConsoleProgress": "false",
+}
+
+DEFAULTS = {
+    "spark.app.name": "headrace",
+    "spark.ui.enabled": "false",
+    "spark.ui.retainedJobs": "50",
+    "spark.ui.retainedStages": "50",
+    "spark.ui.retainedTasks": "200",
+    "spark.sql.ui.retainedExecutions": "10",
+}
+
+LOCAL_FORCED = {
+    "spark.authenticate": "true",  # Spark's ports on loopback are open to every user of the machine
+    "spark.python.daemon.module": "runtime.engine.driver.daemon",
+}
+
+LOCAL_DEFAULTS = {
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.driver.memory": "512m",
+}
+
+# A driver that only keeps slots lives through its start, not through hot loops.
+LOCAL_JAVA_OPTIONS = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-XX:-UsePerfData")
+
+LOG4J = """\
+status = error
+rootLogger.level = error
+rootLogger.appenderRef.console.ref = console
+appender.console.type = Console
+appender.console.name = console
+appender.console.target = SYSTEM_ERR
+appender.console.layout.type = PatternLayout
+appender.console.layout.pattern = %p %c{1}: %m%n%ex
+logger.gateway.name = org.apache.spark.api.python.PythonGatewayServer
+logger.gateway.level = error
+"""
+
+# The death of a slot is the worker's to tell: Spark would, in four places with a stack trace each.
+MUTED = (
+    "org.apache.spark.api.python.PythonRunner",
+    "org.apache.spark.executor.Executor",
+    "org.apache.spark.scheduler.TaskSetManager",
+    "org.apache.spark.util.Utils",
+)
+
+
+def find_java() -> Path | None:
+    """The java that Spark's own scripts will take."""
+    home = os.environ.get("JAVA_HOME")
+    found = shutil.which(str(Path(home, "bin", "java")) if home else "java")
+    return Path(found).resolve() if found else None
+
+
+def spark_properties(
+    conf: Mapping[str, str], master: str, folder: Path, archive_options: tuple[str, ...]
+) -> dict[str, str]:
+    """Everything Spark is told: our defaults, the operator's properties over them, what must be over those."""
+    local = master.startswith("local")
+    java_options = [f"-Dlog4j2.configurationFile={(folder / 'log4j2.properties').as_uri()}"]
+    if local:
+        crash = f"-XX:ErrorFile={folder / 'crash.log'}"
+        java_options += [*LOCAL_JAVA_OPTIONS, f"-Djava.io.tmpdir={folder}", crash, *archive_options]
+    if own := conf.get("spark.driver.extraJavaOptions"):
+        java_options.append(own)
+    return {
+        **DEFAULTS,
+        **(LOCAL_DEFAULTS | {"spark.local.dir": str(folder)} if local else {}),
+        **conf,
+        **FORCED,
+        **(LOCAL_FORCED if local else {}),
+        "spark.master": master,
+        "spark.driver.extraJavaOptions": " ".join(java_options),
+    }
+
+
+def write_files(folder: Path, properties: Mapping[str, str]) -> Path:
+    """Log4j's configuration and Spark's properties, which may hold secrets and so do not go through arguments."""
+    muted = "".join(
+        f"logger.m{number}.name = {name}\nlogger.m{number}.level = off\n" for number, name in enumerate(MUTED)
+    )
+    (folder / "log4j2.properties").write_text(LOG4J + muted)
+    path = folder / "spark.properties"
+    path.touch(mode=0o600)
+    path.write_text("".join(f"{_escaped(key)}={_escaped(value)}\n" for key, value in properties.items()))
+    return path
+
+
+def _escaped(text: str) -> str:
+    """For a Java properties file."""
+    special = {"\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t", " ": "\\ ", "=": "\\=", ":": "\\:"}
+    return "".join(special.get(char, char) if char.isascii() else _unicode_escape(char) for char in text)
+
+
+def _unicode_escape(char: str) -> str:
+    units = char.encode("utf-16-be")
+    return "".join(f"\\u{units[i]:02x}{units[i + 1]:02x}" for i in range(0, len(units), 2))
+
+
+def environment() -> dict[str, str]:
+    """What Spark's scripts and Python workers read from the environment."""
+    return {
+        "PYSPARK_PYTHON": sys.executable,
+        "PYSPARK_DRIVER_PYTHON": sys.executable,
+        "SPARK_LAUNCHER_OPTS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xshare:auto",
+    }

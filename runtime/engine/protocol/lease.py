@@ -1,0 +1,62 @@
+"""A slot's lease: the time until which the worker is known to be in its group."""
+
+from __future__ import annotations
+
+import faulthandler
+import signal
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TextIO
+
+from runtime.engine.protocol.lease_cell import NEVER, LeaseCell, cell_path, stack_of
+from runtime.pipeline.task.errors import RevokedError
+
+DUMP = signal.SIGUSR1
+"""Signal that makes a slot write the stacks of its threads, even while its interpreter is held."""
+
+
+class LeaseLostError(RevokedError):
+    """The worker has not renewed the slot's lease: its tasks may be running elsewhere by now."""
+
+
+class Lease:
+    """The deadline as tasks see it. A process that outlives its lease is ended by the driver (`guard.py`).
+
+    Once it has been over it stays so, even if the worker renews it in the same moment: tasks have given up, and a slot
+    that goes on would report that they have ended. Thread-safe."""
+
+    def __init__(self, cell: LeaseCell, clock: Callable[[], float] = time.monotonic) -> None:
+        self._cell, self._clock = cell, clock
+        self._lapsed = False
+
+    @property
+    def over(self) -> bool:
+        if self._lapsed or self._cell.lapsed(self._clock()):
+            self._lapsed = True
+            self._cell.revoke()  # so that driver and worker end this process
+        return self._lapsed or self._cell.deadline == NEVER
+
+    def check(self) -> None:
+        """LeaseLostError if the lease has expired or was never granted."""
+        if self.over:
+            raise LeaseLostError("the slot's lease is over")
+
+
+def stack_file(folder: str, slot: int, pid: int) -> Path:
+    """The file to which a slot writes its stacks before it is ended."""
+    return stack_of(cell_path(folder, slot, pid))
+
+
+def dump_stacks_on_request(folder: str, slot: int, pid: int) -> TextIO:
+    """Have DUMP write the stacks of all threads to the stack file, or to standard error where that cannot be written.
+
+    faulthandler's handler is C and needs no interpreter lock, so a call that holds it is shown too. The caller must
+    keep the file open."""
+    try:
+        file: TextIO = stack_file(folder, slot, pid).open("w")
+    except OSError:
+        file = sys.stderr
+    faulthandler.register(DUMP, file=file, all_threads=True)
+    return file

@@ -1,0 +1,1 @@
+"""The slot process, in which tasks run, a thread each."""

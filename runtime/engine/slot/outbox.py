@@ -1,0 +1,77 @@
+"""What a slot sends up: reports, renewals, and log lines up to a limit."""
+
+from __future__ import annotations
+
+import os
+import queue
+import threading
+import time
+from collections.abc import Callable
+
+from runtime.engine.protocol.channel import Message
+from runtime.system.memory import resident
+
+MAX_LOG_LINES = 1000
+MAX_LOG_CHARS = 64 * 1024
+
+
+class Outbox:
+    """A queue and the thread that empties it into the channel, so that no task ever waits for the network.
+
+    The same thread reports that the slot is alive. The worker ends a process that cannot run this thread.
+    """
+
+    def __init__(
+        self, send: Callable[[Message], None], alive_every: float, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._send = send
+        self._every = alive_every
+        self._clock = clock
+        self._queue: queue.SimpleQueue[Message] = queue.SimpleQueue()
+        self._lock = threading.Lock()
+        self._lines = 0
+        self._dropped = 0
+
+    def start(self) -> None:
+        threading.Thread(target=self._run, name="outbox", daemon=True).start()
+
+    def put(self, message: Message) -> None:
+        """Send this, whatever happens."""
+        self._queue.put(message)
+
+    def log(self, level: str, logger: str, message: str, context: str) -> None:
+        """Send a line unless a thousand are waiting already."""
+        with self._lock:
+            if self._lines >= MAX_LOG_LINES:
+                self._dropped += 1
+                return
+            self._lines += 1
+        self._queue.put(_line(level, logger, message[:MAX_LOG_CHARS], context))
+
+    def _run(self) -> None:
+        due = self._clock()
+        try:
+            while True:
+                if (now := self._clock()) >= due:
+                    self._send({"op": "alive", "memory": resident()})
+                    due = now + self._every
+                try:
+                    message = self._queue.get(timeout=max(due - now, 0.001))
+                except queue.Empty:
+                    continue
+                self._send(message)
+                if message["op"] == "log":
+                    self._sent_line()
+        except OSError:  # the worker has gone
+            os._exit(0)
+
+    def _sent_line(self) -> None:
+        with self._lock:
+            self._lines -= 1
+            dropped, self._dropped = self._dropped, 0
+        if dropped:
+            self._send(_line("WARN", __name__, f"{dropped} log lines were dropped: the worker could not keep up", ""))
+
+
+def _line(level: str, logger: str, message: str, context: str) -> Message:
+    return {"op": "log", "level": level, "logger": logger, "message": message, "context": context}

@@ -1,0 +1,143 @@
+"""A slot: one long-running Spark task in whose Python process many Connect tasks run, a thread each."""
+
+from __future__ import annotations
+
+import faulthandler
+import importlib
+import logging
+import os
+import sys
+import time
+import traceback
+from collections.abc import Callable, Iterable
+
+from runtime.engine.protocol.channel import BlockingChannel, Message
+from runtime.engine.protocol.descriptors import NoRoomError, check_room, room
+from runtime.engine.protocol.lease import Lease, dump_stacks_on_request
+from runtime.engine.protocol.lease_cell import LeaseCell
+from runtime.engine.protocol.settings import SlotSettings
+from runtime.engine.protocol.task_specs import Key, about, key_of, spec_from_json
+from runtime.engine.slot.error_reports import ErrorReports
+from runtime.engine.slot.meter_reports import MeterReports
+from runtime.engine.slot.outbox import Outbox
+from runtime.engine.slot.slot_host import Host, SlotLogHandler
+from runtime.engine.slot.task_thread import RunnerFactory, TaskThread
+from runtime.engine.slot.watchdog import Watchdog, stack_of
+from runtime.model.task_spec import TaskSpec
+from runtime.pipeline.task.control import Call
+from runtime.pipeline.task.log import set_levels
+from runtime.system.processes import end_with_parent
+
+CONNECT_TIMEOUT = 5.0
+
+
+def serve(settings: SlotSettings, rows: Iterable[object]) -> None:
+    """The body of the Spark task. It never returns: leftover threads must not outlive it in a reused process."""
+    os.setsid()  # a plugin that signals its process group reaches this slot alone
+    end_with_parent()
+    faulthandler.enable()
+    factory = load_runner(settings.runner)
+    channel = BlockingChannel(settings.socket, CONNECT_TIMEOUT)
+    try:
+        Slot(settings, channel, factory).run()
+    except BaseException:
+        traceback.print_exc()  # into the executor's log; nobody is left to report it to
+    os._exit(0)
+
+
+def load_runner(name: str) -> RunnerFactory:
+    """Importing it brings the pipeline, its Kafka client and the bundled connectors with it, before the first task."""
+    module, _, attribute = name.partition(":")
+    factory: RunnerFactory = getattr(importlib.import_module(module), attribute)
+    return factory
+
+
+class Slot:
+    """Reads the channel until it closes; the reading thread waits for nothing else."""
+
+    def __init__(self, settings: SlotSettings, channel: BlockingChannel, factory: RunnerFactory) -> None:
+        self._settings = settings
+        self._channel = channel
+        self._factory = factory
+        self._tasks: dict[Key, TaskThread] = {}
+        self._stack = dump_stacks_on_request(settings.folder, settings.slot, os.getpid())
+        self._lease = Lease(LeaseCell.create(settings.folder, settings.slot, os.getpid()))
+        self._outbox = Outbox(channel.send, settings.lease_ttl / 3)
+        self._host = Host(self._outbox, self._lease)
+        self._errors = ErrorReports(lambda: list(self._tasks.values()), self._outbox.put)
+        self._meters = MeterReports(lambda: list(self._tasks.values()), self._outbox.put)
+        self._handlers: dict[str, Callable[[Message], None]] = {
+            "start": self._start,
+            "stop": lambda message: self._with_task(message, TaskThread.stop),
+            "revoke": lambda message: self._with_task(message, TaskThread.revoke),
+            "forget_topics": lambda message: self._with_task(message, TaskThread.forget_topics),
+            "pause": lambda message: self._with_task(message, lambda task: task.pause(message["paused"])),
+            "offsets": lambda message: self._host.offsets_answered(message["number"], message["error"]),
+            "levels": lambda message: set_levels(message["levels"]),
+            "stack": lambda message: self._with_task(message, lambda task: self._stack_of(task, message["number"])),
+            "leave": lambda message: os._exit(0),
+        }
+
+    def run(self) -> None:
+        settings = self._settings
+        self._channel.send(
+            {
+                "op": "hello",
+                "generation": settings.generation,
+                "slot": settings.slot,
+                "attempt": settings.attempt,
+                "room": room(),
+            }
+        )
+        welcome = self._channel.receive()
+        if welcome is None:  # refused
+            return
+        self._route_logs()
+        self._outbox.start()
+        Watchdog(lambda: list(self._tasks.values()), self._stuck, welcome["stuck_after"]).start()
+        self._errors.start()
+        self._meters.start()
+        while (message := self._channel.receive()) is not None:
+            self._handlers[message["op"]](message)
+
+    def _route_logs(self) -> None:
+        root = logging.getLogger()
+        root.addHandler(SlotLogHandler(self._host))
+        root.setLevel(logging.INFO)
+
+    def _start(self, message: Message) -> None:
+        spec = spec_from_json(message["spec"])
+        self._outbox.put(about("starting", spec))
+        try:
+            check_room()
+        except NoRoomError as error:
+            self._host.no_room(spec, str(error))
+            return
+        sys.path.extend(folder for folder in spec.plugin_path if folder not in sys.path)
+        task = TaskThread(spec, self._host, self._factory, self._ended)
+        self._tasks[spec.id, spec.epoch] = task
+        task.start()
+
+    def _ended(self, spec: TaskSpec) -> None:
+        if (task := self._tasks.pop((spec.id, spec.epoch), None)) is not None:
+            self._errors.tell(task)
+            self._meters.tell(task)
+        if not self._lease.over:  # else it is lost with this slot, which has only an instant to live: no end of its own
+            self._host.ended(spec)
+
+    def _stuck(self, task: TaskThread, call: Call | None) -> None:
+        self._outbox.put(about("stuck", task.spec, **_described(call)))
+
+    def _stack_of(self, task: TaskThread, number: int) -> None:
+        described = _described(task.call)
+        self._outbox.put(about("stack", task.spec, number=number, stack=stack_of(task.thread), **described))
+
+    def _with_task(self, message: Message, action: Callable[[TaskThread], None]) -> None:
+        task = self._tasks.get(key_of(message))
+        if task is not None:  # it may have ended while the message was on its way
+            action(task)
+
+
+def _described(call: Call | None) -> Message:
+    """An empty name: in no call of the connector's."""
+    return {"call": call.method if call else "", "seconds": round(time.monotonic() - call.since, 3) if call else 0.0}

@@ -1,0 +1,87 @@
+"""What a slot offers to the tasks it runs."""
+
+from __future__ import annotations
+
+import itertools
+import logging
+import threading
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from runtime.engine.protocol.lease import Lease
+from runtime.engine.protocol.task_specs import about
+from runtime.engine.slot.outbox import Outbox
+from runtime.model.states import State
+from runtime.model.task_spec import TaskSpec
+from runtime.pipeline.task.log import quiet
+
+if TYPE_CHECKING:
+    from runtime.pipeline.port import OffsetText
+    from runtime.pipeline.produce.producers import Producers
+
+
+class Host:
+    """The pipeline's SlotHost: reports go up the channel."""
+
+    def __init__(self, outbox: Outbox, lease: Lease) -> None:
+        self._outbox = outbox
+        self._lock = threading.Lock()
+        self._producers: Producers | None = None
+        self._commits = itertools.count(1)
+        self._answers: dict[int, Callable[[str | None], None]] = {}
+        self.check_lease = lease.check
+
+    @property
+    def producers(self) -> Producers:
+        """The slot's shared producers; made when the first task asks."""
+        with self._lock:
+            if self._producers is None:
+                from runtime.pipeline.produce.producers import Producers
+
+                self._producers = Producers()
+            return self._producers
+
+    def state(self, spec: TaskSpec, state: State, trace: str | None = None) -> None:
+        self._outbox.put(about("state", spec, state=state, trace=trace))
+
+    def topic(self, spec: TaskSpec, topic: str) -> None:
+        self._outbox.put(about("topic", spec, topic=topic))
+
+    def member(self, spec: TaskSpec, member_id: str) -> None:
+        self._outbox.put(about("member", spec, member_id=member_id))
+
+    def offsets(self, spec: TaskSpec, records: Sequence[OffsetText], answered: Callable[[str | None], None]) -> None:
+        number = next(self._commits)
+        self._answers[number] = answered
+        self._outbox.put(about("offsets", spec, number=number, records=records))
+
+    def offsets_answered(self, number: int, error: str | None) -> None:
+        """The worker has kept the offsets of this commit, or could not."""
+        self._answers.pop(number)(error)
+
+    def no_room(self, spec: TaskSpec, reason: str) -> None:
+        """The task has not begun: this slot cannot take it."""
+        self._outbox.put(about("no_room", spec, reason=reason))
+
+    def ended(self, spec: TaskSpec) -> None:
+        """The task's thread has ended: the last report of this run."""
+        self._outbox.put(about("ended", spec))
+
+    def log(self, level: str, logger: str, message: str, context: str) -> None:
+        self._outbox.log(level, logger, message, context)
+
+
+class SlotLogHandler(logging.Handler):
+    """Sends what is logged outside tasks' threads up the channel; tasks' lines go their own way, with their names."""
+
+    def __init__(self, host: Host) -> None:
+        super().__init__()
+        self._host = host
+        self.addFilter(quiet)
+
+    def emit(self, record: logging.LogRecord) -> None:
+        try:
+            level = {"WARNING": "WARN", "CRITICAL": "FATAL"}.get(record.levelname, record.levelname)
+            self._host.log(level, record.name, self.format(record), "")
+        except Exception:
+            self.handleError(record)

@@ -1,0 +1,135 @@
+"""One run of a task in a slot: its thread, and what is asked of it from outside."""
+
+from __future__ import annotations
+
+import threading
+import time
+import traceback
+from collections.abc import Callable
+from typing import Protocol
+
+from runtime.model.states import State
+from runtime.model.task_spec import TaskSpec
+from runtime.pipeline.port import SlotHost
+from runtime.pipeline.task.control import Call
+from runtime.pipeline.task.error_counts import Counts
+from runtime.pipeline.task.log import task_log
+from runtime.pipeline.task.meter import Meter
+
+
+class Runner(Protocol):
+    """What runs a task. All but run() are called from other threads."""
+
+    @property
+    def call(self) -> Call | None:
+        """The connector's method that the task is in, if any."""
+
+    @property
+    def errors(self) -> Counts | None:
+        """What became of the task's records that failed."""
+
+    @property
+    def meter(self) -> Meter | None:
+        """What the task has done so far."""
+
+    def run(self) -> None: ...
+
+    def stop(self) -> None: ...
+
+    def pause(self, paused: bool) -> None: ...
+
+    def revoke(self) -> None: ...
+
+    def forget_topics(self) -> None: ...
+
+
+RunnerFactory = Callable[[TaskSpec, SlotHost], Runner]
+
+
+class TaskThread:
+    """Makes the runner and runs it. Nothing here blocks the caller, whatever the runner does."""
+
+    def __init__(
+        self, spec: TaskSpec, host: SlotHost, factory: RunnerFactory, ended: Callable[[TaskSpec], None]
+    ) -> None:
+        self.spec = spec
+        self._host = host
+        self._factory = factory
+        self._ended = ended
+        self._lock = threading.Lock()  # guards the two below
+        self._runner: Runner | None = None
+        self._early: list[Callable[[Runner], None]] = []  # asked before there was a runner
+        self._pausing = threading.Lock()
+        self._paused = spec.paused
+        self._making: Call | None = None
+        self._thread = threading.Thread(target=self._run, name=str(spec.id), daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    @property
+    def thread(self) -> int | None:
+        """Its identity, for sys._current_frames()."""
+        return self._thread.ident
+
+    @property
+    def call(self) -> Call | None:
+        """The connector's code that the task is in; making the runner (imports, constructors) counts as `create`."""
+        runner = self._runner
+        return self._making if runner is None else runner.call
+
+    @property
+    def errors(self) -> Counts | None:
+        """What became of records that failed; None as long as there are no records."""
+        runner = self._runner
+        return None if runner is None else runner.errors
+
+    @property
+    def meter(self) -> Meter | None:
+        """What the task has done so far."""
+        runner = self._runner
+        return None if runner is None else runner.meter
+
+    def stop(self) -> None:
+        self._ask(lambda runner: runner.stop())
+
+    def revoke(self) -> None:
+        self._ask(lambda runner: runner.revoke())
+
+    def forget_topics(self) -> None:
+        self._ask(lambda runner: runner.forget_topics())
+
+    def pause(self, paused: bool) -> None:
+        self._paused = paused
+        self._ask(self._apply_pause)
+
+    def _apply_pause(self, runner: Runner) -> None:
+        with self._pausing:  # two threads may come in any order: both bring the latest wish
+            runner.pause(self._paused)
+
+    def _ask(self, question: Callable[[Runner], None]) -> None:
+        with self._lock:
+            if self._runner is None:
+                self._early.append(question)
+                return
+            runner = self._runner
+        threading.Thread(target=question, args=(runner,), name=f"{self.spec.id}-control", daemon=True).start()
+
+    def _run(self) -> None:
+        with task_log(self.spec, self._host):
+            self._making = Call("create", time.monotonic())
+            try:
+                runner = self._factory(self.spec, self._host)
+                self._answer_early(runner)
+                runner.run()
+            except BaseException:  # SystemExit too: a plugin may not end the slot, nor its thread unnoticed
+                self._host.state(self.spec, State.FAILED, traceback.format_exc())
+            finally:
+                self._ended(self.spec)
+
+    def _answer_early(self, runner: Runner) -> None:
+        with self._lock:
+            self._runner = runner
+            early, self._early = self._early, []
+        for question in early:
+            question(runner)

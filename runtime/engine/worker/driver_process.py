@@ -1,0 +1,110 @@
+"""The driver process as the worker sees it: started, listened to, started again when it ends."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import shutil
+import signal
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from runtime.engine.protocol.settings import DriverSettings
+from runtime.logs.output import OutputLines
+
+Report = Callable[[dict[str, Any]], None]
+Line = Callable[[str], None]
+
+END_TIMEOUT = 6.0
+_LONGEST = 1 << 20  # bytes of a line, which may be a report
+NOISE = ("WARNING: Using incubator modules",)
+
+
+class DriverChild:
+    """One driver process, from its start to its end."""
+
+    def __init__(self, settings: DriverSettings, report: Report, line: Line) -> None:
+        self._settings = settings
+        self._report = report
+        self._line = line
+        self._process: asyncio.subprocess.Process | None = None
+        self._leaving = False
+
+    @property
+    def pid(self) -> int | None:
+        return self._process.pid if self._process else None
+
+    async def run(self) -> None:
+        """Until it has ended, by itself or because of leave(); nothing of it is left then."""
+        process = self._process = await asyncio.create_subprocess_exec(
+            sys.executable,
+            "-m",
+            "runtime.engine.driver.driver",
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+            start_new_session=True,
+        )
+        assert process.stdin and process.stdout and process.stderr
+        process.stdin.write(json.dumps(asdict(self._settings)).encode() + b"\n")
+        if self._leaving:
+            self.leave()
+        pumps = [
+            asyncio.create_task(_pump(process.stdout, self._take_report)),
+            asyncio.create_task(_pump(process.stderr, self._take_line)),
+        ]
+        await process.wait()
+        self.kill()  # its JVM, when it has died before that
+        _, late = await asyncio.wait(pumps, timeout=1)
+        for pump in late:
+            pump.cancel()
+        shutil.rmtree(Path(self._settings.folder), ignore_errors=True)
+
+    def want(self, slots: Sequence[int]) -> None:
+        """Tell it which slots to keep from now on."""
+        if self._process is not None and self._process.stdin is not None and not self._leaving:
+            self._process.stdin.write(json.dumps({"slots": list(slots)}).encode() + b"\n")
+
+    def leave(self) -> None:
+        """Tell it to end, by the end of its standard input; run() returns soon after."""
+        self._leaving = True
+        if self._process is not None and self._process.stdin is not None:
+            self._process.stdin.close()
+            asyncio.get_running_loop().call_later(END_TIMEOUT, self._kill_if_alive)
+
+    def _kill_if_alive(self) -> None:
+        if self._process is not None and self._process.returncode is None:
+            self.kill()
+
+    def kill(self) -> None:
+        """End it at once, and its JVM."""
+        if self._process is not None:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+
+    def _take_report(self, line: str) -> None:
+        try:
+            self._report(json.loads(line))
+        except ValueError:
+            self._take_line(line)
+
+    def _take_line(self, line: str) -> None:
+        if self._leaving:
+            return  # its bridge to the JVM complains when both end at once
+        if line.strip() and not line.startswith(NOISE):
+            self._line(line)
+
+
+async def _pump(stream: asyncio.StreamReader, take: Line) -> None:
+    """Passes each line to `take`."""
+    lines = OutputLines(_LONGEST)
+    while chunk := await stream.read(65536):
+        for line in lines.feed(chunk):
+            take(line.rstrip())
+    for line in lines.close():
+        take(line.rstrip())

@@ -1,0 +1,138 @@
+"""Keeps a driver running: starts it, starts another when it ends, has the archive recorded once."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import tempfile
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from runtime.engine.protocol.settings import DriverSettings, EngineSettings
+from runtime.engine.worker.driver_process import DriverChild
+from runtime.engine.worker.worker_folder import socket_path
+
+_log = logging.getLogger(__name__)
+
+LONGEST_PAUSE = 30.0
+
+
+class DriverKeeper:
+    """The drivers of one worker, one after another. `ended` is called when a driver ends, `line` for each line of its
+    output; `folder` is the worker's."""
+
+    def __init__(
+        self,
+        settings: EngineSettings,
+        folder: str,
+        ended: Callable[[], None],
+        line: Callable[[str, str], None],
+    ) -> None:
+        self._settings = settings
+        self._worker_folder = folder
+        self._ended = ended
+        self._line = line
+        self._child: DriverChild | None = None
+        self._recording: DriverChild | None = None
+        self._recorder: asyncio.Task[None] | None = None
+        self._ready = asyncio.Event()
+        self._closing = asyncio.Event()
+        self._stale_archive = False  # a start from it failed
+        self._archive_missing = False
+        self._slots: Sequence[int] = range(settings.slots)
+        self.generation = 0
+        self.folder = ""  # of the present driver
+
+    @property
+    def pid(self) -> int | None:
+        return self._child.pid if self._child else None
+
+    async def run(self) -> None:
+        """Until close(); then no process is left. Never cancelled: a driver's end takes its time."""
+        failures = 0
+        while not self._closing.is_set():
+            try:
+                await self._run_one()
+            except OSError:
+                _log.exception("Spark's driver could not be started")
+            failures = 0 if self._ready.is_set() else failures + 1
+            pause = min(0.5 * 2**failures, LONGEST_PAUSE) if failures else 0.0
+            if not self._closing.is_set():
+                _log.error("Spark's driver has ended; another is started in %g s", pause)
+                await _first_of(self._closing, pause)
+        if self._recorder is not None:
+            await self._recorder
+
+    def want(self, slots: Sequence[int]) -> None:
+        """Which slots this driver and those after it keep."""
+        if list(slots) != list(self._slots):
+            self._slots = slots
+            if self._child is not None:
+                self._child.want(slots)
+
+    def close(self) -> None:
+        """Have the driver leave; run() returns when it has."""
+        self._closing.set()
+        for child in (self._child, self._recording):
+            if child is not None:
+                child.leave()
+
+    async def _run_one(self) -> None:
+        self.generation += 1
+        self._ready.clear()
+        settings = self._driver_settings(record=False)
+        self.folder = settings.folder
+        child = self._child = DriverChild(settings, self._report, self._print)
+        watchdog = asyncio.get_running_loop().call_later(
+            self._settings.driver_start_timeout, self._give_up_start, child
+        )
+        try:
+            await child.run()
+        finally:
+            watchdog.cancel()
+            self._stale_archive = not self._ready.is_set()
+            self._ended()
+
+    def _give_up_start(self, child: DriverChild) -> None:
+        if not self._ready.is_set():
+            _log.error("Spark was not up after %g s", self._settings.driver_start_timeout)
+            child.kill()
+
+    def _driver_settings(self, record: bool) -> DriverSettings:
+        settings = self._settings
+        return DriverSettings(
+            generation=self.generation,
+            slots=list(self._slots),
+            master="local[2]" if record else settings.master,
+            conf={} if record else dict(settings.spark_conf),
+            folder=tempfile.mkdtemp(prefix="driver-", dir=self._worker_folder),
+            socket=socket_path(self._worker_folder),
+            lease_ttl=settings.lease_ttl,
+            runner=settings.runner,
+            archive=settings.archive and not self._stale_archive,
+            record=record,
+        )
+
+    def _report(self, report: dict[str, Any]) -> None:
+        if report["op"] == "log":
+            self._line(report["level"], report["message"])
+        elif report["op"] == "ready":
+            self._ready.set()
+            _log.info("Spark %s is up after %g s", report["version"], report["seconds"])
+            self._archive_missing = not report["archive"]
+
+    def _print(self, line: str) -> None:
+        self._line("WARN", line)
+
+    def record_archive(self) -> None:
+        """Once the slots are up: have the archive made, unless there is one, in the background."""
+        if self._archive_missing and self._settings.archive and self._settings.local and self._recorder is None:
+            self._recording = DriverChild(self._driver_settings(record=True), lambda report: None, lambda line: None)
+            self._recorder = asyncio.create_task(self._recording.run())
+
+
+async def _first_of(event: asyncio.Event, seconds: float) -> None:
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(seconds):
+            await event.wait()

@@ -1,0 +1,103 @@
+"""What slots say of the tasks that they run, handed on to the herder."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+from runtime.engine.placement.roster import Link, Roster, Task
+from runtime.engine.port import EngineListener
+from runtime.engine.protocol.channel import Message
+from runtime.engine.protocol.task_specs import key_of
+from runtime.engine.worker.stacks import Stacks
+from runtime.model.states import State
+
+UNASKED_END = "The task has ended although nobody had stopped it, and without an error"
+
+
+class TaskReports:
+    """Event loop only. `no_room` is called with each task that its slot could not take, and why; `place` hands out
+    further tasks."""
+
+    def __init__(
+        self,
+        roster: Roster,
+        listener: EngineListener,
+        stacks: Stacks,
+        no_room: Callable[[Task, Link, str], None],
+        place: Callable[[], None],
+        clock: Callable[[], float],
+    ) -> None:
+        self._roster, self._listener, self._stacks, self._no_room = roster, listener, stacks, no_room
+        self._place, self._clock = place, clock
+        self._commits: set[asyncio.Task[None]] = set()
+
+    def take(self, link: Link, message: Message) -> None:
+        """A message about one task, or about all whose meters have changed."""
+        if message["op"] == "meters":
+            self._meters(link, message)
+        elif (task := link.tasks.get(key_of(message))) is not None:
+            self._of_task(task, link, message)
+
+    def _meters(self, link: Link, message: Message) -> None:
+        for one in message["tasks"]:
+            if (task := link.tasks.get(key_of(one))) is not None:
+                self._listener.task_meter(task.spec.id, task.spec.epoch, one["meter"])
+
+    def _of_task(self, task: Task, link: Link, message: Message) -> None:
+        current = self._roster.tasks.get(task.spec.id) is task  # else the herder has stopped it: nobody wants to know
+        match message["op"]:
+            case "starting":
+                link.admission.acknowledged(task.key, self._clock())
+            case "state":
+                self._started(task, link)
+                state = State(message["state"])
+                task.failed = state is State.FAILED
+                task.handed_back = message["trace"] if state is State.UNASSIGNED else None
+                if current:
+                    self._listener.task_state(task.spec.id, task.spec.epoch, state, message["trace"])
+            case "topic" if current:
+                self._listener.task_topic(task.spec.id, task.spec.epoch, message["topic"])
+            case "offsets" if task.revoked_at is None:  # also of one that is just stopping
+                commit = asyncio.create_task(self._keep_offsets(task, link, message))
+                self._commits.add(commit)
+                commit.add_done_callback(self._commits.discard)
+            case "stuck" if current:
+                self._listener.task_stuck(task.spec.id, task.spec.epoch, message["call"], message["seconds"])
+            case "errors":  # also of one that is just stopping
+                self._listener.task_errors(task.spec.id, task.spec.epoch, message["counts"])
+            case "stack":
+                self._stacks.answered(message)
+            case "no_room":
+                self._no_room(task, link, message["reason"])
+            case "member":
+                task.member_id = message["member_id"]
+            case "ended":
+                self._ended(task, link, current)
+
+    def _ended(self, task: Task, link: Link, current: bool) -> None:
+        link.remove(task)
+        task.ended.set()
+        self._place_more()
+        if current and task.handed_back is not None:
+            del self._roster.tasks[task.spec.id]
+            self._listener.task_lost(task.spec.id, task.spec.epoch, task.member_id, task.handed_back)
+        elif current and not task.failed:
+            self._listener.task_state(task.spec.id, task.spec.epoch, State.FAILED, UNASKED_END)
+
+    def _started(self, task: Task, link: Link) -> None:
+        link.admission.finished(task.key)
+        self._place_more()
+
+    def _place_more(self) -> None:
+        if self._roster.has_waiting:
+            self._place()
+
+    async def _keep_offsets(self, task: Task, link: Link, message: Message) -> None:
+        records = [(key.encode(), None if value is None else value.encode()) for key, value in message["records"]]
+        error = None
+        try:
+            await self._listener.task_offsets(task.spec.id, records)
+        except Exception as e:  # the task tries again
+            error = str(e) or type(e).__name__
+        link.send({"op": "offsets", "number": message["number"], "error": error})

@@ -1,0 +1,106 @@
+"""The worker's end of the slots' channel: a Unix socket that only processes of our own driver may use.
+
+The kernel reports which process is at the other end; claims of the peer itself are not trusted.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import math
+import os
+from collections.abc import Callable
+from typing import Protocol, cast
+
+from runtime.engine.placement.roster import Link
+from runtime.engine.protocol.channel import MAX_HELLO, ChannelError, Message, read_frame
+from runtime.system.processes import OwnProcess, peer
+
+_log = logging.getLogger(__name__)
+
+HELLO_TIMEOUT = 5.0
+CLOSE_REASONS = (OSError, EOFError, ChannelError)  # EOFError: asyncio.IncompleteReadError is one
+
+
+class LinkListener(Protocol):
+    """What the supervisor hears."""
+
+    def is_slot(self, pid: int) -> bool:
+        """Whether a process of this user may be a slot."""
+
+    def link_up(self, link: Link) -> bool:
+        """A slot has connected; False refuses the connection."""
+
+    def link_message(self, link: Link, message: Message) -> None: ...
+
+    def link_down(self, link: Link) -> None:
+        """Its connection has closed: the process is gone, or about to end itself."""
+
+
+class SlotServer:
+    """Listens on a Unix socket."""
+
+    def __init__(self, listener: LinkListener, clock: Callable[[], float]) -> None:
+        self._listener = listener
+        self._clock = clock
+        self._server: asyncio.Server | None = None
+        self._connections: dict[asyncio.Task[None], asyncio.StreamWriter] = {}
+
+    async def start(self, path: str) -> None:
+        self._server = await asyncio.start_unix_server(self._serve, path)
+
+    async def close(self) -> None:
+        """Close every connection: slots end when theirs closes."""
+        if self._server is not None:
+            self._server.close()
+        for writer in self._connections.values():
+            writer.close()
+        await asyncio.gather(*self._connections, return_exceptions=True)
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        connection = cast("asyncio.Task[None]", asyncio.current_task())
+        self._connections[connection] = writer
+        try:
+            link = await self._admit(reader, writer)
+            if link is not None:
+                await self._follow(link, reader)
+        finally:
+            del self._connections[connection]
+            writer.close()
+
+    async def _admit(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> Link | None:
+        try:
+            pid, uid = peer(writer.get_extra_info("socket"))
+            if uid != os.getuid() or not self._listener.is_slot(pid):
+                raise ChannelError(f"process {pid} of user {uid} is not a slot of this worker")
+            async with asyncio.timeout(HELLO_TIMEOUT):
+                hello = await read_frame(reader, MAX_HELLO)
+            link = Link(
+                slot=int(hello["slot"]),
+                attempt=int(hello["attempt"]),
+                generation=int(hello["generation"]),
+                process=OwnProcess(pid),
+                writer=writer,
+                heard=self._clock(),
+                room=math.inf if hello.get("room") is None else float(hello["room"]),
+            )
+        except (*CLOSE_REASONS, TimeoutError, KeyError, TypeError, ValueError) as error:
+            _log.warning("A connection to the slots' channel was refused: %s", error or type(error).__name__)
+            return None
+        if self._listener.link_up(link):
+            return link
+        link.process.close()
+        return None
+
+    async def _follow(self, link: Link, reader: asyncio.StreamReader) -> None:
+        try:
+            while True:
+                message = await read_frame(reader)
+                try:
+                    self._listener.link_message(link, message)
+                except Exception:  # one report that cannot be dealt with must not cost the slot
+                    _log.exception("A report of slot %d could not be handled: %.200r", link.slot, message)
+        except CLOSE_REASONS:
+            pass
+        finally:
+            self._listener.link_down(link)

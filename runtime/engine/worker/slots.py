@@ -1,0 +1,256 @@
+"""The slots of a worker: the driver that keeps them, their connections and leases, and what is lost with them."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import shutil
+import signal
+from collections.abc import Callable, Mapping, Sequence
+
+from runtime.engine.placement.roster import Link, Roster
+from runtime.engine.placement.start_history import StartHistory
+from runtime.engine.placement.suspects import BLAMELESS
+from runtime.engine.port import EngineListener, SlotInfo
+from runtime.engine.protocol.channel import Message
+from runtime.engine.protocol.lease import DUMP, stack_file
+from runtime.engine.protocol.lease_cell import LeaseCell
+from runtime.engine.protocol.settings import EngineSettings
+from runtime.engine.worker.keeper import DriverKeeper
+from runtime.engine.worker.lease_granter import LeaseGranter
+from runtime.engine.worker.server import SlotServer
+from runtime.engine.worker.slot_watch import SlotWatch
+from runtime.engine.worker.worker_folder import make_folder, socket_path
+from runtime.model.states import TaskId
+from runtime.system.processes import is_below
+
+_log = logging.getLogger(__name__)
+
+MAX_STACK = 64 * 1024  # characters of a stack that are logged
+
+
+class Slots:
+    """Event loop only. `place` is to hand out the tasks that wait; `report` hears what slots say of their tasks;
+    `lease` says for how many seconds this worker's membership in its group is still confirmed."""
+
+    def __init__(
+        self,
+        settings: EngineSettings,
+        roster: Roster,
+        listener: EngineListener,
+        lease: Callable[[], float],
+        clock: Callable[[], float],
+        place: Callable[[], None],
+        report: Callable[[Link, Message], None],
+    ) -> None:
+        self._settings, self._roster, self._listener = settings, roster, listener
+        self._lease, self._clock = lease, clock
+        self._place, self._report = place, report
+        self._levels: dict[str, str] = {}
+        self._held = False  # the lease, when it was last looked at
+        self._keeping: asyncio.Task[None] | None = None
+        self._watching: asyncio.Task[None] | None = None
+        self._closing = False
+        self._granter = LeaseGranter(lease, settings.lease_ttl, clock)
+        self._folder = ""
+        self.server = SlotServer(self, clock)
+        self.driver: DriverKeeper | None = None
+
+    def infos(self) -> Sequence[SlotInfo]:
+        return [link.info() for _, link in sorted(self._roster.links.items())]
+
+    def may_run(self) -> bool:
+        """Whether the lease is held; the listener hears when that has changed."""
+        held = self._lease() > 0
+        if held != self._held:
+            self._held = held
+            self._listener.lease_changed(held)
+        return held
+
+    def set_levels(self, levels: Mapping[str, str]) -> None:
+        """Log levels of the slots that there are and will be."""
+        self._levels = dict(levels)
+        for link in self._roster.links.values():
+            link.send({"op": "levels", "levels": self._levels})
+
+    def want(self) -> None:
+        """Have the driver keep the slots that the roster wants."""
+        if self.driver is not None:
+            self.driver.want(self._roster.extras.numbers)
+
+    # Their life
+
+    async def start(self) -> None:
+        self._folder = make_folder()
+        await self.server.start(socket_path(self._folder))
+        self._granter.start()
+        self.driver = DriverKeeper(self._settings, self._folder, self._driver_ended, self._driver_line)
+        self.want()
+        self._keeping = asyncio.create_task(self.driver.run())
+        self._watching = asyncio.create_task(self._watch())
+
+    async def close(self) -> None:
+        """Every slot leaves, then the driver; no process is left."""
+        self._closing = True
+        for link in self._roster.links.values():
+            link.send({"op": "leave"})
+        if self.driver is not None and self._keeping is not None and self._watching is not None:
+            self._watching.cancel()
+            self.driver.close()
+            await self._keeping
+        await self.server.close()
+        for link in list(self._roster.links.values()):
+            self._drop(link, "the engine closes", kill=True)
+        self._granter.close()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    async def _watch(self) -> None:
+        watch = SlotWatch(self._roster, self._settings, self._clock)
+        while True:
+            await asyncio.sleep(watch.every)
+            try:
+                self._look(watch)
+            except Exception:  # slots that hang later must be found nevertheless
+                _log.exception("A look at the slots was not completed")
+
+    def _look(self, watch: SlotWatch) -> None:
+        self._look_at_lease()
+        for link in watch.lapsed():
+            self._drop(link, "its lease is over", kill=True)
+        for link in watch.fallen_silent():
+            link.process.signal(DUMP)
+        for link, silence in watch.dead():
+            self._drop(link, f"it has not answered for {silence:.1f} s", kill=True)
+        for link in watch.too_large():
+            self._drop(link, f"it took {link.memory >> 20} MB, more than headrace.slot.memory.mb", kill=True)
+        watch.replace_stuck()
+        watch.look_at_extras()
+        watch.look_at_waiting()
+        watch.lift_limits()
+        self.want()
+
+    # What the channel calls
+
+    def is_slot(self, pid: int) -> bool:
+        """On this machine slots are descendants of our driver; elsewhere Spark starts them."""
+        assert self.driver
+        return not self._settings.local or (self.driver.pid is not None and is_below(pid, self.driver.pid))
+
+    def link_up(self, link: Link) -> bool:
+        assert self.driver
+        wanted = self._roster.extras.wanted(link.slot)
+        if self._closing or not wanted or link.generation != self.driver.generation:
+            return False
+        former = self._roster.links.get(link.slot)
+        if former is not None:
+            self._drop(former, "another process has taken its place", kill=True)
+        elif not self._roster.links:
+            self._await_missing()
+        try:
+            link.cell = LeaseCell.open(self.driver.folder, link.slot, link.process.pid)
+        except OSError as error:
+            _log.error("This worker cannot renew the lease of slot %d: %s", link.slot, error)
+            return False
+        self._roster.link_up(link)
+        link.send({"op": "welcome", "stuck_after": self._settings.stuck_after})
+        if self._levels:
+            link.send({"op": "levels", "levels": self._levels})
+        self._granter.add(link.cell)
+        _log.info("Slot %d is up (process %d, attempt %d)", link.slot, link.process.pid, link.attempt)
+        self._listener.slots_changed()
+        if len(self._roster.links) >= self._settings.slots:
+            self.driver.record_archive()
+        return True
+
+    def link_message(self, link: Link, message: Message) -> None:
+        match message["op"]:
+            case "alive":
+                link.memory, link.heard = message["memory"], self._clock()
+                self._look_at_lease()
+            case "log":
+                self._listener.log(message["level"], message["logger"], message["message"], message["context"])
+            case _:
+                self._report(link, message)
+
+    def link_down(self, link: Link) -> None:
+        if self._roster.links.get(link.slot) is link:
+            self._drop(link, "its process has ended")
+
+    def _look_at_lease(self) -> None:
+        """Slots are given tasks only while their leases are renewed."""
+        held, changed, now = self.may_run(), False, self._clock()
+        for link in self._roster.links.values():
+            leased = held and not link.lapsed(now)
+            changed |= link.leased != leased
+            link.leased = leased
+        if changed:
+            self._place()
+
+    def _await_missing(self) -> None:
+        """Slots are missing that will be back in a moment; those that are there take everything after it."""
+        self._roster.missing_slot()
+        asyncio.get_running_loop().call_later(self._settings.slot_wait + 0.01, self._place)
+
+    # Losses
+
+    def _drop(self, link: Link, reason: str, kill: bool = False) -> None:
+        """Forget a slot; every task on it is lost."""
+        del self._roster.links[link.slot]
+        link.writer.close()
+        lapsed = link.lapsed(self._clock())
+        if link.cell is not None:
+            self._granter.revoke(link.cell)
+            link.cell = None  # a failed task may keep its link, which need not keep the memory
+        if kill:
+            link.process.signal(signal.SIGKILL)
+        link.process.close()
+        if not link.tasks and not self._roster.extras.wanted(link.slot):
+            _log.info("Slot %d was not needed any more", link.slot)
+            return
+        lost = self._roster.lose_tasks(link)
+        if self._closing:
+            return
+        _log.warning("Slot %d is gone: %s; %d tasks were on it", link.slot, reason, len(lost))
+        if lapsed or not self.may_run():  # not its fault
+            _log.info("Slot %d had no lease any more: this worker's place in its group was not confirmed", link.slot)
+        elif link.starved:
+            _log.warning("Slot %d did not answer because this machine has too few processors for its load", link.slot)
+        else:
+            self._suspect(link)
+            self._report_stack(link)
+        self._await_missing()
+        self._listener.slots_changed()
+        for task in lost:
+            reason_of_task = f"slot {link.slot} is gone: {reason}"
+            self._listener.task_lost(task.spec.id, task.spec.epoch, task.member_id, reason_of_task)
+
+    def _report_stack(self, link: Link) -> None:
+        """Log what a slot that did not answer was doing."""
+        assert self.driver
+        file = stack_file(self.driver.folder, link.slot, link.process.pid)
+        with contextlib.suppress(OSError):
+            if stack := file.read_text(errors="replace"):
+                text = f"Slot {link.slot} did not answer. Its threads were here:\n{stack[-MAX_STACK:]}"
+                self._listener.log("ERROR", __name__, text, "")
+            file.unlink()
+
+    def _suspect(self, link: Link) -> None:
+        suspects = self._roster.slot_died(link)
+        if suspects:  # said a little later: it may turn out to have been the driver's end
+            asyncio.get_running_loop().call_later(BLAMELESS, self._tell_suspects, suspects)
+
+    def _tell_suspects(self, suspects: Sequence[TaskId]) -> None:
+        kept = [str(task) for task in suspects if self._roster.suspects.cell(task, self._clock()) is not None]
+        if kept:
+            more = f" and {len(kept) - 5} more" if len(kept) > 5 else ""
+            _log.warning("Slots of %s%s keep dying: kept apart from other tasks for now", ", ".join(kept[:5]), more)
+
+    def _driver_ended(self) -> None:
+        for link in list(self._roster.links.values()):
+            self._drop(link, "Spark's driver has ended", kill=True)
+        self._roster.suspects.driver_ended(self._clock())
+        self._roster.starts = StartHistory()
+
+    def _driver_line(self, level: str, line: str) -> None:
+        self._listener.log(level, "runtime.engine.driver.driver", line, "")

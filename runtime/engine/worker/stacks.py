@@ -1,0 +1,42 @@
+"""Questions to slots for the stacks of their tasks, on the worker's side."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+
+from runtime.engine.placement.roster import Task
+from runtime.engine.port import SlotSilentError, TaskStack
+from runtime.engine.protocol.channel import Message
+from runtime.engine.protocol.task_specs import about
+
+
+class Stacks:
+    """One question each; answers find their way by number. Event loop only."""
+
+    def __init__(self) -> None:
+        self._numbers = itertools.count(1)
+        self._waiting: dict[int, asyncio.Future[Message]] = {}
+
+    async def ask(self, task: Task, within: float) -> TaskStack:
+        """SlotSilentError when there is no answer within that many seconds."""
+        link = task.link
+        assert link is not None
+        number = next(self._numbers)
+        future = self._waiting[number] = asyncio.get_running_loop().create_future()
+        link.send(about("stack", task.spec, number=number))
+        try:
+            async with asyncio.timeout(within):
+                answer = await future
+        except TimeoutError:
+            raise SlotSilentError(
+                f"slot {link.slot} (process {link.process.pid}) did not answer in {within:g} s"
+            ) from None
+        finally:
+            del self._waiting[number]
+        return TaskStack(link.slot, link.process.pid, answer["call"], answer["seconds"], answer["stack"])
+
+    def answered(self, message: Message) -> None:
+        future = self._waiting.get(message["number"])
+        if future is not None and not future.done():
+            future.set_result(message)

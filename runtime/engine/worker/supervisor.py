@@ -1,0 +1,173 @@
+"""The engine in the worker: tasks are handed to slots, stopped and paused there, and looked for when slots are full."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import math
+import time
+import traceback
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+from runtime.engine.placement.roster import Link, Roster, Task
+from runtime.engine.port import EngineListener, SlotInfo, TaskStack
+from runtime.engine.protocol.channel import ChannelError
+from runtime.engine.protocol.descriptors import room_to_come
+from runtime.engine.protocol.settings import EngineSettings
+from runtime.engine.protocol.task_specs import about
+from runtime.engine.worker.reports import TaskReports
+from runtime.engine.worker.slots import Slots
+from runtime.engine.worker.stacks import Stacks
+from runtime.model.states import State, TaskId
+from runtime.model.task_spec import TaskSpec
+
+PLACE_EVERY = 0.005
+"""Seconds for which placements are collected."""
+
+LOOK_AGAIN = 0.5
+"""Seconds until slots that were busy starting tasks are checked again."""
+
+
+class SparkEngine:
+    """The engine of port.py. Everything happens on one event loop."""
+
+    def __init__(
+        self,
+        settings: EngineSettings,
+        listener: EngineListener,
+        lease: Callable[[], float] = lambda: math.inf,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """`lease` says for how many seconds this worker's membership in its group is still confirmed."""
+        self._listener, self._clock = listener, clock
+        room = room_to_come() if settings.local else math.inf
+        self._roster = Roster(settings.slots, settings.slot_wait, clock, settings.most_extras, room)
+        self._stacks = Stacks()
+        reports = TaskReports(self._roster, listener, self._stacks, self._find_room, self._place_soon, clock)
+        self._slots = Slots(settings, self._roster, listener, lease, clock, self._place, reports.take)
+        self._former_members: dict[TaskId, str] = {}
+        self._placing: asyncio.TimerHandle | None = None
+
+    @property
+    def slots(self) -> Sequence[SlotInfo]:
+        return self._slots.infos()
+
+    @property
+    def has_slots(self) -> bool:
+        return bool(self._roster.links)
+
+    def may_run(self) -> bool:
+        return self._slots.may_run()
+
+    def set_levels(self, levels: Mapping[str, str]) -> None:
+        self._slots.set_levels(levels)
+
+    async def start(self) -> None:
+        await self._slots.start()
+
+    async def close(self, graceful: float) -> None:
+        stops = []
+        for number, task in enumerate(list(self._roster.tasks)):
+            if number % 100 == 0:  # lets other work run between thousands of tasks
+                await asyncio.sleep(0)
+            stops.append(asyncio.create_task(self.stop_task(task, graceful)))
+        await asyncio.gather(*stops)
+        await self._slots.close()
+
+    # Tasks
+
+    def start_task(self, spec: TaskSpec) -> None:
+        former = self._roster.tasks.pop(spec.id, None)
+        if former is not None:
+            self._revoke(former)
+        self._former_members.pop(spec.id, None)
+        self._roster.add(Task(spec))
+        self._place_soon(0.0)
+
+    async def stop_task(self, task: TaskId, graceful: float) -> bool:
+        stopping = self._roster.tasks.pop(task, None)
+        if stopping is None or stopping.link is None or stopping.ended.is_set():
+            return True
+        stopping.link.send(about("stop", stopping.spec))
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(graceful):
+                await stopping.ended.wait()
+        if stopping.ended.is_set() and not stopping.lost:
+            return True
+        if stopping.member_id:
+            self._former_members[task] = stopping.member_id
+        self._revoke(stopping)
+        return False
+
+    def pause_task(self, task: TaskId, paused: bool) -> None:
+        found = self._roster.tasks.get(task)
+        if found is None or found.ended.is_set():
+            return
+        found.spec = replace(found.spec, paused=paused)  # also for another slot, if this one has no room for it
+        if found.link is not None:
+            found.link.send(about("pause", found.spec, paused=paused))
+
+    def forget_topics(self, connector: str) -> None:
+        for task in self._roster.tasks.values():
+            if task.spec.connector == connector and task.link is not None and not task.ended.is_set():
+                task.link.send(about("forget_topics", task.spec))
+
+    async def stack(self, task: TaskId, within: float) -> TaskStack | None:
+        found = self._roster.tasks.get(task)
+        if found is None or found.link is None or found.ended.is_set():
+            return None
+        return await self._stacks.ask(found, within)
+
+    def member_id(self, task: TaskId) -> str | None:
+        """The group member id of a task whose stop_task() was False: its consumer may still be in its group."""
+        return self._former_members.get(task)
+
+    def _revoke(self, task: Task) -> None:
+        if task.link is not None and not task.ended.is_set():
+            task.link.revoked(task, self._clock())
+            task.link.send(about("revoke", task.spec))
+
+    # Placing
+
+    def _place_soon(self, seconds: float = PLACE_EVERY) -> None:
+        """Tasks are handed out in batches, since a starting worker has thousands."""
+        loop = asyncio.get_running_loop()
+        if self._placing is not None and self._placing.when() > loop.time() + seconds:
+            self._placing.cancel()
+            self._placing = None
+        if self._placing is None:
+            self._placing = loop.call_later(seconds, self._place)
+
+    def _place(self) -> None:
+        if self._placing is not None:
+            self._placing.cancel()
+        self._placing = None
+        for task, link in self._roster.placements():
+            try:
+                link.send({"op": "start", "spec": task.spec})
+            except (ChannelError, TypeError, ValueError):  # too long, or not JSON
+                self._refuse(task, link, traceback.format_exc())
+        self._slots.want()
+        if self._roster.has_waiting and self._roster.links:
+            self._place_soon(LOOK_AGAIN)
+
+    def _find_room(self, task: Task, link: Link, reason: str) -> None:
+        """A slot has no descriptors left for a task: it is not given more, and the task goes elsewhere if it can."""
+        if self._roster.tasks.get(task.spec.id) is not task:
+            link.remove(task)
+            task.ended.set()
+        elif self._roster.crowded(link):
+            self._roster.returned(link, task)
+            self._place_soon()
+        else:
+            link.remove(task)
+            self._listener.task_state(task.spec.id, task.spec.epoch, State.FAILED, reason)
+            task.failed = True
+            task.ended.set()
+
+    def _refuse(self, task: Task, link: Link, trace: str) -> None:
+        link.remove(task)
+        task.ended.set()
+        tell = self._listener.task_state  # later: the herder is just starting it
+        asyncio.get_running_loop().call_soon(tell, task.spec.id, task.spec.epoch, State.FAILED, trace)

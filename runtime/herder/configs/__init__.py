@@ -1,0 +1,1 @@
+"""Connector configurations: checks, variables, client override policy, and the task specifications built from them."""

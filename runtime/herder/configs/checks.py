@@ -1,0 +1,138 @@
+"""What the worker itself has against a connector's configuration, beyond what plugins and Connect's keys say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from runtime.api.config.types import parse, to_text
+from runtime.api.errors import ConfigError
+from runtime.config.worker_config import WorkerConfig
+from runtime.definitions.render import definition
+from runtime.herder.configs import topic_creation
+from runtime.herder.configs.override_policy import OverridePolicy
+from runtime.herder.configs.task_specs import DEDICATED, ISOLATION, SHARED
+from runtime.kafka.clients.definitions import client_keys
+from runtime.kafka.formats import java_ordered
+from runtime.model.states import ConnectorType
+
+_DEAD_LETTERS = "errors.deadletterqueue.topic.name"
+_GROUP = "consumer.override.group.id"
+_OFFSETS, _ELSEWHERE = "offsets.storage.topic", "producer.override.bootstrap.servers"
+_CONVERTERS = ("key.converter.", "value.converter.", "header.converter.")
+_FILE_CONNECTORS = ("FileStreamSource", "FileStreamSink")
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """An error at a key."""
+
+    key: str
+    message: str
+
+
+class WorkerChecks:
+    """Adds errors to the answer of a validation."""
+
+    def __init__(self, worker: WorkerConfig) -> None:
+        self._worker = worker
+        self._policy = OverridePolicy.of(worker.originals)
+        self._paths = tuple(Path(p).resolve() for p in worker.file_paths)
+
+    def apply(self, kind: str, config: Mapping[str, str], answer: dict[str, Any]) -> None:
+        """`config` is of a connector of this kind (source, sink), its variables resolved."""
+        self._add_overrides(kind, config, answer)
+        if kind == ConnectorType.SINK and _GROUP in config:
+            answer["configs"].insert(0, {"definition": None, "value": _value(_GROUP, config[_GROUP], [])})
+        for finding in self._find(kind, config):
+            _add(answer, finding, config.get(finding.key))
+
+    def _add_overrides(self, kind: str, config: Mapping[str, str], answer: dict[str, Any]) -> None:
+        """Each override with its definition in Kafka's client, between the connector's own keys and its converters'."""
+        at = _converters_at(answer["configs"])
+        found = [entry for client in _clients(kind, config) for entry in self._overrides(client, config)]
+        answer["configs"][at:at] = found
+        answer["error_count"] += sum(len(entry["value"]["errors"]) for entry in found)
+
+    def _find(self, kind: str, config: Mapping[str, str]) -> Iterator[Finding]:
+        if kind == ConnectorType.SINK:
+            yield from self._group(config)
+        elif config.get(_OFFSETS) and config.get(_ELSEWHERE):
+            yield Finding(_OFFSETS, f"{_OFFSETS} cannot be on another cluster: leave out {_OFFSETS} or {_ELSEWHERE}")
+        yield from self._file(config)
+        if config.get(ISOLATION, SHARED) not in (SHARED, DEDICATED):
+            values = f"must be one of: {SHARED}, {DEDICATED}"
+            yield Finding(ISOLATION, f"Invalid value {config[ISOLATION]} for configuration {ISOLATION}: {values}")
+
+    def _overrides(self, client: str, config: Mapping[str, str]) -> Iterator[dict[str, Any]]:
+        """Their types are looked at. What the client has against a value fails the task, as in Java."""
+        prefix = f"{client}.override."
+        known = client_keys(client)
+        ordered = java_ordered(config).items()  # as in a Java map, where keys of one bucket keep this order
+        given = java_ordered({k[len(prefix) :]: v for k, v in ordered if k.startswith(prefix) and k != prefix})
+        for name, text in given.items():
+            key, value, error = known.get(name), text, self._policy.refusal(name)
+            try:
+                value = to_text(parse(name, text, key.type)) if key is not None else text
+            except ConfigError as e:
+                error = error or str(e)
+            yield {
+                "definition": definition(key, prefix) if key is not None else None,
+                "value": _value(prefix + name, value, [error] if error else []),
+            }
+
+    def _group(self, config: Mapping[str, str]) -> Iterator[Finding]:
+        """A sink in the workers' own group would keep them from ever agreeing on anything."""
+        name, ours = config.get("name", ""), self._worker.group_id
+        if _GROUP in config:
+            if config[_GROUP] == ours:
+                yield Finding(_GROUP, f"Consumer group {ours} conflicts with Connect worker group {ours}")
+        elif f"connect-{name}" == ours:
+            message = f"Consumer group for sink connector named {name} conflicts with Connect worker group {ours}"
+            yield Finding("name", message)
+
+    def _file(self, config: Mapping[str, str]) -> Iterator[Finding]:
+        """`headrace.file.paths`: below which folders the file connectors may name files."""
+        cls = config.get("connector.class", "").rpartition(".")[2].removesuffix("Connector")
+        if not self._paths or cls not in _FILE_CONNECTORS:
+            return
+        file = config.get("file", "")
+        if not any(Path(file).resolve().is_relative_to(path) for path in self._paths):
+            yield Finding("file", f"Invalid value {file} for configuration file: not below one of headrace.file.paths")
+
+
+def _clients(kind: str, config: Mapping[str, str]) -> list[str]:
+    """The Kafka clients that the connector makes the worker use: overrides of others mean nothing."""
+    if kind == ConnectorType.SOURCE:
+        created = any(key.startswith(topic_creation.PREFIX) for key in config)
+        return ["producer", "admin"] if created else ["producer"]
+    return ["producer", "consumer", "admin"] if config.get(_DEAD_LETTERS) else ["consumer"]
+
+
+def _add(answer: dict[str, Any], finding: Finding, value: str | None) -> None:
+    answer["error_count"] += 1
+    for entry in answer["configs"]:
+        if entry["value"]["name"] == finding.key:
+            entry["value"]["errors"].append(finding.message)
+            return
+    shown = {
+        "name": finding.key, "type": "STRING", "required": False, "default_value": None, "importance": "MEDIUM",
+        "documentation": "", "group": None, "order_in_group": -1, "width": "NONE", "display_name": finding.key,
+        "dependents": [],
+    }  # fmt: skip
+    answer["configs"].append({"definition": shown, "value": _value(finding.key, value, [finding.message])})
+
+
+def _value(name: str, value: str | None, errors: list[str]) -> dict[str, Any]:
+    return {"name": name, "value": value, "recommended_values": [], "errors": errors, "visible": True}
+
+
+def _converters_at(entries: Sequence[dict[str, Any]]) -> int:
+    """Where the keys of the connector's own converters begin: they are the last ones."""
+    names = [entry["value"]["name"] for entry in entries]
+    for i in range(len(names), 0, -1):
+        if not names[i - 1].startswith(_CONVERTERS) or names[i - 1].endswith(".plugin.version"):
+            return i
+    return 0

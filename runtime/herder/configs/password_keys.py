@@ -1,0 +1,67 @@
+"""Which keys of a connector's configuration are passwords: by their names, or because their plugin defines them so."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from typing import Any
+
+from runtime.config.providers import has_variables
+from runtime.config.secret_values import HIDDEN, is_password, passwords
+from runtime.host.port import HostError, UnknownPluginError
+
+Describe = Callable[[str], Awaitable[list[dict[str, Any]]]]
+"""The definitions of a plugin's keys."""
+
+CONVERTERS = ("key.converter", "value.converter", "header.converter")
+
+
+class PasswordKeys:
+    """Asks each plugin once. Event loop only."""
+
+    def __init__(self, describe: Describe) -> None:
+        self._describe = describe
+        self._by_class: dict[str, frozenset[str]] = {}
+
+    async def of(self, config: Mapping[str, str]) -> set[str]:
+        """The keys of this configuration that hold passwords."""
+        found = {key for key in config if is_password(key)}
+        for prefix, cls in _plugins(config):
+            found |= {prefix + key for key in await self._defined(cls) if prefix + key in config}
+        return found
+
+    async def values(self, config: Mapping[str, str]) -> set[str]:
+        """The values that must not be shown."""
+        return {config[key] for key in await self.of(config) if config[key]} | passwords(config)
+
+    async def masked(self, config: Mapping[str, str], beside: Mapping[str, str] | None = None) -> dict[str, str]:
+        """The configuration for readers who may not see passwords; variables are shown. `beside`: the connector's
+        configuration, which names the plugins for a task's configuration."""
+        keys = await self.of({**(beside or {}), **config})
+        return {k: HIDDEN if k in keys and v and not has_variables(v) else v for k, v in config.items()}
+
+    async def _defined(self, cls: str) -> frozenset[str]:
+        if cls not in self._by_class:
+            try:
+                keys = await self._describe(cls)
+            except UnknownPluginError:
+                return frozenset()  # without the plugin the connector cannot start or quote the values
+            except HostError as e:
+                if e.temporary:
+                    raise
+                return frozenset()
+            self._by_class[cls] = frozenset(k["name"] for k in keys if k["type"] == "PASSWORD")
+        return self._by_class[cls]
+
+
+def _plugins(config: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """The plugins that a configuration names, with the prefix of their keys."""
+    if cls := config.get("connector.class"):
+        yield "", cls
+    for kind in ("transforms", "predicates"):
+        for alias in config.get(kind, "").split(","):
+            prefix = f"{kind}.{alias.strip()}."
+            if cls := config.get(f"{prefix}type"):
+                yield prefix, cls
+    for key in CONVERTERS:
+        if cls := config.get(key):
+            yield f"{key}.", cls

@@ -1,0 +1,154 @@
+"""The plugin host, given configurations with their variables resolved; nothing resolved comes back from it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Collection, Mapping, Sequence
+from typing import Any, TypeVar
+
+from runtime.api.errors import ConfigError
+from runtime.config.providers import has_variables
+from runtime.config.secret_values import WORKER, PassingSecrets, Secrets, passwords
+from runtime.config.worker_config import WorkerConfig
+from runtime.herder.configs.checks import WorkerChecks
+from runtime.herder.configs.password_keys import CONVERTERS, PasswordKeys
+from runtime.host.port import BadRequestError, ConnectorInfo, HostError, PluginHost
+from runtime.logs.formats import Scrub
+
+_T = TypeVar("_T")
+
+
+class ResolvingHost:
+    """A PluginHost that resolves variables for another. Event loop only.
+
+    `secrets` holds the secrets of stored connectors; `passing` those of running calls, to hide them in plugins'
+    output.
+    """
+
+    def __init__(
+        self, host: PluginHost, worker: WorkerConfig, secrets: Secrets, passing: PassingSecrets, checks: WorkerChecks
+    ) -> None:
+        self._host, self._worker, self._checks = host, worker, checks
+        self._providers = worker.providers
+        self._secrets, self._passing = secrets, passing
+        self._knows_own = False
+        self._raw: dict[str, Mapping[str, str]] = {}
+        self.password_keys = PasswordKeys(host.describe)
+
+    async def start(self) -> None:
+        await self._host.start()
+
+    async def close(self) -> None:
+        await self._host.close()
+
+    async def plugins(self, connectors_only: bool) -> list[dict[str, str]]:
+        return await self._host.plugins(connectors_only)
+
+    async def resolve(self, connector_class: str) -> ConnectorInfo:
+        """The class may be a variable; ConfigError if its provider refuses."""
+        if has_variables(connector_class):
+            connector_class = (await self.resolved({"": connector_class}))[0][""]
+        return await self._host.resolve(connector_class)
+
+    async def describe(self, plugin: str, version: str | None = None) -> list[dict[str, Any]]:
+        return await self._host.describe(plugin, version)
+
+    async def validate(self, config: Mapping[str, str | None]) -> dict[str, Any]:
+        """The answer shows variables as they were given, and errors without what they stand for."""
+        try:
+            resolved, hidden = await self._with_secrets({k: v for k, v in config.items() if v is not None})
+            scrub = self._secrets.scrubber(hidden)
+            answer = await self._scrubbed(self._host.validate({**config, **resolved}), scrub, hidden)
+            self._checks.apply((await self._host.resolve(resolved["connector.class"])).type, resolved, answer)
+            for entry in answer["configs"]:
+                value, given = entry["value"], config.get(entry["value"]["name"])
+                if (entry["definition"] or {}).get("type") == "PASSWORD" and given:
+                    hidden.add(resolved[value["name"]])
+                if has_variables(given):
+                    value["value"] = given
+            scrub = self._secrets.scrubber(hidden)
+        except ConfigError as e:
+            raise BadRequestError(str(e)) from None
+        for entry in answer["configs"]:
+            entry["value"]["errors"] = [scrub(e) for e in entry["value"]["errors"]]
+        return answer
+
+    async def start_connector(self, name: str, config: Mapping[str, str]) -> None:
+        try:
+            resolved = await self.learned(name, config)
+        except ConfigError as e:
+            raise HostError("config", str(e), f"{e.java_name}: {e}\n") from None
+        self._raw[name] = config
+        await self._scrubbed(self._host.start_connector(name, resolved), self._secrets.scrub)
+
+    async def stop_connector(self, name: str) -> None:
+        self._raw.pop(name, None)
+        await self._host.stop_connector(name)
+
+    async def task_configs(self, name: str, max_tasks: int) -> list[dict[str, str]]:
+        """As they are stored: with variables where the connector's config has them."""
+        raw = self._raw.get(name, {})
+        configs = await self._scrubbed(self._host.task_configs(name, max_tasks), self._secrets.scrub)
+        return [self._providers.keep_variables(raw, config) for config in configs]
+
+    async def alter_source_offsets(
+        self, config: Mapping[str, str], offsets: Sequence[tuple[dict[str, Any] | None, dict[str, Any] | None]]
+    ) -> bool:
+        resolved, hidden, scrub = await self._for_offsets(config)
+        return await self._scrubbed(self._host.alter_source_offsets(resolved, offsets), scrub, hidden)
+
+    async def alter_sink_offsets(
+        self, config: Mapping[str, str], offsets: Sequence[tuple[str, int, int | None]]
+    ) -> bool:
+        resolved, hidden, scrub = await self._for_offsets(config)
+        return await self._scrubbed(self._host.alter_sink_offsets(resolved, offsets), scrub, hidden)
+
+    async def resolved(self, config: Mapping[str, str]) -> tuple[dict[str, str], set[str]]:
+        """The config with variables resolved, and the values that must not be shown. ConfigError from a provider."""
+        resolved, hidden = await self._with_secrets(config)
+        return resolved, hidden | await self.password_keys.values(resolved)
+
+    async def learned(self, name: str, config: Mapping[str, str], part: str = "") -> dict[str, str]:
+        """As resolved(), for a stored connector: its secrets are hidden everywhere until it is deleted."""
+        if not self._knows_own:
+            await self._learn_own()
+        resolved, hidden = await self.resolved(config)
+        self._secrets.keep(name, hidden, part)
+        return resolved
+
+    async def value(self, config: Mapping[str, str], key: str) -> str | None:
+        """One value of a config with variables resolved; ConfigError from a provider."""
+        given = config.get(key)
+        if given is None or not has_variables(given):
+            return given
+        found, _ = await self.resolved({key: given})
+        return found[key]
+
+    async def _with_secrets(self, config: Mapping[str, str]) -> tuple[dict[str, str], set[str]]:
+        if not self._providers.by_name:
+            return dict(config), passwords(config)
+        found = await asyncio.to_thread(self._providers.resolve, config)
+        return found.config, {*found.secrets, *passwords(found.config)}
+
+    async def _for_offsets(self, config: Mapping[str, str]) -> tuple[dict[str, str], set[str], Scrub]:
+        try:
+            resolved, hidden = await self.resolved(config)
+            return resolved, hidden, self._secrets.scrubber(hidden)
+        except ConfigError as e:
+            raise BadRequestError(str(e)) from None
+
+    async def _learn_own(self) -> None:
+        """Passwords of the worker's own converters, as their plugins define them."""
+        converters = {k: v for k, v in self._worker.originals.items() if k.startswith(CONVERTERS)}
+        self._secrets.keep(WORKER, await self.password_keys.values(converters), part="converters")
+        self._knows_own = True
+
+    async def _scrubbed(self, call: Awaitable[_T], scrub: Scrub, hidden: Collection[str] = ()) -> _T:
+        """Hides secrets, which a plugin's errors and output may quote."""
+        try:
+            with self._passing.during(hidden):
+                return await call
+        except HostError as e:
+            e.message, e.trace = scrub(e.message), scrub(e.trace)
+            e.args = (e.message,)
+            raise

@@ -1,0 +1,144 @@
+"""From a task's config to the complete order that a slot gets."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from runtime.config.providers import has_variables
+from runtime.config.worker_config import WorkerConfig
+from runtime.herder.configs.topic_creation import topic_groups
+from runtime.host.port import ConnectorInfo
+from runtime.kafka.clients.settings import client_config
+from runtime.kafka.errors import ClientConfigError
+from runtime.model.states import ConnectorType
+from runtime.model.task_spec import ConverterSpec, SourceOffset, TaskSpec
+
+ISOLATION, SHARED, DEDICATED = "headrace.isolation", "shared", "dedicated"
+"""A connector's property of ours: whether each of its tasks has a slot of its own."""
+
+GROUP, OFFSETS_TOPIC = "consumer.override.group.id", "offsets.storage.topic"
+
+_epochs = itertools.count(1)
+_ID_KINDS = {"admin": "adminclient"}
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """A task to run: which, of what class, with which configs."""
+
+    connector: str
+    task: int
+    info: ConnectorInfo
+    connector_config: Mapping[str, str]
+    task_config: Mapping[str, str]
+
+
+def group_id(name: str, config: Mapping[str, str]) -> str:
+    """The consumer group of a sink connector; of its config with variables resolved."""
+    return config.get(GROUP) or f"connect-{name}"
+
+
+def offsets_topic(worker: WorkerConfig, config: Mapping[str, str]) -> str | None:
+    """The source's own offset topic, variables resolved; None for the worker's topic."""
+    named = config.get(OFFSETS_TOPIC)
+    if named is not None and has_variables(named):
+        named = worker.providers.resolve({OFFSETS_TOPIC: named}).config[OFFSETS_TOPIC]
+    return named if named != worker.offsets.topic else None
+
+
+def client_id(kind: str, name: str, task: int) -> str:
+    """Apache's client ids: `connector-producer-NAME-TASK`."""
+    return f"connector-{kind}-{name}-{task}"
+
+
+def spec(worker: WorkerConfig, order: Order, offsets: Sequence[SourceOffset], paused: bool) -> TaskSpec:
+    """Everything the slot needs to run this task, with an epoch of its own."""
+    config = order.connector_config
+    source = order.info.type == ConnectorType.SOURCE
+    own_topic = offsets_topic(worker, config) if source else None
+    producer = _client(worker, order, "producer")
+    return TaskSpec(
+        connector=order.connector,
+        task=order.task,
+        epoch=next(_epochs),
+        type=order.info.type,
+        task_class=order.info.task_python_class,
+        config=dict(order.task_config),
+        key_converter=_converter(worker, config, "key"),
+        value_converter=_converter(worker, config, "value"),
+        header_converter=_converter(worker, config, "header"),
+        paused=paused,
+        producer=producer,
+        producer_shared=not any(k.startswith("producer.override.") for k in config),
+        consumer=_consumer(worker, order) if order.info.type == "sink" else {},
+        max_poll_records=None if source else _max_poll_records(worker, config),
+        topics=[t.strip() for t in config.get("topics", "").split(",") if t.strip()],
+        topics_regex=config.get("topics.regex", ""),
+        offsets_producer=_offsets_producer(worker, producer) if source else {},
+        offsets_topic=own_topic or worker.offsets.topic,
+        offsets_copy_topic=worker.offsets.topic if own_topic else "",
+        offsets=list(offsets),
+        topic_groups=topic_groups(config) if worker.topic_creation and source else [],
+        admin=_client(worker, order, "admin"),
+        flush_interval=worker.flush_interval,
+        flush_timeout=worker.flush_timeout,
+        track_topics=worker.topic_tracking,
+        plugin_path=list(worker.plugin_path),
+        connector_config=dict(config),
+        dedicated=config.get(ISOLATION) == DEDICATED,
+    )
+
+
+def _offsets_producer(worker: WorkerConfig, records: Mapping[str, object]) -> dict[str, object]:
+    """Offsets belong to the worker's cluster and are written as its storage topics are, wherever and however the
+    records go. Nothing where that is the same."""
+    own = client_config(worker.originals, "producer").settings
+    if {**records, "client.id": ""} == {**own, "client.id": ""}:
+        return {}
+    return {**own, "client.id": "connector-offsets-producer"}
+
+
+def client_warnings(worker: WorkerConfig, order: Order) -> list[str]:
+    """What the connector says to Kafka's clients that has no effect on this worker's."""
+    kinds = ("producer",) if order.info.type == ConnectorType.SOURCE else ("consumer",)
+    mine = {kind: [k for k in order.connector_config if k.startswith(f"{kind}.override.")] for kind in kinds}
+    return [
+        f"{kind}.override.: {warning}"
+        for kind, given in mine.items()
+        for warning in _warnings(kind, {k: order.connector_config[k] for k in given})
+    ]
+
+
+def _warnings(kind: str, overrides: Mapping[str, str]) -> Sequence[str]:
+    try:
+        return client_config({}, kind, overrides).warnings if overrides else ()
+    except ClientConfigError:
+        return ()  # that fails the task, and says why
+
+
+def _client(worker: WorkerConfig, order: Order, kind: str) -> dict[str, object]:
+    """librdkafka's settings. A producer without overrides is shared by its slot, so it carries no task's name."""
+    overridden = any(k.startswith(f"{kind}.override.") for k in order.connector_config)
+    shared = kind == "producer" and not overridden
+    name = "connector-producer" if shared else client_id(_ID_KINDS.get(kind, kind), order.connector, order.task)
+    return client_config(worker.originals, kind, order.connector_config, client_id=name).settings
+
+
+def _consumer(worker: WorkerConfig, order: Order) -> dict[str, object]:
+    return {**_client(worker, order, "consumer"), "group.id": group_id(order.connector, order.connector_config)}
+
+
+def _max_poll_records(worker: WorkerConfig, config: Mapping[str, str]) -> int | None:
+    asked = config.get("consumer.override.max.poll.records", worker.originals.get("consumer.max.poll.records", ""))
+    return int(asked) if asked.strip().isdigit() and int(asked) else None  # what is no number has been refused before
+
+
+def _converter(worker: WorkerConfig, config: Mapping[str, str], which: str) -> ConverterSpec:
+    """The connector's own converter with its own keys, or the worker's with the worker's keys: never a mixture."""
+    key = f"{which}.converter"
+    if key not in config:
+        return ConverterSpec(*worker.converter(which))
+    keys = {k[len(key) + 1 :]: v for k, v in config.items() if k.startswith(f"{key}.")}
+    return ConverterSpec(config[key], keys)

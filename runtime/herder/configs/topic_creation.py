@@ -1,0 +1,81 @@
+"""`topic.creation.*` of a source: which topics are created how (KIP-158).
+
+Checked when the connector starts, not when it is created: Apache's worker does so, and the connector is FAILED.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from runtime.api.config.definition import Type
+from runtime.api.config.types import parse
+from runtime.api.errors import ConfigError
+from runtime.api.java_compat.regex import java_regex
+from runtime.model.task_spec import TopicGroup
+
+PREFIX = "topic.creation."
+_DEFAULT = "default"
+_BROKERS_DEFAULT = -1
+_RULES = ("include", "exclude", "partitions", "replication.factor")
+
+
+def topic_groups(config: Mapping[str, str]) -> list[TopicGroup]:
+    """In order, the default group last; none where the connector says nothing of topics. ConfigError as Apache's."""
+    if not any(key.startswith(PREFIX) for key in config):
+        return []
+    default = _group(_DEFAULT, config, None)
+    names = [n for n in parse(f"{PREFIX}groups", config.get(f"{PREFIX}groups", ""), Type.LIST) if n != _DEFAULT]
+    return [*(_group(name, config, default) for name in names), default]
+
+
+def _group(name: str, config: Mapping[str, str], default: TopicGroup | None) -> TopicGroup:
+    prefix = f"{PREFIX}{name}."
+    given = {key[len(prefix) :]: value for key, value in config.items() if key.startswith(prefix)}
+    return TopicGroup(
+        name,
+        _patterns(prefix, given, "include"),
+        _patterns(prefix, given, "exclude"),
+        _partitions(prefix, given, default),
+        _replicas(prefix, given, default),
+        {key: value for key, value in given.items() if key not in _RULES},
+    )
+
+
+def _patterns(prefix: str, given: Mapping[str, str], key: str) -> list[str]:
+    patterns: list[str] = parse(f"{prefix}{key}", given.get(key, ""), Type.LIST)
+    for pattern in patterns:
+        try:
+            java_regex(pattern)
+        except ConfigError as e:
+            shown = ", ".join(patterns)
+            raise ConfigError(f"Invalid value [{shown}] for configuration {key}: {e}") from None
+    return patterns
+
+
+def _partitions(prefix: str, given: Mapping[str, str], default: TopicGroup | None) -> int:
+    number = _number(prefix, given, "partitions", Type.INT, default.partitions if default else None)
+    if number == 0 or number < _BROKERS_DEFAULT:
+        raise ConfigError(
+            f"Invalid value {number} for configuration partitions: Number of partitions must be positive, or -1 to use "
+            "the broker's default"
+        )
+    return number
+
+
+def _replicas(prefix: str, given: Mapping[str, str], default: TopicGroup | None) -> int:
+    number = _number(prefix, given, "replication.factor", Type.SHORT, default.replication_factor if default else None)
+    if number == 0 or number < _BROKERS_DEFAULT:
+        raise ConfigError(
+            f"Invalid value {number} for configuration replication.factor: Replication factor must be positive and not "
+            "larger than the number of brokers in the Kafka cluster, or -1 to use the broker's default"
+        )
+    return number
+
+
+def _number(prefix: str, given: Mapping[str, str], key: str, kind: Type, default: int | None) -> int:
+    if key in given:
+        number: int = parse(f"{prefix}{key}", given[key], kind)
+        return number
+    if default is None:
+        raise ConfigError(f'Missing required configuration "{prefix}{key}" which has no default value.')
+    return default

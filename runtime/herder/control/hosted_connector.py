@@ -1,0 +1,217 @@
+"""One connector in the plugin host, as its control loop sees it: started, asked for task configs, stopped."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping
+
+from runtime.api.errors import ConfigError
+from runtime.herder.configs.resolving_host import ResolvingHost
+from runtime.herder.control.instance import Instance, Starter, TaskConfigs
+from runtime.herder.control.start_trials import StartTrials
+from runtime.herder.control.tasks import Tasks
+from runtime.herder.status.status_board import Board
+from runtime.host.port import ConnectorInfo, HostError, UnknownPluginError
+from runtime.model.states import State
+from runtime.storage.configs import ConfigStore, StoredConnector
+
+log = logging.getLogger(__name__)
+
+QUICK = 1.0
+"""Seconds that a step waits for the connector's start() and task_configs(); after that they continue in the
+background, and requests for the connector are carried out meanwhile."""
+
+SLOW = 10.0
+"""Seconds after which a connector whose start() has not returned is shown as UNASSIGNED."""
+
+
+class HostedConnector:
+    """Event loop only; the connector's control loop is the only caller. `wake` makes the loop run another step."""
+
+    def __init__(
+        self, name: str, configs: ConfigStore, host: ResolvingHost, board: Board, tasks: Tasks, trials: StartTrials,
+        wake: Callable[[], None],
+    ) -> None:  # fmt: skip
+        self._name, self._configs, self._host, self._board, self._tasks = name, configs, host, board, tasks
+        self._starter = Starter(name, host, trials, tasks)
+        self._wake = wake
+        self._instance = Instance()
+        self._awaited: asyncio.Task[TaskConfigs] | None = None  # wakes the loop when done
+        self._applied: Mapping[str, str] | None = None
+        self.info: ConnectorInfo | None = None
+
+    @property
+    def failed(self) -> bool:
+        """Whether the connector is FAILED with its latest config."""
+        return self._instance.failed
+
+    @property
+    def due(self) -> bool:
+        """Whether the instance has still to be started, or its task configs to be stored."""
+        return self._instance.due
+
+    @property
+    def version(self) -> str | None:
+        """The plugin's version, as far as it is known."""
+        return self.info.version if self.info else None
+
+    def show(self, state: State, trace: str | None = None) -> None:
+        """Publish the connector's state."""
+        self._board.connector(self._name, state, self.version, trace)
+
+    def raised(self, trace: str) -> None:
+        """The instance reported an error through its context."""
+        self._instance.failed, self._instance.due = True, False
+        self._instance.drop_call()
+        self.show(State.FAILED, trace)
+        self._wake()
+
+    def lost(self) -> bool:
+        """The instance ended with its host; True if it has to be restarted. A running call fails with the host."""
+        self._instance.started = False
+        return not self._instance.busy
+
+    def unassign(self) -> None:
+        """Report UNASSIGNED because the worker ends (FACTS 7)."""
+        if self._instance.config is not None and not self._instance.failed:
+            self.show(State.UNASSIGNED)
+
+    async def close(self) -> None:
+        """Stop waiting for the connector's code; the caller ends the running instance."""
+        await self._instance.cancel()
+
+    async def show_rest(self, stored: StoredConnector, state: State, restart: bool) -> bool:
+        """Show the state of a connector at rest. True if FAILED is shown instead, as in Connect: for a connector that
+        has failed or could not be started."""
+        failed = self._instance.failed and self._instance.config == stored.config and not restart
+        trace = await self._refusal(stored)
+        if trace is not None:
+            self.show(State.FAILED, trace)
+        elif not failed:
+            self.show(state)
+        return failed or trace is not None
+
+    async def _refusal(self, stored: StoredConnector) -> str | None:
+        """Why this config could not be started; also learns the plugin's version, which is shown at rest too."""
+        try:
+            self.info = await self._host.resolve(stored.config.get("connector.class", ""))
+            config = await self._host.learned(self._name, stored.config)
+        except UnknownPluginError as e:
+            return _unknown(e)
+        except (HostError, ConfigError, TimeoutError) as e:
+            log.warning("%s: cannot check whether the connector could start: %s", self._name, e)
+            return None  # the check may succeed later
+        try:
+            self._tasks.check(self.info, config)
+        except ConfigError as e:
+            return _trace(e)
+        return None
+
+    async def resolve(self, stored: StoredConnector) -> bool:
+        """Find the class; a connector whose class this worker does not have is FAILED, with the reason in its trace."""
+        try:
+            self.info = await self._host.resolve(stored.config.get("connector.class", ""))
+        except UnknownPluginError as e:
+            self._fail(stored, _unknown(e))
+            return False
+        except (HostError, ConfigError, TimeoutError) as e:
+            if isinstance(e, HostError) and e.temporary:
+                raise
+            self._fail(stored, _trace(e))
+            return False
+        self._tasks.version = self.info.version
+        return True
+
+    async def renew(self, stored: StoredConnector, restart: bool, reconfigure: bool) -> None:
+        """Replace the instance if its config differs from the stored one, or if a restart was requested."""
+        instance = self._instance
+        if instance.config != stored.config or instance.at_rest or restart:
+            await self.retire()
+            self._instance = Instance(stored.config, due=True)
+        elif not instance.failed:
+            if reconfigure:
+                instance.ask()
+            if instance.started:
+                self.show(State.RUNNING)
+
+    async def bring_up(self, stored: StoredConnector) -> StoredConnector:
+        """Start the instance, request its task configs, and store them if they or the connector's config are new. The
+        instance is `due` until all steps are done."""
+        instance = self._instance
+        call = instance.call or self._begin(instance)
+        await asyncio.wait({call}, timeout=QUICK)
+        if not call.done():
+            self._wake_after(call)
+            return stored
+        if call.cancelled():  # the instance has reported an error meanwhile
+            return stored
+        try:
+            configs = call.result()
+        except (HostError, ConfigError, TimeoutError) as e:
+            self._not_brought_up(stored, e)
+            return stored
+        if not instance.started:  # the host died right after the start
+            instance.call = None
+            self._wake()
+            return stored
+        if configs != list(stored.tasks) or (self._applied is not None and self._applied != stored.config):
+            await self._configs.put_tasks(self._name, configs)
+        self._applied = stored.config
+        instance.call, instance.due, instance.again = None, instance.again, False
+        if instance.due:
+            self._wake()
+        return self._configs.connector(self._name) or stored
+
+    def _begin(self, instance: Instance) -> asyncio.Task[TaskConfigs]:
+        assert self.info is not None
+        call = self._starter.begin(instance, self.info, lambda: self._started(instance))
+        if not instance.started:
+            asyncio.get_running_loop().call_later(SLOW, self._show_slow, instance)
+        return call
+
+    def _started(self, instance: Instance) -> None:
+        if self._instance is instance:
+            self.show(State.RUNNING)
+
+    def _show_slow(self, instance: Instance) -> None:
+        if self._instance is instance and instance.busy and not instance.started:
+            log.warning("%s: start() of the connector has not returned for %.0f s", self._name, SLOW)
+            self.show(State.UNASSIGNED)
+
+    def _wake_after(self, call: asyncio.Task[TaskConfigs]) -> None:
+        if call is not self._awaited:
+            self._awaited = call
+            call.add_done_callback(lambda _: self._wake())
+
+    def _not_brought_up(self, stored: StoredConnector, e: HostError | ConfigError | TimeoutError) -> None:
+        """Raises errors that are not the connector's fault, so that the start is repeated."""
+        if isinstance(e, HostError) and e.temporary:
+            self._instance = Instance()
+            self.show(State.UNASSIGNED)
+            raise e
+        self._fail(stored, _trace(e))
+
+    async def retire(self, failed: StoredConnector | None = None) -> None:
+        """Stop the instance; `failed`: the config whose failure has to be remembered."""
+        old, self._instance = self._instance, Instance()
+        if failed is not None:
+            self._instance = Instance(failed.config, failed=True, at_rest=True)
+        await old.cancel()
+        if old.config is not None and not old.at_rest:
+            await self._host.stop_connector(self._name)
+
+    def _fail(self, stored: StoredConnector, trace: str) -> None:
+        self._instance.drop_call()
+        self._instance = Instance(stored.config, failed=True)
+        self.show(State.FAILED, trace)
+
+
+def _trace(e: Exception) -> str:
+    if isinstance(e, ConfigError):
+        return f"{e.java_name}: {e}"
+    return e.trace if isinstance(e, HostError) else f"org.apache.kafka.connect.errors.ConnectException: {e}"
+
+
+def _unknown(e: UnknownPluginError) -> str:
+    return f"org.apache.kafka.connect.errors.ConnectException: {e}"

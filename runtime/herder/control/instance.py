@@ -1,0 +1,99 @@
+"""One connector's instance in the plugin host: started with a config, asked for task configs, stopped."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from runtime.api.config.definition import Type
+from runtime.api.config.types import parse
+from runtime.api.errors import ConfigError
+from runtime.herder.configs.resolving_host import ResolvingHost
+from runtime.herder.control.start_trials import StartTrials
+from runtime.herder.control.tasks import Tasks
+from runtime.host.port import ConnectorInfo, HostError
+
+TaskConfigs = list[dict[str, str]]
+
+
+@dataclass(slots=True, eq=False)
+class Instance:
+    """The config of an instance, and the state of its start."""
+
+    config: Mapping[str, str] | None = None
+    failed: bool = False
+    at_rest: bool = False
+    """The connector has failed and should not run now: its state stays FAILED, and resuming starts it again."""
+    started: bool = False
+    due: bool = False
+    """The task configs have still to be requested or stored."""
+    again: bool = False
+    """The connector requested new task configs while they were being generated."""
+    call: asyncio.Task[TaskConfigs] | None = None
+    """The running start() and task_configs(), which take as long as the connector needs."""
+
+    @property
+    def busy(self) -> bool:
+        """Whether the connector's own code is running."""
+        return self.call is not None and not self.call.done()
+
+    def ask(self) -> None:
+        """The connector asks for new task configs."""
+        self.again, self.due = self.due and self.call is not None, True
+
+    def drop_call(self) -> None:
+        """Stop waiting for the connector's code."""
+        if self.call is not None and not self.call.cancel() and not self.call.cancelled():
+            self.call.exception()  # retrieved, so that asyncio does not warn
+
+    async def cancel(self) -> None:
+        """As drop_call(), but returns only when the calls have been sent to the host or never will be."""
+        self.drop_call()
+        if self.call is not None:
+            await asyncio.wait({self.call})
+
+
+class Starter:
+    """Starts one connector's instances and generates their task configs. Event loop only."""
+
+    def __init__(self, name: str, host: ResolvingHost, trials: StartTrials, tasks: Tasks) -> None:
+        self._name, self._host, self._trials, self._tasks = name, host, trials, tasks
+
+    def begin(
+        self, instance: Instance, info: ConnectorInfo, on_started: Callable[[], None]
+    ) -> asyncio.Task[TaskConfigs]:
+        """The instance's call: starts the instance unless it is started, then generates its task configs. Raises
+        ConfigError, TimeoutError, or the plugin host's HostError."""
+        work = self._trials.run(self._name, lambda: self._bring_up(instance, info, on_started))
+        instance.call = asyncio.create_task(work, name=f"start {self._name}")
+        return instance.call
+
+    async def _bring_up(self, instance: Instance, info: ConnectorInfo, on_started: Callable[[], None]) -> TaskConfigs:
+        assert instance.config is not None
+        if not instance.started:
+            await self._host.start_connector(self._name, instance.config)
+            instance.started = True
+            on_started()
+        config = await self._host.learned(self._name, instance.config)
+        self._tasks.check(info, config)
+        limit = _most_tasks(config)
+        configs = await self._host.task_configs(self._name, limit)
+        if len(configs) > limit and config.get("tasks.max.enforce", "true").strip().lower() != "false":
+            raise _too_many(self._name, len(configs), limit)
+        return configs
+
+
+def _most_tasks(config: Mapping[str, str]) -> int:
+    number: int = parse("tasks.max", config.get("tasks.max", "1"), Type.INT)
+    if number < 1:
+        raise ConfigError(f"Invalid value {number} for configuration tasks.max: Value must be at least 1")
+    return number
+
+
+def _too_many(name: str, tasks: int, limit: int) -> HostError:
+    message = (
+        f"The connector {name} asks for {tasks} tasks, but tasks.max is {limit}; raise tasks.max, or set "
+        "tasks.max.enforce to false"
+    )
+    return HostError("connect", message, f"org.apache.kafka.connect.errors.ConnectException: {message}\n")

@@ -1,0 +1,1 @@
+"""Derived from reports and offsets: metrics, progress, stalls, expiry, health, lag."""

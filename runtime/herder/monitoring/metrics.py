@@ -1,0 +1,150 @@
+"""The worker in Prometheus' text format: Apache Connect's metrics under their names in snake case, and some of ours."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+
+from runtime.engine.port import Engine
+from runtime.herder.errors import NotFound
+from runtime.herder.herder import Herder
+from runtime.herder.monitoring.metric_families import Families, Labels
+from runtime.herder.monitoring.stalls import Stalls
+from runtime.herder.status.meter_board import TaskMeter
+from runtime.herder.status.status_board import Board
+from runtime.model.states import State, TaskId
+from runtime.storage.configs import StoredConnector
+from runtime.storage.statuses import Status, StatusStore
+
+KEPT = 1.0
+"""Seconds for which a text is given again, however many ask."""
+
+_AT_ONCE = 100  # connectors, before others have their turn on the event loop
+_TASK_STATES = (State.RUNNING, State.PAUSED, State.FAILED, State.UNASSIGNED, State.RESTARTING)
+
+
+class Metrics:
+    """Makes the text when it is asked for; nothing is counted here. Event loop only."""
+
+    def __init__(
+        self, herder: Herder, statuses: StatusStore, board: Board, engine: Engine, stalls: Stalls,
+        ready: Callable[[], bool],
+    ) -> None:  # fmt: skip
+        self._herder, self._statuses, self._board = herder, statuses, board
+        self._engine, self._stalls, self._ready = engine, stalls, ready
+        self._made = float("-inf")
+        self._making: asyncio.Task[str] | None = None
+
+    async def text(self) -> str:
+        """All of them now."""
+        if self._making is None or (self._making.done() and time.monotonic() - self._made > KEPT):
+            self._making = asyncio.create_task(self._make())
+        return await asyncio.shield(self._making)
+
+    async def _make(self) -> str:
+        families = Families()
+        names = self._herder.connectors()
+        self._worker(families, len(names))
+        for i, name in enumerate(names):
+            if i % _AT_ONCE == _AT_ONCE - 1:
+                await asyncio.sleep(0)
+            with contextlib.suppress(NotFound):  # deleted in between
+                stored = self._herder.stored(name)
+                self._connector(families, stored, await self._herder.type(stored.config))
+        self._made = time.monotonic()
+        return families.text()
+
+    def _worker(self, f: Families, connectors: int) -> None:
+        slots = self._engine.slots
+        f.gauge("headrace_worker_ready", {}, self._ready(), "Whether the worker serves all requests.")
+        f.gauge("worker_metrics_connector_count", {}, connectors, "Connectors run in this worker.")
+        tasks = sum(len(slot.tasks) for slot in slots)
+        f.gauge("worker_metrics_task_count", {}, tasks, "Tasks run in this worker.")
+        for kind in ("connector", "task"):
+            good, bad = (self._board.meters.startups[kind, success] for success in (True, False))
+            for what, count in (("attempts", good + bad), ("success", good), ("failure", bad)):
+                f.counter(f"worker_metrics_{kind}_startup_{what}_total", {}, count, f"Starts of a {kind}: {what}.")
+        f.gauge("headrace_slots", {}, len(slots), "Slots that are up.")
+        for slot in slots:
+            f.gauge("headrace_slot_task_count", {"slot": slot.slot}, len(slot.tasks), "Tasks that a slot runs.")
+
+    def _connector(self, f: Families, stored: StoredConnector, kind: str) -> None:
+        name, labels = stored.name, {"connector": stored.name}
+        status, tasks = self._statuses.connector_status(name), self._statuses.task_statuses(name)
+        if status is not None:
+            more = {"class": stored.config.get("connector.class", ""), "type": kind, "version": status.version or ""}
+            f.gauge(
+                "connector_metrics_status", {**labels, **more, "status": _lower(status)}, 1, "State of a connector."
+            )
+        counts = Counter(task.state for task in tasks.values())
+        total = "worker_metrics_connector_total_task_count"
+        f.gauge(total, labels, len(tasks), "Tasks of a connector.")
+        for state in _TASK_STATES:
+            word = state.value.lower()
+            of_state = f"worker_metrics_connector_{word}_task_count"
+            f.gauge(of_state, labels, counts[state], f"Tasks of a connector that are {word}.")
+        stalled = self._stalls.stalled(name)
+        meters, errors = self._board.meters.of(name), self._board.errors.of(name)
+        for number, task in tasks.items():
+            own = {**labels, "task": number}
+            f.gauge("connector_task_metrics_status", {**own, "status": _lower(task)}, 1, "State of a task.")
+            f.gauge("headrace_task_stalled", own, number in stalled, "Whether a task with work to do does none.")
+            restarts = self._board.meters.restarts[TaskId(name, number)]
+            f.counter("headrace_task_restarts_total", own, restarts, "Starts of a task after its first.")
+            if number in meters:
+                _task(f, kind, own, meters[number], task.state is State.RUNNING)
+            if number in errors:
+                _errors(f, own, errors[number].total, errors[number].stages)
+
+
+def _task(f: Families, kind: str, labels: Labels, meter: TaskMeter, runs: bool) -> None:
+    commits = "connector_task_metrics_offset_commit"
+    f.counter(f"{commits}_success_total", labels, meter.total("commits"), "Offset commits that succeeded.")
+    f.counter(f"{commits}_failure_total", labels, meter.total("commit_failures"), "Offset commits that failed.")
+    if (at := meter.value("progress_at")) is not None and at >= 0:
+        f.gauge("headrace_task_last_write_timestamp_ms", labels, at, "When a record was written last.")
+    sink = kind == "sink"
+    prefix, batch = ("sink_task_metrics", "put_batch") if sink else ("source_task_metrics", "poll_batch")
+    names = ("sink_record_read", "sink_record_send") if sink else ("source_record_poll", "source_record_write")
+    f.counter(f"{prefix}_{names[0]}_total", labels, meter.total("read"), "Records read before transformations.")
+    f.counter(f"{prefix}_{names[1]}_total", labels, meter.total("written"), "Records that were taken.")
+    active = f"{prefix}_{'sink' if sink else 'source'}_record_active_count"
+    f.gauge(active, labels, meter.value("active"), "Records read and not yet taken.")
+    batches = meter.total("batches")
+    average = meter.total("batch_ms") / batches if batches else 0.0
+    f.gauge(f"{prefix}_{batch}_avg_time_ms", labels, average, "Average time of a batch.")
+    f.gauge(f"{prefix}_{batch}_max_time_ms", labels, meter.value("longest_ms"), "Longest time of a batch.")
+    f.counter(f"headrace_{batch}_time_ms_total", labels, meter.total("batch_ms"), "Time of all batches.")
+    f.counter(f"headrace_{batch}_total", labels, batches, "Batches.")
+    if sink and runs:  # what a task told before it ended is no longer so
+        f.gauge(f"{prefix}_partition_count", labels, meter.value("partitions"), "Partitions assigned to a task.")
+        f.gauge("headrace_sink_record_lag", labels, meter.value("lag"), "Records behind the ends of its partitions.")
+
+
+_ERRORS: Mapping[str, str] = {  # Apache's names for what is counted
+    "failed_tries": "total_record_failures",
+    "failed": "total_record_errors",
+    "skipped": "total_records_skipped",
+    "retries": "total_retries",
+    "logged": "total_errors_logged",
+    "dead_letters": "deadletterqueue_produce_requests",
+    "dead_letter_failures": "deadletterqueue_produce_failures",
+}
+
+
+def _errors(f: Families, labels: Labels, total: Mapping[str, int], stages: Mapping[str, Mapping[str, int]]) -> None:
+    for ours, apaches in _ERRORS.items():
+        f.counter(f"task_error_metrics_{apaches}", labels, total.get(ours, 0), f"Failed records: {ours}.")
+    for stage, what, count in _by_stage(stages):
+        f.counter(f"headrace_errors_{what}_total", {**labels, "stage": stage}, count, f"Failed records: {what}.")
+
+
+def _by_stage(stages: Mapping[str, Mapping[str, int]]) -> Iterable[tuple[str, str, int]]:
+    return ((stage, what, count) for stage, counts in stages.items() for what, count in counts.items())
+
+
+def _lower(status: Status) -> str:
+    return status.state.value.lower()

@@ -1,0 +1,70 @@
+"""How far connectors are: lag of sinks in records and time, age of the positions of sources."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from runtime.herder.offsets.offset_places import topic_partitions
+from runtime.kafka.clients.kafka_python import TopicPartition
+from runtime.kafka.formats import canonical
+from runtime.kafka.positions import Positions
+from runtime.storage.journal import Entry
+from runtime.storage.offsets import OffsetStore
+
+KEPT = 1.0
+"""Seconds for which an answer is given again."""
+
+Answer = dict[str, Any]
+
+
+class Progress:
+    """Adds to offsets what they mean. Event loop only; one question at a time for each connector, however many ask."""
+
+    def __init__(self, positions: Positions, store: OffsetStore) -> None:
+        self._positions, self._store = positions, store
+        self._asked: dict[str, tuple[float, asyncio.Task[list[Answer]]]] = {}
+
+    async def detail(self, name: str, sink: bool, entries: Sequence[Entry]) -> list[Answer]:
+        """Each entry with `end` and `lag` (`records`, `ms`) for sinks, `written` and `age_ms` for sources.
+
+        `ms` is how long ago the next record to be read was written; null where the records do not tell."""
+        self._forget_old()
+        if name not in self._asked:
+            work = self._of_sink(entries) if sink else self._of_source(name, entries)
+            self._asked[name] = time.monotonic(), asyncio.create_task(work)
+        return await asyncio.shield(self._asked[name][1])
+
+    async def _of_sink(self, entries: Sequence[Entry]) -> list[Answer]:
+        committed = {at: o for at, o in topic_partitions(entries).items() if o is not None}
+        ends = await self._positions.ends(list(committed))
+        behind = {at: o for at, o in committed.items() if o < ends.get(at, 0)}
+        written = await self._positions.timestamps(behind)
+        now = int(time.time() * 1000)
+
+        def lag(at: TopicPartition) -> Answer | None:
+            if at not in ends:
+                return None
+            since = written.get(at, -1) if at in behind else now
+            return {"records": max(ends[at] - committed[at], 0), "ms": max(now - since, 0) if since >= 0 else None}
+
+        return [
+            {"partition": partition, "offset": offset, "end": ends.get(at), "lag": lag(at)}
+            for partition, offset in entries
+            for at in topic_partitions([(partition, offset)])
+        ]
+
+    async def _of_source(self, name: str, entries: Sequence[Entry]) -> list[Answer]:
+        written, now = self._store.written(name), int(time.time() * 1000)
+        found = []
+        for partition, offset in entries:
+            at = written.get(canonical(partition), -1)
+            known = {"written": at, "age_ms": max(now - at, 0)} if at >= 0 else {"written": None, "age_ms": None}
+            found.append({"partition": partition, "offset": offset, **known})
+        return found
+
+    def _forget_old(self) -> None:
+        now = time.monotonic()
+        self._asked = {n: (at, task) for n, (at, task) in self._asked.items() if now - at < KEPT or not task.done()}

@@ -1,0 +1,83 @@
+"""Where offsets lie: those of sources in the offset topic, those of sinks in their consumer group."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import Any
+
+from runtime.herder.configs import task_specs
+from runtime.kafka.errors import GroupError
+from runtime.kafka.groups import Groups, TopicPartition
+from runtime.storage.connector_offsets import ConnectorOffsets
+from runtime.storage.journal import Entry
+
+TOPIC, PARTITION, OFFSET = "kafka_topic", "kafka_partition", "kafka_offset"
+
+
+class OffsetPlaces:
+    """Reads and writes offsets in KIP-875's shape; `group` is None for sources. Event loop only.
+
+    Every call raises BrokerUnavailable when Kafka does not answer and GroupError when it refuses;
+    all may be repeated."""
+
+    def __init__(self, store: ConnectorOffsets, groups: Groups) -> None:
+        self._store, self._groups = store, groups
+
+    def configured(self, name: str, config: Mapping[str, str] | None) -> AbstractContextManager[None]:
+        """Meanwhile the offsets are where this config says, for connectors that are not stored yet, or no more."""
+        return self._store.configured(name, config)
+
+    async def read(self, name: str, group: str | None) -> list[Entry]:
+        """All there are, in KIP-875's shape."""
+        if group is not None:
+            committed = await self._groups.committed(group)
+            return [sink_entry(t, p, o) for (t, p), o in sorted(committed.items())]
+        await self._store.read_to_end(name)
+        return [(o.partition, o.offset) for o in self._store.offsets(name)]
+
+    async def set(self, name: str, group: str | None, offsets: Sequence[Entry]) -> None:
+        """Set the offsets of these partitions, None removes; of a partition named twice the last counts."""
+        if group is None:
+            await self._store.read_to_end(name)
+            await self._store.alter(name, list(offsets))
+            return
+        wanted = topic_partitions(offsets)
+        await self._evict_ours(name, group)
+        await self._groups.alter(group, {tp: o for tp, o in wanted.items() if o is not None})
+        await self._groups.delete_offsets(group, [tp for tp, o in wanted.items() if o is None])
+
+    async def wipe(self, name: str, group: str | None) -> None:
+        """Remove all of them."""
+        if group is None:
+            await self.set(name, None, [(partition, None) for partition, _ in await self.read(name, None)])
+            return
+        await self._evict_ours(name, group)
+        await self._groups.delete(group)
+
+    async def check_sink(self, group: str, offsets: Sequence[Entry]) -> None:
+        """GroupError when Kafka will not take these: it does not know a partition, or there is nothing to reset."""
+        await self._groups.check_partitions(topic_partitions(offsets))
+        if all(offset is None for _, offset in offsets) and not await self._groups.exists(group):
+            raise GroupError(f"there is no consumer group {group}, and so there are no offsets to reset")
+
+    async def _evict_ours(self, name: str, group: str) -> None:
+        """A stopped connector has no members; what is left of it died without leaving."""
+        prefix = task_specs.client_id("consumer", name, 0)[:-1]
+        members = {m.member_id for m in await self._groups.members(group) if m.client_id.startswith(prefix)}
+        if members:
+            await self._groups.evict(group, members)
+
+
+def sink_entry(topic: str, partition: int, offset: int | None) -> Entry:
+    """An offset of a sink in KIP-875's shape."""
+    return {PARTITION: partition, TOPIC: topic}, None if offset is None else {OFFSET: offset}
+
+
+def topic_partitions(entries: Sequence[Entry]) -> dict[TopicPartition, int | None]:
+    """The reverse of sink_entry, for entries that have been checked."""
+    return {_partition(p or {}): None if o is None else int(o[OFFSET]) for p, o in entries}
+
+
+def _partition(partition: dict[str, Any]) -> TopicPartition:
+    return str(partition[TOPIC]), int(partition[PARTITION])

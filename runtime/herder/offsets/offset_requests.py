@@ -1,0 +1,238 @@
+"""Offsets of connectors as clients ask for them: shown at any time, altered and reset while STOPPED (KIP-875), given to
+a connector at its birth (KIP-995), removed with it."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from runtime.api.errors import ConfigError
+from runtime.herder import views
+from runtime.herder.configs import task_specs
+from runtime.herder.configs.resolving_host import ResolvingHost
+from runtime.herder.control.connectors import Fleet
+from runtime.herder.errors import BadRequest, Conflict, HerderError, Unavailable
+from runtime.herder.herder import Herder
+from runtime.herder.offsets.offset_change import OffsetChanges, StepRefused
+from runtime.herder.offsets.offset_places import OffsetPlaces, sink_entry, topic_partitions
+from runtime.herder.offsets.offset_values import check_values
+from runtime.herder.offsets.sink_offsets import parse_sink_offsets
+from runtime.host.port import HostError
+from runtime.kafka.errors import GroupError
+from runtime.kafka.formats import canonical
+from runtime.model.states import ConnectorType, TargetState
+from runtime.storage.configs import ConfigStore, StoredConnector
+from runtime.storage.journal import Action, Entry, Intent, Journal, Origin
+
+Answer = dict[str, Any]
+
+_NOT_STOPPED = (
+    "Connectors must be in the STOPPED state before their offsets can be modified. This can be done for the specified "
+    "connector by issuing a 'PUT' request to the '/connectors/{name}/stop' endpoint"
+)
+_DEFINITE = "The offsets for this connector have been {done} successfully"
+_POSSIBLE = (
+    "The {framework} offsets for this connector have been {done} successfully. However, if this "
+    "connector manages offsets externally, they will need to be manually {done} in the system that the connector uses."
+)
+
+
+class OffsetsDesk:
+    """What a client can ask about offsets. Event loop only."""
+
+    def __init__(
+        self, herder: Herder, configs: ConfigStore, fleet: Fleet, host: ResolvingHost, places: OffsetPlaces,
+        journal: Journal,
+    ) -> None:  # fmt: skip
+        self._herder, self._configs, self._fleet, self._host, self._places = herder, configs, fleet, host, places
+        self.changes = OffsetChanges(journal, configs, places, fleet, herder.locks)
+
+    async def read(self, name: str) -> Answer:
+        """Offsets in KIP-875's shape; none is an empty list."""
+        stored = self._herder.stored(name)
+        entries = await self._places.read(name, await self.group(name, stored.config))
+        return {"offsets": [{"partition": partition, "offset": offset} for partition, offset in entries]}
+
+    async def alter(self, name: str, offsets: Sequence[Entry], origin: Origin = Origin()) -> Answer:  # noqa: B008
+        """Set (or, for None, remove) the offsets of these partitions; the connector is asked first."""
+        async with self._herder.alone(name):
+            stored = await self._stopped(name)
+            group = await self.group(name, stored.config)
+            offsets = await self._checked(name, group, offsets)
+            definite = await self._ask(stored.config, group, offsets)
+            await self._change(stored, group, Action.ALTER, offsets, origin)
+            return _verdict(definite, "altered")
+
+    async def reset(self, name: str, origin: Origin = Origin()) -> Answer:  # noqa: B008
+        """Remove all offsets; the same again is no error."""
+        async with self._herder.alone(name):
+            stored = await self._stopped(name)
+            group = await self.group(name, stored.config)
+            gone = [(partition, None) for partition, _ in await self._places.read(name, group)]
+            definite = await self._ask(stored.config, group, gone)
+            await self._change(stored, group, Action.RESET, gone, origin)
+            return _verdict(definite, "reset")
+
+    async def create(
+        self, name: str, config: Mapping[str, str | None], initial: TargetState | None, offsets: Sequence[Entry],
+        origin: Origin = Origin(),  # noqa: B008
+    ) -> Answer:  # fmt: skip
+        """POST /connectors with `initial_offsets` (KIP-995): config and offsets are checked before anything is written;
+        what offsets there were under this name is wiped."""
+        async with self._herder.alone(name):
+            with _Failing(name, "validate connector config"):
+                checked = await self._herder.validated(name, config)
+            if self._configs.connector(name) is not None:
+                raise Conflict(f"Connector {name} already exists")
+            with _Failing(name, "validate offsets"):
+                group = await self.group(name, checked)
+                offsets = await self._checked(name, group, offsets)
+                definite = await self._ask(checked, group, offsets)
+            with self._places.configured(name, checked):
+                before = tuple(await self._places.read(name, group))
+            state = initial.value if initial else None
+            intent = Intent(name, Action.CREATE, tuple(offsets), before, group, checked, state, origin)
+            try:
+                await self.changes.carry_out(intent)
+            except StepRefused as e:
+                raise BadRequest(_failed(name, e.step, f"{e}. The connector was not created")) from e
+            info = views.info(name, checked, 0, await self._herder.type(checked))
+            return {**info, "initial_offsets_response": _verdict(definite, "set")["message"]}
+
+    async def delete(self, name: str, origin: Origin = Origin()) -> Answer:  # noqa: B008
+        """Delete the connector and its offsets: it is stopped and asked first, and goes on as it was if it refuses."""
+        async with self._herder.alone(name):
+            stored = self._herder.stored(name)
+            group = await self.group(name, stored.config)
+            await self._halt(stored)
+            try:
+                gone = [(partition, None) for partition, _ in await self._places.read(name, group)]
+                definite = await self._ask(stored.config, group, gone)
+                await self._change(stored, group, Action.DELETE, gone, origin)
+            except HerderError:
+                if self._configs.connector(name) is not None:
+                    await self._start_again(stored)
+                raise
+            return {"message": f"The connector {name} has been deleted. {_verdict(definite, 'reset')['message']}"}
+
+    async def _stopped(self, name: str) -> StoredConnector:
+        """The connector, STOPPED and with every task ended."""
+        stored = self._herder.stored(name)
+        if stored.target is not TargetState.STOPPED or stored.tasks:
+            raise BadRequest(_NOT_STOPPED.format(name=name))
+        await self._settled(name)
+        return stored
+
+    async def _settled(self, name: str) -> None:
+        if not await self._fleet.settled(name):
+            raise Unavailable(f"Tasks of connector {name} have not ended yet; nothing was changed, try again")
+
+    async def _halt(self, stored: StoredConnector) -> None:
+        if stored.target is not TargetState.STOPPED:
+            await self._configs.put_tasks(stored.name, [])
+            await self._configs.put_target_state(stored.name, TargetState.STOPPED)
+        try:
+            await self._settled(stored.name)
+        except Unavailable:
+            await self._start_again(stored)
+            raise
+
+    async def _start_again(self, stored: StoredConnector) -> None:
+        if stored.target is not TargetState.STOPPED:
+            await self._configs.put_tasks(stored.name, stored.tasks)
+            await self._configs.put_target_state(stored.name, stored.target)
+
+    async def _checked(self, name: str, group: str | None, offsets: Sequence[Entry]) -> list[Entry]:
+        """The offsets as they will be written; BadRequest when they cannot be. Of a partition named twice only
+        the last entry counts."""
+        offsets = list({canonical(partition): (partition, offset) for partition, offset in offsets}.values())
+        if group is None:
+            check_values(offsets)
+            return offsets
+        entries = [sink_entry(t, p, o) for (t, p), o in parse_sink_offsets(offsets).items()]
+        try:
+            await self._places.check_sink(group, entries)
+        except GroupError as e:
+            raise BadRequest(_refused("alter", name, e)) from None
+        return entries
+
+    async def _ask(self, config: Mapping[str, str], group: str | None, offsets: Sequence[Entry]) -> bool:
+        """The connector's answer; what it refuses is refused before anything is written."""
+        if group is None:
+            return await _answer(self._host.alter_source_offsets(config, list(offsets)))
+        triples = [(topic, number, offset) for (topic, number), offset in topic_partitions(offsets).items()]
+        return await _answer(self._host.alter_sink_offsets(config, triples))
+
+    async def _change(
+        self, stored: StoredConnector, group: str | None, action: Action, offsets: Sequence[Entry], origin: Origin
+    ) -> None:
+        before = tuple(await self._places.read(stored.name, group))
+        config, state = stored.config, stored.target.value
+        intent = Intent(stored.name, action, tuple(offsets), before, group, config, state, origin)
+        try:
+            await self.changes.carry_out(intent)
+        except StepRefused as e:
+            raise BadRequest(_refused("alter" if action is Action.ALTER else "reset", stored.name, e)) from None
+
+    async def group(self, name: str, config: Mapping[str, str]) -> str | None:
+        """The consumer group of a sink; None for sources."""
+        with _unresolved(name):
+            if (await self._host.resolve(config.get("connector.class", ""))).type != ConnectorType.SINK:
+                return None
+            own = await self._host.value(config, task_specs.GROUP)
+        return task_specs.group_id(name, {} if own is None else {task_specs.GROUP: own})
+
+    async def resolved(self, name: str) -> Mapping[str, str]:
+        """The config of a connector with variables resolved, which must not be shown."""
+        with _unresolved(name):
+            return await self._host.learned(name, self._herder.stored(name).config)
+
+
+@contextmanager
+def _unresolved(name: str) -> Iterator[None]:
+    try:
+        yield
+    except ConfigError as e:
+        raise BadRequest(f"The configuration of connector {name} cannot be resolved: {e}") from None
+
+
+class _Failing:
+    """Names the step of a creation that was refused (KIP-995)."""
+
+    def __init__(self, name: str, step: str) -> None:
+        self._name, self._step = name, step
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, HerderError):
+            raise type(error)(_failed(self._name, self._step, str(error))) from None
+
+
+def _failed(name: str, step: str, why: str) -> str:
+    return f"Creating connector {name} with initial offsets failed at the step '{step}': {why}"
+
+
+def _refused(what: str, name: str, why: Exception) -> str:
+    return f"Failed to {what} consumer group offsets for connector {name}: {why}"
+
+
+async def _answer(hook: Awaitable[bool]) -> bool:
+    try:
+        return bool(await hook)
+    except HostError as e:
+        if e.temporary:
+            raise Unavailable(f"{e.message}; no offsets were changed, try again") from None
+        if e.kind == "unsupported":
+            raise BadRequest(f"The connector does not support altering of its offsets: {e.message}") from None
+        raise BadRequest(e.message) from None
+    except TimeoutError:
+        raise Unavailable("The connector did not answer; no offsets were changed") from None
+
+
+def _verdict(definite: bool, done: str) -> dict[str, str]:
+    """Apache's words for KIP-875; KIP-995 has its own for `set`."""
+    framework = "framework-managed" if done == "set" else "Connect framework-managed"
+    return {"message": (_DEFINITE if definite else _POSSIBLE).format(done=done, framework=framework)}

@@ -1,0 +1,153 @@
+"""Time travel for sinks: a moment becomes offsets, with the number of records that will be read again or skipped.
+
+Nothing is changed here: `offsets` of the answer is what PATCH takes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from runtime.herder.errors import BadRequest
+from runtime.herder.offsets.moments import Absolute, At, Edge, Moment, Relative, parse
+from runtime.herder.offsets.offset_places import PARTITION, TOPIC, sink_entry
+from runtime.kafka.clients.kafka_python import TopicPartition
+from runtime.kafka.positions import Offsets, Positions, of_topics
+
+Answer = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Where some partitions are to go: of one topic, or one of its partitions, or all there are."""
+
+    moment: Moment
+    topic: str | None = None
+    partition: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """What is known of the partitions."""
+
+    committed: Mapping[TopicPartition, int]
+    beginnings: Offsets
+    ends: Offsets
+
+
+def targets(body: Any, now: datetime | None = None) -> list[Target]:
+    """`{"to": …, "kafka_topic": …, "kafka_partition": …}`, or `{"targets": [several of them]}`: the last that means a
+    partition counts."""
+    if not isinstance(body, dict):
+        raise BadRequest("The request body must be a JSON object")
+    if "targets" not in body:
+        return [_target(body, now or datetime.now(UTC))]
+    if body.keys() != {"targets"} or not isinstance(body["targets"], list) or not body["targets"]:
+        raise BadRequest("'targets' must be an array with at least one target, and nothing beside it")
+    return [_target(item, now or datetime.now(UTC)) for item in body["targets"]]
+
+
+def _target(value: Any, now: datetime) -> Target:
+    if not isinstance(value, dict) or not {"to"} <= value.keys() <= {"to", TOPIC, PARTITION}:
+        raise BadRequest(f"A target has 'to', and may have '{TOPIC}' and '{PARTITION}'")
+    topic, partition = value.get(TOPIC), value.get(PARTITION)
+    if not isinstance(topic, str | None) or type(partition) not in (int, type(None)):
+        raise BadRequest(f"'{TOPIC}' must be a string and '{PARTITION}' a number")
+    if partition is not None and topic is None:
+        raise BadRequest(f"'{PARTITION}' needs its '{TOPIC}'")
+    return Target(parse(value["to"], now), topic, partition)
+
+
+class TimeTravel:
+    """Resolves targets. Event loop only."""
+
+    def __init__(self, positions: Positions) -> None:
+        self._positions = positions
+
+    async def resolve(
+        self, committed: Mapping[TopicPartition, int], reads: Callable[[str], bool], wanted: Sequence[Target]
+    ) -> Answer:
+        """`reads` says whether the sink reads a topic. BadRequest for a target that means no partition of it."""
+        topics = await self._positions.partitions()
+        named = {target.topic for target in wanted}
+        all_there_are = of_topics(topics, (t for t in topics if reads(t) or t in named)) | committed.keys()
+        chosen = _chosen(sorted(all_there_are), wanted)
+        beginnings, ends = await asyncio.gather(
+            self._positions.beginnings(list(chosen)), self._positions.ends(list(chosen))
+        )
+        known = _Known(committed, beginnings, ends)
+        goals = await self._goals({at: target.moment for at, target in chosen.items() if at in ends}, known)
+        changes = [_change(at, goal, known) for at, goal in goals.items()]
+        return {
+            "offsets": [{"partition": c["partition"], "offset": {"kafka_offset": c["to"]}} for c in changes],
+            "changes": changes,
+            "reread": sum(c["reread"] for c in changes),
+            "skipped": sum(c["skipped"] for c in changes),
+        }
+
+    async def _goals(self, moments: Mapping[TopicPartition, Moment], known: _Known) -> Offsets:
+        """Within what the topic has."""
+        times = {moment.milliseconds for moment in moments.values() if isinstance(moment, At)}
+        found = {
+            ms: await self._positions.at_time([at for at, m in moments.items() if m == At(ms)], ms) for ms in times
+        }
+        goals = {}
+        for at, moment in moments.items():
+            begin, end = known.beginnings.get(at, 0), known.ends[at]
+            goal = found[moment.milliseconds][at] if isinstance(moment, At) else _goal(moment, at, known)
+            goals[at] = min(max(goal, begin), end)
+        return goals
+
+
+def _chosen(partitions: Sequence[TopicPartition], wanted: Sequence[Target]) -> dict[TopicPartition, Target]:
+    """The last target for each partition; BadRequest for a target that matches no partition. Bodies may have many
+    targets."""
+    last = {(t.topic, t.partition): (i, t) for i, t in enumerate(wanted)}
+    chosen: dict[TopicPartition, Target] = {}
+    meant = set()
+    for at in partitions:
+        keys = [key for key in ((None, None), (at[0], None), at) if key in last]
+        meant.update(keys)
+        if keys:
+            chosen[at] = max((last[key] for key in keys), key=lambda found: found[0])[1]
+    for target in wanted:
+        if (target.topic, target.partition) not in meant:
+            raise BadRequest(_nowhere(target))
+    return chosen
+
+
+def _goal(moment: Edge | Relative | Absolute, at: TopicPartition, known: _Known) -> int:
+    begin = known.beginnings.get(at, 0)
+    match moment:
+        case Edge(end):
+            return known.ends[at] if end else begin
+        case Relative(records):
+            return known.committed.get(at, begin) + records
+        case Absolute(offset):
+            return offset
+
+
+def _change(at: TopicPartition, goal: int, known: _Known) -> Answer:
+    """What moving there means. Without a committed offset a sink begins at the beginning."""
+    begin, end = known.beginnings.get(at, 0), known.ends[at]
+    now = min(max(known.committed.get(at, begin), begin), end)
+    return {
+        "partition": sink_entry(*at, None)[0],
+        "from": known.committed.get(at),
+        "to": goal,
+        "reread": max(now - goal, 0),
+        "skipped": max(goal - now, 0),
+        "beginning": begin,
+        "end": end,
+    }
+
+
+def _nowhere(target: Target) -> str:
+    if target.topic is None:
+        return "There is no partition for this sink to go to: no topic that it reads is there"
+    if target.partition is None:
+        return f"There is no partition of the topic {target.topic} for this sink to go to"
+    return f"There is no partition {target.topic}-{target.partition} for this sink to go to"

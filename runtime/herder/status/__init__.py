@@ -1,0 +1,1 @@
+"""What connectors and tasks report, kept in memory and in the status topic: states, events, errors, counts."""

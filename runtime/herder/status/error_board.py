@@ -1,0 +1,110 @@
+"""Failed records of all connectors, as their tasks report them; kept as long as this worker lives."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from runtime.model.states import TaskId
+
+Counted = dict[str, int]
+TOTALS = ("failed", "skipped", "retries", "failed_tries", "logged", "dead_letters", "dead_letter_failures")
+BY_STAGE = ("failed", "skipped", "retries", "dead_letters")
+KEPT = 20
+"""Failed records that are shown of a connector, the newest."""
+
+
+@dataclass(slots=True)
+class _Run:
+    """What one run of a task has reported last."""
+
+    total: Mapping[str, int]
+    stages: Mapping[str, Mapping[str, int]]
+    last: list[dict[str, Any]]
+
+
+@dataclass(slots=True)
+class TaskErrors:
+    """All runs of a task on this worker: a restart takes nothing back, so the numbers only rise."""
+
+    runs: dict[int, _Run] = field(default_factory=dict)  # by epoch; those that have ended are added up in one
+
+    @property
+    def total(self) -> Counted:
+        """Each of TOTALS."""
+        return _sum(TOTALS, [run.total for run in self.runs.values()])
+
+    @property
+    def stages(self) -> dict[str, Counted]:
+        """By stage, each of BY_STAGE."""
+        names = dict.fromkeys(stage for run in self.runs.values() for stage in run.stages)
+        return {name: _sum(BY_STAGE, [run.stages.get(name, {}) for run in self.runs.values()]) for name in names}
+
+    @property
+    def last(self) -> list[dict[str, Any]]:
+        """The newest failed records, newest first."""
+        return _newest(error for run in self.runs.values() for error in run.last)
+
+    def report(self, epoch: int, run: _Run) -> None:
+        self.runs[epoch] = run
+        if len(self.runs) > _RUNS:
+            oldest = sorted(self.runs)[:2]
+            both = TaskErrors({e: self.runs.pop(e) for e in oldest})
+            self.runs[oldest[1]] = _Run(both.total, both.stages, both.last[::-1])
+
+
+_RUNS = 4  # an old run may still report while the next one has begun
+
+
+class ErrorBoard:
+    """By connector and task. Event loop only. `of()` is for whoever makes metrics of them."""
+
+    def __init__(self, scrub: Callable[[str], str], clock: Callable[[], float] = time.time) -> None:
+        self._scrub = scrub
+        self._tasks: dict[str, dict[int, TaskErrors]] = {}
+        self.since = int(clock() * 1000)
+
+    def report(self, task: TaskId, epoch: int, counts: Mapping[str, Any]) -> None:
+        """What a run of a task has counted so far."""
+        last = [
+            {"time": e["time"], "task": task.task, **e, "message": self._scrub(e["message"])} for e in counts["last"]
+        ]
+        known = self._tasks.setdefault(task.connector, {}).setdefault(task.task, TaskErrors())
+        known.report(epoch, _Run(counts["total"], counts["stages"], last))
+
+    def forget(self, connector: str) -> None:
+        """It has been deleted."""
+        self._tasks.pop(connector, None)
+
+    def of(self, connector: str) -> Mapping[int, TaskErrors]:
+        """By task; tasks none of whose records has ever failed are not there."""
+        return self._tasks.get(connector, {})
+
+    def view(self, connector: str) -> dict[str, Any]:
+        """GET /connectors/{name}/errors."""
+        tasks = self.of(connector)
+        names = dict.fromkeys(stage for task in tasks.values() for stage in task.stages)
+        return {
+            "name": connector,
+            "since": self.since,
+            "total": _sum(TOTALS, [task.total for task in tasks.values()]),
+            "stages": {n: _sum(BY_STAGE, [task.stages.get(n, {}) for task in tasks.values()]) for n in names},
+            "tasks": [{"id": i, "total": tasks[i].total, "stages": tasks[i].stages} for i in sorted(tasks)],
+            "last": _newest(error for task in tasks.values() for error in reversed(task.last)),
+        }
+
+
+def _newest(errors: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Newest first; of the same millisecond those that were told last."""
+    told_last_first = [*errors][::-1]
+    return sorted(told_last_first, key=lambda error: -error["time"])[:KEPT]
+
+
+def _sum(names: tuple[str, ...], counted: list[Mapping[str, int]]) -> Counted:
+    total: Counter[str] = Counter()
+    for counts in counted:
+        total.update(counts)
+    return {name: total[name] for name in names}

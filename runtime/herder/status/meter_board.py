@@ -1,0 +1,88 @@
+"""What all tasks have done, as they report it; kept as long as this worker lives. For metrics and progress."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from runtime.model.states import State, TaskId
+
+TOTALS = ("read", "written", "batches", "batch_ms", "commits", "commit_failures")
+
+
+@dataclass(slots=True)
+class TaskMeter:
+    """A task over all its runs on this worker: a restart takes nothing back, so totals only rise."""
+
+    epoch: int = -1
+    now: Mapping[str, Any] = field(default_factory=dict)  # Meter.snapshot() of the newest run
+    before: Counter[str] = field(default_factory=Counter)  # the totals of the runs before
+
+    def report(self, epoch: int, meter: Mapping[str, Any]) -> None:
+        if epoch < self.epoch:  # the last word of a run that has been replaced
+            return
+        if epoch > self.epoch and self.now:
+            self.before.update({name: self.now[name] for name in TOTALS})
+        self.epoch, self.now = epoch, meter
+
+    def total(self, name: str) -> float:
+        """One of TOTALS."""
+        return float(self.before[name] + self.now.get(name, 0))
+
+    def value(self, name: str) -> float | None:
+        """Anything else that the newest run has told."""
+        found = self.now.get(name)
+        return None if found is None else float(found)
+
+    @property
+    def waiting(self) -> int:
+        """Records that the task has still to do: behind the end of its partitions (sinks), not acknowledged yet."""
+        return int(self.now.get("lag") or 0) or int(self.now.get("active") or 0)
+
+
+class MeterBoard:
+    """By connector and task. Event loop only."""
+
+    def __init__(self) -> None:
+        self._tasks: dict[str, dict[int, TaskMeter]] = {}
+        self.changed: set[str] = set()  # connectors with news since whoever publishes it has emptied this
+        self.startups: Counter[tuple[str, bool]] = Counter()  # by kind (connector, task) and success
+        self.restarts: Counter[TaskId] = Counter()  # starts of a task after its first one
+        self._runs: dict[TaskId, tuple[int, bool]] = {}  # the newest run's epoch, and whether it came up
+
+    def report(self, task: TaskId, epoch: int, meter: Mapping[str, Any]) -> None:
+        """What a run of a task has done so far."""
+        self._tasks.setdefault(task.connector, {}).setdefault(task.task, TaskMeter()).report(epoch, meter)
+        self.changed.add(task.connector)
+
+    def started(self, task: TaskId, epoch: int) -> None:
+        """A run of a task was handed to the engine."""
+        self.restarts[task] += task in self._runs
+        self._runs[task] = (epoch, False)
+
+    def task_state(self, task: TaskId, epoch: int, state: State) -> None:
+        """What a run of a task reports."""
+        if self._runs.get(task) == (epoch, False) and state in (State.RUNNING, State.PAUSED, State.FAILED):
+            self.startups["task", state is not State.FAILED] += 1
+            self._runs[task] = (epoch, True)
+
+    def connector_state(self, state: State, before: State | None) -> None:
+        if state in (State.RUNNING, State.FAILED) and before is not state:
+            self.startups["connector", state is State.RUNNING] += 1
+
+    def forget(self, connector: str) -> None:
+        """It has been deleted."""
+        self._tasks.pop(connector, None)
+        for task in [task for task in self._runs if task.connector == connector]:
+            del self._runs[task]
+            self.restarts.pop(task, None)
+
+    def of(self, connector: str) -> Mapping[int, TaskMeter]:
+        """By task; those that have told nothing yet are not there."""
+        return self._tasks.get(connector, {})
+
+    def connectors(self) -> list[str]:
+        """Those of which something is known."""
+        return list(self._tasks)

@@ -1,0 +1,1 @@
+"""Settings of Kafka clients: Java's names translated for librdkafka and kafka-python."""

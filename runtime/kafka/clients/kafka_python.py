@@ -1,0 +1,223 @@
+"""What confluent-kafka cannot do, through kafka-python: requests about groups of any protocol.
+
+The import takes 0.3 seconds and the calls block: for threads. Uses a few names that are not public API; kafka-python is
+pinned for that."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from runtime.kafka.clients.settings import kafka_python_config
+from runtime.kafka.denials import denial
+from runtime.kafka.errors import BrokerUnavailable, GroupError, GroupNotAuthorized, GroupNotEmpty, OffsetsRefused
+
+_T = TypeVar("_T")
+_PAUSE = 0.2  # seconds between two attempts
+
+TopicPartition = tuple[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A member of a group, as its coordinator knows it."""
+
+    member_id: str
+    client_id: str
+    host: str
+    metadata: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """A group as its coordinator knows it; one that does not exist has no members."""
+
+    protocol_type: str
+    protocol: str
+    state: str
+    members: tuple[Member, ...]
+
+
+def ask(
+    settings: Mapping[str, Any], group: str, request: Callable[[Any], _T], timeout: float, operation: str = "READ"
+) -> _T | None:
+    """The answer to a request to the admin client; None if the group does not exist. `operation`: the right on the
+    group that the request needs.
+
+    Repeats the request while the group's coordinator is being found or is loading (about a second on a new cluster);
+    all requests here may be repeated.
+    """
+    from kafka import errors
+
+    deadline = time.monotonic() + timeout
+    while True:
+        try:
+            return _ask_once(settings, request, max(deadline - time.monotonic(), 0.5))
+        except errors.GroupIdNotFoundError:
+            return None
+        except (errors.NonEmptyGroupError, errors.UnknownMemberIdError):
+            raise not_empty(group) from None
+        except errors.GroupAuthorizationFailedError:
+            raise GroupNotAuthorized(denial(settings, operation, f"group {group}")) from None
+        except errors.KafkaError as e:
+            if not (isinstance(e, errors.RetriableError) or e.retriable):
+                raise GroupError(f"Kafka refused a request about group {group}: {e}") from None
+            if time.monotonic() + _PAUSE >= deadline:
+                raise BrokerUnavailable(f"Kafka did not answer about group {group}: {e}") from None
+        time.sleep(_PAUSE)
+
+
+def _ask_once(settings: Mapping[str, Any], request: Callable[[Any], _T], timeout: float) -> _T:
+    """With a client of its own: ten milliseconds, and nothing stale is remembered."""
+    from kafka.admin import KafkaAdminClient
+
+    limit = int(timeout * 1000)
+    admin = KafkaAdminClient(**kafka_python_config(settings), bootstrap_timeout_ms=limit, request_timeout_ms=limit)
+    try:
+        return request(admin)
+    finally:
+        admin.close()
+
+
+def committed(group: str) -> Callable[[Any], dict[TopicPartition, int]]:
+    """Request: committed offsets. (librdkafka's own crashes the process when the coordinator has moved:
+    confluentinc/librdkafka issue 5040.)"""
+
+    def request(admin: Any) -> dict[TopicPartition, int]:
+        found = admin.list_group_offsets(group)[group]
+        return {(tp.topic, tp.partition): o.offset for tp, o in found.items() if o.offset >= 0}
+
+    return request
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A group in the list of all of them. `state` is Kafka's: Stable, Empty, Dead, …"""
+
+    group: str
+    protocol_type: str
+    state: str
+
+
+def list_groups() -> Callable[[Any], list[Listed]]:
+    """Request: all groups of the cluster, of any protocol."""
+
+    def request(admin: Any) -> list[Listed]:
+        return [Listed(g["group_id"], g["protocol_type"], g["group_state"]) for g in admin.list_groups()]
+
+    return request
+
+
+def alter(group: str, offsets: Mapping[TopicPartition, int]) -> Callable[[Any], None]:
+    """Request: set committed offsets."""
+
+    def request(admin: Any) -> None:
+        from kafka import TopicPartition as At
+        from kafka.structs import OffsetAndMetadata
+
+        wanted = {At(topic, number): OffsetAndMetadata(o, "", -1) for (topic, number), o in offsets.items()}
+        _raise_refused(admin.alter_group_offsets(group, wanted))
+
+    return request
+
+
+def delete_offsets(group: str, partitions: Sequence[TopicPartition]) -> Callable[[Any], None]:
+    """Request: remove committed offsets; partitions without one are no error."""
+
+    def request(admin: Any) -> None:
+        from kafka import TopicPartition as At
+        from kafka import errors
+
+        answers = admin.delete_group_offsets(group, [At(topic, number) for topic, number in partitions])
+        if errors.GroupSubscribedToTopicError in answers.values():
+            raise errors.NonEmptyGroupError(group)
+        _raise_refused({at: e for at, e in answers.items() if e is not errors.UnknownTopicOrPartitionError})
+
+    return request
+
+
+def delete(group: str) -> Callable[[Any], None]:
+    """Request: remove the group with all its offsets."""
+
+    def request(admin: Any) -> None:
+        from kafka import errors
+
+        answer = admin.delete_groups([group])[group]
+        if answer != "OK":
+            raise getattr(errors, answer)(group)
+
+    return request
+
+
+def _raise_refused(answers: Mapping[Any, Any]) -> None:
+    """What concerns the whole group is raised as it is, so that it is tried again or named; the rest by partition."""
+    from kafka import errors
+
+    refused = {at: e for at, e in answers.items() if e is not errors.NoError}
+    for e in refused.values():
+        of_group = e in (errors.UnknownMemberIdError, errors.GroupAuthorizationFailedError)
+        if of_group or "Coordinator" in e.__name__:
+            raise e()
+    if refused:
+        raise OffsetsRefused({(at.topic, at.partition): e.description or e.__name__ for at, e in refused.items()})
+
+
+def describe(group: str) -> Callable[[Any], Group | None]:
+    """Request: the group with its members' metadata as it is; None when there is none."""
+    return lambda admin: describe_all([group])(admin).get(group)
+
+
+def describe_all(groups: Sequence[str]) -> Callable[[Any], dict[str, Group]]:
+    """Request: those of the groups that there are. (The public call takes every group for a consumer's and fails on
+    Connect's.)"""
+
+    def request(admin: Any) -> dict[str, Group]:
+        from kafka import errors
+        from kafka.protocol.admin.groups import DescribeGroupsRequest
+
+        async def send() -> list[Any]:
+            by_node: dict[int, list[str]] = {}
+            for group, node in (await admin._find_coordinator_ids(list(groups))).items():
+                by_node.setdefault(node, []).append(group)
+            answers = [
+                await admin._manager.send(DescribeGroupsRequest(groups=asked), node_id=node)
+                for node, asked in by_node.items()
+            ]
+            return [found for answer in answers for found in answer.groups]
+
+        described = {}
+        for found in admin._manager.run(send):
+            error = errors.for_code(found.error_code)
+            if error is errors.NoError:
+                described[found.group_id] = _group(found)
+            elif error is not errors.GroupIdNotFoundError:
+                raise error(found.group_id)
+        return described
+
+    return request
+
+
+def _group(found: Any) -> Group:
+    members = (Member(m.member_id, m.client_id, m.client_host, bytes(m.member_metadata or b"")) for m in found.members)
+    return Group(found.protocol_type, found.protocol_data, found.group_state, tuple(members))
+
+
+def evict(group: str, members: list[str]) -> Callable[[Any], None]:
+    """Request: make the coordinator forget these members; unknown ones are no error."""
+
+    def request(admin: Any) -> None:
+        from kafka.admin import MemberToRemove
+
+        gone = [MemberToRemove(member_id=m, reason="found dead by a worker") for m in members]
+        errors = admin.remove_group_members(group, gone)
+        refused = {m: e.__name__ for m, e in errors.items() if e.__name__ not in ("NoError", "UnknownMemberIdError")}
+        if refused:
+            raise GroupError(f"members of group {group} could not be removed: {refused}")
+
+    return request
+
+
+def not_empty(group: str) -> GroupNotEmpty:
+    return GroupNotEmpty(f"group {group} still has members; stop whoever consumes in it, then try again")

@@ -1,0 +1,125 @@
+"""Java client properties in librdkafka's words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from runtime.kafka.clients import security
+from runtime.kafka.clients.names import BUILT_IN, COMMON, CONSUMER, PRODUCER, UNUSED_PREFIXES, Translate
+from runtime.kafka.clients.tls import client_context
+from runtime.kafka.errors import ClientConfigError
+
+PRODUCER_FIXED: Mapping[str, Any] = {
+    "partitioner": "murmur2_random",  # Java's: keyed records stay where its producers put them
+    "acks": "all",
+    "enable.idempotence": True,
+    "message.timeout.ms": 0,  # Java's tasks never give a record up; librdkafka would after five minutes
+    "linger.ms": 5,
+    "queue.buffering.max.messages": 1_000_000,
+    "queue.buffering.max.kbytes": 65_536,
+    "reconnect.backoff.max.ms": 1_000,
+}
+CONSUMER_FIXED: Mapping[str, Any] = {
+    "enable.auto.commit": False,
+    "enable.auto.offset.store": False,
+    "auto.offset.reset": "earliest",
+    "isolation.level": "read_uncommitted",
+    "session.timeout.ms": 45_000,
+    "allow.auto.create.topics": True,
+    "reconnect.backoff.max.ms": 1_000,
+}
+ADMIN_FIXED: Mapping[str, Any] = {"reconnect.backoff.max.ms": 1_000}
+
+_KINDS: Mapping[str, tuple[Mapping[str, Any], Mapping[str, Translate]]] = {
+    "producer": (PRODUCER_FIXED, {**COMMON, **PRODUCER}),
+    "consumer": (CONSUMER_FIXED, {**COMMON, **CONSUMER}),
+    "admin": (ADMIN_FIXED, COMMON),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ClientConfig:
+    """librdkafka settings, and what of the Java properties they leave out (key and reason)."""
+
+    settings: dict[str, Any]
+    warnings: tuple[str, ...] = field(default=())
+
+
+def client_config(
+    originals: Mapping[str, str],
+    kind: str,
+    connector_config: Mapping[str, str] | None = None,
+    client_id: str = "",
+) -> ClientConfig:
+    """Settings of a client; `kind` is producer, consumer or admin. ClientConfigError names an impossible value.
+
+    A connector's client gets `bootstrap.servers` of the worker's file, then its `<kind>.` properties, then the
+    connector's `<kind>.override.` ones. Without a connector's config it is a client of the worker itself: those get
+    the file's top-level properties (Connect's documentation, "Running Kafka Connect")."""
+    if connector_config is None:
+        return _translated(_reaching(originals), kind, client_id)
+    java = {"bootstrap.servers": originals.get("bootstrap.servers", "localhost:9092")}
+    java |= _with_prefix(originals, f"{kind}.")
+    java |= _with_prefix(connector_config, f"{kind}.override.")
+    return _translated(java, kind, client_id)
+
+
+def kafka_python_config(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The same way to the cluster for kafka-python, from librdkafka's settings."""
+    servers = [s.strip() for s in str(settings["bootstrap.servers"]).split(",")]
+    found = {ours: settings[theirs] for theirs, ours in security.KAFKA_PYTHON.items() if theirs in settings}
+    context = client_context(settings)
+    if context is not None:
+        found["ssl_context"] = context
+    return {"bootstrap_servers": servers, **found}
+
+
+def _reaching(originals: Mapping[str, str]) -> dict[str, str]:
+    """The top-level properties by which the worker's own clients reach the cluster."""
+    reaching = {k: v for k, v in originals.items() if k in COMMON or k.startswith(security.PREFIXES)}
+    reaching.setdefault("bootstrap.servers", "localhost:9092")
+    return reaching
+
+
+def _with_prefix(properties: Mapping[str, str], prefix: str) -> dict[str, str]:
+    """Properties under a prefix; `producer.override.x` of a connector is not the worker's `producer.x`."""
+    return {k[len(prefix) :]: v for k, v in properties.items() if k.startswith(prefix)}
+
+
+def _translated(java: Mapping[str, str], kind: str, client_id: str) -> ClientConfig:
+    fixed, names = _KINDS[kind]
+    settings, warnings = dict(fixed), []
+    if client_id:
+        settings["client.id"] = client_id
+    secured, left, notes = security.translate(java)
+    warnings += notes
+    for key, value in left.items():
+        translate = names.get(key)
+        if translate is not None:
+            settings |= _value(translate, key, value.strip())
+        elif not (key in BUILT_IN or key.startswith(("override.", *UNUSED_PREFIXES))):
+            warnings.append(f"{kind} property {key} is not known to this worker's Kafka client; it has no effect")
+    settings |= secured
+    first = settings.get("reconnect.backoff.ms", 100)
+    settings["reconnect.backoff.max.ms"] = max(settings["reconnect.backoff.max.ms"], first)
+    if settings.get("group.protocol") == "consumer" and "session.timeout.ms" not in left:
+        settings.pop("session.timeout.ms", None)  # the broker's matter there (KIP-848), and refused
+    if kind == "producer":
+        _settle_idempotence(settings, "enable.idempotence" in left)
+    return ClientConfig(settings, tuple(warnings))
+
+
+def _value(translate: Translate, key: str, value: str) -> dict[str, Any]:
+    try:
+        return translate(key, value)
+    except ValueError as e:
+        raise ClientConfigError(f"Invalid value {value} for configuration {key}: {e}") from None
+
+
+def _settle_idempotence(settings: dict[str, Any], asked: bool) -> None:
+    """As Java: fewer acknowledgements or too many requests in flight turn idempotence off where nobody asked for it."""
+    weak = str(settings["acks"]) not in ("all", "-1") or int(settings.get("max.in.flight", 5)) > 5
+    if weak and not asked:
+        settings["enable.idempotence"] = False

@@ -1,0 +1,1 @@
+"""Membership in Connect's worker group."""

@@ -1,0 +1,231 @@
+"""Membership in Connect's worker group: one worker to a group.id, known to Kafka's group coordinator."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import logging
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+from runtime.kafka.clients.kafka_python import Group, Member, ask, describe, evict
+from runtime.kafka.denials import denial
+from runtime.kafka.errors import GroupOccupied, KafkaProblem
+from runtime.kafka.group import process_identity
+
+_log = logging.getLogger(__name__)
+_TICK = 0.2  # seconds between two looks at the group
+_WAIT_LINES = 5.0  # seconds between two lines about trouble
+_REQUEST = 5.0  # seconds for one request
+
+
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """Our place in the group; statuses carry the generation."""
+
+    member_id: str
+    generation: int
+
+
+class Membership:
+    """Joins, stays, leaves; works in a thread of its own. Create and call on the event loop.
+
+    `settings` are librdkafka settings that reach the cluster; times are in seconds. `on_lost` is called on the event
+    loop, with the reason, when another worker turns out to hold the group after a time without contact: stop then."""
+
+    def __init__(
+        self,
+        settings: Mapping[str, Any],
+        group_id: str,
+        url: str,
+        on_lost: Callable[[str], None],
+        session_timeout: float = 10.0,
+        heartbeat: float = 3.0,
+        rebalance_timeout: float = 60.0,
+    ) -> None:
+        self._settings, self._group_id, self._url = dict(settings), group_id, url
+        self._on_lost = on_lost
+        self._times = {
+            "session_timeout_ms": int(session_timeout * 1000),
+            "heartbeat_interval_ms": int(heartbeat * 1000),
+            "max_poll_interval_ms": int(rebalance_timeout * 1000),
+        }
+        self._closing = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="group-member", daemon=True)
+        self._coordinator: Any = None
+        self._joined: Joined | None = None
+        self.trouble = ""  # why the membership is not confirmed; empty while it is
+        self._loop: asyncio.AbstractEventLoop
+        self._first: asyncio.Future[Joined]
+
+    @property
+    def joined(self) -> Joined | None:
+        """The present membership; the generation rises when someone tried to join."""
+        return self._joined
+
+    @property
+    def confirmed_until(self) -> float:
+        """The time.monotonic() until which the coordinator surely counts us as a member; 0 when it does not."""
+        return self._coordinator.confirmed_until if self._coordinator is not None else 0.0
+
+    async def join(self) -> Joined:
+        """Join; waits for Kafka as long as it takes. GroupOccupied says who is there and what to do."""
+        self._loop = asyncio.get_running_loop()
+        self._first = self._loop.create_future()
+        self._thread.start()
+        return await asyncio.shield(self._first)
+
+    async def leave(self) -> None:
+        """Leave, so that another worker may join at once."""
+        self._closing.set()
+        if self._thread.ident is not None:
+            await asyncio.to_thread(self._thread.join, 10.0)
+
+    # The thread
+
+    def _run(self) -> None:
+        from runtime.kafka.group.coordinator import WorkerCoordinator, connect
+
+        client = None
+        try:
+            client = connect(self._settings, f"connect-{urlsplit(self._url).netloc}")
+            if not self._patiently(lambda: self._clear_the_way(client)):
+                return
+            self._coordinator = WorkerCoordinator(
+                client,
+                {"url": self._url, **process_identity.own_identity()},
+                group_id=self._group_id,
+                api_version=client._manager.broker_version,
+                **self._times,
+            )
+            while self._patiently(self._stay):
+                self._closing.wait(_TICK)
+        except GroupOccupied as e:
+            self._post(self._refuse, e)
+        except Exception as e:
+            _log.exception("Membership in group %s ended", self._group_id)
+            self._post(self._refuse, GroupOccupied(f"membership in group {self._group_id} ended: {e}"))
+        finally:
+            self._close(client)
+
+    def _patiently(self, step: Callable[[], None]) -> bool:
+        """Take a step, again and again while Kafka is in trouble; False when it is time to leave."""
+        from kafka import errors
+
+        told = time.monotonic()
+        while not self._closing.is_set():
+            try:
+                step()
+                self.trouble = ""
+                return not self._closing.is_set()
+            except errors.InconsistentGroupProtocolError:
+                raise self._java_group() from None
+            except (errors.KafkaError, KafkaProblem) as e:
+                if isinstance(e, GroupOccupied):
+                    raise
+                self.trouble = self._why(e)
+                if time.monotonic() - told >= _WAIT_LINES:
+                    told = time.monotonic()
+                    _log.warning("Still trying to be in group %s: %s", self._group_id, self.trouble)
+                self._closing.wait(0.5)
+        return False
+
+    def _why(self, error: Exception) -> str:
+        """The error, with the missing right."""
+        denied = type(error).__name__ == "GroupAuthorizationFailedError"
+        return denial(self._settings, "READ", f"group {self._group_id}") if denied else str(error)
+
+    def _clear_the_way(self, client: Any) -> None:
+        """See who is in the group. A worker that was killed would keep it for a whole session: send it away."""
+        client._manager.bootstrap(1000)
+        group = ask(self._settings, self._group_id, describe(self._group_id), _REQUEST)
+        if group is None or not group.members:
+            return
+        dead = [m.member_id for m in group.members if process_identity.is_gone(_metadata(m))]
+        if dead:
+            _log.info("Removing %d dead member(s) from group %s", len(dead), self._group_id)
+            ask(self._settings, self._group_id, evict(self._group_id, dead), _REQUEST)
+        living = [_metadata(m) for m in group.members if m.member_id not in dead]
+        here = [m for m in living if m.get("machine") == process_identity.own_identity()["machine"]]
+        if here:
+            raise self._occupied(str(here[0].get("url")))
+        self._refuse_foreign(group)
+
+    def _refuse_foreign(self, group: Group) -> None:
+        from runtime.kafka.group.coordinator import PROTOCOL_TYPE
+
+        if group.protocol_type not in ("", PROTOCOL_TYPE):
+            raise GroupOccupied(
+                f"group.id={self._group_id} is the name of a group of type {group.protocol_type}: choose another"
+            )
+
+    def _stay(self) -> None:
+        """Join or join again where needed, and say that this worker is alive."""
+        coordinator = self._coordinator
+        if not coordinator.ensure_active_group(timeout_ms=1000):
+            return
+        coordinator.poll_heartbeat()
+        now = coordinator.group_metadata()
+        holder = coordinator.assignment.get("holder")
+        if not coordinator.stable():
+            return
+        if holder != now.member_id:
+            raise self._occupied(str(coordinator.assignment.get("url")))
+        joined = Joined(now.member_id, now.generation_id)
+        if joined != self._joined:
+            self._joined = joined
+            _log.info("Member of group %s: generation %d", self._group_id, joined.generation)
+            self._post(self._accept, joined)
+
+    def _close(self, client: Any) -> None:
+        from kafka import errors
+
+        try:
+            if self._coordinator is not None:
+                self._coordinator.close(timeout_ms=2000)
+            if client is not None:
+                client.close()
+        except errors.KafkaError as e:
+            _log.info("Group %s was left without goodbye: %s", self._group_id, e)
+
+    def _occupied(self, url: str) -> GroupOccupied:
+        return GroupOccupied(
+            f"the worker at {url} already runs group.id={self._group_id}, and this version runs one worker to a group: "
+            "stop that one, or set another group.id with storage topics of its own"
+        )
+
+    def _java_group(self) -> GroupOccupied:
+        return GroupOccupied(
+            f"workers of Apache Kafka Connect are alive in group.id={self._group_id}: stop all of them to take the "
+            "cluster over (one that was killed counts as alive for its session.timeout.ms), or set another group.id"
+        )
+
+    def _post(self, call: Callable[..., object], *args: object) -> None:
+        with contextlib.suppress(RuntimeError):  # the loop is closed: nobody is interested any more
+            self._loop.call_soon_threadsafe(call, *args)
+
+    # The event loop
+
+    def _accept(self, joined: Joined) -> None:
+        if not self._first.done():
+            self._first.set_result(joined)
+
+    def _refuse(self, error: GroupOccupied) -> None:
+        if not self._first.done():
+            self._first.set_exception(error)
+        else:
+            self._on_lost(str(error))
+
+
+def _metadata(member: Member) -> dict[str, Any]:
+    """What a worker of ours says about itself; nothing for anyone else's."""
+    try:
+        found = json.loads(member.metadata)
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}

@@ -1,0 +1,272 @@
+"""Compacted topics as shared memory: the log under the config, status and offset stores."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from runtime.kafka.errors import BrokerUnavailable, KafkaProblem, NotAuthorizedError, StorageTopicError
+from runtime.kafka.log.reader import LogRecord, Position, Read, Reader, ReaderEvents
+from runtime.kafka.log.topic_watch import created_again
+from runtime.kafka.log.topics import TopicSpec
+from runtime.kafka.log.writer import Writer
+from runtime.kafka.together import Together
+
+_log = logging.getLogger(__name__)
+_TIMEOUT = 30.0  # seconds for a write to be read back, as in Connect
+_AGAIN = 0.2  # seconds until end offsets are asked for again
+_FLUSH = 5.0  # seconds for the last records at close
+
+Apply = Callable[[Sequence[LogRecord]], None]
+Written = tuple[int, int]  # partition, offset
+
+__all__ = ["LogRecord", "TopicLog", "TopicLogs", "TopicSpec"]
+
+
+@dataclass(frozen=True, slots=True)
+class _Sent:
+    """A record that has been sent. `ends` are the offsets up to which each partition had been read: a record with a
+    lower offset is in a topic that was created again."""
+
+    topic: str
+    future: asyncio.Future[Written]
+    ends: Mapping[int, int]
+
+
+class TopicLogs:
+    """The storage topics of one worker: one reader thread, one producer. Event loop only.
+
+    `settings` are librdkafka settings that reach the cluster (`bootstrap.servers`, security)."""
+
+    def __init__(self, settings: Mapping[str, Any], timeout: float = _TIMEOUT) -> None:
+        self._settings = dict(settings)
+        self._timeout = timeout
+        self._logs: dict[str, TopicLog] = {}
+        self._positions: dict[Position, int] = {}
+        self._waiters: dict[asyncio.Future[None], dict[Position, int]] = {}
+        self._ends: Together[str, dict[Position, int]] = Together(self._ask_ends)
+        self._writer = Writer(self._settings, self._suspect)
+        self._reader: Reader | None = None
+        self._admin: Any = None
+        self._loop: asyncio.AbstractEventLoop
+        self._loaded: asyncio.Future[None]
+        self.cluster_id = ""
+        self.lost = ""  # why a topic in use was lost; permanent
+        self._broker = ""
+        self._denied: dict[str, str] = {}  # by topic, while the right to write is missing
+
+    @property
+    def error(self) -> str:
+        """Why the topics cannot be used; empty while they are usable."""
+        return self.lost or self._broker or next(iter(self._denied.values()), "")
+
+    @property
+    def available(self) -> bool:
+        """Whether Kafka could be reached when it was last needed."""
+        return self._reader is not None and not self.error
+
+    def open(self, spec: TopicSpec, apply: Apply) -> TopicLog:
+        """A log on the topic; before start(). `apply` gets its records in order, on the event loop."""
+        log = self._logs[spec.topic] = TopicLog(self, spec, apply)
+        return log
+
+    async def start(self) -> None:
+        """Wait for Kafka as long as it takes, create or check the topics, read all that is in them.
+
+        StorageTopicError when a topic cannot be used."""
+        self._loop = asyncio.get_running_loop()
+        self._loaded = self._loop.create_future()
+        events = ReaderEvents(
+            read=partial(self._post, self._apply),
+            loaded=partial(self._post, self._on_loaded),
+            failed=partial(self._post, self._on_failed),
+            broker=partial(self._post, setattr, self, "_broker"),
+            lost=partial(self._post, self._lose),
+        )
+        self._reader = Reader(self._settings, [log.spec for log in self._logs.values()], events)
+        self._reader.start()
+        await asyncio.to_thread(self._writer.start)
+        await self._loaded
+
+    async def close(self) -> None:
+        """Write what is under way, end both threads. Waiting calls get BrokerUnavailable."""
+        for waiter in self._waiters:
+            if not waiter.done():
+                waiter.set_exception(BrokerUnavailable("the worker is shutting down"))
+        await asyncio.to_thread(self._writer.close, _FLUSH)
+        if self._reader is not None:
+            await asyncio.to_thread(self._reader.close)
+            self._loaded.cancel()
+        self._admin = None
+
+    async def _read_to_end(self, topic: str) -> None:
+        try:
+            async with asyncio.timeout(self._timeout):
+                await self._reached(await self._ends.of(topic))
+        except TimeoutError as e:
+            raise self._unavailable(f"topic {topic} could not be read to its end", e) from None
+
+    async def _ask_ends(self, topics: Sequence[str]) -> Mapping[str, dict[Position, int]]:
+        """End offsets of the topics' partitions, asked for until Kafka answers; TimeoutError when that takes too long.
+
+        A client from before a broker's restart may use the old leader epoch for ever (FENCED_LEADER_EPOCH, seen with
+        librdkafka 2.16), so a new client is created after a refusal.
+        """
+        from confluent_kafka import IsolationLevel, KafkaException, TopicPartition
+        from confluent_kafka.admin._listoffsets import OffsetSpec
+
+        latest = OffsetSpec.latest()  # type: ignore[no-untyped-call]
+        asked = {TopicPartition(t, p): latest for t, p in self._positions if t in topics}
+        async with asyncio.timeout(self._timeout):  # others wait for their turn
+            while True:
+                admin = self._admin_client()  # held: a client that goes takes its unanswered requests with it
+                futures = admin.list_offsets(
+                    asked, isolation_level=IsolationLevel.READ_COMMITTED, request_timeout=self._timeout
+                )
+                try:
+                    ends: dict[str, dict[Position, int]] = {topic: {} for topic in topics}
+                    for tp, future in futures.items():
+                        ends[tp.topic][tp.topic, tp.partition] = (await asyncio.wrap_future(future)).offset
+                    return ends
+                except KafkaException as e:
+                    _log.debug("End offsets of %s were refused: %s", ", ".join(topics), e)
+                    self._suspect()
+                    self._admin = None
+                    await asyncio.sleep(_AGAIN)
+
+    def _admin_client(self) -> Any:
+        from confluent_kafka.admin import AdminClient
+
+        if self._admin is None:
+            self._admin = AdminClient({**self._settings, "log_level": 2})
+        return self._admin
+
+    def _send(self, topic: str, key: bytes, value: bytes | None) -> asyncio.Future[Written]:
+        future: asyncio.Future[Written] = self._loop.create_future()
+        future.add_done_callback(_note_failure)
+        try:
+            if self.lost:
+                raise StorageTopicError(self.lost)
+            sent = _Sent(topic, future, {p: end for (t, p), end in self._positions.items() if t == topic})
+            self._writer.send(topic, key, value, lambda *report: self._post(self._written, sent, *report))
+        except KafkaProblem as e:
+            future.set_exception(e)
+        return future
+
+    def _written(self, sent: _Sent, error: KafkaProblem | None, partition: int, offset: int) -> None:
+        if isinstance(error, NotAuthorizedError):
+            self._denied[sent.topic] = str(error)
+        elif error is None:
+            self._denied.pop(sent.topic, None)
+            if offset < sent.ends.get(partition, 0):
+                self._lose(created_again(sent.topic))
+                error = StorageTopicError(self.lost)
+        _resolve(sent.future, error, partition, offset)
+
+    def _lose(self, what: str) -> None:
+        if not self.lost:
+            self.lost = what
+            _log.error("%s", what)
+
+    async def _write(self, topic: str, records: Sequence[tuple[bytes, bytes | None]]) -> None:
+        sent = [self._send(topic, key, value) for key, value in records]
+        try:
+            async with asyncio.timeout(self._timeout):
+                ends: dict[Position, int] = {}
+                for future in sent:
+                    partition, offset = await asyncio.shield(future)
+                    ends[topic, partition] = max(offset + 1, ends.get((topic, partition), 0))
+                await self._reached(ends)
+        except TimeoutError as e:
+            raise self._unavailable(f"a change was not written to topic {topic}", e) from None
+
+    async def _reached(self, ends: Mapping[Position, int]) -> None:
+        left = {at: end for at, end in ends.items() if self._positions.get(at, 0) < end}
+        if left:
+            waiter: asyncio.Future[None] = self._loop.create_future()
+            self._waiters[waiter] = left
+            try:
+                await waiter
+            finally:
+                del self._waiters[waiter]
+
+    def _unavailable(self, what: str, cause: BaseException) -> BrokerUnavailable:
+        self._suspect()
+        why = self.error or (str(cause) if str(cause) else f"no answer within {self._timeout:g} seconds")
+        return BrokerUnavailable(f"{what}: Kafka at {self._settings['bootstrap.servers']} does not answer ({why})")
+
+    def _suspect(self) -> None:
+        if self._reader is not None:
+            self._reader.suspect()
+
+    def _post(self, call: Callable[..., object], *args: object) -> None:
+        with contextlib.suppress(RuntimeError):  # the loop is closed: nobody is interested any more
+            self._loop.call_soon_threadsafe(call, *args)
+
+    def _apply(self, read: Read) -> None:
+        for topic, records in read.records.items():
+            self._logs[topic].apply(records)
+        self._positions.update(read.positions)
+        if self._reader is not None:
+            self._reader.taken()
+        for waiter, left in self._waiters.items():
+            if not waiter.done() and all(self._positions.get(at, 0) >= end for at, end in left.items()):
+                waiter.set_result(None)
+
+    def _on_loaded(self, cluster_id: str) -> None:
+        self.cluster_id = cluster_id
+        if not self._loaded.done():
+            self._loaded.set_result(None)
+
+    def _on_failed(self, error: Exception) -> None:
+        self._broker = str(error)
+        if not self._loaded.done():
+            self._loaded.set_exception(error)
+
+
+class TopicLog:
+    """One storage topic. Event loop only."""
+
+    def __init__(self, logs: TopicLogs, spec: TopicSpec, apply: Apply) -> None:
+        self._logs, self.spec, self._apply = logs, spec, apply
+
+    async def write(self, key: bytes, value: bytes | None) -> None:
+        """Write a record and wait until it is applied; BrokerUnavailable after 30 seconds (it may still be written)."""
+        await self.write_all([(key, value)])
+
+    async def write_all(self, records: Sequence[tuple[bytes, bytes | None]]) -> None:
+        """As write(), several records in this order."""
+        await self._logs._write(self.spec.topic, records)
+
+    def send(self, key: bytes, value: bytes | None) -> asyncio.Future[Written]:
+        """Write a record without waiting; the result (partition, offset) may be ignored, failures are logged."""
+        return self._logs._send(self.spec.topic, key, value)
+
+    async def read_to_end(self) -> None:
+        """Everything that was in the topic at the call is applied; BrokerUnavailable when Kafka does not answer."""
+        await self._logs._read_to_end(self.spec.topic)
+
+    def apply(self, records: Sequence[LogRecord]) -> None:
+        try:
+            self._apply(records)
+        except Exception:
+            _log.exception("Records of topic %s could not be applied", self.spec.topic)
+
+
+def _resolve(future: asyncio.Future[Written], error: KafkaProblem | None, partition: int, offset: int) -> None:
+    if future.done():
+        return
+    if error is not None:
+        future.set_exception(error)
+    else:
+        future.set_result((partition, offset))
+
+
+def _note_failure(future: asyncio.Future[Written]) -> None:
+    if not future.cancelled() and (error := future.exception()) is not None:
+        _log.error("A record was not written: %s", error)

@@ -1,0 +1,271 @@
+"""The thread that reads the storage topics: prepares them, loads them fast, then follows them."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from runtime.kafka.denials import denial, is_denial
+from runtime.kafka.errors import BrokerUnavailable, KafkaProblem
+from runtime.kafka.log.topic_watch import TopicWatch
+from runtime.kafka.log.topics import TopicSpec, ensure_topics
+
+_log = logging.getLogger(__name__)
+_BATCH = 1000  # records handed over at once: a few milliseconds of the event loop
+_AHEAD = 4  # batches that may wait for the event loop
+_POLL = 0.1  # seconds; how late the thread notices that it is to end
+_WAIT_LINES = 5.0  # seconds between two lines about an absent broker
+
+_GROUP_DENIED = "GROUP_AUTHORIZATION_FAILED"  # the client looks up the coordinator of a group that it never joins
+
+Position = tuple[str, int]  # topic, partition
+
+
+@dataclass(frozen=True, slots=True)
+class LogRecord:
+    """One record of a storage topic."""
+
+    key: bytes | None
+    value: bytes | None
+    partition: int
+    offset: int
+    timestamp: int  # milliseconds since 1970
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """What one poll brought: records by topic, and the offset up to which each partition is now read."""
+
+    records: Mapping[str, Sequence[LogRecord]]
+    positions: Mapping[Position, int]
+
+
+@dataclass(frozen=True, slots=True)
+class ReaderEvents:
+    """What the reader reports, on its own thread."""
+
+    read: Callable[[Read], None]  # `Reader.taken()` is to be called once the records are applied
+    loaded: Callable[[str], None]  # everything that was there is read; the cluster's id
+    failed: Callable[[Exception], None]  # the topics cannot be used; the thread ends
+    broker: Callable[[str], None]  # why Kafka cannot be used; empty when it can be again
+    lost: Callable[[str], None]  # why a topic was lost
+
+
+class Reader:
+    """Reads all storage topics with one consumer."""
+
+    def __init__(self, settings: Mapping[str, Any], specs: Sequence[TopicSpec], events: ReaderEvents) -> None:
+        self._settings = dict(settings)
+        self._specs = list(specs)
+        self._events = events
+        self._closing = threading.Event()
+        self._suspect = threading.Event()
+        self._ahead = threading.Semaphore(_AHEAD)
+        self._trouble = self._last_error = ""
+        self._denied: dict[str, str] = {}  # by topic, until it can be read
+        self.watched = False  # the topics' ids are known, so that topics created again are noticed
+        self._positions: dict[Position, int] = {}
+        self._thread = threading.Thread(target=self._run, name="storage-reader", daemon=True)
+
+    @property
+    def bootstrap(self) -> str:
+        return str(self._settings["bootstrap.servers"])
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def taken(self) -> None:
+        """A read was applied."""
+        self._ahead.release()
+
+    def suspect(self) -> None:
+        """Someone met trouble with Kafka: find out whether it can be reached."""
+        self._suspect.set()
+
+    def close(self) -> None:
+        """End the thread; blocks for a moment."""
+        self._closing.set()
+        self._ahead.release()
+        if self._thread.ident is not None:
+            self._thread.join(timeout=10)
+
+    def _run(self) -> None:
+        try:
+            cluster_id = self._prepare()
+            if not self._closing.is_set():
+                self._load()
+                self._events.loaded(cluster_id)
+                self._follow()
+        except KafkaProblem as e:
+            self._events.failed(e)
+        except Exception as e:
+            _log.exception("The storage topics' reader ended")
+            self._events.failed(e)
+
+    def _prepare(self) -> str:
+        """Wait for Kafka, see to the topics, learn their partitions; the cluster's id."""
+        from confluent_kafka import KafkaException
+        from confluent_kafka.admin import AdminClient
+
+        settings: dict[str, Any] = {**self._settings, "error_cb": self._on_error, "log_level": 2}
+        admin = AdminClient(settings)
+        told, wait = time.monotonic(), 0.0
+        while not self._closing.wait(wait):
+            wait = 0.1
+            try:
+                metadata = admin.list_topics(timeout=1.0)
+                found = {name: len(t.partitions) for name, t in metadata.topics.items() if not t.error and t.partitions}
+                if not ensure_topics(admin, self._settings, self._specs, found):
+                    names = {s.topic for s in self._specs}
+                    self._positions = {(t, p): 0 for t in names for p in range(found[t])}
+                    self._report("")
+                    return str(metadata.cluster_id or "")
+            except KafkaException as e:
+                admin.poll(0)  # brings the error that says more
+                self._report(self._last_error or e.args[0].str())
+            except BrokerUnavailable as e:
+                self._report(str(e))
+            if self._trouble and time.monotonic() - told >= _WAIT_LINES:
+                told = time.monotonic()
+                _log.warning("Still waiting for Kafka at bootstrap.servers=%s: %s", self.bootstrap, self._trouble)
+        return ""
+
+    def _consumer(self, wait: int) -> Any:
+        from confluent_kafka import Consumer, TopicPartition
+
+        consumer = Consumer(
+            {
+                "group.id": "headrace-storage",  # asked for by the client; never joined, nothing is committed
+                **self._settings,
+                "enable.auto.commit": False,
+                "enable.auto.offset.store": False,
+                "enable.partition.eof": True,
+                "auto.offset.reset": "earliest",
+                "isolation.level": "read_committed",
+                "fetch.wait.max.ms": wait,
+                "error_cb": self._on_error,
+                "log_level": 2,  # what it has to say of connections comes as errors, and is told once
+            }
+        )
+        consumer.list_topics(timeout=10.0)  # leaders known at once: without it the first fetch waits up to a second
+        consumer.assign([TopicPartition(t, p, offset) for (t, p), offset in self._positions.items()])
+        return consumer
+
+    def _load(self) -> None:
+        """Read every partition to its end."""
+        left = set(self._positions)
+        consumer = self._patiently(lambda: self._consumer(wait=10))
+        while consumer is not None and left and not self._closing.is_set():
+            left -= self._step(consumer)
+        if consumer is not None:
+            consumer.close()
+
+    def _follow(self) -> None:
+        from confluent_kafka.admin import AdminClient
+
+        consumer = self._patiently(lambda: self._consumer(wait=500))
+        watch = TopicWatch(AdminClient({**self._settings, "log_level": 2}), self._settings, self._specs)
+        while consumer is not None and not self._closing.is_set():
+            self._step(consumer)
+            self._watch(watch)
+            if self._suspect.is_set():
+                self._probe(consumer)
+        if consumer is not None:
+            consumer.close()
+
+    def _watch(self, watch: TopicWatch) -> None:
+        denied, lost = watch.denied, watch.lost
+        watch.look()
+        self.watched = watch.complete
+        if watch.lost and not lost:
+            self._events.lost(watch.lost)
+        if watch.denied:
+            self._report(watch.denied)
+        elif denied:
+            self._suspect.set()
+
+    def _patiently(self, make: Callable[[], Any]) -> Any:
+        """The client, made again until Kafka answers; None at the end."""
+        from confluent_kafka import KafkaException
+
+        while not self._closing.is_set():
+            try:
+                return make()
+            except KafkaException as e:
+                self._report(e.args[0].str())
+                self._closing.wait(0.5)
+        return None
+
+    def _step(self, consumer: Any) -> set[Position]:
+        """One poll; the partitions that reached their end."""
+        first = consumer.poll(_POLL)
+        if first is None:
+            return set()
+        records: dict[str, list[LogRecord]] = {}
+        positions: dict[Position, int] = {}
+        ended: set[Position] = set()
+        for message in (first, *consumer.consume(_BATCH - 1, 0)):
+            error = message.error()
+            if error is None:
+                topic, partition, offset = message.topic(), message.partition(), message.offset()
+                record = LogRecord(message.key(), message.value(), partition, offset, message.timestamp()[1])
+                records.setdefault(topic, []).append(record)
+                positions[topic, partition] = offset + 1
+            elif error.name() == "_PARTITION_EOF":
+                at = message.topic(), message.partition()
+                positions[at] = max(positions.get(at, 0), message.offset())
+                ended.add(at)
+            elif error.name() == _GROUP_DENIED:
+                continue
+            elif is_denial(error):
+                topic = message.topic() or ""
+                self._denied[topic] = denial(self._settings, "READ", f"topic {topic}")
+                self._report(self._denied[topic])
+            else:
+                self._suspect.set()
+                _log.warning("Reading topic %s: %s", message.topic(), error.str())
+        for topic in {t for t, _ in positions} & self._denied.keys():
+            del self._denied[topic]
+            self._suspect.set()
+        if positions:
+            self._hand_over(Read(records, positions))
+        return ended
+
+    def _hand_over(self, read: Read) -> None:
+        self._positions.update(read.positions)
+        self._ahead.acquire()
+        if not self._closing.is_set():
+            self._events.read(read)
+
+    def _on_error(self, error: Any) -> None:
+        if error.name() == _GROUP_DENIED:
+            return
+        self._suspect.set()
+        self._last_error = error.str()
+
+    def _probe(self, consumer: Any) -> None:
+        """Ask Kafka for anything; its silence is the trouble, its answer the end of it."""
+        from confluent_kafka import KafkaException
+
+        try:
+            consumer.list_topics(topic=self._specs[0].topic, timeout=2.0)
+        except KafkaException as e:
+            self._report(self._last_error or e.args[0].str())
+        else:
+            self._last_error = ""
+            self._suspect.clear()
+            self._report(next(iter(self._denied.values()), ""))
+
+    def _report(self, trouble: str) -> None:
+        if bool(trouble) != bool(self._trouble):
+            if trouble:
+                _log.warning("Kafka at bootstrap.servers=%s cannot be used: %s", self.bootstrap, trouble)
+            else:
+                _log.info("Kafka at bootstrap.servers=%s can be used again", self.bootstrap)
+        if trouble != self._trouble:
+            self._trouble = trouble
+            self._events.broker(trouble)

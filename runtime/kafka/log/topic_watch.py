@@ -1,0 +1,91 @@
+"""Checks by id that the storage topics are still those that were read: deleting a topic loses its state, and a topic
+created again has the same name."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
+from typing import Any
+
+from runtime.kafka.denials import denial
+from runtime.kafka.log.topics import TopicSpec
+
+EVERY = 2.0
+"""Seconds between two requests."""
+
+_SOON = 0.5  # … after a topic was missing
+_TIMEOUT = 10.0
+
+
+class TopicWatch:
+    """Requests the topics' ids periodically, without waiting for the answer. One thread."""
+
+    def __init__(
+        self, admin: Any, settings: Mapping[str, Any], specs: Sequence[TopicSpec],
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:  # fmt: skip
+        self._admin, self._settings, self._clock = admin, settings, clock
+        self._topics = [spec.topic for spec in specs]
+        self._ids: dict[str, str] = {}
+        self._missing: set[str] = set()  # in the last answer
+        self._asked: dict[str, Future[Any]] = {}
+        self._next = 0.0
+        self.lost = ""  # why a topic was lost; permanent
+        self.denied = ""  # the missing right, until it is granted
+
+    @property
+    def complete(self) -> bool:
+        """Whether every topic's id is known."""
+        return len(self._ids) == len(self._topics)
+
+    def look(self) -> None:
+        """Take the last answer, and send the next request when it is due."""
+        if self._asked and all(future.done() for future in self._asked.values()):
+            asked, self._asked = self._asked, {}
+            self.denied = ""
+            for topic, future in asked.items():
+                self._take(topic, future)
+        if not self._asked and not self.lost and self._clock() >= self._next:
+            self._next = self._clock() + EVERY
+            self._asked = self._ask()
+
+    def _ask(self) -> dict[str, Future[Any]]:
+        from confluent_kafka import TopicCollection
+
+        topics = TopicCollection(self._topics)
+        asked: dict[str, Future[Any]] = self._admin.describe_topics(topics, request_timeout=_TIMEOUT)
+        return asked
+
+    def _take(self, topic: str, future: Future[Any]) -> None:
+        from confluent_kafka import KafkaException
+
+        try:
+            found = str(future.result().topic_id)
+        except KafkaException as e:
+            self._refused(topic, e.args[0].name())
+            return
+        self._missing.discard(topic)
+        if self._ids.setdefault(topic, found) != found:
+            self.lost = created_again(topic)
+
+    def _refused(self, topic: str, name: str) -> None:
+        if name in ("UNKNOWN_TOPIC_OR_PART", "UNKNOWN_TOPIC_ID"):
+            if topic in self._missing:
+                self.lost = _lost(topic, "does not exist any more")
+            self._missing.add(topic)  # a broker that has just started may not know its topics yet
+            self._next = self._clock() + _SOON
+        elif name == "TOPIC_AUTHORIZATION_FAILED":
+            self.denied = denial(self._settings, "DESCRIBE", f"topic {topic}")
+
+
+def created_again(topic: str) -> str:
+    """The message for a topic that was deleted and created again."""
+    return _lost(topic, "was deleted and created again")
+
+
+def _lost(topic: str, what: str) -> str:
+    return (
+        f"storage topic {topic} {what} while this worker was running: the worker's state is not in Kafka any more, and "
+        "changes are refused; restore the topic if you can, then restart the worker"
+    )

@@ -1,0 +1,1 @@
+"""Plain data that all parts of the worker share: states, task ids, task specifications. No behaviour."""

@@ -1,0 +1,1 @@
+"""A task's transformations and predicates, compiled once and run over batches."""

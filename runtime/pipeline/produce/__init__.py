@@ -1,0 +1,1 @@
+"""Producers that tasks of a slot share, and the topics created for their records."""

@@ -1,0 +1,175 @@
+"""Which batches of a source have been acknowledged, and so which offsets may be committed.
+
+Nothing is called for each record. The client keeps a reference to a message's `on_delivery` until the message's
+delivery report has been served, so a callback object that only the messages of one batch refer to dies with the
+last report of that batch: its death is the acknowledgement. Failures do call it (`delivery.report.only.error`).
+A call per record was measured at 0.4 µs, a quarter of all that a record costs.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from runtime.kafka.denials import unwritten
+
+if TYPE_CHECKING:
+    from confluent_kafka import KafkaError, Message
+
+    from runtime.pipeline.produce.queue_share import Share
+
+OffsetsByKey = Mapping[bytes, Mapping[str, Any] | None]
+"""Source offsets by the key that they have in the offsets topic."""
+
+
+class Delivery:
+    """The `on_delivery` of every message of a batch. Hold no reference to it once the batch has been handed over."""
+
+    __slots__ = ("batch",)
+
+    def __init__(self, batch: InFlight) -> None:
+        self.batch = batch
+
+    def __call__(self, error: KafkaError | None, message: Message) -> None:
+        if error is not None:
+            self.batch.acks.returned(self, unwritten(error, message.topic()), message)
+
+    def __del__(self) -> None:
+        self.batch.reported()
+
+
+class DeliveryAlone:
+    """The `on_delivery` of a message that is sent again by itself; its batch stays unacknowledged until then."""
+
+    __slots__ = ("_delivery",)
+
+    def __init__(self, delivery: Delivery) -> None:
+        self._delivery = delivery
+
+    def __call__(self, error: KafkaError | None, message: Message) -> None:
+        if error is not None:
+            batch = self._delivery.batch
+            batch.acks.failed(batch, unwritten(error, message.topic()))
+
+    def original(self, message: Message) -> dict[str, Any]:
+        """The sent message: delivery reports have neither headers nor timestamps."""
+        kept, key, value = self._delivery.batch.kept, message.key(), message.value()
+        for number, fields in enumerate(kept):
+            if fields["value"] == value and fields.get("key") == key:
+                return kept.pop(number)
+        return {"key": key, "value": value}
+
+
+class InFlight:
+    """A batch, and the offsets that may be committed once it is acknowledged."""
+
+    __slots__ = ("acks", "delivered", "error", "kept", "offsets", "sealed", "size")
+
+    def __init__(self, acks: Acks, offsets: OffsetsByKey, size: int) -> None:
+        self.acks, self.offsets, self.size = acks, offsets, size
+        self.sealed = False
+        self.delivered = False
+        self.error: KafkaError | None = None
+        self.kept: list[dict[str, Any]] = []  # messages with headers or timestamps, until they are acknowledged
+
+    def reported(self) -> None:
+        """Called when the last message has been reported, even if the task has ended meanwhile."""
+        self.delivered = True
+        if self.acks.share is not None:
+            self.acks.share.release(self.size)
+
+
+class Acks:
+    """The batches of a task in the order they were polled. Reports may come on any thread, all else on the task's."""
+
+    def __init__(
+        self,
+        tolerates: Callable[[KafkaError], bool] | None = None,
+        share: Share | None = None,
+        resends: bool = False,
+    ) -> None:
+        """`tolerates` selects refused messages for take_refused(); any other refusal fails the batch. `share` is the
+        batches' part of a producer's queue. `resends`: the caller uses take_oversized()."""
+        self._batches: deque[InFlight] = deque()
+        self._refused: deque[KafkaError] = deque()
+        self._oversized: deque[tuple[Message, DeliveryAlone]] = deque()
+        self._tolerates, self._resends = tolerates, resends
+        self.share = share
+
+    def begin(self, offsets: OffsetsByKey, size: int = 0) -> Delivery:
+        """A batch of `size` bytes is about to be sent; once sealed and acknowledged to its last message, `offsets` may
+        be committed."""
+        if self.share is not None:
+            self.share.take(size)
+        batch = InFlight(self, offsets, size)
+        self._batches.append(batch)
+        return Delivery(batch)
+
+    def keep(self, messages: Sequence[dict[str, Any]]) -> None:
+        """Keeps messages of the newest batch with headers or timestamps, in case they have to be sent again."""
+        self._batches[-1].kept.extend(messages)
+
+    def add(self, size: int) -> InFlight:
+        """The newest batch, not sealed yet, grows by `size` bytes."""
+        batch = self._batches[-1]
+        batch.size += size
+        if self.share is not None:
+            self.share.take(size)
+        return batch
+
+    def returned(self, delivery: Delivery, error: KafkaError, message: Message) -> None:
+        """A message was refused. If a request is too large, the broker refuses all of its messages, so each is sent
+        again by itself."""
+        if error.name() == "MSG_SIZE_TOO_LARGE" and self._resends:
+            self._oversized.append((message, DeliveryAlone(delivery)))
+        else:
+            self.failed(delivery.batch, error)
+
+    def failed(self, batch: InFlight, error: KafkaError) -> None:
+        """A message will never be delivered."""
+        if self._tolerates is not None and self._tolerates(error):
+            self._refused.append(error)
+        elif batch.error is None:
+            batch.error = error
+
+    def seal(self) -> None:
+        """All of the newest batch has been handed to the producer."""
+        self._batches[-1].sealed = True
+
+    def drop_unsealed(self) -> None:
+        """Forget a batch that could not be handed over to its end."""
+        if self._batches and not self._batches[-1].sealed:
+            self._batches.pop()
+
+    def take(self) -> dict[bytes, Mapping[str, Any] | None]:
+        """Offsets that have become committable: of the batches before the first one that is still on its way."""
+        ready: dict[bytes, Mapping[str, Any] | None] = {}
+        batches = self._batches
+        while batches and batches[0].sealed and batches[0].delivered and batches[0].error is None:
+            ready.update(batches.popleft().offsets)
+        return ready
+
+    def take_refused(self) -> Iterator[KafkaError]:
+        """Each message that Kafka refused, once, whichever task's thread has heard of it."""
+        while self._refused:
+            yield self._refused.popleft()
+
+    def take_oversized(self) -> Iterator[tuple[Message, DeliveryAlone]]:
+        """Messages to be sent again by themselves, each once."""
+        while self._oversized:
+            yield self._oversized.popleft()
+
+    @property
+    def error(self) -> KafkaError | None:
+        """Why a batch will never be acknowledged: of the oldest such batch."""
+        return next((batch.error for batch in self._batches if batch.error is not None), None)
+
+    @property
+    def pending(self) -> bool:
+        return bool(self._batches)
+
+    @property
+    def left(self) -> int:
+        """Batches that are still on their way."""
+        return len(self._batches)

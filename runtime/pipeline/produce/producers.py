@@ -1,0 +1,141 @@
+"""The slot's idempotent producers: one for each set of settings and purpose, shared by the tasks that use it.
+
+A producer costs half a megabyte, three threads and five file descriptors, so tasks do not have one each. Records and
+offsets have different producers: an offset commit never waits behind records.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import threading
+import time
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+from runtime.api.errors import ConnectError
+from runtime.kafka.clients.settings import PRODUCER_FIXED
+from runtime.pipeline.produce.client_log import ClientLog
+from runtime.pipeline.produce.queue_share import SendQueue, Share
+from runtime.pipeline.task.errors import TaskLostError
+
+if TYPE_CHECKING:
+    from confluent_kafka import KafkaError
+
+_log = logging.getLogger(__name__)
+
+_PARTS = 8  # a task may hold one of these parts of the free room in a shared producer's queue
+_YOUNG = 10.0  # seconds: a failed producer is not replaced before this age
+
+# Errors of records that are not at fault: their producer can no longer send them.
+_OF_PRODUCER = (
+    "_FATAL", "_FENCED", "_STATE", "_DESTROY", "_PURGE_QUEUE", "_PURGE_INFLIGHT", "_GAPLESS_GUARANTEE",
+    "OUT_OF_ORDER_SEQUENCE_NUMBER", "DUPLICATE_SEQUENCE_NUMBER", "UNKNOWN_PRODUCER_ID", "INVALID_PRODUCER_EPOCH",
+    "INVALID_PRODUCER_ID_MAPPING", "PRODUCER_FENCED",
+)  # fmt: skip
+# Errors of the destination, not of the record: Apache's producer retries or fails, and never skips the record.
+_OF_TOPIC = ("UNKNOWN_TOPIC_OR_PART", "_UNKNOWN_TOPIC", "_UNKNOWN_PARTITION")
+# Fatal errors that would occur in the next producer too.
+_LASTING = (
+    "CLUSTER_AUTHORIZATION_FAILED", "TRANSACTIONAL_ID_AUTHORIZATION_FAILED", "UNSUPPORTED_VERSION",
+    "_UNSUPPORTED_FEATURE",
+)  # fmt: skip
+
+
+class Purpose(StrEnum):
+    """The purpose of a producer."""
+
+    RECORDS = "records"
+    SINGLE_RECORDS = "single records"  # one request for each record
+    OFFSETS = "offsets"
+
+
+class SlotProducer:
+    """One client of the slot. Thread-safe; any task's thread may serve another task's delivery reports."""
+
+    def __init__(self, settings: Mapping[str, Any], purpose: Purpose = Purpose.RECORDS, shared: bool = True) -> None:
+        from confluent_kafka import Producer
+
+        configured = {**PRODUCER_FIXED, **settings}
+        # Success is reported without a call per record: see acks.py.
+        always = {"delivery.report.only.error": True, **ClientLog("producer").settings}
+        if purpose is not Purpose.OFFSETS:
+            always |= _UNLIMITED
+        if purpose is Purpose.SINGLE_RECORDS:
+            always["batch.num.messages"] = 1
+        self._client: Any = Producer({**configured, **always})
+        self._queue = SendQueue(int(configured["queue.buffering.max.kbytes"]) * 1024, _PARTS if shared else 1)
+        self._purpose, self._born = purpose, time.monotonic()
+        self.fatal: KafkaError | None = None
+        self.produce, self.produce_batch = self._client.produce, self._client.produce_batch
+        self.flush = self._client.flush
+
+    def share(self) -> Share:
+        """A share of the queue for a new task."""
+        return Share(self._queue)
+
+    def poll(self, timeout: float) -> None:
+        """Serve delivery reports, including other tasks'. Stores a fatal error in `fatal`; the client raises the error
+        in the thread that polls first."""
+        from confluent_kafka import KafkaException
+
+        try:
+            self._client.poll(timeout)
+        except KafkaException as e:
+            error: KafkaError = e.args[0]
+            if not error.fatal():
+                raise
+            self.fatal = error
+            _log.error("The producer of %s failed and is replaced: %s", self._purpose, described(error))
+
+    def blames_record(self, error: KafkaError) -> bool:
+        """Whether a record was refused because of the record or its destination, not because of its producer."""
+        return self.fatal is None and error.name() not in _OF_PRODUCER
+
+    def may_skip(self, error: KafkaError) -> bool:
+        """Whether a refused record may be skipped if errors are tolerated."""
+        return self.blames_record(error) and error.name() not in _OF_TOPIC
+
+    def failure(self, error: KafkaError) -> Exception:
+        """The exception that ends a task whose record came back with this error because of the producer."""
+        if self.fatal is None:
+            self.poll(0)  # the reason may still be in the queue
+        reason = self.fatal or error
+        if reason.name() in _LASTING:
+            return ConnectError(f"The producer cannot continue: {described(reason)}")
+        age = time.monotonic() - self._born
+        return TaskLostError(f"its producer failed: {described(reason)}", max(0.0, _YOUNG - age))
+
+
+# Each task's Share bounds the queue; the client's own limit would block all tasks at once.
+_UNLIMITED = {"queue.buffering.max.messages": 0, "queue.buffering.max.kbytes": 2**31 - 1}
+
+
+def described(error: KafkaError) -> str:
+    return f"{error.name()}: {error.str()}"
+
+
+class Producers:
+    """All producers of a slot. Thread-safe."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._producers: dict[str, SlotProducer] = {}
+
+    def take(
+        self, settings: Mapping[str, Any], owner: str | None = None, purpose: Purpose = Purpose.RECORDS
+    ) -> SlotProducer:
+        """The shared producer with these settings, or one that `owner` has to itself; a new one after a fatal error."""
+        key = json.dumps([owner, purpose, settings], sort_keys=True, default=str)
+        with self._lock:
+            producer = self._producers.get(key)
+            if producer is None or producer.fatal is not None:
+                producer = self._producers[key] = SlotProducer(settings, purpose, owner is None)
+            return producer
+
+    def drop(self, owner: str) -> None:
+        """Forget the producers that `owner` had to itself; what they have not sent yet is not sent any more."""
+        with self._lock:
+            for key in [key for key in self._producers if json.loads(key)[0] == owner]:
+                del self._producers[key]

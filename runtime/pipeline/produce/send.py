@@ -1,0 +1,153 @@
+"""Hands batches to a producer, within the task's share of the producer's queue."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from runtime.api.errors import ConnectError
+from runtime.kafka.denials import is_denial, principal, unwritten
+from runtime.pipeline.produce.producers import described
+from runtime.pipeline.task.control import StoppedError
+
+if TYPE_CHECKING:
+    from confluent_kafka import KafkaError
+
+    from runtime.pipeline.produce.acks import Acks, Delivery
+    from runtime.pipeline.produce.producers import SlotProducer
+    from runtime.pipeline.produce.queue_share import Share
+    from runtime.pipeline.task.control import Control
+
+_FULL_WAIT = 0.05  # seconds between two checks of a full queue
+_OVERHEAD = 64  # minimum of bytes that the client needs for a message
+
+
+def send_failure(error: KafkaError, settings: Mapping[str, Any]) -> ConnectError:
+    """The exception that fails a source task if Kafka refuses a record. `settings` are the producer's."""
+    failure = ConnectError("Unrecoverable exception from producer send callback")
+    whom = f" is not granted to {principal(settings)}" if is_denial(error) else ""
+    failure.__cause__ = ConnectError(f"{described(error)}{whom}")
+    return failure
+
+
+def size_of(messages: Sequence[dict[str, Any]], content: int | None = None) -> int:
+    """Bytes that messages take in a producer's queue. `content`: bytes of their keys and values, where known."""
+    if content is None:
+        content = sum([len(message["value"] or b"") + len(message.get("key") or b"") for message in messages])
+        headers = [header for message in messages for header in message.get("headers") or ()]
+        content += sum([len(name) + len(data or b"") for name, data in headers])
+    return _OVERHEAD * len(messages) + content
+
+
+class Sender:
+    """Puts a task's messages into the queue of a producer. While the queue is full, the task waits for its own
+    acknowledgements; a stopped task waits for at most `patience` seconds."""
+
+    def __init__(
+        self,
+        producer: SlotProducer,
+        share: Share,
+        control: Control,
+        patience: float,
+        refused: Callable[[KafkaError], None],
+        meanwhile: Callable[[], None],
+        take_single: Callable[[], SlotProducer] | None = None,
+    ) -> None:
+        """`refused` is called for each message that the client will never accept, and raises if that fails the task.
+        `meanwhile` is called repeatedly while the task waits. `take_single` returns the producer for messages that
+        serve() sends one by one."""
+        self._refused, self._meanwhile = refused, meanwhile
+        self._producer, self._share = producer, share
+        self._control = control
+        self._patience = patience
+        self._take_single = take_single
+        self._single: SlotProducer | None = None
+
+    def admit(self, size: int) -> None:
+        """Wait until the task may send `size` bytes."""
+        give_up = None
+        while not self._share.admits(size):
+            self._control.check()
+            give_up = self.wait(give_up)
+            self._meanwhile()
+
+    def send(self, topic: str, messages: list[dict[str, Any]], delivery: Delivery) -> None:
+        """All in one call: messages without headers and timestamps."""
+        give_up = None
+        while True:
+            self._control.check()
+            messages = self._queue(topic, messages, delivery)
+            if not messages:
+                self._producer.poll(0)
+                return
+            give_up = self.wait(give_up)
+
+    def send_each(self, topic: str, messages: list[dict[str, Any]], delivery: Delivery) -> None:
+        """One by one: the client's batch call knows neither headers nor timestamps."""
+        from confluent_kafka import KafkaException
+
+        self._control.check()
+        give_up = None
+        produce = self._producer.produce
+        for message in messages:
+            while True:
+                try:
+                    produce(topic, on_delivery=delivery, **message)
+                    break
+                except BufferError:
+                    self._control.check()
+                    give_up = self.wait(give_up)
+                except KafkaException as error:
+                    self._refused(unwritten(error.args[0], topic))
+                    break
+        self._producer.poll(0)
+
+    def _queue(self, topic: str, messages: list[dict[str, Any]], delivery: Delivery) -> list[dict[str, Any]]:
+        """Those for which there was no room."""
+        from confluent_kafka import KafkaError
+
+        try:
+            queued = self._producer.produce_batch(topic, messages, on_delivery=delivery)
+        except BufferError:
+            return messages
+        left: list[dict[str, Any]] = []
+        if queued < len(messages):
+            for message in messages:
+                error = message.pop("_error", None)
+                if error is None:
+                    continue
+                if error.code() == KafkaError._QUEUE_FULL:
+                    left.append(message)
+                else:
+                    self._refused(unwritten(error, topic))
+        return left
+
+    def serve(self, acks: Acks) -> None:
+        """Resend messages whose request was too large, in order, each in its own request."""
+        from confluent_kafka import KafkaException
+
+        for message, delivery in acks.take_oversized():
+            self._control.check()
+            if self._single is None or self._single.fatal is not None:
+                assert self._take_single is not None
+                self._single = self._take_single()
+            fields = {**delivery.original(message), "partition": message.partition()}
+            try:
+                self._single.produce(str(message.topic()), on_delivery=delivery, **fields)
+            except KafkaException as error:
+                delivery(error.args[0], message)
+        if self._single is not None:
+            self._single.poll(0)
+
+    def wait(self, give_up: float | None) -> float | None:
+        """Serve reports until there may be room again; StoppedError when the stopping task's patience is over."""
+        self._producer.poll(_FULL_WAIT)
+        if not self._control.stopping:
+            return None
+        now = time.monotonic()
+        if give_up is None:
+            return now + self._patience
+        if now > give_up:
+            raise StoppedError
+        return give_up

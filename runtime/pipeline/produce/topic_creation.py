@@ -1,0 +1,97 @@
+"""Topics of a source, created before their first record where the connector says how (KIP-158)."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from runtime.api.errors import ConnectError
+from runtime.api.java_compat.regex import java_regex
+
+if TYPE_CHECKING:
+    from confluent_kafka import KafkaError
+
+    from runtime.model.task_spec import TaskSpec, TopicGroup
+    from runtime.pipeline.task.control import Control
+
+_log = logging.getLogger(__name__)
+
+_TIMEOUT = 10.0  # seconds for one request
+_AGAIN = 1.0  # seconds between two tries
+_BROKERS_DEFAULT = -1
+
+
+class TopicCreator:
+    """Asks for every topic once. An existing one is left as it is; what may not be created is left to the producer."""
+
+    def __init__(self, spec: TaskSpec, control: Control) -> None:
+        self._settings, self._control = spec.admin, control
+        self._groups = [(group, _any(group.include), _any(group.exclude)) for group in spec.topic_groups]
+
+    def ensure(self, topic: str) -> None:
+        """Create the topic if it is missing; ConnectError says why that failed. Returns early when stopped."""
+        if not self._groups:
+            return
+        group = self._group(topic)
+        while not self._control.stopping:
+            error = self._create(topic, group)
+            if error is None or self._is_no_failure(error, topic):
+                return
+            if not passes(error):
+                raise _failure(topic, error)
+            _log.warning("Topic %s could not be created yet: %s", topic, error.str())
+            self._control.wait(_AGAIN)
+
+    def _group(self, topic: str) -> TopicGroup:
+        """The first one that takes the topic; the last one, the default, takes all."""
+        for group, include, exclude in self._groups[:-1]:
+            if include is not None and include.fullmatch(topic) and not (exclude and exclude.fullmatch(topic)):
+                return group
+        return self._groups[-1][0]
+
+    def _create(self, topic: str, group: TopicGroup) -> KafkaError | None:
+        from confluent_kafka import KafkaException
+        from confluent_kafka.admin import AdminClient
+        from confluent_kafka.cimpl import NewTopic
+
+        new = NewTopic(
+            topic,
+            num_partitions=group.partitions,
+            replication_factor=group.replication_factor,
+            config=group.settings,
+        )
+        admin: Any = AdminClient({**self._settings, "log_level": 2})
+        try:
+            admin.create_topics([new], request_timeout=_TIMEOUT)[topic].result()
+        except KafkaException as e:
+            error: KafkaError = e.args[0]
+            return error
+        _log.info("Created topic %s with the settings of group %s: %s", topic, group.name, group)
+        return None
+
+    def _is_no_failure(self, error: KafkaError, topic: str) -> bool:
+        from confluent_kafka import KafkaError as Error
+
+        if error.code() in (Error.TOPIC_AUTHORIZATION_FAILED, Error.CLUSTER_AUTHORIZATION_FAILED):
+            _log.info("Not allowed to create topic %s; it has to be there, or the broker has to create it", topic)
+            return True
+        return bool(error.code() == Error.TOPIC_ALREADY_EXISTS)
+
+
+def passes(error: KafkaError) -> bool:
+    """Whether the same request may succeed later."""
+    from confluent_kafka import KafkaError as Error
+
+    return bool(error.retriable()) or error.code() in (Error._TIMED_OUT, Error._TRANSPORT, Error._ALL_BROKERS_DOWN)
+
+
+def _failure(topic: str, error: KafkaError) -> ConnectError:
+    failure = ConnectError(f"Unable to create topic(s) '{topic}': {error.str()}")
+    failure.__cause__ = ConnectError(f"{error.name()}: {error.str()}")
+    return failure
+
+
+def _any(patterns: Sequence[str]) -> Any:
+    """One pattern for all; None for none."""
+    return java_regex("|".join(patterns)) if patterns else None

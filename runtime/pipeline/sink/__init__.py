@@ -1,0 +1,1 @@
+"""Sink tasks: consume, convert, put, commit, and dead letters."""

@@ -1,0 +1,313 @@
+"""The partitions that a sink task has now: how far each has been put, and what has been committed."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from runtime.api.data.record import TopicPartition
+from runtime.api.errors import ConnectError, RetriableError
+from runtime.pipeline.sink.convert_sink import Positions
+from runtime.pipeline.task.control import StoppedError
+from runtime.pipeline.task.errors import RevokedError
+
+if TYPE_CHECKING:
+    from confluent_kafka import Consumer, KafkaError, Message
+    from confluent_kafka import TopicPartition as KafkaPartition
+
+    from runtime.api.task import SinkTask
+    from runtime.model.task_spec import TaskSpec
+    from runtime.pipeline.port import SlotHost
+    from runtime.pipeline.sink.sink_context import SinkContext
+    from runtime.pipeline.task.control import Control
+
+_log = logging.getLogger(__name__)
+
+_ASK = 10.0  # seconds for a question to the broker
+_AGAIN_FIRST, _AGAIN_LAST = 0.1, 2.0  # seconds between two tries
+_DENIED = ("GROUP_AUTHORIZATION_FAILED", "TOPIC_AUTHORIZATION_FAILED", "CLUSTER_AUTHORIZATION_FAILED")
+_UNKNOWN = ("UNKNOWN_TOPIC_OR_PART", "_UNKNOWN_PARTITION", "_UNKNOWN_TOPIC")
+
+
+class Assignment:
+    """Follows rebalances on behalf of the task. All calls come from the task's thread, callbacks from poll()."""
+
+    def __init__(
+        self,
+        spec: TaskSpec,
+        task: SinkTask,
+        host: SlotHost,
+        control: Control,
+        consumer: Consumer,
+        context: SinkContext,
+    ) -> None:
+        self._spec, self._task, self._host, self._control = spec, task, host, control
+        self._consumer, self._context = consumer, context
+        self._committed: Positions = {}  # and where nothing is committed yet: where reading began
+        self._sent: Positions = {}  # the commit on its way, of partitions that are still this task's
+        self.given_up: set[TopicPartition] = set()  # since the last batch began, or sought in; maybe assigned again
+        self._paused = self._held = False
+        self._finished = self._committing = False
+        self._member = ""
+        cooperative = "cooperative" in str(spec.consumer.get("partition.assignment.strategy", ""))
+        self._incremental = cooperative or spec.consumer.get("group.protocol") == "consumer"  # KIP-429, KIP-848
+
+    @property
+    def callbacks(self) -> dict[str, Callable[..., Any]]:
+        return {"on_assign": self._on_assign, "on_revoke": self._on_revoke, "on_lost": self._on_lost}
+
+    def advance(self, positions: Positions) -> None:
+        """Everything before these has been put. Where a partition was given up meanwhile, that is whose it was then."""
+        current = self._context.positions
+        current.update({tp: offset for tp, offset in positions.items() if self.is_kept(tp)})
+
+    def is_kept(self, tp: TopicPartition) -> bool:
+        """Whether the partition has been this task's without a break since the batch began."""
+        return tp in self._context.positions and tp not in self.given_up
+
+    def commit(self, in_rebalance: bool = False) -> None:
+        """Flush, then commit what the task allows, of all partitions as soon as one has moved (as Connect does). A
+        flush that may succeed later rewinds to what is committed. The answer comes later, as on_commit(), since the
+        broker may be away for long; a rebalance waits for it."""
+        current = self._context.positions
+        if not current:
+            return
+        if self._committing and not in_rebalance:
+            _log.warning("The last offset commit is still on its way; the next one waits for it")
+            return
+        self._control.check()
+        try:
+            with self._control.calling("preCommit"):
+                allowed = self._task.pre_commit(dict(current)) or {}
+        except RetriableError as error:
+            _log.error("Flushing failed, reading again from the last committed offsets: %s", error)
+            self._context.seek(self._committed)
+            return
+        if not self._context.settle(self._spec.flush_timeout):
+            _log.warning("Failed records are still on their way to the dead letter topic; the commit waits for them")
+            return
+        self._control.check()
+        moved = {
+            tp: offset
+            for tp, offset in allowed.items()
+            if tp in current and offset <= current[tp] and self._committed.get(tp) != offset
+        }
+        if moved:
+            self._commit({**self._committed, **moved}, in_rebalance)
+
+    def on_commit(self, error: KafkaError | None, partitions: Sequence[KafkaPartition]) -> None:
+        """The group's answer to a commit."""
+        self._committing = False
+        self._control.meter.committed(error is None and not any(p.error for p in partitions))
+        for p in partitions:
+            refused = error or p.error
+            if refused is not None:  # the group moved on, or the broker went away: the next commit will tell
+                _log.warning("The offset of %s-%d could not be committed now: %s", p.topic, p.partition, refused.str())
+            elif (tp := TopicPartition(p.topic, p.partition)) in self._sent:
+                self._committed[tp] = p.offset
+
+    @property
+    def committing(self) -> bool:
+        """The answer to a commit is still to come."""
+        return self._committing
+
+    def lag(self) -> int | None:
+        """Records between what has been put and the ends of the partitions, as far as the client knows them: nothing
+        is asked of the broker. None while it knows none."""
+        behind: int | None = None
+        for tp, position in self._context.positions.items():
+            _, end = self._consumer.get_watermark_offsets(_kafka(tp), cached=True)
+            if end >= 0:
+                behind = (behind or 0) + max(end - position, 0)
+        return behind
+
+    def finish(self) -> None:
+        """Flush, commit and close for the last time; what goes wrong is logged, since the task ends anyway."""
+        self._finished = True
+        if self._control.revoked:
+            return
+        deadline = time.monotonic() + self._spec.flush_timeout
+        try:
+            self._await_commit(deadline)
+            self.commit()
+            self._await_commit(deadline)
+        except RevokedError:
+            raise
+        except Exception as error:
+            _log.error("The last flush failed, its offsets are not committed: %s", error)
+        if self._context.positions:
+            self._close_task(list(self._context.positions))
+
+    def apply_requests(self) -> None:
+        """Carries out the task's requests through its context. A batch waiting to be put again loses the partitions in
+        which the task seeks."""
+        context = self._context
+        if context.seeks:
+            for tp, offset in context.seeks.items():
+                if tp in context.positions:
+                    self._consumer.seek(_kafka(tp, offset))
+                    context.positions[tp] = self._committed[tp] = offset
+                    self.given_up.add(tp)
+            context.seeks.clear()
+        if context.pause_changed:
+            context.pause_changed = False
+            self._apply_pauses(context.positions)
+
+    def pause_all(self, paused: bool) -> None:
+        """The whole task is paused, or goes on."""
+        self._paused = paused
+        self._apply_pauses(self._context.positions)
+
+    def hold(self, held: bool) -> None:
+        """A batch waits to be put again; nothing new meanwhile."""
+        self._held = held
+        self._apply_pauses(self._context.positions)
+
+    def unread(self, messages: Sequence[Message]) -> None:
+        """Messages that came although their partitions are paused are read again later."""
+        for message in messages:
+            tp = TopicPartition(str(message.topic()), int(message.partition() or 0))
+            if tp in self._context.positions:
+                self._consumer.seek(_kafka(tp, int(message.offset() or 0)))
+
+    def _apply_pauses(self, partitions: Iterable[TopicPartition]) -> None:
+        everything = self._paused or self._held
+        paused = [tp for tp in partitions if everything or tp in self._context.paused]
+        running = [tp for tp in partitions if not everything and tp not in self._context.paused]
+        if paused:
+            self._consumer.pause([_kafka(tp) for tp in paused])
+        if running:
+            self._consumer.resume([_kafka(tp) for tp in running])
+
+    def _commit(self, offsets: Mapping[TopicPartition, int], wait: bool) -> None:
+        from confluent_kafka import KafkaException
+
+        partitions = [_kafka(tp, offset) for tp, offset in offsets.items()]
+        self._sent = dict(offsets)
+        try:
+            if wait:
+                self.on_commit(None, self._consumer.commit(offsets=partitions, asynchronous=False) or [])
+            else:
+                self._consumer.commit(offsets=partitions, asynchronous=True)
+                self._committing = True
+        except KafkaException as error:
+            self.on_commit(error.args[0], partitions)
+
+    def _await_commit(self, deadline: float) -> None:
+        """Poll for the answer; what else comes now is not put any more."""
+        while self._committing and time.monotonic() < deadline:
+            self._consumer.poll(0.05)
+        if self._committing:
+            _log.error("Offsets could not be committed within %.1f s", self._spec.flush_timeout)
+
+    def _on_assign(self, consumer: Consumer, partitions: list[KafkaPartition]) -> None:
+        if self._finished:
+            return
+        resolved = self._resolve(consumer, partitions)
+        new = {TopicPartition(p.topic, p.partition): max(p.offset, 0) for p in resolved}
+        self._context.positions.update(new)
+        self._committed.update(new)
+        if new:
+            with self._control.calling("open"):
+                self._task.open(list(new))
+            self._start_where_asked(resolved)
+        (consumer.incremental_assign if self._incremental else consumer.assign)(resolved)
+        self._apply_pauses(new)  # a partition revoked while paused may still be paused in the client
+        self._tell_member(consumer)
+        _log.info("Assigned: %s", ", ".join(f"{p.topic}-{p.partition} at {p.offset}" for p in resolved) or "nothing")
+
+    def _start_where_asked(self, resolved: Sequence[KafkaPartition]) -> None:
+        """A task that keeps its positions itself seeks when it is given partitions: nothing is read before that."""
+        for p in resolved:
+            tp = TopicPartition(p.topic, p.partition)
+            if tp in self._context.seeks:
+                p.offset = self._context.positions[tp] = self._committed[tp] = self._context.seeks.pop(tp)
+
+    def _on_revoke(self, consumer: Consumer, partitions: list[KafkaPartition]) -> None:
+        if self._finished:
+            return
+        try:
+            self.commit(in_rebalance=True)
+        finally:
+            self._close(partitions)
+
+    def _on_lost(self, consumer: Consumer, partitions: list[KafkaPartition]) -> None:
+        _log.warning("Partitions were lost: another member has them already")
+        if not self._finished:
+            self._close(partitions)
+
+    def _close(self, partitions: Sequence[KafkaPartition]) -> None:
+        gone = [TopicPartition(p.topic, p.partition) for p in partitions]
+        self._close_task(gone)
+        for tp in gone:
+            for known in (self._context.positions, self._committed, self._sent, self._context.seeks):
+                known.pop(tp, None)
+            self._context.paused.discard(tp)
+        self.given_up.update(gone)
+
+    def _close_task(self, partitions: list[TopicPartition]) -> None:
+        with self._control.calling("close"):
+            self._task.close(partitions)
+
+    def _resolve(self, consumer: Consumer, partitions: list[KafkaPartition]) -> list[KafkaPartition]:
+        """The position in each partition. Repeats the request while the coordinator is silent and the lease holds;
+        StoppedError if the task is stopped meanwhile."""
+        from confluent_kafka import KafkaException
+
+        wait = _AGAIN_FIRST
+        while True:
+            self._control.check()
+            try:
+                return self._ask(consumer, partitions)
+            except KafkaException as error:
+                if error.args[0].name() in _DENIED:
+                    raise
+                _log.warning("Committed offsets could not be read, trying again: %s", error.args[0].str())
+            if self._control.stopping:
+                raise StoppedError
+            self._control.wait(wait)
+            wait = min(wait * 2, _AGAIN_LAST)
+
+    def _ask(self, consumer: Consumer, partitions: list[KafkaPartition]) -> list[KafkaPartition]:
+        """At the committed offset, else where auto.offset.reset says."""
+        from confluent_kafka import KafkaException
+
+        if not partitions:
+            return []
+        committed = consumer.committed(partitions, timeout=_ASK)
+        reset = str(self._spec.consumer.get("auto.offset.reset", "earliest"))
+        for p in committed:
+            if p.error is not None:
+                raise KafkaException(p.error)
+            if p.offset < 0 and reset == "error":  # Java's "none"
+                raise ConnectError(f"Undefined offset with no reset policy for partition {p.topic}-{p.partition}")
+            if p.offset < 0:
+                p.offset = _first_offset(consumer, p, reset in ("latest", "largest", "end"))
+        return committed
+
+    def _tell_member(self, consumer: Consumer) -> None:
+        member = consumer.memberid() or ""
+        if member != self._member:
+            self._member = member
+            self._host.member(self._spec, member)
+
+
+def _kafka(tp: TopicPartition, offset: int = -1001) -> KafkaPartition:
+    from confluent_kafka import TopicPartition as KafkaPartition
+
+    return KafkaPartition(tp.topic, tp.partition, offset)
+
+
+def _first_offset(consumer: Consumer, partition: KafkaPartition, latest: bool) -> int:
+    """The first or the next offset; the client's logical offset for a partition that does not exist."""
+    from confluent_kafka import OFFSET_BEGINNING, OFFSET_END, KafkaException
+
+    try:
+        low, high = consumer.get_watermark_offsets(partition, timeout=_ASK)
+    except KafkaException as error:
+        if error.args[0].name() not in _UNKNOWN:
+            raise
+        return int(OFFSET_END if latest else OFFSET_BEGINNING)
+    return high if latest else low

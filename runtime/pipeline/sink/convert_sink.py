@@ -1,0 +1,178 @@
+"""Kafka messages to sink records, a batch at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Sequence
+from typing import TYPE_CHECKING, Any
+
+from runtime.api.data.batch import SinkBatch
+from runtime.api.data.record import Headers, SinkRecord, TopicPartition
+from runtime.pipeline.sink.sink_batches import SinkBatches, batches_of, in_order
+from runtime.pipeline.task.failure import Failure, Stage
+from runtime.pipeline.tolerance import Tolerance, plugin_name
+
+if TYPE_CHECKING:
+    from confluent_kafka import Message
+
+    from runtime.pipeline.chain.chain import Chain
+    from runtime.pipeline.load import Converters
+
+Positions = dict[TopicPartition, int]
+"""The next offset to be read, by partition."""
+
+
+class SinkConversion:
+    """The converters and transformations of a sink task, bound once."""
+
+    def __init__(self, converters: Converters, chain: Chain, tolerance: Tolerance) -> None:
+        self._key, self._value, self._header = converters
+        self._chain = chain
+        self._tolerance = tolerance
+        self._batches = SinkBatches(converters, chain.takes_batches)
+
+    def convert(
+        self, messages: Sequence[Any], assigned: Container[TopicPartition]
+    ) -> tuple[SinkBatch | list[SinkRecord], Positions]:
+        """Records as the task gets them, and the positions behind them (skipped and dropped ones included). Raises what
+        the task fails with."""
+        try:
+            batches = self._batches.of(messages)
+            positions = {} if batches is None else _positions_behind(batches)
+            if batches is not None and all(tp in assigned for tp in positions):
+                return self._transformed_together(batches, len(messages)), positions
+            records, positions = self._records(messages, assigned)
+            several = len(self._chain) > 1 and self._chain.takes_batches and records
+            batches = batches_of(records) if several else None
+            if batches is not None:
+                return self._transformed_together(batches, len(records)), positions
+            return self._transformed(records), positions
+        finally:
+            self._tolerance.release(messages)
+
+    def _transformed_together(self, batches: Sequence[SinkBatch], count: int) -> SinkBatch | list[SinkRecord]:
+        left, done = self._chain.run_together(batches)
+        if len(left) == 1 and done == len(self._chain):
+            return left[0]
+        records = in_order(left, count)
+        return records if done == len(self._chain) else self._transformed(records, done)
+
+    def _records(
+        self, messages: Sequence[Any], assigned: Container[TopicPartition]
+    ) -> tuple[list[SinkRecord], Positions]:
+        """Records, and the positions behind them (skipped ones included). Raises what the task fails with.
+        Messages of partitions that are no longer assigned are left out: another task reads them."""
+        records: list[SinkRecord] = []
+        positions: Positions = {}
+        append = records.append
+        to_key, to_value = self._key.to_connect, self._value.to_connect
+        topic, partition, offset = "", -1, -1
+        tp: TopicPartition | None = None
+        stage = Stage.KEY_CONVERTER
+        for message in messages:
+            if message.partition() != partition or message.topic() != topic:
+                if tp is not None:
+                    positions[tp] = offset + 1
+                topic, partition = message.topic(), message.partition()
+                tp = TopicPartition(topic, partition)
+                if tp not in assigned:
+                    tp = None
+                null_key = to_key(topic, None)
+            if tp is None:
+                continue
+            offset = message.offset()
+            raw = message.key()
+            try:
+                stage = Stage.KEY_CONVERTER
+                key_schema, key = null_key if raw is None else to_key(topic, raw)
+                stage = Stage.VALUE_CONVERTER
+                value_schema, value = to_value(topic, message.value())
+                headers = message.headers()
+                if headers:
+                    stage = Stage.HEADER_CONVERTER
+                    headers = self._headers(topic, headers)
+            except Exception as error:
+                fixed = self._fixed(stage, error, message)
+                if fixed is not None:
+                    append(fixed)
+                continue
+            kind, timestamp = message.timestamp()
+            append(
+                SinkRecord(
+                    topic,
+                    partition,
+                    key_schema,
+                    key,
+                    value_schema,
+                    value,
+                    offset,
+                    timestamp,
+                    kind - 1,
+                    headers,
+                    message,
+                )
+            )
+        if tp is not None:
+            positions[tp] = offset + 1
+        return records, positions
+
+    def _transformed(self, records: list[SinkRecord], first: int = 0) -> list[SinkRecord]:
+        if not self._chain or not records:
+            return records
+        outcome = self._chain.run(records, first)
+        if outcome.error is not None:
+            raise outcome.error
+        return outcome.records  # type: ignore[return-value]
+
+    def _headers(self, topic: str, headers: Sequence[tuple[str, bytes | None]]) -> Headers:
+        convert = self._header.to_connect_header
+        return [(name, *convert(topic, name, data)) for name, data in headers]
+
+    def _fixed(self, stage: Stage, error: Exception, message: Message) -> SinkRecord | None:
+        """The record of a message whose conversion raised, tried again; None when it is skipped. Raises what the task
+        fails with."""
+        at = [stage]
+        try:
+            return self._tolerance.again(error, lambda: self._record(message, at), stage)
+        except Exception as last:
+            plugins = {Stage.KEY_CONVERTER: self._key, Stage.VALUE_CONVERTER: self._value}
+            name = plugin_name(plugins.get(at[0], self._header))
+            self._tolerance.failed(Failure(at[0], name, last, message, message_place(message)))
+            return None
+
+    def _record(self, message: Any, at: list[Stage]) -> SinkRecord:
+        """One record; `at` tells the stage that it has come to."""
+        topic, headers = message.topic(), message.headers()
+        at[0] = Stage.KEY_CONVERTER
+        key_schema, key = self._key.to_connect(topic, message.key())
+        at[0] = Stage.VALUE_CONVERTER
+        value_schema, value = self._value.to_connect(topic, message.value())
+        at[0] = Stage.HEADER_CONVERTER
+        converted = self._headers(topic, headers) if headers else None
+        kind, timestamp = message.timestamp()
+        return SinkRecord(
+            topic, message.partition(), key_schema, key, value_schema, value, message.offset(), timestamp, kind - 1,
+            converted, message,
+        )  # fmt: skip
+
+
+def _positions_behind(batches: Sequence[SinkBatch]) -> Positions:
+    """The next offset of each partition that the records are from."""
+    behind: Positions = {}
+    for batch in batches:
+        for number, message in dict(zip(batch.partitions(), batch.messages, strict=True)).items():
+            tp = TopicPartition(batch.topic, number)
+            behind[tp] = max(behind.get(tp, 0), message.offset() + 1)
+    return behind
+
+
+def message_place(message: Message) -> str:
+    """In words where a message was read."""
+    return (
+        f"where consumed record is {{topic='{message.topic()}', partition={message.partition()}, "
+        f"offset={message.offset()}, timestamp={message.timestamp()[1]}}}"
+    )
+
+
+def sink_place(record: Any) -> tuple[Any, str]:
+    """The message that a sink record came from, and in words where it was read."""
+    return record.source, message_place(record.source)

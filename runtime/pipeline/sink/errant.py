@@ -1,0 +1,54 @@
+"""The ErrantRecordReporter of sink tasks (KIP-610)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from runtime.api.errors import ConnectError
+from runtime.pipeline.sink.convert_sink import message_place
+from runtime.pipeline.task.failure import Failure, Stage
+from runtime.pipeline.tolerance import Tolerance
+
+if TYPE_CHECKING:
+    from runtime.api.data.record import SinkRecord
+    from runtime.api.task import Report
+
+_SINK_TASK = "org.apache.kafka.connect.sink.SinkTask"
+
+
+class _Done:
+    """The report of a record that is only logged."""
+
+    def done(self) -> bool:
+        return True
+
+    def result(self, timeout: float | None = None) -> None:
+        """There is nothing to wait for."""
+
+
+class ErrantRecords:
+    """Reports records as failed in put(). Only of the task's thread."""
+
+    def __init__(self, tolerance: Tolerance) -> None:
+        self._tolerance = tolerance
+        self._exceeded: Exception | None = None
+
+    def check(self) -> None:
+        """Raises the error that fails the task if errors are not tolerated, even if the task swallowed it in
+        report()."""
+        if self._exceeded is not None:
+            raise ConnectError("Tolerance exceeded in error handler") from self._exceeded
+
+    def report(self, record: SinkRecord, error: Exception) -> Report:
+        """Log the record and put it aside as configured; ConnectError where errors are not tolerated."""
+        message = record.source
+        if message is None:
+            raise ConnectError("The record was not made by the runtime: it cannot be reported")
+        self._tolerance.counts.failed_try()
+        failure = Failure(Stage.TASK_PUT, _SINK_TASK, error, message, message_place(message))
+        letter = self._tolerance.report(failure)
+        if not self._tolerance.policy.tolerate_all:
+            self._exceeded = error
+            self.check()
+        self._tolerance.counts.was_skipped(Stage.TASK_PUT)
+        return letter or _Done()  # type: ignore[return-value]

@@ -1,0 +1,183 @@
+"""Kafka messages as batches of records that are alike: of one topic, and of one schema or with the same keys."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Hashable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+from runtime.api.data.batch import SinkBatch
+from runtime.api.data.columns import Constant, Mixed, Values, together
+from runtime.api.data.record import Headers, SinkRecord
+
+if TYPE_CHECKING:
+    from runtime.api.converter import Converter
+    from runtime.pipeline.load import Converters
+
+T = TypeVar("T")
+
+_FEWEST = 16  # records that each of several batches needs, on average, to be quicker than one by one
+
+
+class _Part(NamedTuple):
+    """Messages of one topic that all have a key, or all none, and all a value or all none."""
+
+    topic: str
+    messages: Sequence[Any]
+    keys: Sequence[bytes | None]
+    data: Sequence[bytes | None]
+    places: Sequence[int]
+
+    def at(self, places: Sequence[int]) -> _Part:
+        if len(places) == len(self.places):
+            return self
+        return _Part(self.topic, *(_at(places, column) for column in self[1:]))
+
+
+class SinkBatches:
+    """The converters of a sink task, asked for many messages at once."""
+
+    def __init__(self, converters: Converters, by_keys: bool) -> None:
+        """`by_keys`: maps with different keys go into different batches."""
+        self._key, self._value, self._header = converters
+        self._keys = together(self._key, "to_connect", "to_connect_together")
+        self._values = together(self._value, "to_connect", "to_connect_together")
+        self._shapes = together(self._value, "to_connect", "shapes_together")
+        self._by_keys = by_keys
+
+    def of(self, messages: Sequence[Any]) -> list[SinkBatch] | None:
+        """All messages in a few batches, each in their order; None where they are to be converted one by one."""
+        if self._values is None or not messages:
+            return None
+        try:
+            batches = [batch for part in _parts(messages) for batch in self._batches(part)]
+        except Exception:  # one by one it will be seen whose fault it is
+            return None
+        return None if _too_many(len(batches), len(messages)) else batches
+
+    def _batches(self, part: _Part) -> list[SinkBatch]:
+        batch = self._batch(part)
+        if batch is None:
+            shapes = None if self._shapes is None else self._shapes(part.data)
+            if shapes is None:
+                raise Mixed
+            batches = [self._batch(part.at(places)) for places in _alike(shapes)]
+            alike = [one for one in batches if one is not None]
+            if len(alike) < len(batches):
+                raise Mixed
+            return alike
+        if not self._by_keys or batch.values.schema is not None or _alike_maps(batch.values):
+            return [batch]
+        shapes = [tuple(row) if type(row) is dict else type(row) for row in batch.values.rows]
+        return [_taken(batch, places) for places in _alike(shapes)]
+
+    def _batch(self, part: _Part) -> SinkBatch | None:
+        topic, messages = part.topic, part.messages
+        values = _converted(self._value, self._values, topic, part.data)
+        keys = _converted(self._key, self._keys, topic, part.keys)
+        if values is None or keys is None:
+            return None
+        found = [message.headers() for message in messages]
+        headers = [own and self._headers(topic, own) for own in found] if any(found) else found
+        batch = SinkBatch(topic, messages, keys, values, headers)
+        batch.places = part.places
+        return batch
+
+    def _headers(self, topic: str, headers: Sequence[tuple[str, bytes | None]]) -> Headers:
+        convert = self._header.to_connect_header
+        return [(name, *convert(topic, name, data)) for name, data in headers]
+
+
+def batches_of(records: Sequence[SinkRecord]) -> list[SinkBatch] | None:
+    """Records as their converters made them in a few batches; None where they are too different."""
+    try:
+        return [_batch_of(_at(places, records), places) for places in _alike(list(map(_shape, records)))]
+    except Mixed:
+        return None
+
+
+def _shape(record: SinkRecord) -> Hashable:
+    key, value, schema = record.key, record.value, record.value_schema
+    kind = tuple(value) if schema is None and type(value) is dict else type(value)
+    return record.topic, id(record.key_schema), key is None, id(schema), kind
+
+
+def _batch_of(records: Sequence[SinkRecord], places: Sequence[int]) -> SinkBatch:
+    first = records[0]
+    keys = Values(first.key_schema, [record.key for record in records])
+    values = Values(first.value_schema, [record.value for record in records])
+    messages, headers = [record.source for record in records], [record.headers for record in records]
+    batch = SinkBatch(first.topic, messages, keys, values, headers)
+    batch.places = places
+    return batch
+
+
+def in_order(batches: Sequence[SinkBatch], count: int) -> list[SinkRecord]:
+    """The records of all batches at their places among `count`, or what is left of them."""
+    found: list[SinkRecord | None] = [None] * count
+    for batch in batches:
+        for place, record in zip(batch.places, batch.records, strict=True):
+            found[place] = record
+    return [record for record in found if record is not None]
+
+
+def _parts(messages: Sequence[Any]) -> list[_Part]:
+    topics = {message.topic() for message in messages}
+    keys = [message.key() for message in messages]
+    data = [message.value() for message in messages]
+    whole = _Part(messages[0].topic(), messages, keys, data, range(len(messages)))
+    if len(topics) == 1 and all(column.count(None) in (0, len(column)) for column in (keys, data)):
+        return [whole]
+    shapes = [(one.topic(), key is None, value is None) for one, key, value in zip(messages, keys, data, strict=True)]
+    return [whole.at(places)._replace(topic=shapes[places[0]][0]) for places in _alike(shapes)]
+
+
+def _converted(converter: Converter, convert: Any, topic: str, data: Sequence[bytes | None]) -> Values | None:
+    if data[0] is None:
+        schema, null = converter.to_connect(topic, None)
+        return Values(schema, Constant(null, len(data)))
+    found: Values | None = None if convert is None else convert(topic, data)
+    return found
+
+
+def _alike(shapes: Sequence[Hashable]) -> list[Sequence[int]]:
+    """The places of each shape; Mixed when there are too many."""
+    different = len(set(shapes))
+    if different == 1:
+        return [range(len(shapes))]
+    if _too_many(different, len(shapes)):
+        raise Mixed
+    found: dict[Hashable, list[int]] = defaultdict(list)
+    for place, shape in enumerate(shapes):
+        found[shape].append(place)
+    return list(found.values())
+
+
+def _too_many(batches: int, records: int) -> bool:
+    return batches > 1 and batches * _FEWEST > records
+
+
+def _alike_maps(values: Values) -> bool:
+    """Whether they have the same keys, or are all null."""
+    try:
+        return bool(values.null or values.columns)
+    except Mixed:
+        return False
+
+
+def _taken(batch: SinkBatch, places: Sequence[int]) -> SinkBatch:
+    """Some of a batch's records."""
+    if len(places) == len(batch):
+        return batch
+    part = batch.copy()
+    part.messages, part.headers = _at(places, batch.messages), _at(places, batch.headers)
+    part.places = _at(places, batch.places)
+    part.keys = Values(batch.keys.schema, _at(places, batch.keys.rows))
+    part.values = Values(batch.values.schema, _at(places, batch.values.rows))
+    topics = batch.topics()
+    part.route(Constant(topics.value, len(places)) if type(topics) is Constant else _at(places, topics))
+    return part
+
+
+def _at(places: Sequence[int], column: Sequence[T]) -> list[T]:
+    return [column[place] for place in places]

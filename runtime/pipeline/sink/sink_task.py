@@ -1,0 +1,239 @@
+"""A sink task: consume, convert, put, flush, commit."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from runtime.api.data.batch import SinkBatch
+from runtime.api.data.record import SinkRecord, TopicPartition
+from runtime.api.errors import RetriableError
+from runtime.model.states import State
+from runtime.pipeline.chain.chain import Chain
+from runtime.pipeline.load import load_converters, load_steps
+from runtime.pipeline.sink.assignment import Assignment
+from runtime.pipeline.sink.consumer import Events, close, fetch, make_consumer
+from runtime.pipeline.sink.convert_sink import SinkConversion, sink_place
+from runtime.pipeline.sink.dead_letters import DeadLetters, dead_letter_topic
+from runtime.pipeline.sink.errant import ErrantRecords
+from runtime.pipeline.sink.fetch_budget import slot_budget
+from runtime.pipeline.sink.sink_context import SinkContext
+from runtime.pipeline.sink.subscription import Subscription
+from runtime.pipeline.task.control import StoppedError
+from runtime.pipeline.task.failure import Stage
+from runtime.pipeline.task.meter import MEASURE
+from runtime.pipeline.tolerance import Policy, Tolerance
+
+if TYPE_CHECKING:
+    from confluent_kafka import Consumer, Message
+
+    from runtime.api.task import SinkTask
+    from runtime.model.task_spec import TaskSpec
+    from runtime.pipeline.port import SlotHost
+    from runtime.pipeline.task.control import Control
+
+_log = logging.getLogger(__name__)
+
+_BATCH = 5000  # messages at a time, where the connector asks for no other number
+_POLL, _POLL_IDLE = 0.1, 0.4  # seconds to wait for messages at a time (a stop waits as long), more when none come
+_PAUSE_COMMIT = 2.0  # seconds that a pause waits for the answer to its commit
+_RETRY_FIRST, _RETRY_LAST = 0.1, 5.0  # seconds between two tries of a put that asks for another
+
+
+class SinkWorker:
+    """Runs a sink task on the calling thread until it is stopped."""
+
+    def __init__(self, spec: TaskSpec, task: SinkTask, host: SlotHost, control: Control) -> None:
+        self._spec, self._task, self._host, self._control = spec, task, host, control
+        self._context = task.context = SinkContext(spec.config)
+        self._letters = self._dead_letters()
+        self._tolerance = Tolerance(Policy.of(spec.settings), str(spec.id), control, self._letters)
+        if self._letters is not None:
+            self._letters.counts = self._tolerance.counts
+        self._context.settle = self._settle
+        self._errant = ErrantRecords(self._tolerance)
+        if self._letters is not None or self._tolerance.policy.log:
+            self._context.errant_record_reporter = self._errant
+        self._chain = Chain(load_steps(spec), self._tolerance, sink_place)
+        self._conversion = SinkConversion(load_converters(spec), self._chain, self._tolerance)
+        self._share = slot_budget.take()
+        try:
+            self._consumer = self._make_consumer()
+        except BaseException:
+            slot_budget.give_back(self._share)
+            raise
+        self._assignment = Assignment(spec, task, host, control, self._consumer, self._context)
+        self._subscription = Subscription(
+            self._consumer, spec.consumer, spec.topics, spec.topics_regex, self._assignment.callbacks
+        )
+        self._events = Events(spec.consumer)
+        self._most = spec.max_poll_records or _BATCH
+        self._topics, self._meter = control.topics, control.meter
+        self._next_measure = 0.0
+        self._paused = False
+        self._next_commit = time.monotonic() + spec.flush_interval
+
+    def _make_consumer(self) -> Consumer:
+        alone = self._spec.settings.get("tasks.max", "1").strip() == "1"
+        return make_consumer(
+            self._spec.consumer, lambda error, done: self._assignment.on_commit(error, done), self._share, alone
+        )
+
+    def _dead_letters(self) -> DeadLetters | None:
+        if not dead_letter_topic(self._spec.settings):
+            return None
+        return DeadLetters(self._spec, self._host.producers.take(self._spec.producer), self._control)
+
+    def _check_errors(self) -> None:
+        """Checks reported records: raises the error that ends the task if errors are not tolerated or a letter was
+        refused."""
+        self._errant.check()
+        if self._letters is not None:
+            self._letters.check()
+
+    def _settle(self, timeout: float) -> bool:
+        self._check_errors()
+        return self._letters is None or self._letters.settle(timeout)
+
+    def run(self) -> None:
+        """Returns after a graceful stop; raises what the task fails with, once what was put has been committed."""
+        try:
+            if self._letters is not None:
+                self._letters.ensure_topic()
+            with self._control.calling("start"):
+                self._task.start(self._spec.config)
+            self._host.state(self._spec, State.RUNNING)
+            self._loop()
+        finally:
+            try:
+                self._assignment.finish()
+            finally:
+                close(self._consumer, self._spec.flush_timeout)
+                slot_budget.give_back(self._share)
+                with self._control.calling("stop"):
+                    self._task.stop()
+                self._chain.close()
+
+    def _loop(self) -> None:
+        wait = _POLL
+        while not self._control.stopping:
+            self._follow_pause()
+            self._subscription.update()
+            self._assignment.apply_requests()
+            self._check_errors()
+            messages = fetch(self._consumer, self._most, wait)
+            wait = _POLL if messages else min(wait * 1.5, _POLL_IDLE)
+            if messages:
+                try:
+                    self._deliver(messages)
+                except StoppedError:
+                    return
+            self._measure_when_due()
+            self._commit_when_due()
+
+    def _follow_pause(self) -> bool:
+        """Whether the task is paused now."""
+        if self._control.paused is not self._paused:
+            self._paused = self._control.paused
+            self._assignment.pause_all(self._paused)
+            if self._paused:
+                self._commit_for_the_pause()
+            self._host.state(self._spec, State.PAUSED if self._paused else State.RUNNING)
+        return self._paused
+
+    def _commit_for_the_pause(self) -> None:
+        """Whoever sees PAUSED sees how far it came."""
+        self._assignment.commit()
+        until = time.monotonic() + _PAUSE_COMMIT
+        while self._assignment.committing and time.monotonic() < until:
+            self._serve(_POLL)
+
+    def _deliver(self, messages: list[Message]) -> None:
+        messages = self._events.without(messages)
+        self._assignment.given_up.clear()
+        records, positions = self._conversion.convert(messages, self._context.positions)
+        if self._spec.track_topics:
+            for topic in {tp.topic for tp in positions} - self._topics:
+                self._topics.add(topic)
+                self._host.topic(self._spec, topic)
+        self._meter.fetched(len(messages))
+        started = time.monotonic()
+        if len(records) == 0 or self._put(records):
+            self._assignment.advance(positions)
+            newest = messages[-1].timestamp()[1] if messages else -1
+            self._meter.put(len(messages), time.monotonic() - started, newest)
+
+    def _put(self, records: SinkBatch | list[SinkRecord]) -> bool:
+        """False when the task was stopped before the batch could be put."""
+        if not self._task.takes_batches and isinstance(records, SinkBatch):
+            records = records.records
+        self._control.check()
+        try:
+            self._put_once(records)
+            return True
+        except RetriableError as error:
+            _log.warning("The task could not take a batch, the same one is tried again: %s", error)
+            return self._put_again(records)
+
+    def _put_once(self, records: Sequence[SinkRecord]) -> None:
+        try:
+            with self._control.calling("put"):
+                self._task.put(records)
+        except RetriableError:
+            self._check_errors()
+            raise
+        self._check_errors()
+
+    def _put_again(self, records: Sequence[SinkRecord]) -> bool:
+        """Puts the same batch until the task accepts it. Meanwhile the consumer is paused but stays in its group,
+        earlier offsets are committed and the task's requests carried out. Records of partitions that are lost, or in
+        which the task seeks, are dropped, since they are read again if needed."""
+        wait, is_kept = _RETRY_FIRST, self._assignment.is_kept
+        self._assignment.hold(True)
+        try:
+            while not self._control.stopping:
+                self._serve(wait)
+                if self._control.stopping:
+                    break
+                self._assignment.apply_requests()
+                self._measure_when_due()
+                self._commit_when_due()
+                if self._follow_pause():
+                    continue
+                records = [r for r in records if is_kept(TopicPartition(r.original_topic, r.original_kafka_partition))]
+                if not records:
+                    return True
+                self._control.check()
+                self._tolerance.counts.retried(Stage.TASK_PUT)
+                try:
+                    self._put_once(records)
+                    return True
+                except RetriableError as error:
+                    wait = min(wait * 2, _RETRY_LAST)
+                    _log.debug("Not yet: %s", error)
+            return False
+        finally:
+            self._assignment.hold(False)
+
+    def _serve(self, seconds: float) -> None:
+        """Keep the membership alive for a while; nothing comes, as all partitions are paused."""
+        until = time.monotonic() + seconds
+        while (left := until - time.monotonic()) > 0 and not self._control.stopping:
+            message = self._consumer.poll(min(left, _POLL))
+            if message is not None:
+                self._assignment.unread(self._events.without([message]))
+
+    def _measure_when_due(self) -> None:
+        if (now := time.monotonic()) >= self._next_measure:
+            self._next_measure = now + MEASURE
+            self._meter.behind(self._assignment.lag(), len(self._context.positions))
+
+    def _commit_when_due(self) -> None:
+        now = time.monotonic()
+        if now < self._next_commit and not self._context.commit_requested:
+            return
+        self._context.commit_requested = False
+        self._next_commit = now + self._spec.flush_interval
+        self._assignment.commit()

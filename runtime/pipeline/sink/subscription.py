@@ -1,0 +1,113 @@
+"""Which topics a sink reads: a list, or those that match a Java regular expression as they come and go."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from runtime.api.java_compat.regex import java_regex
+from runtime.model.states import INTERNAL_TOPICS
+from runtime.pipeline.sink.topic_lists import TopicLists, slot_topics
+
+if TYPE_CHECKING:
+    from confluent_kafka import Consumer
+
+_log = logging.getLogger(__name__)
+
+_LOOK = 1.0  # seconds between two checks of the known topics
+_LOOK_FOR_NAMED = 5.0  # seconds between two requests for missing named topics, while others exist
+_MAX_AGE = 30.0  # maximum age of a list of topics without metadata.max.age.ms
+_MAX_AGE_IDLE = 5.0  # the same, while there is nothing to read
+_TIMEOUT = 5.0  # seconds
+
+
+class Subscription:
+    """Keeps a consumer subscribed. A topic that does not exist yet is read as soon as it does."""
+
+    def __init__(
+        self,
+        consumer: Consumer,
+        settings: Mapping[str, Any],
+        topics: Sequence[str],
+        regex: str,
+        callbacks: dict[str, Callable[..., Any]],
+        lists: TopicLists = slot_topics,
+    ):
+        """`settings` are the consumer's. If the consumer may create topics, missing named topics are requested, so
+        that the broker creates them; `metadata.max.age.ms` bounds the age of the list to which a pattern is
+        applied."""
+        self._consumer, self._settings, self._lists = consumer, settings, lists
+        self._creates = settings.get("allow.auto.create.topics", True) is not False
+        self._max_age = int(settings.get("metadata.max.age.ms", _MAX_AGE * 1000)) / 1000
+        self._named = set(topics)
+        self._pattern = java_regex(regex) if regex else None
+        self._callbacks = callbacks
+        self._existing: set[str] | None = None
+        self._seen: frozenset[str] | None = None
+        self._next_look = 0.0
+
+    def update(self) -> None:
+        """To be called often; looks at the cluster now and then, while there is something to be found."""
+        now = time.monotonic()
+        if now < self._next_look:
+            return
+        if self._pattern is None and self._existing == self._named:
+            return
+        self._next_look = now + (_LOOK_FOR_NAMED if self._named and self._existing else _LOOK)
+        existing = self._matching() if self._pattern is not None else self._named_ones()
+        if existing is None or existing == self._existing:
+            if self._existing is None and self._named:
+                self._subscribe(set())  # the broker is away; the client will find the topics when it is back
+            return
+        self._subscribe(existing)
+
+    def _subscribe(self, existing: set[str]) -> None:
+        self._existing = existing
+        wanted = self._named or existing
+        if wanted:
+            _log.info("Subscribed to %s", ", ".join(sorted(wanted)))
+            self._consumer.subscribe(sorted(wanted), **self._callbacks)
+        else:
+            _log.info("There is no topic to read yet")
+            self._consumer.unsubscribe()
+
+    def _matching(self) -> set[str] | None:
+        """The topics that match the pattern; None if the cluster does not answer."""
+        assert self._pattern is not None
+        age = self._max_age if self._existing else min(self._max_age, _MAX_AGE_IDLE)
+        names = self._lists.names(self._consumer, self._settings, _LOOK if self._existing is None else age)
+        if names is None or names is self._seen:
+            return self._existing
+        self._seen = names
+        matches = self._pattern.fullmatch
+        return {topic for topic in names if topic not in INTERNAL_TOPICS and matches(topic)}
+
+    def _named_ones(self) -> set[str] | None:
+        """The named topics that exist; None if the cluster does not answer. All topics are listed once; later requests
+        are for missing topics only."""
+        if self._existing is not None:
+            return self._existing | self._asked_for(self._named - self._existing)
+        names = self._lists.names(self._consumer, self._settings, _LOOK)
+        if names is None:
+            return None
+        if self._creates:
+            self._asked_for(self._named - names)
+        return self._named & names
+
+    def _asked_for(self, missing: set[str]) -> set[str]:
+        """The topics of these that exist now. The request creates missing topics where allowed, as subscribe() of
+        Java's consumer does (librdkafka's does not)."""
+        from confluent_kafka import KafkaException
+
+        found = set()
+        for topic in missing:
+            try:
+                answer = self._consumer.list_topics(topic, timeout=_TIMEOUT).topics.get(topic)
+            except KafkaException as error:
+                _log.debug("The topic %s could not be asked for: %s", topic, error.args[0].str())
+                break
+            if answer is not None and answer.error is None:
+                found.add(topic)
+        return found

@@ -1,0 +1,1 @@
+"""Source tasks: poll, convert, produce, acknowledge, commit offsets."""

@@ -1,0 +1,266 @@
+"""Source records to Kafka messages, a batch at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+from runtime.api.data.batch import SourceBatch
+from runtime.api.data.columns import Column, Constant, Values, together
+from runtime.pipeline.task.failure import Failure, Stage
+from runtime.pipeline.tolerance import Tolerance, plugin_name
+
+if TYPE_CHECKING:
+    from runtime.api.data.record import Headers, SourceRecord
+    from runtime.api.task import SourceTask
+    from runtime.pipeline.chain.chain import Chain
+    from runtime.pipeline.load import Converters
+    from runtime.pipeline.source.source_offsets import CommittedOffsets
+
+
+@dataclass(slots=True)
+class Run:
+    """Consecutive messages for one topic that are sent alike: as a batch, or one by one because they have headers,
+    timestamps or partitions. `content`: bytes of keys and values, if already known."""
+
+    topic: str
+    single: bool
+    messages: list[dict[str, Any]] = field(default_factory=list)
+    content: int | None = None
+
+
+@dataclass(slots=True)
+class Batch:
+    """What is to be sent, in order; which offsets that brings; and why it ends before the last record, if it does."""
+
+    runs: list[Run] = field(default_factory=list)
+    offsets: dict[bytes, Mapping[str, Any] | None] = field(default_factory=dict)
+    error: Exception | None = None
+
+
+class SourceConversion:
+    """The transformations and converters of a source task, bound once."""
+
+    def __init__(
+        self, chain: Chain, converters: Converters, offsets: CommittedOffsets, tolerance: Tolerance, task: SourceTask
+    ) -> None:
+        self._chain, self._reused = chain, task.reuses_records
+        self._stamps = not (task.timestamps_are_now and chain.bundled)
+        self._key, self._value, self._header = converters
+        self._offsets = offsets
+        self._tolerance = tolerance
+        self._values = together(self._value, "from_connect", "from_connect_together")
+        self._keys = together(self._key, "from_connect", "from_connect_together")
+
+    def convert(self, records: Sequence[SourceRecord]) -> Batch:
+        """All records, or those before the first that fails the task. Skipped and dropped records keep their offsets'
+        place."""
+        done = 0
+        if self._values is not None and (alike := _alike(records)) is not None:
+            left, done = self._chain.run_together([alike])
+            runs = self._sent_together(left) if done == len(self._chain) else None
+            if runs is not None:
+                offsets = {self._offsets.key(alike.source_partition): alike.offset_of(len(alike) - 1)}
+                return Batch(runs, offsets)
+            records = left[0].records if done else records
+        try:
+            return self._convert(records, done)
+        finally:
+            self._tolerance.release(records)
+
+    def _sent_together(self, batches: Sequence[SourceBatch]) -> list[Run] | None:
+        """Messages of all records, of which there is one batch, or nothing left; None where they are to be converted
+        one by one."""
+        if not batches:
+            return []
+        (batch,) = batches
+        try:
+            keys = self._keys(batch.topic, batch.keys) if batch.keyed and self._keys is not None else None
+            found = self._values(batch.topic, batch.values)
+            headers = self._headers_together(batch)
+        except Exception:  # one by one it will be seen whose fault it is
+            return None
+        if found is None or (keys is None and batch.keyed):
+            return None
+        messages: list[dict[str, Any]] = [{"value": value} for value in found]
+        _put_in(messages, "key", keys)
+        if not _some(headers) and not (self._stamps and _some(batch.times)):
+            return [Run(batch.topic, False, messages, _bytes_of(found) + _bytes_of(keys))]
+        _put_in(messages, "headers", headers)
+        _put_in(messages, "timestamp", batch.times if self._stamps else None)
+        return [Run(batch.topic, single, list(run)) for single, run in groupby(messages, _single)]
+
+    def _headers_together(self, batch: SourceBatch) -> Column:
+        """The headers of each message, None for none."""
+        topic, headers = batch.topic, batch.headers
+        if type(headers) is Constant:
+            return Constant(self._headers(topic, headers.value) if headers.value else None, len(batch))
+        return [self._headers(topic, own) if own else None for own in headers]
+
+    def _convert(self, records: Sequence[SourceRecord], first: int) -> Batch:
+        """As convert(), record by record, through the steps from `first` on."""
+        if first == len(self._chain):
+            batch, failed = self._messages(records)
+            batch.offsets = self._newest(records if failed is None else _before(records, failed))
+            return batch
+        polled = [record.copy() for record in records] if self._reused else list(records)
+        outcome = self._chain.run(polled, first)
+        batch, failed = self._messages(outcome.records)  # type: ignore[arg-type]
+        if failed is None and outcome.error is not None:
+            batch.error, failed = outcome.error, outcome.failed
+        end = polled if failed is None else _before(polled, outcome.origin(failed))
+        batch.offsets = self._newest(records[: len(end)])
+        return batch
+
+    def _messages(self, records: Sequence[SourceRecord]) -> tuple[Batch, Any]:
+        """Messages of all records, or of those before the one that fails the task, which is given too."""
+        batch = Batch()
+        key_of, value_of, stamps = self._key.from_connect, self._value.from_connect, self._stamps
+        topic, run, append = "", Run("", False), None
+        stage = Stage.KEY_CONVERTER
+        for record in records:
+            try:
+                stage = Stage.KEY_CONVERTER
+                key = record.key
+                if key is not None or record.key_schema is not None:
+                    key = key_of(record.topic, record.key_schema, key)
+                stage = Stage.VALUE_CONVERTER
+                message: dict[str, Any] = {"value": value_of(record.topic, record.value_schema, record.value)}
+                headers = record.headers
+                if headers:
+                    stage = Stage.HEADER_CONVERTER
+                    message["headers"] = self._headers(record.topic, headers)
+                if key is not None:
+                    message["key"] = key
+            except Exception as error:
+                try:
+                    fixed = self._fixed(stage, error, record)
+                except Exception as end:
+                    batch.error = end
+                    return batch, record
+                if fixed is None:
+                    continue
+                message, headers = fixed, fixed.get("headers")
+            stamped = stamps and record.timestamp is not None
+            if stamped:
+                message["timestamp"] = record.timestamp
+            single = stamped or bool(headers)
+            if record.kafka_partition is not None:
+                message["partition"] = record.kafka_partition
+                single = True
+            if append is None or record.topic != topic or single is not run.single:
+                topic = record.topic
+                run = Run(topic, single)
+                batch.runs.append(run)
+                append = run.messages.append
+            append(message)
+        return batch, None
+
+    def _newest(self, records: Sequence[SourceRecord]) -> dict[bytes, Mapping[str, Any] | None]:
+        """The last offset of each source partition."""
+        newest: dict[bytes, Mapping[str, Any] | None] = {}
+        if not records:
+            return newest
+        place = self._offsets.key
+        last = records[0]
+        for record in records:
+            if record.source_partition is not last.source_partition:
+                newest[place(last.source_partition)] = last.source_offset
+            last = record
+        newest[place(last.source_partition)] = last.source_offset
+        return newest
+
+    def _fixed(self, stage: Stage, error: Exception, record: SourceRecord) -> dict[str, Any] | None:
+        """The message of a record whose conversion raised, tried again; None when the record is skipped. Raises what
+        the task fails with."""
+        at = [stage]
+        try:
+            return self._tolerance.again(error, lambda: self._message(record, at), stage)
+        except Exception as last:
+            plugins = {Stage.KEY_CONVERTER: self._key, Stage.VALUE_CONVERTER: self._value}
+            name = plugin_name(plugins.get(at[0], self._header))
+            self._tolerance.failed(Failure(at[0], name, last, record, source_place(record)[1]))
+            return None
+
+    def _message(self, record: SourceRecord, at: list[Stage]) -> dict[str, Any]:
+        """One message; `at` tells the stage that it has come to."""
+        message: dict[str, Any] = {}
+        at[0] = Stage.KEY_CONVERTER
+        if record.key is not None or record.key_schema is not None:
+            key = self._key.from_connect(record.topic, record.key_schema, record.key)
+            if key is not None:
+                message["key"] = key
+        at[0] = Stage.VALUE_CONVERTER
+        message["value"] = self._value.from_connect(record.topic, record.value_schema, record.value)
+        at[0] = Stage.HEADER_CONVERTER
+        if record.headers:
+            message["headers"] = self._headers(record.topic, record.headers)
+        return message
+
+    def _headers(self, topic: str, headers: Headers) -> list[tuple[str, bytes | None]]:
+        convert = self._header.from_connect_header
+        return [(name, convert(topic, name, schema, value)) for name, schema, value in headers]
+
+
+def source_place(record: Any) -> tuple[Any, str]:
+    """A source record, and in words where it came from."""
+    return record, f"where source record is = {record.source_partition} at {record.source_offset}"
+
+
+def _some(column: Column | None) -> bool:
+    """Whether there is anything but None, or may be."""
+    return column is not None and not (type(column) is Constant and column.value is None)
+
+
+def _bytes_of(column: Column | None) -> int:
+    if column is None or type(column) is Constant:
+        return len(column) * len(column.value or b"") if column is not None else 0
+    return sum(map(len, filter(None, column)))
+
+
+def _put_in(messages: list[dict[str, Any]], name: str, column: Column | None) -> None:
+    if column is None or not _some(column):
+        return
+    for message, item in zip(messages, column, strict=True):
+        if item is not None:
+            message[name] = item
+
+
+def _single(message: dict[str, Any]) -> bool:
+    return "headers" in message or "timestamp" in message
+
+
+def _alike(records: Sequence[SourceRecord]) -> SourceBatch | None:
+    """Records as a batch: those of one source partition, one topic and one schema of keys and of values."""
+    if isinstance(records, SourceBatch):
+        return records if len(records) else None
+    if not records:
+        return None
+    first = records[0]
+    partition, topic, schema, key_schema = first.source_partition, first.topic, first.value_schema, first.key_schema
+    for record in records:
+        if (
+            record.value_schema is not schema
+            or record.topic != topic
+            or record.source_partition is not partition
+            or record.key_schema is not key_schema
+            or record.kafka_partition is not None
+        ):
+            return None
+    values = Values(schema, [record.value for record in records])
+    batch = SourceBatch(partition, lambda n: records[n].source_offset, topic, values)
+    batch.keys = Values(key_schema, _column([record.key for record in records]))
+    batch.times = _column([record.timestamp for record in records])
+    batch.headers = _column([record.headers or None for record in records])
+    return batch
+
+
+def _column(items: list[Any]) -> Column:
+    """Nothing but None is a Constant."""
+    return Constant(None, len(items)) if items.count(None) == len(items) else items
+
+
+def _before(records: Sequence[SourceRecord], record: Any) -> Sequence[SourceRecord]:
+    return records[: next((i for i, r in enumerate(records) if r is record), len(records))]

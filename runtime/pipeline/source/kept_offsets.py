@@ -1,0 +1,56 @@
+"""Offsets of a source task whose worker keeps them itself (standalone): written by way of the slot's channel."""
+
+from __future__ import annotations
+
+import logging
+import queue
+from typing import TYPE_CHECKING
+
+from runtime.kafka.formats import compact
+from runtime.pipeline.produce.acks import OffsetsByKey
+
+if TYPE_CHECKING:
+    from runtime.model.task_spec import TaskSpec
+    from runtime.pipeline.port import SlotHost
+
+_log = logging.getLogger(__name__)
+
+
+class KeptOffsets:
+    """An OffsetWriter without a topic: the worker has a commit, durably, when it has answered."""
+
+    def __init__(self, host: SlotHost, spec: TaskSpec) -> None:
+        self._host, self._spec = host, spec
+        self._answers: queue.SimpleQueue[str | None] = queue.SimpleQueue()
+        self._writing: OffsetsByKey = {}
+        self._error: str | None = None
+
+    @property
+    def busy(self) -> bool:
+        """A commit is on its way."""
+        return bool(self._writing)
+
+    def write(self, offsets: OffsetsByKey) -> None:
+        """Start a commit; not while one is on its way."""
+        records = [(k.decode(), None if o is None else compact(o).decode()) for k, o in offsets.items()]
+        self._writing = offsets
+        self._host.offsets(self._spec, records, self._answers.put)
+
+    def finished(self) -> bool:
+        """True once when the commit has been kept."""
+        try:
+            self._error = self._answers.get_nowait()
+        except queue.Empty:
+            return False
+        if self._error is not None:
+            return False
+        self._writing = {}
+        return True
+
+    def failed(self) -> OffsetsByKey:
+        """What the commit was to write, once, when the worker could not keep it."""
+        if self._error is None:
+            return {}
+        _log.error("Offsets could not be kept, they are tried again: %s", self._error)
+        offsets, self._writing, self._error = self._writing, {}, None
+        return offsets

@@ -1,0 +1,144 @@
+"""A source task's offsets: what was committed before it started, and the writing of new ones."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from runtime.kafka.denials import unwritten
+from runtime.kafka.formats import canonical, compact, offset_key
+from runtime.pipeline.produce.acks import Acks, Delivery, OffsetsByKey
+
+if TYPE_CHECKING:
+    from confluent_kafka import KafkaError
+
+    from runtime.model.task_spec import SourceOffset
+    from runtime.pipeline.produce.producers import SlotProducer
+
+_log = logging.getLogger(__name__)
+
+
+class CommittedOffsets:
+    """The OffsetReader of a task, and the keys that its partitions have in the offsets topic."""
+
+    def __init__(self, connector: str, offsets: Sequence[SourceOffset]) -> None:
+        self._connector = connector
+        self._offsets = {canonical(known.partition): known.offset for known in offsets}
+        self._keys = {canonical(known.partition): known.raw_key.encode() for known in offsets}
+
+    def offset(self, partition: Mapping[str, Any]) -> Mapping[str, Any] | None:
+        return self._offsets.get(canonical(partition))
+
+    def key(self, partition: Mapping[str, Any] | None) -> bytes:
+        """The bytes that the partition has had so far; otherwise `["name",{partition}]`."""
+        name = canonical(partition)
+        key = self._keys.get(name)
+        if key is None:
+            key = self._keys[name] = offset_key(self._connector, partition)
+        return key
+
+
+class OffsetWriter:
+    """Writes offsets to the offsets topic, one commit at a time, and then to a second one where there is one."""
+
+    def __init__(self, take_producer: Callable[[], SlotProducer], topic: str, copy: str = "") -> None:
+        """`take_producer` returns another producer after the last one has failed."""
+        self._take_producer = take_producer
+        self._producer = take_producer()
+        self._topic = topic
+        self._copy = _Copy(copy) if copy else None
+        self._acks = Acks()
+        self._writing: OffsetsByKey = {}
+        self._unsent: list[tuple[bytes, bytes | None]] = []
+        self._delivery: Delivery | None = None
+        self._refusal: KafkaError | None = None
+
+    @property
+    def busy(self) -> bool:
+        """A commit is on its way."""
+        return bool(self._writing)
+
+    def write(self, offsets: OffsetsByKey) -> None:
+        """Start a commit; not while one is on its way."""
+        self._producer = self._take_producer()
+        self._unsent = [(key, None if offset is None else compact(offset)) for key, offset in offsets.items()]
+        self._unsent.reverse()
+        self._delivery = self._acks.begin({})
+        self._writing = offsets
+        self._send()
+
+    def finished(self) -> bool:
+        """True once when the commit has been acknowledged."""
+        self._producer.poll(0)
+        if self._delivery is not None:
+            self._send()
+        self._acks.take()
+        if not self._writing or self._acks.pending:
+            return False
+        offsets, self._writing = self._writing, {}
+        if self._copy is not None:
+            self._copy.write(self._producer, offsets)
+        return True
+
+    def _send(self) -> None:
+        """As many as there is room for: the queue is that of all tasks of the slot."""
+        from confluent_kafka import KafkaException
+
+        while self._unsent:
+            key, value = self._unsent[-1]
+            try:
+                self._producer.produce(self._topic, key=key, value=value, on_delivery=self._delivery)
+            except BufferError:
+                return
+            except KafkaException as error:
+                self._refusal = unwritten(error.args[0], self._topic)
+                return
+            self._unsent.pop()
+        self._delivery = None  # its death is the acknowledgement
+        self._acks.seal()
+
+    def failed(self) -> OffsetsByKey:
+        """What the commit was to write, once, when it cannot be written any more."""
+        error = self._refusal or self._acks.error
+        if error is None:
+            return {}
+        _log.error("Offsets could not be written to %s, they are tried again: %s", self._topic, error.str())
+        offsets, self._writing, self._acks = self._writing, {}, Acks()
+        self._unsent, self._delivery, self._refusal = [], None, None
+        return offsets
+
+
+class _Copy:
+    """A second topic to which offsets are written. Its errors are logged and delay nothing; unacknowledged offsets
+    take a share of the producer's queue like a task's records."""
+
+    def __init__(self, topic: str) -> None:
+        self._topic = topic
+        self._producer: SlotProducer | None = None
+        self._acks = Acks()
+
+    def write(self, producer: SlotProducer, offsets: OffsetsByKey) -> None:
+        from confluent_kafka import KafkaException
+
+        self._take_acks(producer)
+        records = [(key, None if offset is None else compact(offset)) for key, offset in offsets.items()]
+        size = sum(len(key) + len(value or b"") for key, value in records)
+        if self._acks.share is None or not self._acks.share.admits(size):
+            _log.warning("No room to write a copy of the offsets to %s", self._topic)
+            return
+        delivery = self._acks.begin({}, size)
+        self._acks.seal()
+        try:
+            for key, value in records:
+                producer.produce(self._topic, key=key, value=value, on_delivery=delivery)
+        except (BufferError, KafkaException) as error:
+            _log.warning("A copy of the offsets was not written to %s: %s", self._topic, error)
+
+    def _take_acks(self, producer: SlotProducer) -> None:
+        self._acks.take()
+        error = self._acks.error
+        if error is not None:
+            _log.warning("A copy of the offsets was not written to %s: %s", self._topic, error.str())
+        if error is not None or producer is not self._producer:
+            self._producer, self._acks = producer, Acks(share=producer.share())

@@ -1,0 +1,141 @@
+"""What a task's errors came to: counted by the task's thread, read by any other."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from runtime.pipeline.task.trace import java_name, message_of
+
+if TYPE_CHECKING:
+    from runtime.pipeline.task.failure import Failure
+
+KEPT = 10
+"""Failed records that are remembered, the newest."""
+
+_LONGEST = 1000
+"""Characters of a message that are remembered."""
+
+
+@dataclass(slots=True)
+class StageCounts:
+    """What came of the records that failed in one stage."""
+
+    failed: int = 0  # for good
+    skipped: int = 0
+    retries: int = 0
+    dead_letters: int = 0  # handed to the producer of the dead letter topic
+
+
+@dataclass(slots=True)
+class Counts:
+    """Of one run of a task (Connect: task-error-metrics). `changes` rises with everything that is counted."""
+
+    failures: int = 0  # failed operations, tries again included
+    errors: int = 0  # records that failed for good
+    skipped: int = 0
+    retries: int = 0
+    logged: int = 0
+    dead_letters: int = 0
+    dead_letter_failures: int = 0
+    stages: dict[str, StageCounts] = field(default_factory=dict)
+    last: deque[dict[str, Any]] = field(default_factory=lambda: deque(maxlen=KEPT))
+    changes: int = 0
+
+    def failed_try(self) -> None:
+        """An operation on a record raised; it may be tried again."""
+        self.failures += 1
+        self.changes += 1
+
+    def retried(self, stage: str) -> None:
+        self.retries += 1
+        self._stage(stage).retries += 1
+        self.changes += 1
+
+    def was_skipped(self, stage: str) -> None:
+        self.skipped += 1
+        self._stage(stage).skipped += 1
+        self.changes += 1
+
+    def failed(self, failure: Failure) -> None:
+        """A record failed for good."""
+        self.errors += 1
+        self._stage(failure.stage).failed += 1
+        self.last.append(_described(failure))
+        self.changes += 1
+
+    def put_aside(self, failure: Failure) -> None:
+        """A record is on its way to the dead letter topic."""
+        self.dead_letters += 1
+        self._stage(failure.stage).dead_letters += 1
+        self.changes += 1
+
+    def not_put_aside(self) -> None:
+        """The dead letter topic did not take one."""
+        self.dead_letter_failures += 1
+        self.changes += 1
+
+    def snapshot(self) -> dict[str, Any]:
+        """As JSON. Another thread may go on counting meanwhile: it is in the next one then."""
+        totals = {
+            "failed": self.errors,
+            "skipped": self.skipped,
+            "retries": self.retries,
+            "failed_tries": self.failures,
+            "logged": self.logged,
+            "dead_letters": self.dead_letters,
+            "dead_letter_failures": self.dead_letter_failures,
+        }
+        stages = {
+            stage: {
+                "failed": counts.failed,
+                "skipped": counts.skipped,
+                "retries": counts.retries,
+                "dead_letters": counts.dead_letters,
+            }
+            for stage, counts in self.stages.copy().items()
+        }
+        return {"total": totals, "stages": stages, "last": list(self.last.copy())}
+
+    def _stage(self, stage: str) -> StageCounts:
+        return self.stages.setdefault(str(stage), StageCounts())
+
+
+def _described(failure: Failure) -> dict[str, Any]:
+    """A failure without the record's content."""
+    error = failure.error
+    told = {
+        "time": int(time.time() * 1000),
+        "stage": str(failure.stage),
+        "class": failure.plugin,
+        "exception": java_name(error),
+        "message": _text(message_of(error)),
+    }
+    if error.__cause__ is not None:
+        told["cause"] = _text(f"{java_name(error.__cause__)}: {message_of(error.__cause__)}")
+    return {**told, **_place(failure.record)}
+
+
+def _text(text: str) -> str:
+    return text[:_LONGEST].encode("utf-8", "backslashreplace").decode()
+
+
+def _place(record: Any) -> dict[str, Any]:
+    """Where a record was read: a message of Kafka (sinks) or a source record."""
+    if record is None:
+        return {}
+    if hasattr(record, "source_partition"):
+        return {
+            "topic": _text(str(record.topic)),
+            "source_partition": _plain(record.source_partition),
+            "source_offset": _plain(record.source_offset),
+        }
+    if not callable(record.topic):
+        return {"topic": _text(str(record.topic))}
+    return {"topic": record.topic(), "partition": record.partition(), "offset": record.offset()}
+
+
+def _plain(place: Any) -> str | None:
+    return None if place is None else str(dict(place))[:_LONGEST]

@@ -1,0 +1,72 @@
+"""Log lines of a task's thread, on their way to the worker: plugins and pipeline use the standard `logging`."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Protocol
+
+from runtime.logs import levels
+
+if TYPE_CHECKING:
+    from runtime.model.task_spec import TaskSpec
+
+
+class LogReceiver(Protocol):
+    """The part of a slot's host that receives log lines."""
+
+    def log(self, level: str, logger: str, message: str, context: str) -> None:
+        """A log line; `context` like `[name|task-0]`."""
+
+
+_task: ContextVar[tuple[LogReceiver, str] | None] = ContextVar("task", default=None)
+_LEVELS = {"WARNING": "WARN", "CRITICAL": "FATAL"}
+
+
+class _TaskHandler(logging.Handler):
+    """Sends what is logged on a task's thread to that task's slot. Other threads' lines are left to others."""
+
+    levels_given = False  # an operator has set some: they are left as they are
+
+    def emit(self, record: logging.LogRecord) -> None:
+        task = _task.get()
+        if task is None:
+            return
+        host, context = task
+        try:
+            message = self.format(record)
+        except Exception:
+            self.handleError(record)
+            return
+        host.log(_LEVELS.get(record.levelname, record.levelname), record.name, message, context)
+
+
+_handler = _TaskHandler()
+
+
+def quiet(record: logging.LogRecord) -> bool:
+    """A filter for a slot's other handlers: True for lines that do not belong to a task."""
+    return _task.get() is None
+
+
+def set_levels(wanted: Mapping[str, str]) -> None:
+    """Levels by logger, asked for while the slot runs."""
+    _handler.levels_given = True
+    levels.apply(wanted)
+
+
+@contextmanager
+def task_log(spec: TaskSpec, host: LogReceiver) -> Iterator[None]:
+    """Lines logged by this thread go to `host`, with the task's name in Connect's form."""
+    root = logging.getLogger()
+    if _handler not in root.handlers:
+        root.addHandler(_handler)
+        if not _handler.levels_given:
+            root.setLevel(min(root.level or logging.INFO, logging.INFO))
+    token = _task.set((host, f"[{spec.connector}|task-{spec.task}]"))
+    try:
+        yield
+    finally:
+        _task.reset(token)

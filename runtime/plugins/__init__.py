@@ -1,0 +1,1 @@
+"""Which plugins exist and where their classes are. Plugins themselves live elsewhere."""

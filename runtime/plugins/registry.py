@@ -1,0 +1,125 @@
+"""The one registry of plugins: the bundled ones by their Java names, and Python ones found in `plugin.path`.
+
+Importing this module imports no plugin; a bundled one is imported when it is loaded.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+
+from runtime.plugins import plugin_path as python_plugins
+from runtime.plugins.plugin import Kind, Plugin
+from runtime.transforms.bundled import PREDICATES, TRANSFORMATIONS
+
+__all__ = ["BUNDLED", "CONNECTORS", "Kind", "Plugin", "Registry", "entries", "load", "load_target", "registry"]
+
+_log = logging.getLogger(__name__)
+
+
+CONNECTORS = (Kind.SINK, Kind.SOURCE)
+_BOTH = (Kind.CONVERTER, Kind.HEADER_CONVERTER)
+_K = "org.apache.kafka.connect."
+
+BUNDLED: tuple[tuple[str, str, tuple[Kind, ...]], ...] = (
+    (f"{_K}file.FileStreamSinkConnector", "runtime.connectors.file_sink:FileStreamSinkConnector", (Kind.SINK,)),
+    (f"{_K}file.FileStreamSourceConnector", "runtime.connectors.file_source:FileStreamSourceConnector", (Kind.SOURCE,)),
+    (f"{_K}converters.BooleanConverter", "runtime.converters.numeric:BooleanConverter", _BOTH),
+    (f"{_K}converters.ByteArrayConverter", "runtime.converters.bytes:ByteArrayConverter", _BOTH),
+    (f"{_K}converters.DoubleConverter", "runtime.converters.numeric:DoubleConverter", _BOTH),
+    (f"{_K}converters.FloatConverter", "runtime.converters.numeric:FloatConverter", _BOTH),
+    (f"{_K}converters.IntegerConverter", "runtime.converters.numeric:IntegerConverter", _BOTH),
+    (f"{_K}converters.LongConverter", "runtime.converters.numeric:LongConverter", _BOTH),
+    (f"{_K}converters.ShortConverter", "runtime.converters.numeric:ShortConverter", _BOTH),
+    (f"{_K}json.JsonConverter", "runtime.converters.json.json:JsonConverter", _BOTH),
+    (f"{_K}storage.SimpleHeaderConverter", "runtime.converters.header:SimpleHeaderConverter", (Kind.HEADER_CONVERTER,)),
+    (f"{_K}storage.StringConverter", "runtime.converters.string:StringConverter", _BOTH),
+    *((name, target, (Kind.TRANSFORMATION,)) for name, target in TRANSFORMATIONS),
+    *((name, target, (Kind.PREDICATE,)) for name, target in PREDICATES),
+)
+"""Java name, where the class is, what it can be."""
+
+EXTRAS: tuple[tuple[str, str, tuple[Kind, ...]], ...] = (
+    ("io.confluent.connect.avro.AvroConverter", "runtime.converters.avro.avro:AvroConverter", (Kind.CONVERTER,)),
+)
+"""What needs more than the runtime's own dependencies; found by name, but not listed."""
+
+
+class Registry:
+    """All plugins of a worker with this `plugin.path`."""
+
+    def __init__(self, plugin_path: Sequence[str] = ()) -> None:
+        self.plugin_path = tuple(plugin_path)
+        plugins = [Plugin(cls, target, kinds) for cls, target, kinds in BUNDLED]
+        plugins += [Plugin(cls, target, kinds, listed=False) for cls, target, kinds in EXTRAS]
+        plugins += python_plugins.scan(self.plugin_path)
+        self._by_name = _named(plugins)
+
+    def find(self, name: str, kinds: Iterable[Kind] = tuple(Kind)) -> Plugin | None:
+        """The plugin of that class name or alias, if it is of one of these kinds. Names are case sensitive."""
+        plugin = self._by_name.get(name)
+        return plugin if plugin is not None and set(plugin.kinds) & set(kinds) else None
+
+    def of_kind(self, kind: Kind) -> list[Plugin]:
+        """Sorted by class name."""
+        return sorted({p for p in self._by_name.values() if kind in p.kinds and p.listed}, key=lambda p: p.cls)
+
+    def entries(self, connectors_only: bool) -> list[dict[str, str]]:
+        """What GET /connector-plugins answers: kind by kind, each sorted by class."""
+        kinds = CONNECTORS if connectors_only else tuple(Kind)
+        return [
+            {"class": p.cls, "type": kind.value, "version": p.version} for kind in kinds for p in self.of_kind(kind)
+        ]
+
+    def load_class(self, plugin: Plugin) -> type:
+        """Imports the plugin."""
+        return load_target(plugin.target, self.plugin_path)
+
+
+def _named(plugins: Iterable[Plugin]) -> dict[str, Plugin]:
+    """Every name a plugin answers to. A class name found before wins; an alias of two plugins names neither."""
+    classes: dict[str, Plugin] = {}
+    for plugin in plugins:
+        if plugin.cls in classes:
+            _log.warning("Ignoring %s: a plugin of the name %s is there already", plugin.target, plugin.cls)
+        classes.setdefault(plugin.cls, plugin)
+    aliases: dict[str, list[Plugin]] = {}
+    for plugin in classes.values():
+        for alias in plugin.aliases:
+            aliases.setdefault(alias, []).append(plugin)
+    for alias in [a for a, owners in aliases.items() if len(owners) > 1]:
+        names = ", ".join(p.cls for p in aliases.pop(alias))
+        _log.warning("The alias %s could mean %s: it is not available, use the full name", alias, names)
+    return {**{alias: owners[0] for alias, owners in aliases.items()}, **classes}
+
+
+@lru_cache(maxsize=8)
+def registry(plugin_path: tuple[str, ...] = ()) -> Registry:
+    """The registry of a `plugin.path`; its folders are looked through once per process."""
+    return Registry(plugin_path)
+
+
+def load(kind: Kind | str, name: str, plugin_path: Sequence[str] = ()) -> type:
+    """The class of a plugin by class name or alias; LookupError when there is none of that kind."""
+    plugins = registry(tuple(plugin_path))
+    plugin = plugins.find(name, (Kind(kind),))
+    if plugin is None:
+        raise LookupError(f"There is no {kind} plugin named {name}")
+    return plugins.load_class(plugin)
+
+
+def load_target(target: str, plugin_path: Sequence[str] = ()) -> type:
+    """The class at "package.module:Class", also in the folders of `plugin.path`."""
+    module, _, qualname = target.partition(":")
+    found: object = python_plugins.import_module(module, plugin_path)
+    for part in qualname.split("."):
+        found = getattr(found, part)
+    if not isinstance(found, type):
+        raise TypeError(f"{target} is not a class")
+    return found
+
+
+def entries(connectors_only: bool, plugin_path: Sequence[str] = ()) -> list[dict[str, str]]:
+    """Registry.entries() of a `plugin.path`."""
+    return registry(tuple(plugin_path)).entries(connectors_only)

@@ -1,0 +1,1 @@
+"""HTTP mechanics below the routes: connections, bodies, media types, methods, answers."""

@@ -1,0 +1,197 @@
+"""Request bodies: JSON read strictly, and the shapes that endpoints expect.
+
+A client's mistake is a 400 that says what is wrong and where; Apache's workers answer 500 (docs/differences.md).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+from runtime.herder.errors import BadRequest
+from runtime.model.states import TargetState
+
+Entry = tuple["dict[str, Any] | None", "dict[str, Any] | None"]
+"""Partition and offset, as KIP-875 has them."""
+
+DEEPEST = 200
+"""Maximum levels of nesting in a body."""
+
+_HALF = re.compile(rb"\\ud[89a-f]", re.IGNORECASE)
+"""An escape that is a character only together with the one beside it."""
+
+_CREATE_FIELDS = ("name", "config", "initial_state", "initial_offsets")
+_INITIAL_STATES = {"STOPPED": TargetState.STOPPED, "PAUSED": TargetState.PAUSED, "RUNNING": TargetState.STARTED}
+
+
+@dataclass(frozen=True, slots=True)
+class CreateRequest:
+    """Body of POST /connectors. A null in `config` is kept: validation reports it."""
+
+    name: str
+    config: dict[str, str | None]
+    initial_state: TargetState | None
+    initial_offsets: list[Entry] | None = None  # KIP-995
+
+
+class _Number(str):
+    """A number as it was spelled; config values keep their spelling."""
+
+    __slots__ = ()
+
+
+def parse(body: bytes, exact_numbers: bool = False) -> Any:
+    """JSON, with numbers as they are spelled when `exact_numbers`; BadRequest says where it is malformed."""
+    if not body.strip():
+        raise BadRequest("The request has no body; expected JSON")
+    decimal, integer = (_spelled, _spelled) if exact_numbers else (float, int)
+    try:
+        found = json.loads(
+            body, parse_constant=_refuse_constant, parse_float=decimal, parse_int=integer, object_pairs_hook=_object
+        )
+        _check_depth(found)
+        if _HALF.search(body):
+            json.dumps(found, ensure_ascii=False).encode()
+        return found
+    except UnicodeEncodeError:
+        raise BadRequest("The request body has half of a surrogate pair, which is no text") from None
+    except UnicodeDecodeError as e:
+        raise BadRequest(f"The request body is not UTF-8: {e.reason} at byte {e.start}") from None
+    except json.JSONDecodeError as e:
+        raise BadRequest(f"Malformed JSON in the request body: {e.msg} at line {e.lineno}, column {e.colno}") from None
+    except ValueError as e:  # an integer with more digits than Python reads (sys.get_int_max_str_digits)
+        raise BadRequest(f"A number in the request body is too long: {e}") from None
+    except RecursionError:
+        raise BadRequest("The request body is nested too deeply") from None
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """In Python, so that the event loop can run between two objects of a large body."""
+    return dict(pairs)
+
+
+def _spelled(number: str) -> _Number:
+    """As _object()."""
+    return _Number(number)
+
+
+def _check_depth(found: Any) -> None:
+    level = [found]
+    for _ in range(DEEPEST):
+        level = [v for item in level for v in _children(item) if isinstance(v, dict | list)]
+        if not level:
+            return
+    raise BadRequest(f"The request body is nested too deeply: more than {DEEPEST} levels")
+
+
+def _children(value: Any) -> Iterable[Any]:
+    if isinstance(value, dict):
+        return value.values()
+    return value if isinstance(value, list) else ()
+
+
+def create_request(body: bytes, others: bool = False) -> CreateRequest:
+    """The body of POST /connectors. `others`: it may have fields that mean nothing here."""
+    d = known_object(parse(body, exact_numbers=True), "The request body", None if others else _CREATE_FIELDS)
+    name = d.get("name")
+    if isinstance(name, dict | list):
+        raise BadRequest("'name' must be a string")
+    if d.get("config") is None:
+        raise BadRequest("The request has no 'config'; expected an object with the connector's configuration")
+    config = config_map(d["config"], "'config'")
+    return CreateRequest(_java_trim(_text(name) or ""), config, _initial(d), _initial_offsets(body, d))
+
+
+def config(body: bytes) -> dict[str, str | None]:
+    """The body of PUT and PATCH of a config."""
+    found = parse(body, exact_numbers=True)
+    if isinstance(found, dict) and isinstance(found.get("initial_offsets"), dict | list):
+        raise BadRequest(
+            "'initial_offsets' can only be given to POST /connectors, when a connector is created; the offsets of an "
+            "existing one are altered by PATCH /connectors/{name}/offsets while it is STOPPED"
+        )
+    return config_map(found, "The request body")
+
+
+def config_map(value: Any, what: str) -> dict[str, str | None]:
+    """A connector configuration: numbers and booleans become strings, as Connect has it."""
+    for k, v in known_object(value, what).items():
+        if isinstance(v, dict | list):
+            raise BadRequest(f"The value of '{k}' in {what[0].lower() + what[1:]} must be a string, not {_kind(v)}")
+    return {k: _text(v) for k, v in value.items()}
+
+
+def offsets(body: bytes) -> list[Entry]:
+    """The body of PATCH offsets (KIP-875): partitions with their offsets; a missing one is None."""
+    entries = known_object(parse(body), "The request body", ("offsets",)).get("offsets")
+    if entries is None or entries == []:
+        raise BadRequest("Partitions / offsets need to be provided for an alter offsets request")
+    return _entries(entries, "offsets")
+
+
+def _initial_offsets(body: bytes, d: dict[str, Any]) -> list[Entry] | None:
+    """In KIP-875's format, numbers as numbers; null is as if the field were not there."""
+    if d.get("initial_offsets") is None:
+        return None
+    if d["initial_offsets"] == []:
+        raise BadRequest("'initial_offsets' is empty; leave it out, or give partitions with their offsets")
+    return _entries(parse(body)["initial_offsets"], "initial_offsets")
+
+
+def _entries(value: Any, what: str) -> list[Entry]:
+    if not isinstance(value, list):
+        raise BadRequest(f"'{what}' must be an array, not {_kind(value)}")
+    return [_entry(e, f"{what}[{i}]") for i, e in enumerate(value)]
+
+
+def _entry(value: Any, where: str) -> Entry:
+    d = known_object(value, where, ("partition", "offset"))
+    for key in ("partition", "offset"):
+        if not isinstance(d.get(key), dict | None):
+            raise BadRequest(f"{where}.{key} must be an object or null, not {_kind(d[key])}")
+    return d.get("partition"), d.get("offset")
+
+
+def _initial(d: dict[str, Any]) -> TargetState | None:
+    value = d.get("initial_state")
+    if value is None:
+        return None
+    state = _INITIAL_STATES.get(value.upper()) if isinstance(value, str) else None
+    if state is None:
+        raise BadRequest(f"'initial_state' is {_text(value)!r}; expected RUNNING, PAUSED or STOPPED")
+    return state
+
+
+def known_object(value: Any, what: str, known: Collection[str] | None = None) -> dict[str, Any]:
+    """A JSON object, with no other fields than these; `what` it is, for the refusal."""
+    if not isinstance(value, dict):
+        raise BadRequest(f"{what} must be a JSON object, not {_kind(value)}")
+    for key in value if known is not None else ():
+        if key not in (known or ()):
+            raise BadRequest(f"{what} has the unknown field {key!r}; known fields are {', '.join(known or ())}")
+    return value
+
+
+def _text(value: Any) -> str | None:
+    if value is None:
+        return None
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _kind(value: Any) -> str:
+    if value is None:
+        return "null"
+    names: dict[type, str] = {dict: "an object", list: "an array", bool: "a boolean", str: "a string"}
+    return names.get(type(value), "a number")
+
+
+def _java_trim(name: str) -> str:
+    """As Java's trim(): everything up to U+0020 goes, control characters too."""
+    return name.strip("".join(map(chr, range(0x21))))
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise BadRequest(f"Malformed JSON in the request body: {name} is not a JSON number")

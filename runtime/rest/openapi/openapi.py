@@ -1,0 +1,139 @@
+"""GET /openapi.json: every path that this worker answers, with parameters, bodies and answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from runtime import CONNECT_VERSION, __version__
+from runtime.rest.http.answers import JSON, json_answer
+from runtime.rest.openapi.operations import OPERATIONS, Operation
+from runtime.rest.openapi.schemas import SCHEMAS, Schema, ref
+from runtime.rest.resource import Handler, Resource
+
+PATH = "/openapi.json"
+
+_ROUTER = {
+    405: "The path does not know this method.",
+    406: "The answer is of none of the media types that `Accept` names.",
+    408: "The body did not come within a minute.",
+    413: "The body is larger than 2 MB, or 32 MB for offsets and previews.",
+    415: "The body is not `application/json`.",
+}
+_ERRORS = {
+    400: "The request is wrong; the message says what and where.",
+    401: "No user, or a wrong password (where the worker asks for one).",
+    403: "The user lacks the role that this request needs, or the worker's configuration switches this off.",
+    404: "There is no such thing.",
+    409: "It does not fit the present state; trying again may help.",
+    500: "The worker is not well, or has met something that it did not expect.",
+    503: "The worker is starting, or Kafka does not answer.",
+}
+_EVERYWHERE = (401, 403, 500)
+_DESCRIPTION = (
+    "The REST API of Apache Kafka Connect, and what Headrace adds to it. HEAD works wherever GET does, and OPTIONS "
+    "names the methods of a path. Every answer carries an `X-Request-ID`, which the worker's audit log has too."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """The document for the routes that one listener serves."""
+
+    routes: Sequence[Route]
+
+    def build(self) -> dict[str, Any]:
+        served = dict(served_methods(self.routes))
+        paths: dict[str, Any] = {}
+        for operation in OPERATIONS:
+            if operation.method in served.get(operation.path, ()):
+                described = paths.setdefault(operation.path, {})
+                described[operation.method.lower()] = _operation(operation)
+        return {
+            "openapi": "3.1.0",
+            "info": {
+                "title": f"Headrace, a worker for Kafka Connect {CONNECT_VERSION}",
+                "version": __version__,
+                "description": _DESCRIPTION,
+            },
+            "security": [{}, {"basic": []}],
+            "paths": paths,
+            "components": {
+                "schemas": SCHEMAS,
+                "securitySchemes": {"basic": {"type": "http", "scheme": "basic"}},
+                "headers": {"RequestId": {"schema": {"type": "string"}, "required": True}},
+            },
+        }
+
+
+def served_methods(routes: Sequence[Route]) -> Iterator[tuple[str, frozenset[str]]]:
+    """Path and methods of each route, without those that every path has."""
+    for route in routes:
+        resource = route.endpoint
+        assert isinstance(resource, Resource)
+        yield route.path, resource.methods
+
+
+def openapi_route(routes: Sequence[Route]) -> Route:
+    """The route of the document that describes these routes, and itself."""
+    cached: list[dict[str, Any]] = []
+
+    async def answer(_: Request) -> Response:
+        if not cached:
+            cached.append(Document([*routes, route]).build())
+        return json_answer(cached[0])
+
+    handler: Handler = answer
+    route = Route(PATH, Resource(get=handler))
+    return route
+
+
+def _operation(o: Operation) -> dict[str, Any]:
+    found: dict[str, Any] = {"operationId": o.id, "summary": o.summary}
+    parameters = [_path_parameter(name) for name in o.path_parameters]
+    parameters += [_parameter(name, "query", schema) for name, schema in o.query.items()]
+    parameters += [_parameter(name, "header", schema) for name, schema in o.headers.items()]
+    if parameters:
+        found["parameters"] = parameters
+    if o.body:
+        content = {JSON: {"schema": ref(o.body)}}
+        found["requestBody"] = {"required": o.body_required, "content": content}
+    found["responses"] = {str(status): answer for status, answer in sorted(_answers(o))}
+    return found
+
+
+def _answers(o: Operation) -> Iterator[tuple[int, dict[str, Any]]]:
+    headers = {"X-Request-ID": {"$ref": "#/components/headers/RequestId"}}
+    for status, schema in o.answers.items():
+        answer: dict[str, Any] = {"description": "As asked.", "headers": headers}
+        if schema:
+            answer["content"] = {o.produces: {"schema": ref(schema)}}
+        if o.links and status == 201:
+            answer["links"] = _links(o.links)
+        yield status, answer
+    unreadable = (400,) if o.path_parameters else ()  # a path whose escapes are none, or control characters
+    for status in {*o.errors, *_EVERYWHERE, *unreadable} - set(o.answers):
+        content = {JSON: {"schema": ref("Error")}}
+        yield status, {"description": _ERRORS[status], "headers": headers, "content": content}
+    for status, description in _ROUTER.items():
+        yield status, {"description": description, "headers": headers}  # these come without a media type
+
+
+def _links(targets: Mapping[str, str]) -> dict[str, Any]:
+    return {
+        target: {"operationId": target, "parameters": {"name": expression}} for target, expression in targets.items()
+    }
+
+
+def _path_parameter(name: str) -> dict[str, Any]:
+    schema: Schema = {"type": "integer", "minimum": 0} if name == "task" else {"type": "string", "minLength": 1}
+    return {"name": name, "in": "path", "required": True, "schema": schema}
+
+
+def _parameter(name: str, where: str, schema: Schema) -> dict[str, Any]:
+    return {"name": name, "in": where, "required": False, "schema": schema}

@@ -1,0 +1,1 @@
+"""Who may ask what: authentication, roles, TLS, browser protection, masking and the audit log."""

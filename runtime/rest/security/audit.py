@@ -1,0 +1,64 @@
+"""The audit log: who asked for what, and what came of it, with an id that the answer carries too."""
+
+from __future__ import annotations
+
+import logging
+import re
+import time
+import uuid
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from runtime.logs.formats import FIELDS
+from runtime.rest.security.access import PRINCIPAL
+
+log = logging.getLogger(__name__)
+
+ID = "X-Request-ID"
+_SANE = re.compile(r"[\w.:-]{1,64}", re.ASCII)
+_READS = ("GET", "HEAD", "OPTIONS")
+
+
+class Audit:
+    """Logs each request when it is answered: reads that went well at DEBUG, all else at INFO."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        given = Headers(scope=scope).get(ID, "")
+        request_id = given if _SANE.fullmatch(given) else uuid.uuid4().hex[:16]
+        started, status = time.monotonic(), 500
+
+        async def answering(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                MutableHeaders(scope=message)[ID] = request_id
+                _write(scope, request_id, status, time.monotonic() - started)
+            await send(message)
+
+        await self._app(scope, receive, answering)
+
+
+def _write(scope: Scope, request_id: str, status: int, seconds: float) -> None:
+    quiet = scope["method"] in _READS and status < 400
+    fields = {
+        "request": request_id,
+        "principal": _one_word(scope.get(PRINCIPAL, "-")),
+        "client": (scope.get("client") or ("-", 0))[0],
+        "method": scope["method"],
+        "path": _one_word(scope["raw_path"].decode("ascii", "replace")),  # as sent
+        "status": status,
+        "ms": int(seconds * 1000),
+    }
+    line = " ".join(f"{name}={value}" for name, value in fields.items())
+    log.log(logging.DEBUG if quiet else logging.INFO, "%s", line, extra={FIELDS: fields})
+
+
+def _one_word(text: str) -> str:
+    return re.sub(r"[^\x21-\x7e]", "?", text)

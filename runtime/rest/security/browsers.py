@@ -1,0 +1,97 @@
+"""Protects a worker that browsers can reach from cross-site requests and DNS rebinding.
+
+A page may send simple requests to any address, and its owner can point a host name at this worker, which makes the
+worker part of the page's site. Therefore requests without authentication must use a known host name, and changes must
+come from the worker's own pages, from allowed origins, or from outside a browser.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+import socket
+from collections.abc import Iterable
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from starlette.datastructures import Headers
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from runtime.herder.errors import BadRequest, Forbidden, HerderError
+from runtime.rest.http.answers import error
+from runtime.rest.security.access import READ_ONLY
+
+KEY = "headrace.allowed.hosts"
+
+
+@dataclass(frozen=True, slots=True)
+class AllowedHosts:
+    """Host names under which the worker may be addressed: its own, loopback, any IP address, and the `given` ones (`*`
+    is a wildcard)."""
+
+    own: frozenset[str]
+    given: re.Pattern[str] | None
+
+    @classmethod
+    def of(cls, own: Iterable[str], given: Iterable[str]) -> AllowedHosts:
+        patterns = [re.escape(name.lower()).replace(r"\*", ".*") for name in given]
+        machine = socket.gethostname().lower()
+        names = {"localhost", machine, machine.partition(".")[0], *(name.lower() for name in own if name)}
+        return cls(frozenset(names), re.compile("|".join(patterns)) if patterns else None)
+
+    def named(self, host: str) -> bool:
+        """Whether the host is one of the given names."""
+        return self.given is not None and self.given.fullmatch(host) is not None
+
+    def __contains__(self, host: str) -> bool:
+        return host in self.own or host.endswith(".localhost") or _is_address(host) or self.named(host)
+
+
+def _is_address(host: str) -> bool:
+    """IP addresses are safe, since DNS rebinding needs a host name."""
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return True
+
+
+class BrowserGuard:
+    """Refuses requests that a browser sends for a web page of another site."""
+
+    def __init__(self, app: ASGIApp, hosts: AllowedHosts, origins: str, check_host: bool) -> None:
+        """`origins` is a regular expression of the origins that CORS allows; empty for none."""
+        self._app, self._hosts, self._check_host = app, hosts, check_host
+        self._origins = re.compile(origins) if origins else None
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            try:
+                self._check(scope["method"], Headers(scope=scope))
+            except HerderError as e:
+                await error(e.status, str(e))(scope, receive, send)
+                return
+        await self._app(scope, receive, send)
+
+    def _check(self, method: str, headers: Headers) -> None:
+        host = headers.get("host", "")
+        if self._check_host and host and _hostname(host) not in self._hosts:
+            raise Forbidden(f"Host '{host}' is not a name of this worker; add it to {KEY} to allow it")
+        origin = headers.get("origin")
+        if origin is not None and method not in READ_ONLY and not self._is_own(origin, host):
+            raise Forbidden(
+                f"Changes from pages of '{origin}' are refused: access.control.allow.origin or {KEY} can allow them"
+            )
+
+    def _is_own(self, origin: str, host: str) -> bool:
+        if self._origins is not None and self._origins.fullmatch(origin):
+            return True
+        site = origin.partition("://")[2].lower()
+        return bool(site) and (site == host.lower() or self._hosts.named(_hostname(site)))
+
+
+def _hostname(host: str) -> str:
+    try:
+        return (urlsplit(f"//{host}").hostname or "").rstrip(".")
+    except ValueError:
+        raise BadRequest(f"'{host}' is not a host") from None

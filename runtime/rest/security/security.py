@@ -1,0 +1,120 @@
+"""The REST API's protection as the worker's file asks for it, checked before anything listens."""
+
+from __future__ import annotations
+
+import re
+import ssl
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from starlette.middleware.cors import CORSMiddleware
+from starlette.types import ASGIApp
+
+from runtime.api.errors import ConfigError
+from runtime.config import listeners, properties
+from runtime.config.listeners import Listener
+from runtime.rest.http.framing import UnambiguousFraming
+from runtime.rest.security import browsers
+from runtime.rest.security.access import Access, BasicAuth, Role
+from runtime.rest.security.audit import Audit
+from runtime.rest.security.browsers import AllowedHosts, BrowserGuard
+from runtime.rest.security.headers import KEY, ExtraHeaders, HeaderRule, parse_rules
+from runtime.rest.security.jaas import credentials
+from runtime.rest.security.tls import server_context
+
+BASIC_AUTH = "org.apache.kafka.connect.rest.basic.auth.extension.BasicAuthSecurityRestExtension"
+ROLES = "headrace.roles."
+
+
+@dataclass(frozen=True, slots=True)
+class Protection:
+    """What stands between a listener and the API."""
+
+    access: Access | None
+    origins: str
+    methods: tuple[str, ...]
+    headers: tuple[HeaderRule, ...]
+    hosts: AllowedHosts
+
+    def around(self, app: ASGIApp, certified: bool = False) -> ASGIApp:
+        """The application wrapped in all security layers, outermost last. `certified`: clients authenticate by TLS
+        certificate."""
+        if self.access is not None:
+            app = BasicAuth(app, self.access)
+        app = BrowserGuard(app, self.hosts, self.origins, check_host=self.access is None and not certified)
+        if self.origins:
+            app = CORSMiddleware(
+                app,
+                allow_origin_regex=self.origins,
+                allow_methods=self.methods,
+                allow_headers=("X-Requested-With", "Content-Type", "Accept", "Origin"),
+            )
+        if self.headers:
+            app = ExtraHeaders(app, self.headers)
+        return Audit(UnambiguousFraming(app))
+
+
+def protection(props: Mapping[str, str], names: Iterable[str] = ()) -> Protection:
+    """From the worker's properties; ConfigError names the invalid property. `names` are the worker's host names."""
+    return Protection(
+        _access(props),
+        _origins(props.get("access.control.allow.origin", "")),
+        _list(props.get("access.control.allow.methods", "")) or ("GET", "POST", "HEAD"),
+        parse_rules(props.get(KEY, "")),
+        AllowedHosts.of(names, _list(props.get(browsers.KEY, ""))),
+    )
+
+
+def tls(props: Mapping[str, str], served: Sequence[Listener], prefix: str) -> ssl.SSLContext | None:
+    """The TLS context of these listeners, when one of them is https."""
+    if not any(listener.scheme == "https" for listener in served):
+        return None
+    return server_context(listeners.https_settings(props, prefix))
+
+
+def certified(props: Mapping[str, str], served: Sequence[Listener], prefix: str) -> bool:
+    """Whether every client needs a certificate."""
+    required = listeners.https_settings(props, prefix).get("ssl.client.auth", "").lower() == "required"
+    return required and all(listener.scheme == "https" for listener in served)
+
+
+def _access(props: Mapping[str, str]) -> Access | None:
+    extensions = _list(props.get("rest.extension.classes", ""))
+    roles = {role: frozenset(_list(props.get(f"{ROLES}{role.name.lower()}", ""))) for role in Role if role}
+    _check_roles(props)
+    if other := [e for e in extensions if e != BASIC_AUTH]:
+        raise ConfigError(
+            f"rest.extension.classes={', '.join(other)}: Java extensions cannot run here; {BASIC_AUTH} is built in"
+        )
+    if not extensions:
+        if any(roles.values()):
+            raise ConfigError(f"{ROLES}* need users: set rest.extension.classes={BASIC_AUTH}")
+        return None
+    return Access(_users(credentials(props)), roles)
+
+
+def _check_roles(props: Mapping[str, str]) -> None:
+    known = {f"{ROLES}{role.name.lower()}" for role in Role if role}
+    for key in props:
+        if key.startswith(ROLES) and key not in known:
+            raise ConfigError(f"{key}: there is no such role; expected one of {', '.join(sorted(known))}")
+
+
+def _users(file: Path) -> dict[str, str]:
+    try:
+        users = properties.load(file)
+    except properties.PropertiesError as e:
+        raise ConfigError(str(e)) from None
+    if not users:
+        raise ConfigError(f"{file}: holds no users; expected lines of USER=PASSWORD")
+    return users
+
+
+def _origins(text: str) -> str:
+    """A regular expression of the origins that are let in; `*` stands for anything."""
+    return "|".join(re.escape(origin).replace(r"\*", ".*") for origin in _list(text))
+
+
+def _list(text: str) -> tuple[str, ...]:
+    return tuple(part.strip() for part in text.split(",") if part.strip())

@@ -1,0 +1,1 @@
+"""What the operating system reports about processes: descent, peers, scheduling delay, memory."""

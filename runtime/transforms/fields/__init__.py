@@ -1,0 +1,1 @@
+"""Fields of records as transformations address, check, cast and copy them."""

@@ -1,0 +1,67 @@
+"""Copies the fields of a struct into a new one: nulls take the defaults of their fields, and values that Java's
+Struct.put() refuses are refused."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from runtime.api.data.columns import Column, Constant, Mixed
+from runtime.api.data.schema import Field, Schema
+from runtime.api.data.validate import validate_value
+from runtime.api.errors import SchemaBuilderError
+
+
+class StructCopy:
+    """Copies the fields that two schemas have in common. `fill`: nulls become the default of their field. Without
+    `fill`, a required field with a default may be null in the old struct but not in the new one."""
+
+    __slots__ = ("_defaults", "_needed")
+
+    def __init__(self, schema: Schema, fill: bool, into: Schema | None = None) -> None:
+        common = [(field, old) for field in (into or schema).fields if (old := schema.field(field.name)) is not None]
+        given = [(field, old) for field, old in common if old.default is not None]
+        self._defaults = [(field.name, old.default) for field, old in given if fill]
+        self._needed = [field for field, old in given if not fill and not old.optional]
+
+    @property
+    def matters(self) -> bool:
+        """Whether copying can change or refuse any field."""
+        return bool(self._defaults or self._needed)
+
+    def row(self, struct: Mapping[str, Any]) -> dict[str, Any]:
+        """A copy of the struct's fields; DataError for a null in a required field."""
+        new = {**struct}
+        for name, default in self._defaults:
+            if new.get(name) is None:
+                new[name] = default
+        for field in self._needed:
+            if new.get(field.name) is None:
+                validate_value(field.schema, None, field.name)
+        return new
+
+    def columns(self, columns: Mapping[str, Column]) -> dict[str, Column]:
+        """The same for many structs; Mixed if one of them is refused."""
+        new = {**columns}
+        for name, default in self._defaults:
+            new[name] = filled(new[name], default)
+        if any(None in new[field.name] for field in self._needed):
+            raise Mixed
+        return new
+
+
+def filled(column: Column, default: Any) -> Column:
+    """The column with a default in place of its nulls."""
+    if default is None:
+        return column
+    if type(column) is Constant:
+        return Constant(default, len(column)) if column.value is None else column
+    return [default if value is None else value for value in column] if None in column else column
+
+
+def rebuilt(schema: Schema, fields: Iterable[Field]) -> Schema:
+    """The struct's schema with other fields."""
+    named = tuple(fields)
+    if any(not field.name for field in named):
+        raise SchemaBuilderError("fieldName cannot be null.")
+    return schema.but(fields=named)

@@ -1,0 +1,81 @@
+"""Detects when the worker's event loop is blocked, and reports the stack."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Callable
+
+from runtime.system.scheduling import wait_of
+
+BEAT = 0.1  # seconds between two beats
+LONG = 0.1  # seconds of delay that are reported
+QUIET = 10.0  # seconds after a report for which only a longer delay is reported
+_FRAMES = 8  # frames of the stack, innermost last
+
+_log = logging.getLogger(__name__)
+
+
+class LoopMonitor:
+    """Measures the delay of a timer on the event loop. While the timer is late, a thread records the loop's stack."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._due = 0.0
+        self._thread = self._thread_id = 0
+        self._waited = 0.0
+        self._stack: list[traceback.FrameSummary] = []
+        self._closing = threading.Event()
+        self._timer: asyncio.TimerHandle | None = None
+        self._reported_until, self._reported = 0.0, 0.0
+        self.longest = 0.0
+        """The longest delay so far, in seconds."""
+
+    def start(self) -> None:
+        """Call on the event loop to monitor."""
+        self._thread, self._thread_id = threading.get_ident(), threading.get_native_id()
+        self._beat()
+        threading.Thread(target=self._watch, name="loop-monitor", daemon=True).start()
+
+    def close(self) -> None:
+        self._closing.set()
+        if self._timer is not None:
+            self._timer.cancel()
+
+    def _beat(self) -> None:
+        now, waited = self._clock(), wait_of(os.getpid(), self._thread_id)
+        if self._due:
+            self.late(now - self._due - (waited - self._waited), now)
+        self._due, self._waited = now + BEAT, waited
+        self._timer = asyncio.get_running_loop().call_later(BEAT, self._beat)
+
+    def late(self, delay: float, now: float) -> None:
+        """The timer was `delay` seconds late, not counting the time that the thread waited for a processor."""
+        stack, self._stack = self._stack, []
+        self.longest = max(self.longest, delay)
+        if delay < LONG or (now < self._reported_until and delay <= self._reported):
+            return
+        self._reported_until, self._reported = now + QUIET, delay
+        where = f"; it was here:\n{''.join(traceback.format_list(stack)).rstrip()}" if stack else ""
+        _log.warning("The event loop was blocked for %d ms%s", delay * 1000, where)
+
+    def _watch(self) -> None:
+        while not self._closing.wait(BEAT):
+            if self._clock() > self._due + LONG / 2 and not self._stack:
+                self._stack = self._where()
+
+    def _where(self) -> list[traceback.FrameSummary]:
+        """The innermost frames without their source lines: reading files while the loop holds the interpreter takes
+        longer than the loop is blocked."""
+        found: list[traceback.FrameSummary] = []
+        frame = sys._current_frames().get(self._thread)
+        while frame is not None and len(found) < _FRAMES:
+            code = frame.f_code
+            found.append(traceback.FrameSummary(code.co_filename, frame.f_lineno, code.co_name, lookup_line=False))
+            frame = frame.f_back
+        return found[::-1]

@@ -1,0 +1,53 @@
+"""A standalone worker: connectors from files, offsets in a file; nothing is kept in Kafka but the data.
+
+The connectors of the command line are made anew at each start, and what was changed over REST is gone by then, as with
+Apache's standalone worker. What lasts is the offsets file, and the sinks' consumer groups.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from pathlib import Path
+
+from runtime.config.standalone_config import load_standalone
+from runtime.config.worker_config import WorkerConfig
+from runtime.herder.errors import HerderError
+from runtime.rest.http.bodies import CreateRequest
+from runtime.worker import worker
+from runtime.worker.assembly import Parts
+from runtime.worker.connector_files import read_all
+from runtime.worker.worker import First, WorkerEnd
+from runtime.worker.worker_storage import MakeBacking, on_this_machine
+
+log = logging.getLogger(__name__)
+
+
+def main(file: str, connectors: Sequence[str]) -> int:
+    """Run a worker until SIGTERM or SIGINT; the exit code. All files are read before anything starts."""
+
+    def load() -> tuple[WorkerConfig, MakeBacking, First]:
+        config = load_standalone(Path(file))
+        requests = read_all(connectors)
+        return config.worker, on_this_machine(config), _create(requests)
+
+    return worker.run(file, load)
+
+
+def _create(requests: Sequence[tuple[str, CreateRequest]]) -> First:
+    async def create(parts: Parts) -> None:
+        for file, request in requests:
+            try:
+                await _put(parts, file, request)
+            except HerderError as e:
+                raise WorkerEnd(f"{file}: {e}") from None
+
+    return create
+
+
+async def _put(parts: Parts, file: str, request: CreateRequest) -> None:
+    if request.initial_offsets is None:
+        await parts.herder.create(request.name, request.config, request.initial_state)
+    else:
+        await parts.desk.create(request.name, request.config, request.initial_state, request.initial_offsets)
+        log.warning("%s: initial_offsets are set at every start; take them out of the file to go on from here", file)

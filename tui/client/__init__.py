@@ -1,0 +1,1 @@
+"""The Connect REST API: one method for each endpoint, and the shapes of its answers. No transport."""

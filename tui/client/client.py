@@ -1,0 +1,309 @@
+"""The Connect REST API on one screen: one method an endpoint, over a transport that blocks or one that does not.
+
+`Connect` is written once, as coroutines. With the transport of `tui.wire.blocking` they never suspend, so `drive`
+steps them to their end without an event loop; with `tui.wire.evented` they run on the screen's loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping, Sequence
+from typing import Any, NamedTuple, Protocol, TypeVar
+from urllib.parse import quote
+
+from tui import model
+from tui.client import answers
+from tui.client.answers import fitting
+from tui.client.shapes import Maybe, Shape
+from tui.errors import Conflict
+from tui.scrubbing import without_user
+
+T = TypeVar("T")
+Json = Any
+EXPANDED = "/connectors?expand=status&expand=info"
+REBALANCE_WAITS = (0.25, 0.5, 1.0, 2.0, 4.0)  # seconds before each further try of a 409 that passes by itself
+
+
+class Call(NamedTuple):
+    """One request: plain data, so that it can be logged, shown as curl, and refused by a policy."""
+
+    method: str
+    path: str  # quoted, with its query
+    body: Json = None
+    headers: tuple[tuple[str, str], ...] = ()  # beyond those every request has
+
+    @property
+    def repeatable(self) -> bool:
+        """Sent twice it does what it does once, so it may be tried again when nobody knows whether it arrived."""
+        return self.method != "POST"
+
+    @property
+    def is_text(self) -> bool:
+        """Answered with plain text; all others are JSON."""
+        return self.path == "/metrics"
+
+    @property
+    def changes(self) -> bool:
+        return self.method != "GET" and not self.path.endswith(("/config/validate", "/offsets/resolve", "/preview"))
+
+
+class Origin(NamedTuple):
+    """Who asks for a change of offsets, and why: our workers keep it in their history, others ignore it."""
+
+    who: str = ""
+    why: str = ""
+
+    @property
+    def headers(self) -> tuple[tuple[str, str], ...]:
+        given = (("Headrace-User", self.who), ("Headrace-Reason", self.why))
+        return tuple((name, _header(text)) for name, text in given if text)
+
+
+def _header(text: str) -> str:
+    """On one line, and in the bytes of UTF-8, which headers carry one character each."""
+    return " ".join(text.split()).encode("utf-8", "replace").decode("latin-1")
+
+
+NOBODY = Origin()
+
+
+class Transport(Protocol):
+    """Sends one call and returns the decoded body (None when empty); raises the errors of `tui.errors`."""
+
+    @property
+    def url(self) -> str: ...
+
+    async def send(self, call: Call) -> Json: ...
+
+    def lines(self, path: str, last_id: str, lasting: float | None = None) -> AsyncGenerator[str, None]: ...
+
+    async def sleep(self, seconds: float) -> None: ...
+
+    async def close(self) -> None: ...
+
+
+def drive(coroutine: Coroutine[Any, Any, T]) -> T:
+    """Runs a coroutine that only awaits a blocking transport."""
+    try:
+        coroutine.send(None)
+    except StopIteration as end:
+        return end.value  # type: ignore[no-any-return]
+    coroutine.close()
+    raise RuntimeError("a command suspended without an event loop: it awaited something that is not its context's")
+
+
+def _allow(call: Call) -> None:
+    """The guard of a context that may change everything."""
+
+
+def _silent(message: str) -> None:
+    """The narration nobody reads."""
+
+
+def is_passing(error: Conflict) -> bool:
+    """A rebalance or a stale configuration, which passes by itself; not a name that is taken."""
+    return error.message.startswith(("Cannot complete request", "Request cannot be completed"))
+
+
+class Connect:
+    """A Connect cluster. `guard` may refuse a call (a read-only context); `notice` is called for each retry.
+
+    Answers to reads are checked for their shape; answers to changes are not, since the change has been made in any
+    case.
+    """
+
+    def __init__(
+        self, transport: Transport, guard: Callable[[Call], None] = _allow, notice: Callable[[str], None] = _silent
+    ) -> None:
+        self.transport, self.guard, self.notice = transport, guard, notice
+
+    @property
+    def url(self) -> str:
+        return without_user(self.transport.url)
+
+    async def root(self) -> Json:
+        return await self._send("GET", "/", shape=answers.ROOT)
+
+    async def expanded(self) -> dict[str, Json]:
+        """`{name: {"status": …, "info": …}}` at once; workers before 2.3 list names, and are asked for each."""
+        answer = await self._send("GET", EXPANDED)
+        if isinstance(answer, list):
+            names = fitting(answer, answers.NAMES, "answer to GET /connectors")
+            return {name: {"status": await self.status(name), "info": await self.info(name)} for name in names}
+        return answers.listed(answer)
+
+    async def statuses(self) -> dict[str, Json]:
+        """`{name: status}` at once: less than half of `expanded`, for who only counts."""
+        answer = await self._send("GET", "/connectors?expand=status")
+        if isinstance(answer, list):
+            names = fitting(answer, answers.NAMES, "answer to GET /connectors")
+            return {name: await self.status(name) for name in names}
+        return {name: part.get("status") for name, part in answers.listed(answer).items()}
+
+    async def names(self) -> list[str]:
+        return list(await self._send("GET", "/connectors", shape=answers.NAMES))
+
+    async def create(self, body: Mapping[str, Json]) -> Json:
+        return await self._send("POST", "/connectors", body)
+
+    async def info(self, name: str) -> Json:
+        return await self._send("GET", _of(name), shape=answers.INFO)
+
+    async def status(self, name: str) -> Json:
+        return await self._send("GET", _of(name, "status"), shape=answers.STATUS)
+
+    async def config(self, name: str) -> dict[str, str]:
+        return model.config_text(await self._send("GET", _of(name, "config"), shape=answers.CONFIG))
+
+    async def configure(self, name: str, config: Mapping[str, Json]) -> Json:
+        return await self._send("PUT", _of(name, "config"), config)
+
+    async def patch_config(self, name: str, changed: Mapping[str, str | None]) -> Json:
+        """Only these keys; None takes one away. 405 where the worker is older than KIP-477."""
+        return await self._send("PATCH", _of(name, "config"), changed)
+
+    async def tasks(self, name: str) -> Json:
+        return await self._send("GET", _of(name, "tasks"), shape=answers.TASKS)
+
+    async def topics(self, name: str) -> Json:
+        return await self._send("GET", _of(name, "topics"), shape=answers.TOPICS)
+
+    async def reset_topics(self, name: str) -> None:
+        await self._send("PUT", _of(name, "topics/reset"))
+
+    async def logs(self, name: str, lines: int = 500) -> Json:
+        """The connector's last lines, oldest first; of our workers only."""
+        return await self._send("GET", _of(name, f"logs?lines={lines}"), shape=answers.LOGS)
+
+    async def stop(self, name: str) -> None:
+        await self._send("PUT", _of(name, "stop"))
+
+    async def pause(self, name: str) -> None:
+        await self._send("PUT", _of(name, "pause"))
+
+    async def resume(self, name: str) -> None:
+        await self._send("PUT", _of(name, "resume"))
+
+    async def restart(self, name: str, tasks: bool = False, only_failed: bool = False) -> Json:
+        query = f"?includeTasks={str(tasks).lower()}&onlyFailed={str(only_failed).lower()}"
+        return await self._send("POST", _of(name, "restart") + (query if tasks or only_failed else ""))
+
+    async def restart_task(self, name: str, task: int) -> None:
+        await self._send("POST", _of(name, f"tasks/{task}/restart"))
+
+    async def delete(self, name: str) -> None:
+        await self._send("DELETE", _of(name))
+
+    async def delete_with_offsets(self, name: str, origin: Origin = NOBODY) -> Json:
+        """In one request, of our workers only: Apache's would ignore the parameter and leave the offsets."""
+        return await self._send("DELETE", _of(name) + "?offsets=true", origin=origin)
+
+    async def offsets(self, name: str) -> Json:
+        return await self._send("GET", _of(name, "offsets"), shape=answers.OFFSETS)
+
+    async def offsets_in_detail(self, name: str) -> Json:
+        """With `end` and `lag` of sinks, `age_ms` of sources; other workers than ours leave that out."""
+        return await self._send("GET", _of(name, "offsets?detail=true"), shape=answers.OFFSETS)
+
+    async def alter_offsets(self, name: str, entries: Sequence[Json], origin: Origin = NOBODY) -> Json:
+        """The answer is `{"message": …}`: see `tui.model.Verdict`."""
+        return await self._send("PATCH", _of(name, "offsets"), {"offsets": list(entries)}, origin)
+
+    async def reset_offsets(self, name: str, origin: Origin = NOBODY) -> Json:
+        return await self._send("DELETE", _of(name, "offsets"), origin=origin)
+
+    async def offset_history(self, name: str) -> Json:
+        """`{"history": …}`, of our workers only; also of names they do not have."""
+        return await self._send("GET", _of(name, "offsets/history"), shape=answers.HISTORY)
+
+    async def orphaned_offsets(self) -> Json:
+        """`{"sources": …, "sinks": …}`, of our workers only."""
+        return await self._send("GET", "/orphaned-offsets", shape=answers.ORPHANS)
+
+    async def remove_orphans(self, name: str, group: str | None, origin: Origin = NOBODY) -> Json:
+        """The source offsets left over by a connector, or, where one is named, a sink's group; of our workers only."""
+        query = f"?group={quote(group, safe='')}" if group else ""
+        return await self._send("DELETE", f"/orphaned-offsets/{quote(name, safe='')}{query}", origin=origin)
+
+    async def resolve_offsets(self, name: str, target: Json) -> Json:
+        """Where a moment lies in a sink's topics; of our workers only. Changes nothing."""
+        return await self._send("POST", _of(name, "offsets/resolve"), target, shape=answers.RESOLVED)
+
+    async def preview(self, name: str, body: Json) -> Json:
+        """What a chain would make of records; of our workers only. Changes nothing."""
+        return await self._send("POST", _of(name, "preview"), body, shape=answers.PREVIEW)
+
+    async def preview_plugin(self, plugin: str, body: Json) -> Json:
+        """The same for a connector that does not exist."""
+        return await self._send("POST", _plugin(plugin, "preview"), body, shape=answers.PREVIEW)
+
+    async def errors(self, name: str) -> Json:
+        """What became of failed records, by stage, with the newest of them; of our workers only."""
+        return await self._send("GET", _of(name, "errors"), shape=answers.ERRORS)
+
+    async def plugins(self, connectors_only: bool = True) -> Json:
+        path = f"/connector-plugins?connectorsOnly={str(connectors_only).lower()}"
+        return await self._send("GET", path, shape=answers.PLUGINS)
+
+    async def plugin_config(self, plugin: str) -> Json:
+        return await self._send("GET", _plugin(plugin, "config"), shape=answers.KEYS)
+
+    async def validate(self, plugin: str, config: Mapping[str, Json]) -> Json:
+        return await self._send("PUT", _plugin(plugin, "config/validate"), config, shape=answers.VALIDATION)
+
+    async def loggers(self) -> dict[str, Json]:
+        """`{name: {"level", "last_modified"}}` of the worker that answers."""
+        return dict(await self._send("GET", "/admin/loggers", shape=Maybe(answers.LOGGERS)) or {})
+
+    async def set_level(self, logger: str, level: str, scope: str = "worker") -> Json:
+        """The loggers changed, with scope `worker`; nothing with `cluster`, where each worker follows for itself."""
+        return await self._send("PUT", f"/admin/loggers/{quote(logger, safe='')}?scope={scope}", {"level": level})
+
+    async def metrics(self) -> str:
+        """Of the worker that answers, in Prometheus' text format; of our workers only."""
+        call = Call("GET", "/metrics", headers=(("Accept", "text/plain"),))
+        self.guard(call)
+        return str(await self.transport.send(call) or "")
+
+    async def health(self) -> Json:
+        """`{"status", "message"}` of the worker that answers (KIP-1017); refused with 500 or 503 when it is unwell."""
+        return await self._send("GET", "/health", shape=answers.HEALTH)
+
+    def lines(self, path: str, lasting: float | None) -> AsyncGenerator[str, None]:
+        """The lines of an event stream, for so many seconds or as long as it is open."""
+        self.guard(Call("GET", path))
+        return self.transport.lines(path, "", lasting)
+
+    async def sleep(self, seconds: float) -> None:
+        await self.transport.sleep(seconds)
+
+    async def close(self) -> None:
+        await self.transport.close()
+
+    async def _send(
+        self, method: str, path: str, body: Json = None, origin: Origin = NOBODY, shape: Shape = answers.ANYTHING
+    ) -> Json:
+        """One call. Raises Malformed for an answer that does not have the shape."""
+        answer = await self._answer(method, path, body, origin)
+        return fitting(answer, shape, f"answer to {method} {path.partition('?')[0]}")
+
+    async def _answer(self, method: str, path: str, body: Json, origin: Origin) -> Json:
+        """A conflict that passes by itself is tried again, a bounded number of times and audibly."""
+        call = Call(method, path, body, origin.headers)
+        self.guard(call)
+        for wait in REBALANCE_WAITS:
+            try:
+                return await self.transport.send(call)
+            except Conflict as error:
+                if not is_passing(error):
+                    raise
+                self.notice(f"409 {error.message}: next try in {wait:g} s")
+            await self.transport.sleep(wait)
+        return await self.transport.send(call)
+
+
+def _plugin(name: str, part: str) -> str:
+    return f"/connector-plugins/{quote(name, safe='')}/{part}"
+
+
+def _of(name: str, part: str = "") -> str:
+    return f"/connectors/{quote(name, safe='')}" + (f"/{part}" if part else "")

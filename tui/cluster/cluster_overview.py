@@ -1,0 +1,124 @@
+"""All clusters at a glance: each asked lightly, one request at a time, less often while it does not answer."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import time
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from typing import Any, NamedTuple
+
+from tui import model
+from tui.client.client import Connect
+from tui.cluster.snapshot import Link, LinkState
+from tui.contexts.profiles import Profile
+from tui.errors import TimedOut, words
+from tui.model import SEVERITY, Connector
+
+EVERY = 10.0  # seconds between two looks at a cluster
+PATIENCE = 15.0  # seconds for one look
+FIRST_RETRY, LONGEST_RETRY = 2.0, 60.0
+JITTER = 0.2
+
+Dial = Callable[[Profile], Connect]
+
+
+class Glance(NamedTuple):
+    """What is known of one cluster. `counts` has connectors by state; it stays while the cluster is lost."""
+
+    profile: Profile
+    link: Link = Link()
+    version: str = ""
+    kind: str = ""  # Headrace, or Apache for what everybody else runs
+    cluster_id: str = ""
+    counts: Mapping[str, int] = {}
+
+    @property
+    def total(self) -> int:
+        return sum(self.counts.values())
+
+    @property
+    def worst(self) -> str:
+        """The state that wants attention most; empty without connectors."""
+        return min(self.counts, key=severity, default="")
+
+
+def severity(state: str) -> int:
+    return SEVERITY.index(state if state in SEVERITY else "UNKNOWN")
+
+
+def counted_states(connectors: Iterable[Connector]) -> dict[str, int]:
+    counts = Counter(one.overall for one in connectors)
+    return {state: counts[state] for state in sorted(counts, key=severity)}
+
+
+def about(root: object) -> dict[str, str]:
+    """Version, kind and Kafka's cluster id from the answer to `GET /`."""
+    known = root if isinstance(root, dict) else {}
+    ours = str(known.get("commit") or "").startswith("headrace-")
+    return {
+        "version": str(known.get("version") or ""),
+        "kind": "Headrace" if ours else "Apache",
+        "cluster_id": str(known.get("kafka_cluster_id") or ""),
+    }
+
+
+class Fleet:
+    """Watches while `run` runs. `changed` is called on the event loop after each look."""
+
+    def __init__(
+        self,
+        profiles: Iterable[Profile],
+        dial: Dial,
+        changed: Callable[[Glance], None],
+        *,
+        clock: Callable[[], float] = time.time,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        chance: Callable[[], float] = random.random,
+    ) -> None:
+        self.glances = {profile.label: Glance(profile) for profile in profiles}
+        self._dial, self._changed = dial, changed
+        self._clock, self._sleep, self._chance = clock, sleep, chance
+
+    async def run(self) -> None:
+        await asyncio.gather(*(self._watch(label) for label in self.glances))
+
+    async def _watch(self, label: str) -> None:
+        """Runs until cancelled; neither a failure of a cluster nor a bug in the console ends the loop."""
+        connect: Connect | None = None
+        failures = 0
+        try:
+            while True:
+                try:
+                    connect = connect or self._dial(self.glances[label].profile)
+                    await self._look(label, connect)
+                    failures, wait = 0, self._jittered(EVERY)
+                except Exception as error:
+                    failures += 1
+                    wait = self._jittered(min(FIRST_RETRY * 2 ** min(failures - 1, 10), LONGEST_RETRY))
+                    link = self.glances[label].link
+                    self._put(label, link=Link(LinkState.LOST, link.heard_at, self._clock() + wait, words(error)))
+                await self._sleep(wait)
+        finally:
+            if connect is not None:
+                await connect.close()
+
+    async def _look(self, label: str, connect: Connect) -> None:
+        """The root again after each silence: another worker, or another version, may be there now."""
+        try:
+            async with asyncio.timeout(PATIENCE):
+                if self.glances[label].link.state is not LinkState.POLLING:
+                    self._put(label, **about(await connect.root()))
+                statuses = await connect.statuses()
+        except TimeoutError:
+            raise TimedOut(f"{connect.url} gave no answer within {PATIENCE:g} s") from None
+        counts = counted_states(model.connector(name, status) for name, status in statuses.items())
+        self._put(label, counts=counts, link=Link(LinkState.POLLING, self._clock()))
+
+    def _put(self, label: str, **changes: Any) -> None:
+        self.glances[label] = self.glances[label]._replace(**changes)
+        self._changed(self.glances[label])
+
+    def _jittered(self, seconds: float) -> float:
+        return seconds * (1 + JITTER * (2 * self._chance() - 1))

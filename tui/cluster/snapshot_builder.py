@@ -1,0 +1,88 @@
+"""The store's books: raw answers beside what was made of them, so that only what changed is made anew."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from itertools import islice
+from types import MappingProxyType
+from typing import Any
+
+from tui import model
+from tui.cluster.snapshot import Diff, Link, LinkState, Snapshot
+
+SLICE = 500  # connectors that are taken in before the event loop has its turn
+
+
+class Ledger:
+    """Connectors by name, each `{"status": …, "info": …}` as it was received."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._raw: dict[str, Any] = {}
+        self._connectors: dict[str, model.Connector] = {}
+        self._since: dict[str, float] = {}
+        self._watching = False  # from the first answer on: what comes later came while one looked
+
+    def replace(self, raw: Mapping[str, Any]) -> None:
+        """Replaces all connectors by those of a list answer. Raises Malformed without changing anything."""
+        self._replace(raw, [self._read(name, part) for name, part in raw.items()])
+
+    async def replace_gently(self, raw: Mapping[str, Any]) -> None:
+        """The same, a slice at a time: keys are answered in between."""
+        parts, found = iter(raw.items()), list[model.Connector | None]()
+        while some := list(islice(parts, SLICE)):
+            found += [self._read(name, part) for name, part in some]
+            await asyncio.sleep(0)
+        self._replace(raw, found)
+
+    def put(self, name: str, part: Any) -> None:
+        """Updates one connector. Raises Malformed."""
+        self._put(name, part, self._read(name, part))
+
+    def _read(self, name: str, part: Any) -> model.Connector | None:
+        """None where nothing has changed."""
+        known = self._raw.get(name)
+        if known is not None and (known is part or known == part):
+            return None
+        return model.connector(name, part.get("status"), part.get("info"))
+
+    def _replace(self, raw: Mapping[str, Any], found: Sequence[model.Connector | None]) -> None:
+        for name in self._raw.keys() - raw.keys():
+            self.remove(name)
+        for (name, part), now in zip(raw.items(), found, strict=True):
+            self._put(name, part, now)
+        self._watching = True
+
+    def _put(self, name: str, part: Any, now: model.Connector | None) -> None:
+        if now is None:
+            return
+        before = self._connectors.get(name)
+        if self._watching and (before is None or before.overall != now.overall):
+            self._since[name] = self._clock()
+        self._raw[name], self._connectors[name] = part, now
+
+    def remove(self, name: str) -> None:
+        for table in (self._raw, self._connectors, self._since):
+            table.pop(name, None)
+
+    def snapshot(self, link: Link) -> Snapshot:
+        return Snapshot(MappingProxyType(dict(self._connectors)), MappingProxyType(dict(self._since)), link)
+
+
+def difference(before: Snapshot, now: Snapshot) -> Diff:
+    """What did not change is the same object, so that 1,000 comparisons cost next to nothing."""
+    old, new = before.connectors, now.connectors
+    changed = (name for name in old.keys() & new.keys() if old[name] is not new[name])
+    # While lost, each failed try moves the time of the next one: that is news too. A mere sign of life is not.
+    lost = now.link.state is LinkState.LOST
+    return Diff(
+        added=frozenset(new.keys() - old.keys()),
+        changed=frozenset(name for name in changed if old[name] != new[name]),
+        removed=frozenset(old.keys() - new.keys()),
+        link=before.link != now.link if lost else _kind(before.link) != _kind(now.link),
+    )
+
+
+def _kind(link: Link) -> tuple[LinkState, str]:
+    return link.state, link.trouble

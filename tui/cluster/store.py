@@ -1,0 +1,269 @@
+"""The cluster as the screen sees it: events or polling → snapshots → differences, to whoever subscribed.
+
+    CONNECTING ─► LIVE | POLLING ─► LOST ─► (back-off, at most a minute) ─► LIVE | POLLING ─► …
+
+Our worker has `GET /events`; where that is missing, refused or silent, the connector list is polled. Nothing here
+knows Textual.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import random
+import time
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import aclosing, suppress
+from typing import Any, NamedTuple, NoReturn
+
+from tui.client import answers, sse
+from tui.client.client import Connect
+from tui.cluster.snapshot import Diff, Link, LinkState, Notice, Snapshot
+from tui.cluster.snapshot_builder import Ledger, difference
+from tui.errors import HeadraceError, Malformed, Refused, TimedOut, Unreachable, words
+
+Lines = Callable[[str, str], AsyncGenerator[str, None]]  # (path, last event id) → lines of an event stream
+Subscriber = Callable[[Snapshot, Diff], None]
+
+
+class Pace(NamedTuple):
+    """How often to look and to try again, in seconds."""
+
+    interval: float = 2.0
+    first_retry: float = 1.0
+    longest_retry: float = 60.0
+    jitter: float = 0.2  # share of a pause, so that many consoles do not ask in step
+    patience: float = 15.0  # for one refresh
+    opening: float = 5.0  # for an event stream to deliver the connectors; otherwise they are polled until the next try
+    listen_again: float = 60.0  # seconds until the next try of an event stream
+    reconnect: float = 0.25  # before an event stream that ended is taken up again
+    gather: float = 0.05  # events within it reach subscribers as one difference
+    spacing: float = 0.25  # between two differences made of events: a busy cluster is not drawn more often
+
+
+USUAL_PACE = Pace()
+
+
+class Store:
+    """Watches one cluster while `run` runs. Subscribers are called on its event loop."""
+
+    def __init__(
+        self,
+        connect: Connect,
+        lines: Lines | None = None,
+        *,
+        pace: Pace = USUAL_PACE,
+        clock: Callable[[], float] = time.time,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        chance: Callable[[], float] = random.random,
+    ) -> None:
+        self.connect, self.lines, self.pace = connect, lines, pace
+        self._clock, self._sleep, self._chance = clock, sleep, chance
+        self._ledger = Ledger(clock)
+        self._subscribers: list[Subscriber] = []
+        self._listeners: list[Callable[[Notice], None]] = []
+        self._followers: list[Callable[[Mapping[str, Any]], None]] = []
+        self._wake = asyncio.Event()
+        self._last_id = ""
+        self._flush_handle: asyncio.TimerHandle | None = None
+        self._flushed_at = -math.inf  # on the loop's clock
+        self._opening: asyncio.Timeout | None = None  # of an event stream that is not live yet
+        self.snapshot = Snapshot()
+
+    def subscribe(self, subscriber: Subscriber) -> Callable[[], None]:
+        """Calls it for every change from now on; the answer ends that."""
+        self._subscribers.append(subscriber)
+        return lambda: self._subscribers.remove(subscriber)
+
+    def on_notice(self, listener: Callable[[Notice], None]) -> Callable[[], None]:
+        self._listeners.append(listener)
+        return lambda: self._listeners.remove(listener)
+
+    def on_progress(self, follower: Callable[[Mapping[str, Any]], None]) -> None:
+        """Hears, by name, of connectors that got on: all at first, then every few seconds those that did."""
+        self._followers.append(follower)
+
+    def refresh(self) -> None:
+        """Looks as soon as possible, without waiting for the interval or the back-off."""
+        self._wake.set()
+
+    def heard(self) -> None:
+        """The cluster has answered somebody: one that was given up is looked at at once."""
+        if self.snapshot.link.state is LinkState.LOST:
+            self.refresh()
+
+    async def run(self) -> None:
+        """Watches until cancelled; neither a failure of the cluster nor a bug in the console ends the loop."""
+        failures = 0
+        while True:
+            try:
+                await self._watch()
+            except Exception as error:
+                heard = self.snapshot.link.state in (LinkState.LIVE, LinkState.POLLING)
+                failures = 1 if heard else failures + 1
+                wait = self._jittered(min(self.pace.first_retry * 2 ** min(failures - 1, 10), self.pace.longest_retry))
+                link = self.snapshot.link
+                self._publish(Link(LinkState.LOST, link.heard_at, self._clock() + wait, words(error)))
+                if await self._pause(wait):
+                    failures -= 1  # a look that somebody asked for does not make the next pause longer
+
+    async def _watch(self) -> None:
+        """Follows the event stream, or polls while there is none; ends by raising the error."""
+        while True:
+            trouble = await self._why_silent()
+            until = self._clock() + self.pace.listen_again if trouble else math.inf
+            while self._clock() < until:
+                await self._poll(trouble)
+                await self._pause(self._jittered(self.pace.interval))
+
+    async def _why_silent(self) -> str:
+        """Follows the event stream. Without one, returns the reason, or nothing if the worker does not offer
+        events."""
+        if self.lines is None:
+            return ""
+        try:
+            await self._listen(self.lines)
+        except HeadraceError as error:
+            if self._opening is None:  # the stream was live and has ended
+                raise
+            return (
+                ""
+                if isinstance(error, Refused) and error.status in (404, 405)
+                else f"events: {error.message.removeprefix(f'cannot reach {self.connect.url}: ')}"
+            )
+        finally:
+            self._opening = None
+
+    # Polling
+
+    async def _poll(self, trouble: str = "") -> None:
+        """`trouble` is why there is no event stream."""
+        try:
+            async with asyncio.timeout(self.pace.patience):
+                answer = await self.connect.expanded()
+        except TimeoutError:
+            raise TimedOut(f"{self.connect.url} gave no answer within {self.pace.patience:g} s") from None
+        await self._ledger.replace_gently(answer)
+        self._last_id = ""  # polled data are newer than the event that a stream would resume from
+        self._publish(Link(LinkState.POLLING, self._clock(), trouble=trouble))
+
+    # Listening
+
+    async def _listen(self, lines: Lines) -> NoReturn:
+        """Follows the stream, and takes it up again where it ended; raises when that fails."""
+        while True:
+            seen = self._last_id
+            try:
+                async with asyncio.timeout(self.pace.opening) as self._opening:
+                    await self._follow(lines, seen)
+            except TimeoutError:
+                raise TimedOut(f"nothing arrived within {self.pace.opening:g} s") from None
+            if self._last_id == seen:
+                raise Unreachable(f"{self.connect.url} closed the event stream")
+            await self._pause(self.pace.reconnect)
+
+    async def _follow(self, lines: Lines, seen: str) -> None:
+        async with aclosing(lines("/events", seen)) as stream:
+            try:
+                async for event in sse.parse(self._heard(stream), seen):
+                    self._take(event)
+            except (TimedOut, Malformed):
+                self._last_id = ""  # missed events are unknown: the next stream begins with a snapshot
+                raise
+
+    def _take(self, event: sse.ServerEvent) -> None:
+        """Unknown kinds of events come from newer workers and are ignored."""
+        self._last_id = event.id
+        if event.name in answers.EVENTS:
+            self._apply(event.name, answers.event(event.name, event.data))
+
+    async def _heard(self, lines: AsyncIterator[str]) -> AsyncIterator[str]:
+        """Each line, comments too, is a sign of life."""
+        async for line in lines:
+            self._link_live()
+            yield line
+
+    def _link_live(self) -> None:
+        """The stream is live: it resumes from the last event, or has delivered a snapshot."""
+        if self._opening is not None and not self._last_id:
+            return
+        self._opened()
+        link = Link(LinkState.LIVE, self._clock())
+        if self.snapshot.link.state is LinkState.LIVE:
+            self.snapshot = self.snapshot._replace(link=link)
+        else:
+            self._publish(link)
+
+    def _opened(self) -> None:
+        if self._opening is not None:
+            self._opening.reschedule(None)
+            self._opening = None
+
+    def _apply(self, kind: str, data: Mapping[str, Any]) -> None:
+        if kind == "snapshot":
+            self._ledger.replace(data["connectors"])
+            self._opened()
+            self._publish(Link(LinkState.LIVE, self._clock()))
+            self._got_on(data.get("progress") or {})
+        elif kind == "progress":
+            self._got_on(data["connectors"])
+        elif kind == "connector":
+            self._ledger.put(data["name"], {"status": data.get("status"), "info": data.get("info")})
+            self._flush_soon()
+        elif kind == "removed":
+            self._ledger.remove(data["name"])
+            self._flush_soon()
+        else:
+            self._notify(data)
+
+    def _got_on(self, connectors: Mapping[str, Any]) -> None:
+        for follower in list(self._followers):
+            follower(connectors)
+
+    def _notify(self, data: Mapping[str, Any]) -> None:
+        notice = Notice(
+            time=data.get("time", ""),
+            level=data.get("level") or "info",
+            message=data.get("message") or "",
+            connector=data.get("connector") or "",
+            task=data.get("task"),
+        )
+        for listener in list(self._listeners):
+            listener(notice)
+
+    # What subscribers see of it
+
+    def _flush_soon(self) -> None:
+        if self._flush_handle is None:
+            loop = asyncio.get_running_loop()
+            at = max(loop.time() + self.pace.gather, self._flushed_at + self.pace.spacing)
+            self._flush_handle = loop.call_at(at, self._flush)
+
+    def _flush(self) -> None:
+        self._flush_handle = None
+        self._flushed_at = asyncio.get_running_loop().time()
+        self._publish(self.snapshot.link)
+
+    def _publish(self, link: Link) -> None:
+        """Makes the ledger's state the snapshot, and tells subscribers what is different."""
+        before, self.snapshot = self.snapshot, self._ledger.snapshot(link)
+        diff = difference(before, self.snapshot)
+        if diff:
+            for subscriber in list(self._subscribers):
+                subscriber(self.snapshot, diff)
+
+    async def _pause(self, seconds: float) -> bool:
+        """Sleeps, unless somebody wants to know now: then it is true."""
+        waiters = [asyncio.ensure_future(self._wake.wait()), asyncio.ensure_future(self._sleep(seconds))]
+        try:
+            await asyncio.wait(waiters, return_when=asyncio.FIRST_COMPLETED)
+            return self._wake.is_set()
+        finally:
+            self._wake.clear()
+            for waiter in waiters:
+                waiter.cancel()
+            with suppress(asyncio.CancelledError):
+                await asyncio.gather(*waiters, return_exceptions=True)
+
+    def _jittered(self, seconds: float) -> float:
+        return seconds * (1 + self.pace.jitter * (2 * self._chance() - 1))

@@ -1,0 +1,135 @@
+"""The contexts a user has: clusters by name, in `contexts.toml` of the XDG config folder."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from tui.contexts.profiles import Contexts, Profile, Wrong, profile_of, table_of
+from tui.errors import HeadraceError, UsageError
+
+_BARE = re.compile(r"[A-Za-z0-9_-]+")
+
+
+def config_folder(environ: Mapping[str, str]) -> Path:
+    base = environ.get("XDG_CONFIG_HOME") or str(Path(environ.get("HOME", "~")).expanduser() / ".config")
+    return Path(base) / "headrace"
+
+
+class Profiles:
+    """Reads and writes the file; each change is a whole new file put in place of the old."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def load(self) -> Contexts:
+        try:
+            text = self.path.read_text("utf-8")
+        except FileNotFoundError:
+            return Contexts()
+        except OSError as error:
+            raise HeadraceError(f"cannot read {self.path}: {error.strerror}") from error
+        import tomllib
+
+        try:
+            content = tomllib.loads(text)
+        except tomllib.TOMLDecodeError as error:
+            raise HeadraceError(f"{self.path} is not TOML: {error}") from error
+        entries = content.get("contexts", {})
+        if not isinstance(entries, dict):
+            raise HeadraceError(f"{self.path}: contexts must be a table")
+        named, wrong = dict[str, Profile](), dict[str, Wrong]()
+        for name, table in entries.items():
+            try:
+                named[name] = profile_of(name, table)
+            except UsageError as error:
+                wrong[name] = Wrong(str(error), table)
+        return Contexts(str(content.get("current", "")), named, wrong)
+
+    def get(self, name: str) -> Profile:
+        contexts = self.load()
+        self.must_know(contexts, name)
+        if name in contexts.wrong:
+            raise HeadraceError(f"{self.path}: {contexts.wrong[name].why}")
+        return contexts.profiles[name]
+
+    def must_know(self, contexts: Contexts, name: str) -> None:
+        """Raises UsageError for a name that the file does not have."""
+        if name not in contexts.names:
+            there = ", ".join(contexts.names) or "none yet"
+            raise UsageError(f"no context {name!r} in {self.path} (there: {there})")
+
+    def put(self, profile: Profile) -> None:
+        """Raises UsageError, and writes nothing, for what could not be read again."""
+        profile_of(profile.name, table_of(profile))
+        contexts = self.load()
+        wrong = {name: one for name, one in contexts.wrong.items() if name != profile.name}
+        self._write(Contexts(contexts.current, {**contexts.profiles, profile.name: profile}, wrong))
+
+    def use(self, name: str) -> None:
+        self.get(name)
+        self._write(self.load()._replace(current=name))
+
+    def remove(self, name: str) -> None:
+        contexts = self.load()
+        self.must_know(contexts, name)
+        rest = {key: profile for key, profile in contexts.profiles.items() if key != name}
+        wrong = {key: one for key, one in contexts.wrong.items() if key != name}
+        self._write(Contexts("" if contexts.current == name else contexts.current, rest, wrong))
+
+    def _write(self, contexts: Contexts) -> None:
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            draft = self.path.with_suffix(f".{os.getpid()}")
+            # Passwords may be in it: nobody else reads it, not even for the moment before a chmod.
+            with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
+                file.write(_toml(contexts))
+            draft.replace(self.path)
+        except OSError as error:
+            raise HeadraceError(f"cannot write {self.path}: {error.strerror}") from error
+
+
+def _toml(contexts: Contexts) -> str:
+    lines = [f"current = {_value(contexts.current)}"] if contexts.current else []
+    tables = {name: table_of(one) for name, one in contexts.profiles.items()}
+    tables |= {name: one.content for name, one in contexts.wrong.items()}  # as it stands, to be mended
+    odd = [name for name, content in tables.items() if not isinstance(content, dict)]
+    if odd:
+        lines += ["", "[contexts]", *(f"{_value(name)} = {_value(tables.pop(name))}" for name in odd)]
+    for name, table in sorted(tables.items()):
+        where = f"contexts.{_value(name)}"
+        lines += ["", f"[{where}]", *(_line(k, v) for k, v in table.items() if not isinstance(v, dict))]
+        for key, inner in table.items():
+            if isinstance(inner, dict):
+                lines += [
+                    "",
+                    f"[{where}.{_key(key)}]",
+                    *(f"{_value(k)} = {_value(v)}" for k, v in sorted(inner.items())),
+                ]
+    return "\n".join(lines).lstrip("\n") + "\n"
+
+
+def _line(key: str, value: Any) -> str:
+    return f"{_key(key)} = {_value(value)}"
+
+
+def _key(key: str) -> str:
+    return key if _BARE.fullmatch(key) else _value(key)
+
+
+def _value(value: Any) -> str:
+    """Of anything that TOML knows. A basic string has JSON's escapes, but for DEL."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, str):
+        import json
+
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(_value, value))}]"
+    if isinstance(value, dict):
+        return f"{{ {', '.join(f'{_value(key)} = {_value(inner)}' for key, inner in value.items())} }}"
+    return str(value)

@@ -1,0 +1,36 @@
+"""What a context forbids: read-only is enforced before a command runs and again at the client."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tui.client.client import Call
+from tui.contexts.profiles import Profile
+from tui.errors import ReadOnly
+
+
+def refusal(profile: Profile, action: str) -> str:
+    """Why nothing is changed there, and whose word that is; empty where changes are allowed."""
+    if not profile.read_only:
+        return ""
+    if profile.replay:
+        return f"{action} refused: a recording is read-only"
+    if profile.option_read_only:
+        return f"{action} refused: --read-only was given"
+    return f"{action} refused: the context {profile.label} is read-only"
+
+
+def permit(profile: Profile, action: str) -> None:
+    """Raises ReadOnly when the profile forbids changes."""
+    if why := refusal(profile, action):
+        raise ReadOnly(why)
+
+
+def guard(profile: Profile) -> Callable[[Call], None]:
+    """A guard for `tui.client.client.Connect`: nothing that changes leaves the machine."""
+
+    def check(call: Call) -> None:
+        if call.changes:
+            permit(profile, f"{call.method} {call.path}")
+
+    return check

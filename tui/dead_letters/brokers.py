@@ -1,0 +1,199 @@
+"""Reading the newest dead letters and sending some of them back, over confluent-kafka, loaded at first need.
+
+Everything here blocks: call it in a thread.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from tui.dead_letters.letters import Letter
+from tui.errors import HeadraceError, NotFound, Unreachable
+from tui.offsets.brokers import silent
+
+if TYPE_CHECKING:
+    from confluent_kafka import Consumer, Message
+
+PATIENCE = 15.0  # seconds for an answer of the brokers
+MOST_BYTES = 16 * 1024 * 1024  # of one window
+
+
+class Window(NamedTuple):
+    """Letters of a topic, newest first. `starts` is where it begins in each partition, `earliest` and `latest` are
+    the topic's own bounds."""
+
+    letters: tuple[Letter, ...]
+    starts: Mapping[int, int]
+    earliest: Mapping[int, int]
+    latest: Mapping[int, int]
+
+    @property
+    def total(self) -> int:
+        """Records in the topic, as far as offsets tell."""
+        return sum(self.latest[number] - self.earliest[number] for number in self.latest)
+
+    @property
+    def has_older(self) -> bool:
+        return any(self.starts[number] > self.earliest[number] for number in self.starts)
+
+
+class Sent(NamedTuple):
+    """What became of one letter: where it is now, or what was wrong."""
+
+    letter: Letter
+    where: str = ""
+    error: str = ""
+
+
+def load() -> None:
+    """Raises HeadraceError with what to do when the client is not installed."""
+    try:
+        import confluent_kafka  # noqa: F401
+    except ImportError:
+        advice = "install it with Headrace's extra: pip install 'headrace[runtime]'"
+        raise HeadraceError(
+            "dead letters are read from the brokers, and confluent-kafka is not there", advice
+        ) from None
+
+
+class DeadLetterTopic:
+    """One topic of the brokers that `settings` (librdkafka's, with `bootstrap.servers`) lead to."""
+
+    def __init__(self, topic: str, settings: Mapping[str, Any]) -> None:
+        self.topic = topic
+        self._settings = silent(settings)
+        self._trouble = ""
+
+    def newest(self, count: int, before: Mapping[int, int] | None = None) -> Window:
+        """At most `count` letters of each partition, those right before the offsets of `before` or the newest."""
+        load()
+        from confluent_kafka import Consumer, KafkaException
+
+        consumer = Consumer(
+            {
+                **self._settings,
+                "group.id": f"headrace-console-{time.time_ns()}",
+                "enable.auto.commit": False,
+                "enable.partition.eof": True,
+                "allow.auto.create.topics": False,
+                "error_cb": self._heard,
+            }
+        )
+        try:
+            return self._window(consumer, count, before or {})
+        except KafkaException as error:
+            raise self._unreachable(error.args[0].str()) from error
+        finally:
+            consumer.close()
+
+    def _window(self, consumer: Consumer, count: int, before: Mapping[int, int]) -> Window:
+        from confluent_kafka import TopicPartition
+
+        earliest, latest, starts, ends = {}, {}, {}, {}
+        for number in self._partitions(consumer):
+            at = TopicPartition(self.topic, number)
+            earliest[number], latest[number] = consumer.get_watermark_offsets(at, timeout=PATIENCE)
+            ends[number] = min(before.get(number, latest[number]), latest[number])
+            starts[number] = max(earliest[number], ends[number] - count)
+        wanted = {number: end for number, end in ends.items() if starts[number] < end}
+        letters = self._read(consumer, starts, wanted) if wanted else []
+        letters.sort(key=lambda letter: (letter.timestamp, letter.partition, letter.offset), reverse=True)
+        return Window(tuple(letters), starts, earliest, latest)
+
+    def _partitions(self, consumer: Consumer) -> list[int]:
+        found = consumer.list_topics(self.topic, timeout=PATIENCE).topics[self.topic]
+        if found.error is not None or not found.partitions:
+            raise NotFound(f"there is no topic {self.topic} yet: nothing has been put aside", 404)
+        return sorted(found.partitions)
+
+    def _read(self, consumer: Consumer, starts: Mapping[int, int], wanted: dict[int, int]) -> list[Letter]:
+        """Until each partition's end was seen, or time or memory run out."""
+        from confluent_kafka import TopicPartition
+
+        consumer.assign([TopicPartition(self.topic, number, starts[number]) for number in wanted])
+        open_ones, letters, size = set(wanted), list[Letter](), 0
+        deadline = time.monotonic() + PATIENCE
+        while open_ones and size < MOST_BYTES and time.monotonic() < deadline:
+            for message in consumer.consume(500, timeout=0.5):
+                number = message.partition() or 0
+                if message.error() is not None:
+                    open_ones.discard(number)  # its end, or a partition that cannot be read
+                elif (message.offset() or 0) < wanted[number]:
+                    letters.append(_letter(message))
+                    size += len(letters[-1].value or b"")
+                if (message.offset() or 0) >= wanted[number] - 1:
+                    open_ones.discard(number)
+        if open_ones and not letters:
+            raise self._unreachable(f"no records within {PATIENCE:g} s")
+        return letters
+
+    def replay(self, letters: Sequence[Letter], instead: str = "") -> list[Sent]:
+        """Sends each to the topic and partition it was read from, without the headers about its failure; to
+        `instead` where its headers do not tell. Waits for the brokers' word on each."""
+        load()
+        from confluent_kafka import KafkaException, Producer
+
+        producer = Producer(
+            {
+                **self._settings,
+                "enable.idempotence": True,
+                "partitioner": "murmur2_random",  # as Java's clients would
+                "message.timeout.ms": int(PATIENCE * 1000),
+                "error_cb": self._heard,
+            }
+        )
+        outcomes: dict[str, Sent] = {}
+
+        def send(letter: Letter) -> None:
+            def answered(error: Any, message: Message) -> None:
+                outcomes[letter.id] = _sent(letter, error, message)
+
+            topic, partition = (letter.origin or (instead, None))[:2]
+            if not topic:
+                outcomes[letter.id] = Sent(letter, error="its headers do not tell which topic it came from")
+                return
+            fields: dict[str, Any] = {"headers": letter.own_headers, "on_delivery": answered}
+            if partition is not None:
+                fields["partition"] = partition
+            try:
+                producer.produce(topic, letter.value, letter.key, **fields)
+            except (KafkaException, BufferError) as error:
+                outcomes[letter.id] = Sent(letter, error=str(error))
+
+        for letter in letters:
+            send(letter)
+            producer.poll(0)
+        producer.flush(PATIENCE + 5)
+        return [outcomes.get(one.id, Sent(one, error=f"no answer{self._trouble}")) for one in letters]
+
+    def _heard(self, error: Any) -> None:
+        """Why there is no connection, said better than by the time-out that follows."""
+        self._trouble = f" ({error.str()})"
+
+    def _unreachable(self, cause: str) -> Unreachable:
+        return Unreachable(f"the brokers {self._settings.get('bootstrap.servers')}: {cause}{self._trouble}")
+
+
+def _letter(message: Message) -> Letter:
+    found: Any = message.headers() or ()
+    headers = tuple((str(name), _bytes(value)) for name, value in found)
+    return Letter(
+        partition=message.partition() or 0,
+        offset=message.offset() or 0,
+        timestamp=max(0, message.timestamp()[1]),
+        key=_bytes(message.key()),
+        value=_bytes(message.value()),
+        headers=headers,
+    )
+
+
+def _bytes(value: str | bytes | None) -> bytes | None:
+    return value.encode() if isinstance(value, str) else value
+
+
+def _sent(letter: Letter, error: Any, message: Any) -> Sent:
+    if error is not None:
+        return Sent(letter, error=error.str())
+    return Sent(letter, where=f"{message.topic()}-{message.partition()}@{message.offset()}")

@@ -1,0 +1,138 @@
+"""How fast a connector moves and how far it is behind, from looks at its offsets: works with any Connect."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from tui.client.shapes import Number
+
+Json = Any
+NUMBER = Number((int, float))
+KEPT = 900  # samples of each connector: half an hour at one in two seconds
+
+
+class Place(NamedTuple):
+    """One partition at one moment; lag and age are None where the worker does not tell."""
+
+    position: float | None
+    end: int | None = None
+    lag: int | None = None
+    behind_ms: int | None = None  # sinks: how long ago the next record to be read was written
+    age_ms: int | None = None  # sources: how long ago the position was written
+
+
+class Sample(NamedTuple):
+    """All partitions at one moment, by a text for each."""
+
+    at: float
+    places: Mapping[str, Place] = {}
+
+    @property
+    def total(self) -> float | None:
+        known = [place.position for place in self.places.values() if place.position is not None]
+        return sum(known) if known else None
+
+    @property
+    def lag(self) -> int | None:
+        known = [place.lag for place in self.places.values() if place.lag is not None]
+        return sum(known) if known else None
+
+    @property
+    def behind_ms(self) -> int | None:
+        return max((place.behind_ms for place in self.places.values() if place.behind_ms is not None), default=None)
+
+
+def sample(at: float, answer: Json, shown: Mapping[int, str]) -> Sample:
+    """From an offsets answer, detailed or not; `shown` names its entries by their place."""
+    entries = (answer or {}).get("offsets") or ()
+    return Sample(at, {shown[number]: _place(entry) for number, entry in enumerate(entries)})
+
+
+def _place(entry: Mapping[str, Json]) -> Place:
+    lag = entry.get("lag") or {}
+    return Place(
+        position(entry.get("offset")), entry.get("end"), lag.get("records"), lag.get("ms"), entry.get("age_ms")
+    )
+
+
+def position(offset: Json) -> float | None:
+    """The one number that moves: a sink's offset, a file's position; of several numbers the first by name."""
+    found = offset.items() if isinstance(offset, dict) else ()
+    numbers = {key: value for key, value in found if NUMBER.misfit(value) is None}
+    for key in ("kafka_offset", "position", "offset", *sorted(numbers)):
+        if key in numbers:
+            return float(numbers[key])
+    return None
+
+
+def unit(answer: Json) -> str:
+    """What a position counts."""
+    first: Mapping[str, Json] = next(iter((answer or {}).get("offsets") or ({},)))
+    offset, partition = first.get("offset"), first.get("partition")
+    if isinstance(offset, dict) and "kafka_offset" in offset:
+        return "records"
+    if isinstance(partition, dict) and "filename" in partition:
+        return "bytes"
+    return "positions"
+
+
+class History:
+    """The newest samples of one connector."""
+
+    def __init__(self) -> None:
+        self.samples: deque[Sample] = deque(maxlen=KEPT)
+
+    def add(self, one: Sample) -> None:
+        self.samples.append(one)
+
+    @property
+    def last(self) -> Sample | None:
+        return self.samples[-1] if self.samples else None
+
+    def rates(self) -> list[float | None]:
+        return rates([(one.at, one.total) for one in self.samples])
+
+    def rate_of(self, key: str) -> float | None:
+        """The newest rate of one partition."""
+        points = [(one.at, one.places[key].position) for one in self.samples if key in one.places]
+        return _newest(rates(points))
+
+    @property
+    def rate(self) -> float | None:
+        return _newest(self.rates())
+
+    @property
+    def mean(self) -> float | None:
+        """Over all samples that are kept."""
+        known = [rate for rate in self.rates() if rate is not None]
+        return sum(known) / len(known) if known else None
+
+    def lags(self) -> list[float | None]:
+        return [None if one.lag is None else float(one.lag) for one in self.samples]
+
+
+def rates(points: Sequence[tuple[float, float | None]]) -> list[float | None]:
+    """Per second, at each point. Offsets are committed now and then, so a step counts for all the time since the
+    step before; what is not yet followed by a step is 0 only when it has been quiet for longer than that."""
+    found: list[float | None] = [None] * len(points)
+    begun, last_gap = 0, 0.0
+    for number in range(1, len(points)):
+        (at, now), (_, before) = points[number], points[number - 1]
+        if now is None or before is None or now < before:  # reset, or set back: no rate
+            begun = number
+        elif now > before:
+            since = points[begun]
+            last_gap = at - since[0]
+            rate = (now - (since[1] or 0.0)) / last_gap if last_gap > 0 and since[1] is not None else None
+            found[begun + 1 : number + 1] = [rate] * (number - begun)
+            begun = number
+    quiet = points[-1][0] - points[begun][0] if points else 0.0
+    if quiet > 1.5 * last_gap:
+        found[begun + 1 :] = [0.0] * (len(points) - begun - 1)
+    return found
+
+
+def _newest(values: Iterable[float | None]) -> float | None:
+    return next((value for value in reversed(list(values)) if value is not None), None)

@@ -1,0 +1,37 @@
+"""What the console keeps on this machine about the changes of one cluster: those under way, and those made."""
+
+from __future__ import annotations
+
+import getpass
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from tui.client.client import Origin
+from tui.offsets import files
+from tui.offsets.history import Histories
+from tui.offsets.pending_changes import Intents
+
+
+class Notebook:
+    """`cluster` is its label: the context's name, or the URL. Nothing is touched before something is changed."""
+
+    def __init__(self, folder: Path, cluster: str, who: str = "") -> None:
+        self.cluster, self.who = cluster, who or _user()
+        place = files.file_name(cluster.rstrip("/"))
+        self.intents = Intents(folder / "changes" / place)
+        self.histories = Histories(folder / "history" / place)
+
+    def origin(self, why: str) -> Origin:
+        return Origin(self.who, why)
+
+
+def notebook(cluster: str, environ: Mapping[str, str] = os.environ) -> Notebook:
+    return Notebook(files.state_folder(environ), cluster)
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # a container's number without a name
+        return str(os.getuid())

@@ -1,0 +1,150 @@
+"""What a change has come to, on disk before each step: a console that is killed half way is not the end of it."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+from tui import model
+from tui.errors import Conflict, HeadraceError
+from tui.formatting import counted
+from tui.model import Offset
+from tui.offsets import files
+from tui.offsets.changes import Change, Kind
+from tui.offsets.plan import Action, Plan
+
+Json = Any
+
+
+class Step(Enum):
+    """The step that is about to be taken."""
+
+    STOPPING = "stopping"  # nothing was altered yet
+    ALTERING = "altering"  # may have taken effect, or half of it
+    RESUMING = "resuming"  # the offsets are altered
+
+
+@dataclass(frozen=True, slots=True)
+class Intent:
+    """A change under way. `before` are all offsets as they were when the connector stood still; None until then."""
+
+    plan: Plan
+    step: Step
+    before: tuple[Offset, ...] | None = None
+    who: str = ""
+    id: str = field(default_factory=lambda: uuid4().hex)
+    time: int = field(default_factory=lambda: int(time.time() * 1000))  # milliseconds since 1970
+
+    @property
+    def text(self) -> str:
+        """For the operator who finds it."""
+        count = len(self.plan.changes)
+        what = f"{self.plan.action.value} of {counted(count, 'offset')}"
+        return f"{what}, interrupted while {self.step.value}; {self.plan.name} was {self.plan.state} before"
+
+
+class Held:
+    """An intent whose connector nobody else on this machine changes, until it is let go."""
+
+    def __init__(self, path: Path, lock: files.Lock) -> None:
+        self._path, self._lock = path, lock
+
+    def write(self, intent: Intent) -> None:
+        files.replace(self._path, json.dumps(_document(intent)))
+
+    def drop(self) -> None:
+        """Nothing is left to do."""
+        with files.wanted(self._path):
+            self._path.unlink(missing_ok=True)
+
+    def release(self) -> None:
+        self._lock.release()
+
+
+class Intents:
+    """Those of one cluster, a file for each connector."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def hold(self, name: str) -> Held:
+        """Raises Conflict while another console is at it."""
+        path = self._path(name)
+        try:
+            return Held(path, files.Lock(path.with_suffix(".lock")))
+        except files.Taken:
+            raise Conflict(f"another console on this machine is changing the offsets of {name} now", 409) from None
+
+    def of(self, name: str) -> Intent | None:
+        return self._read(self._path(name))
+
+    def interrupted(self) -> list[Intent]:
+        """Those that nobody is carrying out, the oldest first."""
+        found = [intent for path in self._files() if self._is_free(path) and (intent := self._read(path))]
+        return sorted(found, key=lambda intent: intent.time)
+
+    def _files(self) -> Iterator[Path]:
+        return self.folder.glob("*.json") if self.folder.is_dir() else iter(())
+
+    def _is_free(self, path: Path) -> bool:
+        try:
+            files.Lock(path.with_suffix(".lock")).release()
+        except files.Taken:
+            return False
+        return True
+
+    def _path(self, name: str) -> Path:
+        return self.folder / f"{files.file_name(name)}.json"
+
+    def _read(self, path: Path) -> Intent | None:
+        try:
+            text = path.read_text("utf-8")
+        except FileNotFoundError:
+            return None
+        try:
+            return _intent(json.loads(text))
+        except (ValueError, KeyError, TypeError) as error:
+            raise HeadraceError(
+                f"{path} is no change that this version knows: {error}", "look into it, then remove it"
+            ) from error
+
+
+def _document(intent: Intent) -> Json:
+    plan = intent.plan
+    return {
+        "headrace": 1,
+        "id": intent.id,
+        "time": intent.time,
+        "who": intent.who,
+        "why": plan.why,
+        "connector": plan.name,
+        "action": plan.action.value,
+        "step": intent.step.value,
+        "state": plan.state,
+        "ran": plan.ran,
+        "base": _entries(plan.base),
+        "before": _entries(intent.before),
+        "changes": [[c.kind.value, c.partition, c.before, c.after] for c in plan.changes],
+    }
+
+
+def _entries(offsets: tuple[Offset, ...] | None) -> Json:
+    return None if offsets is None else [entry.entry() for entry in offsets]
+
+
+def _intent(d: Json) -> Intent:
+    made = tuple(Change(Kind(kind), partition, before, after) for kind, partition, before, after in d["changes"])
+    base, before = (None if d[key] is None else model.offsets({"offsets": d[key]}) for key in ("base", "before"))
+    plan = Plan(d["connector"], base, made, d["state"], d["ran"], Action(d["action"]), d["why"])
+    return Intent(plan, Step(d["step"]), before, d["who"], d["id"], d["time"])
+
+
+def at(intent: Intent, step: Step, before: tuple[Offset, ...] | None = None) -> Intent:
+    """The same, further on."""
+    return replace(intent, step=step, before=intent.before if before is None else before)

@@ -1,0 +1,68 @@
+"""Bearing with a cluster that is away for a moment: what does the same when asked for twice is asked for again."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+from tui.client.client import is_passing
+from tui.errors import Conflict, HeadraceError, ServerTrouble, TimedOut, Unreachable
+
+T = TypeVar("T")
+Clock = Callable[[], float]
+Tell = Callable[[str], None]
+
+BEARS = 60.0  # seconds without an answer until the cluster is given up
+FIRST_PAUSE, LONGEST_PAUSE = 0.25, 2.0  # seconds between two tries
+
+
+def is_outage(error: HeadraceError) -> bool:
+    """It passes by itself: nobody answers, or somebody who cannot now (5xx, a rebalance)."""
+    if isinstance(error, Conflict):
+        return is_passing(error)
+    return isinstance(error, TimedOut | Unreachable | ServerTrouble)
+
+
+def is_lost(error: HeadraceError) -> bool:
+    """Nobody knows whether the request arrived: no answer, or a gateway's instead of the worker's own."""
+    return isinstance(error, TimedOut | Unreachable) or (
+        isinstance(error, ServerTrouble) and error.status in (502, 503, 504)
+    )
+
+
+class Patience:
+    """Of one operation. An outage is borne once: what comes after one that was too long is tried once more each."""
+
+    def __init__(self, sleep: Callable[[float], Awaitable[None]], tell: Tell, clock: Clock) -> None:
+        self._sleep, self._tell, self._clock = sleep, tell, clock
+        self._away_since: float | None = None
+
+    async def with_(self, ask: Callable[[], Awaitable[T]]) -> T:
+        """The answer, as soon as there is one; raises what came last when the cluster stays away."""
+        pause = FIRST_PAUSE
+        while True:
+            try:
+                answer = await ask()
+            except HeadraceError as error:
+                if not is_outage(error):
+                    self._away_since = None
+                    raise
+                if self._is_over(error):
+                    raise
+            else:
+                self._answered()
+                return answer
+            await self._sleep(pause)
+            pause = min(pause * 2, LONGEST_PAUSE)
+
+    def _is_over(self, error: HeadraceError) -> bool:
+        now = self._clock()
+        if self._away_since is None:
+            self._away_since = now
+            self._tell(f"{error.message}: trying again for up to {BEARS:g} s")
+        return now - self._away_since >= BEARS
+
+    def _answered(self) -> None:
+        if self._away_since is not None:
+            self._away_since = None
+            self._tell("the cluster answers again")

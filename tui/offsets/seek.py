@@ -1,0 +1,184 @@
+"""Time travel for sinks: a moment becomes offsets, with the records that will be read again or skipped.
+
+Our workers resolve it themselves; on any other Connect the brokers of the context are asked. Nothing is changed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple, TypeVar
+
+from tui import model
+from tui.client.client import Connect
+from tui.errors import HeadraceError, NotFound
+from tui.model import Offset
+from tui.offsets.brokers import At as Place
+from tui.offsets.brokers import Brokers
+from tui.offsets.changes import Change, Effect, Kind
+from tui.offsets.positions import Absolute, At, Edge, Moment, Relative
+
+Json = Any
+T = TypeVar("T")
+
+
+async def aside(work: Callable[[], T]) -> T:
+    """Runs what blocks: beside the event loop where there is one; a script has none."""
+    import asyncio
+
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return work()
+    return await asyncio.to_thread(work)
+
+
+class Target(NamedTuple):
+    """Where some partitions are to go: of one topic, or one of its partitions, or all there are."""
+
+    moment: Moment
+    topic: str | None = None
+    partition: int | None = None
+
+    def means(self, at: Place) -> bool:
+        return self.topic in (None, at[0]) and self.partition in (None, at[1])
+
+    def __str__(self) -> str:
+        """` orders-3`, ` orders` or nothing."""
+        partition = "" if self.partition is None else f"-{self.partition}"
+        return f" {self.topic}{partition}" if self.topic else ""
+
+    @property
+    def body(self) -> Json:
+        given = {"to": str(self.moment), "kafka_topic": self.topic, "kafka_partition": self.partition}
+        return {key: value for key, value in given.items() if value is not None}
+
+
+class Journey(NamedTuple):
+    """`base`: the offsets before the move; `changes`: the partitions that move, out of `seen`; `held`: the partitions
+    that stay only because their topic does not reach the target."""
+
+    base: tuple[Offset, ...]
+    changes: tuple[Change, ...]
+    seen: int
+    held: tuple[Change, ...] = ()
+
+    @property
+    def effect(self) -> Effect:
+        effects = [change.effect for change in self.changes if change.effect]
+        return Effect(sum(e.reread for e in effects), sum(e.skipped for e in effects))
+
+
+class Traveller:
+    """`brokers` are dialled at first need, and only where the worker cannot do it."""
+
+    def __init__(self, connect: Connect, brokers: Callable[[], Brokers]) -> None:
+        self._connect, self._brokers = connect, brokers
+
+    async def resolve(self, name: str, target: Target) -> Journey:
+        """Raises NotFound for a connector that is not there, HeadraceError where nobody can say."""
+        base = model.offsets(await self._connect.offsets(name))
+        try:
+            answer = await self._connect.resolve_offsets(name, target.body)
+        except NotFound:
+            moves = await self._by_brokers(name, base, target)
+        else:
+            moves = [_of_answer(change) for change in answer["changes"]]
+        clamped = [_clamped(target.moment, move) for move in moves]
+        held = tuple(move for move in clamped if not _moves(move) and move.remark)
+        return Journey(base, tuple(filter(_moves, clamped)), len(moves), held)
+
+    async def _by_brokers(self, name: str, base: Sequence[Offset], target: Target) -> list[Change]:
+        info = await self._connect.info(name)
+        if info.get("type") == "source":
+            raise HeadraceError(f"{name} is a source: only the offsets of sinks are positions in topics")
+        committed = {_place(e): int(e.offset["kafka_offset"]) for e in base if e.is_sink and e.offset}
+        brokers, reads = self._brokers(), reader(info.get("config") or {})
+        return await aside(lambda: _resolved(brokers, committed, reads, target))
+
+
+def _place(entry: Offset) -> Place:
+    return entry.partition["kafka_topic"], int(entry.partition["kafka_partition"])
+
+
+def reader(config: Mapping[str, str]) -> Callable[[str], bool]:
+    """Whether the sink reads a topic. A regular expression that only Java understands means no topic by itself."""
+    if pattern := config.get("topics.regex", "").strip():
+        try:
+            compiled = re.compile(pattern)
+        except re.error:
+            return lambda topic: False
+        return lambda topic: compiled.fullmatch(topic) is not None
+    named = {topic.strip() for topic in config.get("topics", "").split(",")}
+    return lambda topic: topic in named
+
+
+def _resolved(
+    brokers: Brokers, committed: Mapping[Place, int], reads: Callable[[str], bool], target: Target
+) -> list[Change]:
+    """Each partition that is meant, within what its topic has. Blocks."""
+    topics = {topic for topic, _ in committed} | {target.topic}
+    there = brokers.partitions(lambda topic: reads(topic) or topic in topics)
+    wanted = [at for at in there if target.means(at) and (reads(at[0]) or at in committed or at[0] == target.topic)]
+    if not wanted:
+        raise HeadraceError(f"there is no partition{target} for this sink to go to")
+    begins, ends = brokers.beginnings(wanted), brokers.ends(wanted)
+    goals = _goals(brokers, target.moment, wanted, committed, begins, ends)
+    return [
+        _move(at, min(max(goals[at], begins[at]), ends[at]), committed.get(at), begins[at], ends[at]) for at in wanted
+    ]
+
+
+def _goals(
+    brokers: Brokers,
+    moment: Moment,
+    wanted: Sequence[Place],
+    committed: Mapping[Place, int],
+    begins: Mapping[Place, int],
+    ends: Mapping[Place, int],
+) -> Mapping[Place, int]:
+    match moment:
+        case At(milliseconds):
+            return {**ends, **brokers.at_time(wanted, milliseconds)}
+        case Edge(end):
+            return ends if end else begins
+        case Relative(records):
+            return {at: committed.get(at, begins[at]) + records for at in wanted}
+        case Absolute(offset):
+            return dict.fromkeys(wanted, offset)
+
+
+def _move(at: Place, goal: int, committed: int | None, begin: int, end: int) -> Change:
+    """What moving there means. Without a committed offset a sink begins at the beginning."""
+    now = min(max(begin if committed is None else committed, begin), end)
+    return _change(*at, committed, goal, Effect(max(now - goal, 0), max(goal - now, 0)))
+
+
+def _of_answer(c: Json) -> Change:
+    topic, partition = c["partition"]["kafka_topic"], c["partition"]["kafka_partition"]
+    return _change(topic, partition, c["from"], c["to"], Effect(c["reread"], c["skipped"]))
+
+
+def _change(topic: str, partition: int, was: int | None, goal: int, effect: Effect) -> Change:
+    before = None if was is None else {"kafka_offset": was}
+    kind = Kind.NEW if before is None else Kind.ALTER
+    return Change(kind, {"kafka_topic": topic, "kafka_partition": partition}, before, {"kafka_offset": goal}, effect)
+
+
+def _clamped(moment: Moment, change: Change) -> Change:
+    """Says where a topic does not have what was asked for."""
+    before, after = change.before and change.before["kafka_offset"], change.after["kafka_offset"]
+    asked = after
+    if isinstance(moment, Absolute):
+        asked = moment.offset
+    elif isinstance(moment, Relative) and before is not None:
+        asked = int(before) + moment.records
+    if asked == after:
+        return change
+    edge = "end" if asked > after else "beginning"
+    return replace(change, remark=f"the {edge}: the topic has no {asked:,}")
+
+
+def _moves(change: Change) -> bool:
+    return bool(change.before != change.after)

@@ -1,0 +1,114 @@
+"""Looking back: what was changed about a connector's offsets, and the changes that lead back there.
+
+Our workers keep the history themselves; of any other cluster this machine knows what was changed from here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+
+from tui import model
+from tui.client.client import Connect
+from tui.errors import HeadraceError, NotFound, Refused
+from tui.model import Offset
+from tui.offsets import partitions
+from tui.offsets.change_store import Notebook
+from tui.offsets.changes import Change, changes
+
+Json = Any
+
+
+class Past(NamedTuple):
+    """One change: all offsets as they were `before`, and what was set (`after`; None: reset)."""
+
+    number: int
+    time: int  # milliseconds since 1970
+    action: str
+    who: str
+    why: str
+    before: tuple[Offset, ...]
+    after: tuple[Offset, ...]
+
+    @property
+    def at(self) -> str:
+        return datetime.fromtimestamp(self.time / 1000, UTC).strftime("%Y-%m-%d %H:%M:%SZ")
+
+    @property
+    def made(self) -> list[Change]:
+        """What it changed."""
+        return changes(self.before, self.after)
+
+    @property
+    def has_changed(self) -> bool:
+        """Where it was no alter, all that was there is gone."""
+        return bool(self.made if self.action == "alter" else self.before)
+
+    def __str__(self) -> str:
+        return f"change {self.number} of {self.at}" + (f" by {self.who}" if self.who else "")
+
+
+class History(NamedTuple):
+    """Newest first. `raw` is as it was kept; `by_worker` or on this machine."""
+
+    entries: tuple[Past, ...]
+    raw: list[Json]
+    by_worker: bool
+
+
+async def history(connect: Connect, notebook: Notebook, name: str) -> History:
+    """The worker's, or else this machine's."""
+    raw = await by_worker(connect, name)
+    kept = notebook.histories.read(name) if raw is None else raw
+    return History(tuple(map(read, kept)), kept, raw is not None)
+
+
+async def by_worker(connect: Connect, name: str) -> list[Json] | None:
+    """None where the worker is not one of ours."""
+    try:
+        return list((await connect.offset_history(name))["history"])
+    except Refused as error:
+        if error.status in (404, 405):
+            return None
+        raise
+
+
+def last(found: History, name: str) -> Past:
+    """The newest change; raises HeadraceError when there is none. Entries that changed nothing do not hide it."""
+    made = next((past for past in found.entries if past.has_changed), None)
+    if made is None:
+        advice = (
+            "" if found.by_worker else "this worker keeps no history, and this machine knows what was done from here"
+        )
+        raise HeadraceError(f"nobody has changed the offsets of {name} yet", advice)
+    return made
+
+
+def numbered(found: History, name: str, number: int) -> Past:
+    for past in found.entries:
+        if past.number == number:
+            return past
+    raise NotFound(f"there is no change {number} of {name}, or not any more", 404, f"get offset history {name}")
+
+
+def undone(past: Past, now: Sequence[Offset]) -> list[Change]:
+    """What takes one change back: only its own partitions."""
+    before = {partitions.key(entry.partition): entry for entry in past.before}
+    touched = {partitions.key(entry.partition): entry for entry in past.after}
+    if past.action != "alter":
+        touched |= before
+    return changes(now, [before.get(key, Offset(entry.partition, None)) for key, entry in touched.items()])
+
+
+def as_before(past: Past, now: Sequence[Offset]) -> list[Change]:
+    """What makes all offsets those from before the change."""
+    kept = {partitions.key(entry.partition) for entry in past.before}
+    gone = [Offset(entry.partition, None) for entry in now if partitions.key(entry.partition) not in kept]
+    return changes(now, [*past.before, *gone])
+
+
+def read(d: Json) -> Past:
+    """An entry of the history."""
+    before, after = (model.offsets({"offsets": d[key]}) for key in ("before", "after"))
+    return Past(d["number"], d["time"], d["action"], d["who"], d["why"], before, after)

@@ -1,0 +1,43 @@
+"""One cluster as the screen uses it: transport, client, store and the context of commands, behind one door."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tui import session
+from tui.appearance.appearance import mistakes
+from tui.client.client import Call, Connect
+from tui.cluster.store import Store
+from tui.commands.base import Context
+from tui.contexts import policy
+from tui.contexts.profiles import Profile
+from tui.wire.observed import Heard
+
+
+class Cluster:
+    """Open for as long as the screen is; raises UsageError for an address that cannot be one."""
+
+    def __init__(self, profile: Profile) -> None:
+        self.profile = profile
+        transport = session.evented(profile)
+        self.store = Store(session.connect(profile, transport), transport.lines)
+        self.transport = Heard(transport, self.store.heard)
+        self.connect = session.connect(profile, self.transport)
+
+    def overheard(self, hear: Callable[[Call], None], notice: Callable[[str], None]) -> Connect:
+        """A client on the same connection that tells of each call it makes and each try again."""
+        permit = policy.guard(self.profile)
+
+        def guard(call: Call) -> None:
+            permit(call)
+            hear(call)
+
+        return Connect(self.transport, guard, notice)
+
+    def context(self, connect: Connect, narrate: Callable[[str], None]) -> Context:
+        context = session.screen_context(connect, self.profile, session.profiles(), narrate)
+        context.mistakes = mistakes
+        return context
+
+    async def close(self) -> None:
+        await self.connect.close()

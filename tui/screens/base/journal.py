@@ -1,0 +1,81 @@
+"""What happened to each connector since the console is open: changes of state, of tasks, of config, notices."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from tui.cluster.snapshot import Diff, Notice, Snapshot
+from tui.config.changes import changes
+from tui.model import Connector, Task
+
+KEPT = 200  # events of each connector
+BAD, WARN, GOOD, PLAIN = "bad", "warn", "good", ""
+_KINDS = {"FAILED": BAD, "UNASSIGNED": WARN, "RUNNING": GOOD}
+_LEVELS = {"ERROR": BAD, "FATAL": BAD, "WARN": WARN, "WARNING": WARN}
+
+
+class Event(NamedTuple):
+    """One line; `about` is the connector itself or one of its tasks."""
+
+    at: float
+    about: str
+    text: str
+    kind: str = PLAIN
+
+
+class Journal:
+    """Listens to a store; the newest events are last."""
+
+    def __init__(self, clock: Callable[[], float] = time.time) -> None:
+        self._clock = clock
+        self._before = Snapshot()
+        self._events: dict[str, deque[Event]] = {}
+
+    def of(self, name: str) -> tuple[Event, ...]:
+        return tuple(self._events.get(name, ()))
+
+    def heard(self, snapshot: Snapshot, diff: Diff) -> None:
+        before, self._before = self._before, snapshot
+        first = before.link.heard_at is None
+        for name in diff.added:
+            if not first:
+                self._add(name, Event(self._clock(), "connector", "appeared", PLAIN))
+        for name in diff.changed:
+            for event in self._differences(before.connectors[name], snapshot.connectors[name]):
+                self._add(name, event)
+        for name in diff.removed:
+            self._add(name, Event(self._clock(), "connector", "deleted", WARN))
+
+    def noticed(self, notice: Notice) -> None:
+        about = "connector" if notice.task is None else f"task {notice.task}"
+        kind = _LEVELS.get(notice.level.upper(), PLAIN)
+        self._add(notice.connector, Event(self._clock(), about, " ".join(notice.message.split()), kind))
+
+    def _add(self, name: str, event: Event) -> None:
+        self._events.setdefault(name, deque(maxlen=KEPT)).append(event)
+
+    def _differences(self, old: Connector, new: Connector) -> Iterator[Event]:
+        now = self._clock()
+        if old.state != new.state:
+            yield Event(now, "connector", f"{old.state} → {new.state}", _KINDS.get(new.state, PLAIN))
+        if old.worker != new.worker:
+            yield Event(now, "connector", f"moved from {old.worker or 'nowhere'} to {new.worker or 'nowhere'}")
+        if made := changes(old.config, new.config):
+            keys = ", ".join(f"{change.sign}{change.key}" for change in made)
+            yield Event(now, "connector", f"config changed: {keys}")
+        tasks = {task.id: task for task in old.tasks}
+        for task in new.tasks:
+            yield from self._task(now, tasks.pop(task.id, None), task)
+        for gone in tasks.values():
+            yield Event(now, f"task {gone.id}", f"{gone.state} → gone")
+
+    def _task(self, now: float, old: Task | None, new: Task) -> Iterator[Event]:
+        if old is None or old.state != new.state:
+            why = f": {new.trace.partition(chr(10))[0]}" if new.trace else ""
+            was = f"{old.state} → " if old else "appeared, "
+            yield Event(now, f"task {new.id}", f"{was}{new.state}{why}", _KINDS.get(new.state, PLAIN))
+        elif old.worker != new.worker:
+            yield Event(now, f"task {new.id}", f"moved from {old.worker or 'nowhere'} to {new.worker or 'nowhere'}")

@@ -1,0 +1,100 @@
+"""A whole screen of its own beside the main one: a title, a body, a status line, the prompt, the keys."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import ClassVar
+
+from textual import events
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.content import Content
+from textual.screen import Screen
+
+from tui.screens.base.cluster_services import Desk
+from tui.widgets.bars import Bar, KeyBar, Status
+from tui.widgets.prompt import Prompt
+from tui.widgets.text import visible
+
+
+class Page(Screen[None]):
+    """Subclasses compose `body` and answer what was typed behind `/` or `=`."""
+
+    DEFAULT_CSS = """
+    Page { background: $background; color: $foreground; }
+    Page #title { background: $surface; padding: 0 1; }
+    Page #page-body { height: 1fr; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "back", "back", key_display="esc"),
+        Binding("q", "back", "back", show=False),
+        Binding("question_mark", "help", "help", key_display="?"),
+        Binding("ctrl+c", "back", "back", show=False),
+    ]
+
+    CHANGES: ClassVar[tuple[str, ...]] = ()  # actions that only lead to changes
+
+    def __init__(self, desk: Desk) -> None:
+        super().__init__()
+        self.desk = desk
+        self._ready = False
+
+    def on_mount(self) -> None:
+        self._ready = True
+        self.refresh_bindings()
+
+    def compose(self) -> ComposeResult:
+        yield Bar(id="title")
+        with Vertical(id="page-body"):
+            yield from self.body()
+        yield Status()
+        yield Prompt(self.submitted)
+        yield KeyBar()
+
+    def body(self) -> ComposeResult:
+        raise NotImplementedError
+
+    def head(self, *parts: str | tuple[str, str], end: str = "") -> None:
+        where = ("  " + visible(self.desk.profile.label), "$text-muted")
+        self.query_one("#title", Bar).put(Content.assemble(*parts, where), Content.assemble((end, "$text-muted")))
+
+    def say(self, text: str, kind: str = "info") -> None:
+        self.query_one(Status).say(text, kind)
+
+    def submitted(self, sign: str, text: str) -> None:
+        """Enter ended what was typed in the prompt."""
+
+    @property
+    def prompt(self) -> Prompt:
+        return self.query_one(Prompt)
+
+    def open_prompt(self, sign: str, text: str, completer: Callable[[str], list[str]]) -> None:
+        self.prompt.history.setdefault(sign, [])
+        self.prompt.open(sign, text, completer)
+        self.refresh_bindings()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Asked before there is anything on the screen, too."""
+        return self._ready and not self.prompt.is_open and self.allows(action)
+
+    def is_idle(self, action: str) -> bool:
+        """In a read-only context, keys of changes are not offered; pressing one shows the reason."""
+        return self.desk.profile.read_only and action in self.CHANGES
+
+    def allows(self, action: str) -> bool:
+        """Whether it makes sense now."""
+        return True
+
+    def on_key(self, event: events.Key) -> None:
+        self.prompt.catch(event)
+
+    def action_back(self) -> None:
+        self.dismiss(None)
+
+    def action_help(self) -> None:
+        from tui.screens.base import reading
+
+        text = partial(reading.help_text, list(self.active_bindings.values()), self.app.get_key_display)
+        self.app.push_screen(reading.Reading("help", text))

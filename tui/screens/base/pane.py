@@ -1,0 +1,115 @@
+"""A page inside a connector's page: told which connector it is about, and when it is looked at."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual.containers import Vertical
+from textual.content import Content
+from textual.widget import Widget
+from textual.widgets import Static
+
+from tui.model import Connector
+from tui.screens.base.cluster_services import Desk
+from tui.widgets.text import visible
+
+
+class Pane(Vertical):
+    """Subclasses ask the cluster themselves, but only while they are on the screen."""
+
+    DEFAULT_CSS = """
+    Pane > .note { height: auto; max-height: 4; padding: 0 1; color: $text-muted; }
+    """
+    HOME: ClassVar[str] = ""  # the selector of what takes the focus
+    every: ClassVar[float] = 0.0  # seconds between calls of `look` while it is looked at; 0: never by itself
+
+    def __init__(self, desk: Desk, id: str) -> None:
+        super().__init__(id=id)
+        self.desk = desk
+        self.connector: Connector | None = None
+        self._said, self._warned_of = "", ""
+
+    @property
+    def subject(self) -> str:
+        """The edited text that warnings refer to; empty on pages without an editor."""
+        return ""
+
+    def say(self, text: str, kind: str = "info") -> None:
+        """Shows a text about this connector in the status line until the next text or `unsay`."""
+        self._said, self._warned_of = text, self.subject if kind == "warn" else ""
+        self.desk.say(text, kind, self.name_shown)
+
+    def unsay(self) -> None:
+        """Clears the last status text of this page."""
+        self.desk.unsay(self._said)
+
+    def mended(self) -> None:
+        """The edited text is valid: clears a warning about an earlier version of the text."""
+        if self._warned_of and self._warned_of != self.subject:
+            self.unsay()
+
+    def on_mount(self) -> None:
+        if self.every:
+            self.set_interval(self.every, self._look_again)
+
+    @property
+    def name_shown(self) -> str:
+        return self.connector.name if self.connector else ""
+
+    @property
+    def is_open(self) -> bool:
+        """Nothing on the way up to the screen is hidden; something may lie over it."""
+        return all(node.display for node in self.ancestors_with_self if isinstance(node, Widget))
+
+    @property
+    def is_seen(self) -> bool:
+        return self.screen.is_current and self.is_open
+
+    def _look_again(self) -> None:
+        if self.connector is not None and self.is_seen and not self.desk.is_stale:
+            self.look()
+
+    def show(self, connector: Connector | None) -> None:
+        """Another connector, or news of the same one."""
+        another = (connector.name if connector else "") != self.name_shown
+        self.connector = connector
+        if another:
+            self.begin()
+        if self.is_open:
+            self.draw()
+            if another and connector is not None:
+                self.look()
+
+    def turned_to(self) -> None:
+        """It came on the screen."""
+        self.draw()
+        if self.connector is not None:
+            self.look()
+
+    def begin(self) -> None:
+        """Forgets what belongs to the connector shown before."""
+
+    def look(self) -> None:
+        """Asks the cluster for what is shown here."""
+
+    def draw(self) -> None:
+        """Shows what is known."""
+
+    def take_focus(self) -> None:
+        self.query_one(self.HOME, Widget).focus()
+
+
+class Note(Static):
+    """A line or two of ours about what is shown; hidden when there is nothing to say."""
+
+    DEFAULT_CSS = """
+    Note { height: auto; max-height: 6; padding: 0 1; display: none; }
+    """
+
+    def __init__(self, id: str | None = None) -> None:
+        super().__init__("", id=id, markup=False)
+
+    def say(self, text: str | Content, ink: str = "$text-muted") -> None:
+        content = text if isinstance(text, Content) else Content.assemble((visible(text), ink))
+        self.display = bool(content.plain)
+        self.update(content)

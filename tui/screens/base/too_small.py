@@ -1,0 +1,67 @@
+"""What is shown instead, when the terminal is too small for anything."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.content import Content
+from textual.geometry import Size
+from textual.screen import ModalScreen
+from textual.widgets import Static
+
+from tui.screens.base import program
+from tui.widgets.text import visible
+
+LEAST = Size(60, 15)
+
+
+class TooSmall(ModalScreen[None]):
+    """Closes by itself when the terminal is large enough again. Quitting asks here too, in as few words as fit."""
+
+    DEFAULT_CSS = """
+    TooSmall { align: center middle; background: $background; }
+    TooSmall Static { width: 100%; height: auto; text-align: center; color: $warning; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("q,ctrl+c", "quit", "quit"),
+        Binding("y", "yes", "yes", show=False),
+        Binding("n,escape", "no", "no", show=False),
+    ]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.losses: list[str] = []  # what quitting would lose
+
+    def compose(self) -> ComposeResult:
+        yield Static(self.words(self.app.size), markup=False)
+
+    def tell(self, size: Size) -> None:
+        self.query_one(Static).update(self.words(size))
+
+    def words(self, size: Size) -> Content:
+        if self.losses:
+            return Content("\n".join(["quit? y/n", *map(visible, self.losses)]))
+        return Content(
+            f"{size.width}×{size.height} is too small\nplease enlarge to {LEAST.width}×{LEAST.height}\nq quits"
+        )
+
+    def action_quit(self) -> None:
+        self.losses = program.of(self).home.losses
+        if self.losses:
+            self.tell(self.app.size)
+        else:
+            self.app.exit(0)
+
+    def action_yes(self) -> None:
+        if self.losses:
+            self.app.exit(0)
+
+    def action_no(self) -> None:
+        self.losses = []
+        self.tell(self.app.size)
+
+
+def is_too_small(size: Size) -> bool:
+    return size.width < LEAST.width or size.height < LEAST.height

@@ -1,0 +1,1 @@
+"""All clusters, their workers, and the loggers of a worker."""

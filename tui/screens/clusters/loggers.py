@@ -1,0 +1,246 @@
+"""The loggers of a worker: their levels, found by typing, set here or on every worker."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, ClassVar, NamedTuple
+
+from textual import events
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.content import Content
+from textual.screen import ModalScreen, Screen
+from textual.widgets import Static
+
+from tui.client.client import Connect
+from tui.errors import HeadraceError
+from tui.formatting import counted, span
+from tui.widgets.bars import Bar, KeyBar, Status
+from tui.widgets.columns import Column
+from tui.widgets.grid import Cell, Grid
+from tui.widgets.prompt import Prompt
+from tui.widgets.text import visible
+
+# The key that sets it; Connect takes these, and OFF.
+LEVELS = {"f": "FATAL", "e": "ERROR", "w": "WARN", "i": "INFO", "d": "DEBUG", "t": "TRACE", "o": "OFF"}
+INKS = {"FATAL": "grid--error", "ERROR": "grid--error", "WARN": "grid--warning", "DEBUG": "grid--accent"}
+COLUMNS = (
+    Column("name", "LOGGER", 30, grows=True),
+    Column("level", "LEVEL", 7),
+    Column("since", "CHANGED", 10, right=True),
+)
+
+
+class Wish(NamedTuple):
+    """A level for a logger; `scope` is `worker` or `cluster`."""
+
+    logger: str
+    level: str
+    scope: str
+
+
+SetLevel = Callable[[Wish], Awaitable[bool]]
+
+
+class LevelMenu(ModalScreen[Wish | None]):
+    """A level by its first letter, for this worker until `c` makes it all of them."""
+
+    DEFAULT_CSS = """
+    LevelMenu { align: center middle; background: $background 60%; }
+    LevelMenu > Vertical {
+        width: 64; max-width: 96%; height: auto; background: $panel; border: round $border; padding: 0 1;
+    }
+    LevelMenu Bar { text-style: bold; color: $accent; }
+    LevelMenu Static { height: auto; margin: 1 0; }
+    LevelMenu KeyBar { background: $panel; padding: 0; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        *(Binding(key, f"pick('{level}')", level, show=False) for key, level in LEVELS.items()),
+        Binding("c", "scope", "this worker or all"),
+        Binding("escape,q,ctrl+c", "close", "close", key_display="esc"),
+    ]
+
+    def __init__(self, logger: str, level: str) -> None:
+        super().__init__()
+        self.logger, self.level, self.scope = logger, level, "worker"
+
+    def compose(self) -> ComposeResult:
+        with Vertical():
+            yield Bar(id="title")
+            yield Static(id="levels", markup=False)
+            yield KeyBar()
+
+    def on_mount(self) -> None:
+        self.draw()
+
+    def draw(self) -> None:
+        where = "on this worker" if self.scope == "worker" else "on every worker of the cluster"
+        self.query_one("#title", Bar).put(Content(f"level of {visible(self.logger)} {where}"))
+        parts: list[str | tuple[str, str]] = []
+        for key, level in LEVELS.items():
+            mark = "  is set" if level == self.level else ""
+            parts += [(f"  {key}", "bold $accent"), f"  {level:<6}", (f"{mark}\n", "$text-muted")]
+        self.query_one("#levels", Static).update(Content.assemble(*parts).rstrip())
+
+    def action_scope(self) -> None:
+        self.scope = "cluster" if self.scope == "worker" else "worker"
+        self.draw()
+
+    def action_pick(self, level: str) -> None:
+        self.dismiss(Wish(self.logger, level, self.scope))
+
+    def action_close(self) -> None:
+        self.dismiss(None)
+
+
+class LoggersScreen(Screen[None]):
+    """What `GET /admin/loggers` says; `set_level` is a tracked operation."""
+
+    DEFAULT_CSS = """
+    LoggersScreen { background: $background; color: $foreground; }
+    LoggersScreen #title { background: $surface; padding: 0 1; }
+    LoggersScreen Grid { height: 1fr; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "open", "set level", priority=True),
+        Binding("slash", "filter", "filter", key_display="/"),
+        Binding("a", "another", "one not listed"),
+        Binding("f5,ctrl+l", "ask", "look now"),
+        Binding("escape,q,L,ctrl+c", "close", "close", key_display="esc"),
+    ]
+
+    def __init__(self, label: str, connect: Connect, set_level: SetLevel, refusal: str = "") -> None:
+        super().__init__()
+        self.label, self.connect, self.set_level = label, connect, set_level
+        self.refusal = refusal  # why no level can be set; empty when it can
+        self.loggers: dict[str, Any] = {}
+        self.filter_text = ""
+
+    def compose(self) -> ComposeResult:
+        yield Bar(id="title")
+        yield Grid(COLUMNS)
+        yield Status()
+        yield Prompt(self.submitted)
+        yield KeyBar()
+
+    def on_mount(self) -> None:
+        self.query_one(Grid).focus()
+        self.draw()
+        self.action_ask()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        if action == "open":
+            return not self.query_one(Prompt).is_open if self.query(Prompt) else True
+        return True
+
+    def is_idle(self, action: str) -> bool:
+        return bool(self.refusal) and action in ("open", "another")
+
+    def on_key(self, event: events.Key) -> None:
+        self.query_one(Prompt).catch(event)
+
+    # What it shows
+
+    def action_ask(self) -> None:
+        self.run_worker(self._ask(), exclusive=True, group="ask", exit_on_error=False)
+
+    async def _ask(self) -> None:
+        try:
+            self.loggers = await self.connect.loggers()
+        except HeadraceError as error:
+            self.say(" ".join(str(error).split()), "bad")
+        else:
+            self.query_one(Grid).empty = "this worker lists no loggers; a sets the level of one by its name"
+        self.draw()
+
+    def draw(self) -> None:
+        shown = sorted(name for name in self.loggers if self.filter_text.lower() in name.lower())
+        grid = self.query_one(Grid)
+        if self.loggers and not shown:
+            grid.empty = f"nothing matches /{visible(self.filter_text)}"
+        grid.show(shown, self.cells, {"name": max((len(name) for name in shown), default=0)}, follow=True)
+        head = Content.assemble(("headrace", "bold $accent"), f"  loggers of {visible(self.label)}")
+        words = counted(len(self.loggers), "logger")
+        words = f"{len(shown):,} of {words} by /{visible(self.filter_text)}" if self.filter_text else words
+        self.query_one("#title", Bar).put(head, Content.assemble((words, "$text-muted")))
+
+    def cells(self, name: str) -> Mapping[str, Cell]:
+        level = self._level(name)
+        return {
+            "name": Cell(name),
+            "level": Cell(level, INKS.get(level, "grid--muted")),
+            "since": Cell(_since(self.loggers[name]), "grid--muted"),
+        }
+
+    def _level(self, name: str) -> str:
+        known = self.loggers.get(name)
+        return str(known.get("level") or "") if isinstance(known, dict) else ""
+
+    def say(self, text: str, kind: str = "info") -> None:
+        self.query_one(Status).say(text, kind)
+
+    # Finding and setting
+
+    def action_filter(self) -> None:
+        self.query_one(Prompt).open("/", self.filter_text, lambda text: [])
+
+    def action_another(self) -> None:
+        self.say("the name of a logger, as org.apache.kafka.connect.runtime; its children follow it")
+        self.query_one(Prompt).open(
+            ":", "", lambda text: [name for name in sorted(self.loggers) if name.startswith(text)]
+        )
+
+    def on_prompt_typed(self, event: Prompt.Typed) -> None:
+        event.stop()
+        if event.sign == "/":
+            self.filter_text = event.text.strip()
+            self.draw()
+
+    def submitted(self, sign: str, text: str) -> None:
+        if sign == "/":
+            self.filter_text = text
+            self.draw()
+        self.set_focus(self.query_one(Grid))
+        self.say("")
+        if sign == ":" and text:
+            self.run_worker(self._set(text), exit_on_error=False)
+
+    def on_prompt_left(self, event: Prompt.Left) -> None:
+        event.stop()
+        if event.sign == "/":
+            self.filter_text = ""
+            self.draw()
+        self.say("")
+        self.set_focus(self.query_one(Grid))
+
+    def on_grid_moved(self, event: Grid.Moved) -> None:
+        event.stop()
+
+    def on_grid_opened(self, event: Grid.Opened) -> None:
+        event.stop()
+        self.run_worker(self._set(event.key), exit_on_error=False)
+
+    async def _set(self, logger: str) -> None:
+        if self.refusal:
+            self.say(self.refusal, "bad")
+            return
+        wish = await self.app.push_screen_wait(LevelMenu(logger, self._level(logger)))
+        if wish is not None and await self.set_level(wish):
+            await self._ask()
+
+    def action_open(self) -> None:
+        self.query_one(Grid).action_open()
+
+    def action_close(self) -> None:
+        if self.filter_text:
+            self.filter_text = ""
+            self.draw()
+        else:
+            self.dismiss(None)
+
+
+def _since(entry: Any) -> str:
+    at = entry.get("last_modified") if isinstance(entry, dict) else None
+    return f"{span(time.time() - at / 1000)} ago" if isinstance(at, int | float) else ""

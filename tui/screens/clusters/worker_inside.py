@@ -1,0 +1,91 @@
+"""The inside of a worker of ours: its slots with their tasks, what it moves, what went wrong since it started."""
+
+from __future__ import annotations
+
+import time
+
+from textual.content import Content
+from textual.widgets import Static
+
+from tui.client.client import Connect
+from tui.errors import HeadraceError, Refused
+from tui.formatting import counted
+from tui.metrics.rate_history import Course
+from tui.metrics.worker_metrics import Inside, inside
+from tui.screens.connector import curves
+
+EVERY = 5.0  # seconds
+WIDEST = 72  # cells of a curve
+MOST = 40  # slots named one by one
+Part = str | Content | tuple[str, str]
+
+
+class WorkerInside(Static):
+    """Hidden where the worker that answers has no `GET /metrics`, as Apache's have none."""
+
+    DEFAULT_CSS = """
+    WorkerInside { display: none; height: auto; max-height: 50%; padding: 0 1; border-top: solid $border; }
+    """
+
+    def __init__(self, connect: Connect) -> None:
+        super().__init__(markup=False)
+        self.connect = connect
+        self.course = Course()
+        self.known: Inside | None = None
+        self._is_absent = False  # the worker has no metrics: it is not asked again
+
+    def on_mount(self) -> None:
+        self.set_interval(EVERY, self.ask)
+        self.ask()
+
+    def on_resize(self) -> None:
+        self.draw()
+
+    def ask(self) -> None:
+        if not self._is_absent:
+            self.run_worker(self._ask(), exclusive=True, exit_on_error=False)
+
+    async def _ask(self) -> None:
+        try:
+            found = inside(await self.connect.metrics())
+        except Refused as error:
+            self._is_absent = error.status in (404, 405)
+            return
+        except HeadraceError:
+            return  # the health line above says what is wrong
+        self.known = found
+        self.course.add(time.time(), found.written, found.lag)
+        self.display = True
+        self.draw()
+
+    def draw(self) -> None:
+        if self.known is not None:
+            room = max(8, min(WIDEST, self.size.width - 36))
+            self.update(described(self.known, self.course, room, time.time()))
+
+
+def described(known: Inside, course: Course, width: int, now: float) -> Content:
+    """Lines of a name and what is to say."""
+    parts: list[Part] = []
+
+    def line(key: str, *value: Part) -> None:
+        parts.extend([(f"{key:<8} ", "$text-muted"), *value, "\n"])
+
+    line(
+        "slots", f"{len(known.slots)} up, {counted(known.tasks, 'task')}", ("  by slot ", "$text-muted"), _slots(known)
+    )
+    for key, value in curves.in_lines(course, width, now):
+        line(key, value)
+    totals = [f"{counted(int(known.written), 'record')} written", f"{counted(known.restarts, 'task')} started again"]
+    failed = [(f", {counted(known.failed, 'record')} failed", "$error")] if known.failed else []
+    line("in all", ", ".join(totals), *failed)
+    if known.stalled:
+        line("STALLED", (f"{counted(known.stalled, 'task')} RUNNING, with records waiting", "bold $error"))
+    return Content.assemble(*parts).rstrip()
+
+
+def _slots(known: Inside) -> str:
+    """`0: 12  1: 11`."""
+    named = sorted(known.slots.items())[:MOST]
+    more = f"  and {len(known.slots) - MOST} more" if len(known.slots) > MOST else ""
+    return "  ".join(f"{slot}: {tasks}" for slot, tasks in named) + more

@@ -1,0 +1,1 @@
+"""The config page: keys with documentation, and the editor."""

@@ -1,0 +1,82 @@
+"""A config to read: its keys with their values, and what the plugin says of the key under the cursor."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from textual.app import ComposeResult
+from textual.containers import Container
+from textual.content import Content
+
+from tui.config.definitions import Key, passwords, unknown
+from tui.config.secrets import shown
+from tui.screens.config import wording as words
+from tui.widgets.columns import Column
+from tui.widgets.grid import Cell, Grid
+from tui.widgets.pager import Pager
+from tui.widgets.text import visible
+
+COLUMNS = (Column("key", "KEY", 26, grows=True), Column("value", "VALUE", 24, grows=True))
+CUT = 24  # characters of a value from which the table may have cut it
+
+
+class ConfigKeys(Container):
+    """Secrets are masked. `keys` are those the plugin defines; with `shows_all` also those that are not set."""
+
+    DEFAULT_CSS = """
+    ConfigKeys { height: 1fr; layout: vertical; }
+    ConfigKeys #keys { height: 1fr; }
+    ConfigKeys #about { height: auto; max-height: 7; min-height: 3; border-top: solid $border; }
+    """
+
+    def __init__(self, id: str) -> None:
+        super().__init__(id=id)
+        self.config: Mapping[str, str] = {}
+        self.keys: Mapping[str, Key] = {}
+        self.shows_all = False
+
+    def compose(self) -> ComposeResult:
+        yield Grid(COLUMNS, id="keys")
+        yield Pager(id="about")
+
+    @property
+    def grid(self) -> Grid:
+        return self.query_one("#keys", Grid)
+
+    @property
+    def hidden(self) -> frozenset[str]:
+        return passwords(self.keys)
+
+    def put(self, config: Mapping[str, str]) -> None:
+        self.config = config
+        values, stray = shown(config, self.hidden), unknown(config, self.keys)
+        names = sorted(values.keys() | (self.keys.keys() if self.shows_all else set()))
+
+        def cells(name: str) -> Mapping[str, Cell]:
+            if name in values:
+                mark, ink = (" !", "grid--warning") if name in stray else ("", "")
+                return {"key": Cell(name + mark, ink), "value": Cell(values[name], "grid--strong")}
+            default = self.keys[name].default if name in self.keys else None
+            return {"key": Cell(name, "grid--muted"), "value": Cell(default or "", "grid--muted")}
+
+        room = max(26, self.grid.size.width // 2)
+        widest = max(map(len, names), default=0) + 2
+        self.grid.show(names, cells, {"key": min(room, widest), "value": max(map(len, values.values()), default=0)})
+        self.about()
+
+    def about(self) -> None:
+        """What the plugin says of the key, below its value where the table may have cut that."""
+        name = self.grid.current
+        if name is None:
+            return
+        text = words.documentation(name, self.keys.get(name)) if self.keys else words.nothing()
+        value = shown(self.config, self.hidden).get(name, "")
+        if len(value) > CUT:
+            text = Content.assemble((f"{visible(value)}\n", "bold"), text)
+        if name in unknown({name: "", **self.config}, self.keys):
+            text = Content.assemble(text, ("\n! nothing of this plugin reads it", "$warning"))
+        self.query_one("#about", Pager).put(text, top=True)
+
+    def on_grid_moved(self, event: Grid.Moved) -> None:
+        event.stop()
+        self.about()

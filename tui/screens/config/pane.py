@@ -1,0 +1,302 @@
+"""The config of a connector: its keys with their documentation, and the same as text to edit in place."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Container
+from textual.content import Content
+from textual.timer import Timer
+from textual.widgets import TextArea
+
+from tui.config import draft
+from tui.config.draft import Draft
+from tui.config.text import Form
+from tui.editor.places import Place
+from tui.model import Connector
+from tui.screens.base.banner import Banner
+from tui.screens.base.cluster_services import Desk
+from tui.screens.base.pane import Pane
+from tui.screens.config import wording as words
+from tui.screens.config.controller import Dealings
+from tui.screens.config.editor import ConfigEditor
+from tui.screens.config.keys import ConfigKeys
+from tui.screens.config.validating import Validator
+from tui.widgets.grid import Grid
+from tui.widgets.pager import Pager
+
+LOOK_AFTER = 0.08  # seconds after the last key until it is looked at
+CHECK_AFTER = 0.25  # … and until the worker is asked
+BROAD = 110  # columns from which documentation stands beside the keys
+
+
+class ConfigPane(Pane):
+    """Drafts are kept by connector for as long as the program runs."""
+
+    HOME = "#keys"
+    DEFAULT_CSS = """
+    ConfigPane #editing { display: none; height: 1fr; layout: vertical; }
+    ConfigPane.-editing #editing { display: block; }
+    ConfigPane.-editing #reading { display: none; }
+    ConfigPane ConfigEditor { height: 1fr; min-height: 4; }
+    ConfigPane #review { height: auto; max-height: 40%; min-height: 2; border-top: solid $border; }
+    ConfigPane.-broad #reading, ConfigPane.-broad #editing { layout: horizontal; }
+    ConfigPane.-broad #keys, ConfigPane.-broad ConfigEditor { width: 3fr; height: 1fr; }
+    ConfigPane.-broad #about, ConfigPane.-broad #review {
+        width: 2fr; height: 1fr; max-height: 100%; border-top: none; border-left: solid $border;
+    }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("e", "edit", "edit config"),
+        Binding("a", "all", "all keys", tooltip="with the keys that are not set, and their defaults"),
+        Binding("y", "copy", "copy", tooltip="copy as JSON, secrets masked"),
+    ]
+
+    def __init__(self, desk: Desk, id: str = "config") -> None:
+        super().__init__(desk, id)
+        self.drafts: dict[str, Draft] = {}
+        self._asked_for_keys: set[str] = set()
+        self._checking: Timer | None = None
+        self.validator = Validator(lambda: self.desk.connect, self.review)
+        self.dealings = Dealings(desk, self)
+
+    def compose(self) -> ComposeResult:
+        yield Banner("verdict")
+        yield ConfigKeys("reading")
+        with Container(id="editing"):
+            yield ConfigEditor(id="text")
+            yield Pager(id="review")
+
+    def on_resize(self) -> None:
+        self.set_class(self.size.width >= BROAD, "-broad")
+
+    # Reading
+
+    @property
+    def editor(self) -> ConfigEditor:
+        return self.query_one(ConfigEditor)
+
+    @property
+    def subject(self) -> str:
+        return self.editor.text
+
+    @property
+    def is_editing(self) -> bool:
+        return self.has_class("-editing")
+
+    @property
+    def reading(self) -> ConfigKeys:
+        return self.query_one(ConfigKeys)
+
+    @property
+    def hidden(self) -> frozenset[str]:
+        """Keys whose values are never shown."""
+        return self.reading.hidden
+
+    def take_focus(self) -> None:
+        (self.editor if self.is_editing else self.reading.grid).focus()
+
+    def begin(self) -> None:
+        self.reading.keys = {}
+        self.remove_class("-editing")
+        self.tell(None)
+
+    def look(self) -> None:
+        if self.connector is not None and not self.reading.keys:
+            self.desk.do(self._read_keys(self.connector))
+
+    async def _read_keys_and_edit(self, one: Connector, key: str) -> None:
+        await self._read_keys(one)
+        if one.name == self.name_shown:
+            self.edit(key)
+
+    async def _read_keys(self, one: Connector) -> None:
+        keys = await self.desk.keys_of(one.cls)
+        self._asked_for_keys.add(one.name)
+        if one.name == self.name_shown:
+            self.reading.keys = keys
+            self.draw()
+
+    def draw(self) -> None:
+        if self.connector is not None and not self.is_editing:
+            self.reading.put(self.connector.config)
+
+    def on_grid_opened(self, event: Grid.Opened) -> None:
+        event.stop()
+        self.edit(event.key)
+
+    def action_all(self) -> None:
+        self.reading.shows_all = not self.reading.shows_all
+        self.draw()
+
+    def action_copy(self) -> None:
+        if self.connector is not None:
+            self.desk.copy(draft.of(self.name_shown, self.connector.config, self.hidden).text, "config, secrets masked")
+
+    def action_edit(self) -> None:
+        self.edit(self.reading.grid.current or "")
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        return not self.is_editing or action not in ("edit", "all", "copy")
+
+    # Editing
+
+    def edit(self, key: str = "") -> None:
+        """Opens the editor at a key, with the kept text if there is one."""
+        if self.connector is None:
+            return
+        if not self.reading.keys and self.connector.name not in self._asked_for_keys:
+            self.desk.do(self._read_keys_and_edit(self.connector, key))  # which of them are passwords
+            return
+        kept = self.drafts.get(self.name_shown)
+        if kept is None or not kept.is_touched:
+            kept = draft.of(self.name_shown, self.connector.config, self.hidden)
+        else:
+            moved = kept.base != self.connector.config
+            kept = kept.rebased(self.connector.config) if moved and not kept.review().read.problems else kept
+            since = ", on the config of now" if moved else ""
+            self.say(f"your text from before{since}; F5 starts over")
+        self.validator.forget()
+        self.open(kept, key)
+
+    def open(self, one: Draft, key: str = "") -> None:
+        self.drafts[self.name_shown] = one
+        self.tell(None)
+        self.add_class("-editing")
+        self._load(one)
+        self.editor.focus()
+        if (place := one.review().read.places.get(key)) is not None:
+            end = len(self.editor.document.get_line(place.line - 1).rstrip(","))
+            self.editor.move_cursor((place.line - 1, max(0, end - (self.editor.form is Form.JSON))))
+        self.call_after_refresh(self._scroll_to_cursor)
+        self.check()
+        self.refresh_bindings()
+
+    def _scroll_to_cursor(self) -> None:
+        """In the middle, as far as there are lines."""
+        line = self.editor.cursor_location[0]
+        self.editor.scroll_to(y=max(0, line - self.editor.size.height // 2), animate=False)
+
+    def _load(self, one: Draft) -> None:
+        self.editor.read_only = False
+        self.editor.form = one.form
+        self.editor.load_text(one.text)
+
+    def refresh_bindings(self) -> None:
+        self.screen.refresh_bindings()
+
+    def on_text_area_changed(self, event: TextArea.Changed) -> None:
+        event.stop()
+        if self.is_editing and self.name_shown in self.drafts:
+            self.drafts[self.name_shown] = self.drafts[self.name_shown].typed(self.editor.text)
+            self._check_soon()
+
+    def on_text_area_selection_changed(self, event: TextArea.SelectionChanged) -> None:
+        event.stop()
+        self._check_soon()
+
+    def _check_soon(self) -> None:
+        """Not with each key: that would keep the keys behind it waiting."""
+        if self._checking is not None:
+            self._checking.stop()
+        self._checking = self.set_timer(LOOK_AFTER, self.check)
+
+    def check(self) -> None:
+        """What is seen without the worker at once; the worker is asked when nothing was typed for a moment."""
+        self.review()
+        one = self.drafts.get(self.name_shown)
+        if one is None or not self.is_editing:
+            return
+        if not one.review().read.problems and self.validator.want(one.to_validate()):
+            self.set_timer(CHECK_AFTER, lambda: self._validate(one))
+
+    def _validate(self, one: Draft) -> None:
+        if self.is_editing and self.drafts.get(self.name_shown) is one:
+            self.desk.do(self.validator.ask())
+
+    def review(self) -> None:
+        """Problems at their lines, and the difference with the key of the cursor's line below."""
+        one = self.drafts.get(self.name_shown)
+        if one is None or not self.is_editing:
+            return
+        found = one.review(self.validator.validation)
+        if self.validator.settled and not found.errors and not found.read.problems:
+            self.mended()
+        self.editor.mark_all(found.problems)
+        text = words.review(found, self.hidden, not self.validator.settled, self.validator.trouble)
+        line = self.editor.cursor_location[0] + 1
+        here = next((key for key, place in found.read.places.items() if place.line == line), "")
+        if here:
+            key = (self.validator.validation.keys if self.validator.validation else self.reading.keys).get(here)
+            text = Content.assemble(text, "\n\n", words.documentation(here, key))
+        self.query_one("#review", Pager).put(text)
+
+    def on_config_editor_command(self, event: ConfigEditor.Command) -> None:
+        event.stop()
+        if event.what == "leave":
+            self.leave()
+        elif self.editor.read_only:
+            return
+        elif event.what == "apply":
+            self.apply()
+        elif event.what == "turn":
+            self.turn()
+        elif self.connector is not None:
+            self.unsay()
+            self.drafts.pop(self.name_shown, None)
+            self.open(draft.of(self.name_shown, self.connector.config, self.hidden, self.editor.form))
+
+    def turn(self) -> None:
+        one = self.drafts[self.name_shown]
+        turned = one.turned()
+        if turned is None:
+            line = next((problem.place.line for problem in one.review().read.problems), 1)
+            self.say(f"not turned: mend line {line} first", "warn")
+        else:
+            self.open(turned)
+
+    def leave(self) -> None:
+        touched = (one := self.drafts.get(self.name_shown)) is not None and one.is_touched
+        if touched:
+            self.say("the text is kept: e goes on with it")
+        self.remove_class("-editing")
+        self.draw()
+        self.reading.grid.focus()
+        self.refresh_bindings()
+
+    # Applying
+
+    def apply(self) -> None:
+        if self.connector is not None:
+            self.desk.do(self.dealings.apply(self.drafts[self.name_shown], self.connector))
+
+    def go_to(self, place: Place) -> None:
+        """The cursor does not move for a key that is not in the text."""
+        if place.line:
+            self.editor.move_cursor((place.line - 1, place.column - 1))
+
+    def applied(self, name: str, said: Content) -> None:
+        self.drafts.pop(name, None)
+        if name == self.name_shown:
+            self.remove_class("-editing")
+            self.tell(said)
+            self.draw()
+            self.reading.grid.focus()
+            self.refresh_bindings()
+
+    def refused(self, name: str, said: Content) -> None:
+        """The text stays."""
+        if name == self.name_shown and self.is_editing:
+            self._load(self.drafts[name])
+            self.tell(said, "-refused")
+            self.check()
+
+    def tell(self, content: Content | None, kind: str = "") -> None:
+        self.query_one(Banner).tell(content, kind)
+
+    @property
+    def has_unsaved(self) -> list[str]:
+        """Names of connectors whose texts would be lost."""
+        return [name for name, one in self.drafts.items() if one.is_touched]

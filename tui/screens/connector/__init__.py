@@ -1,0 +1,1 @@
+"""A connector's page and its tabs."""

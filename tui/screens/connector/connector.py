@@ -1,0 +1,166 @@
+"""One connector's page, in tabs: beside the list or instead of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.content import Content
+from textual.message import Message
+from textual.widget import Widget
+from textual.widgets import ContentSwitcher
+
+from tui.model import Connector
+from tui.screens.base.cluster_services import Desk
+from tui.screens.base.pane import Pane
+from tui.screens.config.pane import ConfigPane
+from tui.screens.connector import task_table, traces
+from tui.screens.connector.events import EventsPane, LogPane
+from tui.screens.connector.metrics import MetricsPane
+from tui.screens.connector.overview import ink
+from tui.screens.connector.overview_pane import OverviewPane
+from tui.screens.connector.pages import PAGES, SHORT
+from tui.screens.connector.topics import TopicsPane
+from tui.screens.offsets.pane import OffsetsPane
+from tui.widgets import states
+from tui.widgets.bars import Bar
+from tui.widgets.grid import Grid
+from tui.widgets.tabs import Tabs
+from tui.widgets.text import visible
+
+
+class ConnectorView(Vertical):
+    """Shows what the store knows of one name; what else there is its panes ask for themselves."""
+
+    DEFAULT_CSS = """
+    ConnectorView { background: $background; }
+    ConnectorView > Bar { padding: 0 1; }
+    ConnectorView > Tabs { margin: 0 0 1 0; }
+    ConnectorView ContentSwitcher { height: 1fr; }
+    """
+
+    class Turned(Message):
+        """Another page is shown."""
+
+        def __init__(self, page: str) -> None:
+            super().__init__()
+            self.page = page
+
+    def __init__(self, notices: Mapping[str, Sequence[str]], desk: Desk, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self.notices, self.desk = notices, desk  # what the worker said of each connector, the newest last
+        self.name_shown: str | None = None
+        self.connector: Connector | None = None
+        self.stale = False
+
+    def compose(self) -> ComposeResult:
+        yield Bar(id="head")
+        yield Tabs(PAGES, SHORT)
+        with ContentSwitcher(initial="overview"):
+            yield OverviewPane(self.desk, self.notices)
+            yield Grid(task_table.COLUMNS, id="tasks")
+            yield ConfigPane(self.desk)
+            yield traces.TracePager(self.desk)
+            yield OffsetsPane(self.desk)
+            yield TopicsPane(self.desk)
+            yield LogPane(self.desk)
+            yield EventsPane(self.desk)
+            yield MetricsPane(self.desk)
+
+    # Pages
+
+    @property
+    def page(self) -> str:
+        return self.query_one(ContentSwitcher).current or "overview"
+
+    @property
+    def offsets(self) -> OffsetsPane:
+        return self.query_one(OffsetsPane)
+
+    @property
+    def config(self) -> ConfigPane:
+        return self.query_one(ConfigPane)
+
+    @property
+    def pane(self) -> Pane | None:
+        """The open page, if it is one that asks for itself."""
+        return next((pane for pane in self.query(Pane) if pane.id == self.page), None)
+
+    def unsaved(self) -> Iterator[tuple[str, str]]:
+        """Connectors with texts that were not applied, and what to say of each."""
+        for name in self.offsets.has_unsaved:
+            yield name, f"edited offsets not applied: {name}"
+        for name in self.config.has_unsaved:
+            yield name, f"edited config not applied: {name}"
+
+    def turn(self, page: str) -> None:
+        self.query_one(ContentSwitcher).current = page
+        self.draw()
+        if (pane := self.pane) is not None:
+            pane.turned_to()
+        self.post_message(self.Turned(page))
+
+    def step(self, by: int) -> None:
+        self.turn(PAGES[(PAGES.index(self.page) + by) % len(PAGES)])
+
+    def on_tabs_picked(self, event: Tabs.Picked) -> None:
+        self.turn(PAGES[event.index])
+        self.take_focus()
+
+    def take_focus(self) -> None:
+        if (pane := self.pane) is not None:
+            pane.take_focus()
+        else:
+            self.query_one(f"#{self.page}", Widget).focus()
+
+    # What is shown
+
+    def show(self, name: str | None, connector: Connector | None, stale: bool = False) -> None:
+        """`connector` is None when the cluster has none of that name (any more)."""
+        another = name != self.name_shown
+        self.name_shown, self.stale = name, stale
+        if connector is self.connector and not another:
+            return
+        self.connector = connector
+        if another or connector is not None:
+            for pane in self.query(Pane):
+                pane.show(connector)
+        self.draw(top=another)
+
+    def draw(self, top: bool = False) -> None:
+        one = self.connector
+        self.query_one("#head", Bar).put(self._head())
+        marks = {"trace": " ✗"} if one is not None and one.traces else {}
+        self.query_one(Tabs).pick(PAGES.index(self.page), marks)
+        if one is None:
+            return
+        if self.page == "trace":
+            self.query_one(traces.TracePager).tell(one, top=top)
+        elif self.page == "tasks":
+            task_table.fill(self.query_one("#tasks", Grid), one)
+        elif (pane := self.pane) is not None and pane.is_open:
+            pane.draw()
+
+    def _head(self) -> Content:
+        one = self.connector
+        if one is None:
+            return Content.assemble((visible(self.name_shown or ""), "bold"), ("  is not there any more", "$warning"))
+        return Content.assemble(
+            (visible(one.name), "bold"),
+            "  ",
+            (states.word(one.overall), f"bold {ink(one.overall)}"),
+            (f"  tasks {one.tasks_text}" if one.tasks else "  no tasks", "$text-muted"),
+            (f"  {visible(one.type)}  {visible(one.short_class)}", "$text-muted"),
+        )
+
+    def on_grid_opened(self, event: Grid.Opened) -> None:
+        event.stop()
+        if event.grid.id == "tasks":
+            self.turn("trace")
+            self.take_focus()
+        elif event.grid.id == "partitions":
+            self.offsets.edit()
+
+    def on_grid_moved(self, event: Grid.Moved) -> None:
+        event.stop()

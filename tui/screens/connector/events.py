@@ -1,0 +1,186 @@
+"""Pages of a connector that list what happened: events seen by this console, lines logged by our worker."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.content import Content
+
+from tui.errors import HeadraceError, Refused
+from tui.model import Connector
+from tui.screens.base.cluster_services import Desk
+from tui.screens.base.journal import BAD, GOOD, WARN, Event
+from tui.screens.base.pane import Note, Pane
+from tui.widgets.columns import Column
+from tui.widgets.grid import Cell, Grid
+from tui.widgets.pager import Pager
+from tui.widgets.text import visible, visible_lines
+
+INKS = {BAD: "grid--error", WARN: "grid--warning", GOOD: "grid--success"}
+EVENT_COLUMNS = (
+    Column("time", "TIME", 8),
+    Column("about", "ABOUT", 9, grows=True),
+    Column("text", "WHAT", 30, grows=True),
+)
+LINES = 500
+LEVELS = {"ERROR": "$error", "FATAL": "$error", "WARN": "$warning", "WARNING": "$warning"}
+
+
+class EventsPane(Pane):
+    """Newest first: since this console is open, and no further back."""
+
+    HOME = "#happened"
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("y", "copy", "copy", tooltip="copy these events as text")]
+
+    def __init__(self, desk: Desk, id: str = "events") -> None:
+        super().__init__(desk, id)
+        self.events: tuple[Event, ...] = ()
+
+    def compose(self) -> ComposeResult:
+        yield Grid(EVENT_COLUMNS, id="happened")
+        yield Note("event-text")
+
+    def on_mount(self) -> None:
+        self.query_one(Grid).empty = "nothing happened to it since this console is open"
+
+    def draw(self) -> None:
+        self.events = self.desk.journal.of(self.name_shown)[::-1]
+        rows = {f"{len(self.events) - place}": event for place, event in enumerate(self.events)}
+        widths = {"text": max((len(event.text) for event in self.events), default=0), "about": 9}
+        grid = self.query_one(Grid)
+        grid.show(list(rows), lambda key: _cells(rows[key]) if key in rows else {}, widths)
+        self._full(grid.current)
+
+    def _full(self, key: str | None) -> None:
+        """The whole line of the cursor's event, where the table had to cut it."""
+        event = self.events[len(self.events) - int(key)] if key else None
+        self.query_one(Note).say(event.text if event and 0 < self.size.width < len(event.text) + 22 else "")
+
+    def on_grid_moved(self, event: Grid.Moved) -> None:
+        event.stop()
+        self._full(event.key)
+
+    def on_grid_opened(self, event: Grid.Opened) -> None:
+        event.stop()
+
+    def action_copy(self) -> None:
+        text = "\n".join(f"{_clock(one.at)} {one.about}: {one.text}" for one in self.events[::-1])
+        self.desk.copy(text, f"{len(self.events)} events")
+
+
+def _cells(event: Event) -> Mapping[str, Cell]:
+    return {
+        "time": Cell(_clock(event.at), "grid--muted"),
+        "about": Cell(event.about, "grid--muted"),
+        "text": Cell(event.text, INKS.get(event.kind, "")),
+    }
+
+
+def _clock(at: float) -> str:
+    return time.strftime("%H:%M:%S", time.localtime(at))
+
+
+class LogPane(Pane):
+    """The last lines that our worker logged for the connector and its tasks."""
+
+    HOME = "#lines"
+    every = 2.0
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("f", "follow", "follow", tooltip="stay at the newest line"),
+        Binding("w", "warnings", "warnings only", tooltip="all lines, or warnings and errors"),
+        Binding("y", "copy", "copy", tooltip="copy these lines as text"),
+    ]
+
+    def __init__(self, desk: Desk, id: str = "log") -> None:
+        super().__init__(desk, id)
+        self.lines: Sequence[Mapping[str, Any]] = ()
+        self.instead = ""  # why there are none
+        self.follows, self.only_warnings, self._asking = True, False, False
+
+    def compose(self) -> ComposeResult:
+        yield Note("log-note")
+        yield Pager(id="lines")
+
+    def begin(self) -> None:
+        self.lines, self.instead = (), "reading the log…"
+
+    def show(self, connector: Connector | None) -> None:
+        """News of it have most often left a line in the log."""
+        news = connector is not self.connector
+        super().show(connector)
+        if news and self.is_seen:
+            self.look()
+
+    def look(self) -> None:
+        if self.connector is not None and not self._asking:
+            self._asking = True
+            self.desk.do(self._read(self.connector))
+
+    async def _read(self, one: Connector) -> None:
+        try:
+            lines = await self.desk.connect.logs(one.name, LINES)
+            instead = "" if lines else "the worker has logged nothing for it yet"
+        except Refused as error:
+            lines, instead = (), _no_log(error)
+        except HeadraceError as error:
+            lines, instead = self.lines, " ".join(error.message.split())
+        finally:
+            self._asking = False
+        if one.name == self.name_shown and (lines, instead) != (self.lines, self.instead):
+            self.lines, self.instead = lines, instead
+            self.draw()
+
+    def draw(self) -> None:
+        chosen = [line for line in self.lines if not self.only_warnings or line.get("level") in LEVELS]
+        words = [f"last {len(chosen)} lines", "warnings and errors" if self.only_warnings else "all levels"]
+        words.append("following (f)" if self.follows else "not following (f)")
+        self.query_one(Note).say(self.instead if self.instead else ", ".join(words))
+        pager = self.query_one(Pager)
+        pager.put(Content("\n").join([_line(line, times) for line, times in folded(chosen)]))
+        if self.follows and chosen:
+            self.call_after_refresh(lambda: pager.scroll_end(animate=False))
+
+    def action_follow(self) -> None:
+        self.follows = not self.follows
+        self.draw()
+
+    def action_warnings(self) -> None:
+        self.only_warnings = not self.only_warnings
+        self.draw()
+
+    def action_copy(self) -> None:
+        self.desk.copy(self.query_one(Pager).content.plain, "the lines")
+
+
+def _no_log(error: Refused) -> str:
+    if error.status in (404, 405):
+        return "this worker keeps no log of a connector that could be asked for: look at its own log files"
+    return " ".join(error.message.split())
+
+
+def folded(lines: Sequence[Mapping[str, Any]]) -> list[tuple[Mapping[str, Any], int]]:
+    """The same thing said again and again is one line, with the time of the last and how often."""
+    found: list[tuple[Mapping[str, Any], int]] = []
+    for line in lines:
+        again = found and all(found[-1][0].get(key) == line.get(key) for key in ("level", "task", "message"))
+        if again:
+            found[-1] = line, found[-1][1] + 1
+        else:
+            found.append((line, 1))
+    return found
+
+
+def _line(line: Mapping[str, Any], times: int) -> Content:
+    level, task = str(line.get("level", "")), line.get("task")
+    ink = LEVELS.get(level, "")
+    head = f"{time.strftime('%H:%M:%S', time.localtime(int(line.get('time', 0)) / 1000))} "
+    about = "" if task is None else f"task {task} "
+    first, *rest = visible_lines(str(line.get("message", "")))
+    parts = [(head, "$text-muted"), (f"{visible(level):<5} ", f"bold {ink}" if ink else "$text-muted")]
+    parts += [(about, "$text-muted"), (first, ink), (f"  ×{times}" if times > 1 else "", "bold")]
+    parts += [(f"\n    {text}", ink or "$text-muted") for text in rest if text.strip()]
+    return Content.assemble(*parts)

@@ -1,0 +1,131 @@
+"""The metrics page: throughput and lag over time; partitions below."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+
+from textual.app import ComposeResult
+from textual.content import Content
+from textual.widgets import Static
+
+from tui.errors import HeadraceError
+from tui.formatting import span
+from tui.metrics.offset_rates import History, Place
+from tui.model import Connector
+from tui.screens.base.cluster_services import Desk
+from tui.screens.base.pane import Note, Pane
+from tui.screens.connector import curves
+from tui.screens.connector.sampling import Sampler
+from tui.widgets.columns import Column
+from tui.widgets.grid import Cell, Grid
+from tui.widgets.plot import short
+
+NO_LAG = "lag: this worker tells none, and the context names no brokers that could be asked"
+NO_OFFSETS = "lag: nothing is committed yet"
+COLUMNS = (
+    Column("partition", "PARTITION", 20, grows=True),
+    Column("position", "POSITION", 12, right=True),
+    Column("rate", "RATE/S", 9, right=True),
+    Column("end", "END", 12, rank=2, right=True),
+    Column("lag", "LAG", 9, right=True),
+    Column("behind", "BEHIND", 8, rank=1, right=True),
+)
+
+
+class MetricsPane(Pane):
+    """Our workers tell how each connector gets on; elsewhere its offsets are looked at while the page is."""
+
+    HOME = "#rates"
+    every = 2.0
+    DEFAULT_CSS = """
+    MetricsPane #curves { height: auto; padding: 0 1; }
+    MetricsPane #rates { height: 1fr; min-height: 3; margin: 1 0 0 0; }
+    """
+
+    def __init__(self, desk: Desk, id: str = "metrics") -> None:
+        super().__init__(desk, id)
+        self.sampler = Sampler(desk)
+        self.unit = "positions"
+        self.trouble = ""
+        self._asking = False
+
+    def compose(self) -> ComposeResult:
+        yield Static(id="curves", markup=False)
+        yield Grid(COLUMNS, id="rates")
+        yield Note("metrics-note")
+
+    @property
+    def history(self) -> History:
+        return self.sampler.of(self.name_shown)
+
+    def begin(self) -> None:
+        self.trouble = ""
+
+    def on_resize(self) -> None:
+        self.draw()
+
+    def look(self) -> None:
+        if self.connector is not None and not self._asking:
+            self._asking = True
+            self.desk.do(self._read(self.connector))
+
+    async def _read(self, one: Connector) -> None:
+        unit, trouble = self.unit, ""
+        try:
+            unit = await self.sampler.look(one)
+        except HeadraceError as error:
+            trouble = " ".join(error.message.split())
+        finally:
+            self._asking = False
+        if one.name == self.name_shown:
+            self.unit, self.trouble = unit, trouble
+            self.draw()
+
+    def draw(self) -> None:
+        if self.connector is None or not self.size.width:
+            return
+        self.query_one("#curves", Static).update(self._curves())
+        self._partitions()
+        last = self.history.last
+        is_unknown = last is not None and last.lag is None and self.connector.type == "sink"
+        no_lag = NO_LAG if last is not None and last.places else NO_OFFSETS
+        self.query_one(Note).say(self.trouble or (no_lag if is_unknown else ""))
+
+    def _curves(self) -> Content:
+        width, height = self.size.width - 4, max(1, min(10, (self.size.height - 10) // 2))
+        course = self.desk.course(self.name_shown)
+        if course is not None:
+            return curves.of_course(course, width, height, time.time())
+        return curves.of_history(self.history, self.unit, width, height)
+
+    def _partitions(self) -> None:
+        last = self.history.last
+        places: Mapping[str, Place] = last.places if last else {}
+
+        def cells(key: str) -> Mapping[str, Cell]:
+            place = places.get(key)
+            return _cells(key, place, self.history.rate_of(key)) if place else {}
+
+        grid = self.query_one(Grid)
+        grid.empty = "no offsets committed yet" if last else "reading…"
+        grid.show(sorted(places), cells, {"partition": max(map(len, places), default=0)})
+
+    def on_grid_moved(self, event: Grid.Moved) -> None:
+        event.stop()
+
+    def on_grid_opened(self, event: Grid.Opened) -> None:
+        event.stop()
+
+
+def _cells(key: str, place: Place, rate: float | None) -> Mapping[str, Cell]:
+    behind = place.behind_ms if place.behind_ms is not None else place.age_ms
+    lagging = bool(place.lag)
+    return {
+        "partition": Cell(key),
+        "position": Cell("" if place.position is None else f"{place.position:,.0f}", "grid--strong"),
+        "rate": Cell(short(rate) if rate is not None else "", "grid--success" if rate else "grid--muted"),
+        "end": Cell("" if place.end is None else f"{place.end:,}", "grid--muted"),
+        "lag": Cell("" if place.lag is None else f"{place.lag:,}", "grid--warning" if lagging else "grid--muted"),
+        "behind": Cell("" if behind is None else span(behind / 1000), "grid--muted"),
+    }

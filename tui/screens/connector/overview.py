@@ -1,0 +1,68 @@
+"""What is asked first of a connector: is it well, where does it run, what does it move."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from textual.content import Content
+
+from tui.config.secrets import shown
+from tui.formatting import counted
+from tui.model import Connector
+from tui.screens.connector import traces
+from tui.widgets import states
+from tui.widgets.text import visible
+
+Part = str | Content | tuple[str, str]
+NAMED = (
+    "topics",
+    "topics.regex",
+    "topic",
+    "file",
+    "tasks.max",
+    "errors.tolerance",
+    "errors.deadletterqueue.topic.name",
+    "transforms",
+)
+Pairs = Sequence[tuple[str, Content]]
+NOTHING = Content("")
+TASKS = 12  # at the most: the tasks page has all of them
+
+
+def ink(state: str) -> str:
+    return f"$state-{states.style_class(state).removeprefix('state--')}"
+
+
+def overview(one: Connector, notices: Sequence[str] = (), pace: Pairs = (), below: Content = NOTHING) -> Content:
+    """`pace`: lines of how it gets on; `below`: what comes after why it failed."""
+    parts: list[Part] = []
+
+    def line(key: str, *value: Part) -> None:
+        parts.extend([(f"{key:<16} ", "$text-muted"), *value, "\n"])
+
+    line("connector", (states.word(one.state), f"bold {ink(one.state)}"))
+    failed = [(f", {one.failed} failed", "bold $error")] if one.failed else []
+    line("tasks", f"{one.running} of {counted(len(one.tasks), 'task')} running", *failed)
+    line("type", visible(one.type))
+    line("class", visible(one.cls), (f"  {visible(one.version)}" if one.version else "", "$text-muted"))
+    line("worker", visible(one.worker))
+    for key, value in pace:
+        line(key, value)
+    config = shown(one.config)
+    for key in NAMED:
+        if key in config:
+            line("dead letters" if "deadletter" in key else key, visible(config[key]))
+    for task in sorted(one.tasks, key=lambda task: (task.state != "FAILED", task.id))[:TASKS]:
+        line(
+            f"task {task.id}", (states.word(task.state), ink(task.state)), (f"  {visible(task.worker)}", "$text-muted")
+        )
+    if len(one.tasks) > TASKS:
+        line("", (f"and {len(one.tasks) - TASKS} more: 2 shows all", "$text-muted"))
+    for heading, why in traces.causes(one):
+        parts.append((f"\nwhy {heading} failed (t: all of it)\n", "bold $accent"))
+        parts += [(f"{text}\n", "$error") for text in why]
+    parts.append(below)
+    if notices:
+        parts.append(("\nthe worker says\n", "bold $accent"))
+        parts += [f"{visible(text)}\n" for text in notices[::-1]]
+    return Content.assemble(*parts)

@@ -1,0 +1,100 @@
+"""The overview of a connector: what the list knows, and what our workers add: its pace, stalls, failed records."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from textual.app import ComposeResult
+from textual.content import Content
+
+from tui.errors import HeadraceError, Refused
+from tui.model import Connector
+from tui.offsets import lag
+from tui.offsets.lag import Remarks
+from tui.screens.base.cluster_services import Desk
+from tui.screens.base.pane import Pane
+from tui.screens.connector import curves, failed_records
+from tui.screens.connector.overview import overview
+from tui.screens.connector.standing_warnings import standing
+from tui.widgets.pager import Pager
+from tui.widgets.text import visible
+
+LOG_LINES = 50
+WIDEST = 60  # cells of a curve in one line
+
+
+class OverviewPane(Pane):
+    """Asks nothing of workers that are not ours."""
+
+    HOME = "#facts"
+    every = 5.0
+
+    def __init__(self, desk: Desk, notices: Mapping[str, Sequence[str]], id: str = "overview") -> None:
+        super().__init__(desk, id)
+        self.notices = notices
+        self.remarks, self.errors, self.warning = Remarks(), Content(""), ""
+        self._anew = True
+
+    def compose(self) -> ComposeResult:
+        yield Pager(id="facts")
+
+    def begin(self) -> None:
+        self.remarks, self.errors, self.warning, self._anew = Remarks(), Content(""), "", True
+
+    def look(self) -> None:
+        if self.connector is not None and self.desk.is_ours:
+            self.desk.do(self._read(self.connector))
+
+    def on_resize(self) -> None:
+        """The curves are as wide as there is room."""
+        if self.is_open:
+            self.draw()
+
+    async def _read(self, one: Connector) -> None:
+        """What cannot be had is left out: the offsets' own page says why."""
+        remarks, errors, warning = Remarks(), Content(""), ""
+        try:
+            offsets = await self.desk.connect.offsets_in_detail(one.name)
+            remarks = lag.remarks(offsets)
+            if one.type == "source" and one.running:
+                warning = standing(await self._log(one.name), offsets, time.time())
+            errors = failed_records.content(await self._errors(one.name))
+        except HeadraceError:
+            pass
+        if one.name == self.name_shown:
+            self.remarks, self.errors, self.warning = remarks, errors, warning
+            if self.is_open:
+                self.draw()
+
+    async def _log(self, name: str) -> Any:
+        try:
+            return await self.desk.connect.logs(name, LOG_LINES)
+        except Refused:
+            return ()
+
+    async def _errors(self, name: str) -> Any:
+        """None if the worker is an older Headrace version that does not count them."""
+        try:
+            return await self.desk.connect.errors(name)
+        except Refused as error:
+            if error.status not in (404, 405):
+                raise
+            return None
+
+    def draw(self) -> None:
+        one = self.connector
+        if one is not None:
+            text = overview(one, self.notices.get(one.name, ()), self._pace(), self.errors)
+            self.query_one(Pager).put(text, top=self._anew)
+            self._anew = False
+
+    def _pace(self) -> list[tuple[str, Content]]:
+        now = time.time()
+        course = self.desk.course(self.name_shown)
+        width = max(8, min(WIDEST, self.size.width - 38))
+        found = curves.in_lines(course, width, now) if course is not None else []
+        told = [*filter(None, [self.warning]), *self.remarks.lines(int(now * 1000))]
+        inks = ["$error" if text.startswith("STALLED") else "$warning" for text in told]
+        return [*found, *(("!", Content.assemble((visible(text), ink))) for text, ink in zip(told, inks, strict=True))]

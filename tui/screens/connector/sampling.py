@@ -1,0 +1,59 @@
+"""Looks at the offsets of one connector: how far it is now, from its worker or from the brokers of the context."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import TYPE_CHECKING, Any
+
+from tui.metrics import offset_rates as gauges
+from tui.metrics.offset_rates import History
+from tui.model import Connector
+from tui.offsets import partitions
+from tui.screens.base.cluster_services import Desk
+
+if TYPE_CHECKING:
+    from tui.offsets.brokers import Brokers
+
+
+class Sampler:
+    """Keeps what it saw of each connector, for when it is looked at again."""
+
+    def __init__(self, desk: Desk) -> None:
+        self.desk = desk
+        self._histories: dict[str, History] = {}
+        self._brokers: Brokers | None = None
+
+    def of(self, name: str) -> History:
+        return self._histories.setdefault(name, History())
+
+    async def look(self, one: Connector) -> str:
+        """Another sample; what its positions count. Raises HeadraceError."""
+        answer = await self.desk.connect.offsets_in_detail(one.name)
+        if one.type == "sink" and self.desk.profile.bootstrap:
+            await asyncio.to_thread(self._ends, answer)
+        entries = (answer or {}).get("offsets") or ()
+        shown = {place: partitions.shown(entry.get("partition")) for place, entry in enumerate(entries)}
+        self.of(one.name).add(gauges.sample(time.time(), answer, shown))
+        return gauges.unit(answer)
+
+    def _ends(self, answer: Any) -> None:
+        """Where the worker tells no lag, the brokers of the context know how far each topic goes."""
+        entries = [entry for entry in (answer or {}).get("offsets") or () if entry.get("lag") is None]
+        at = {number: _topic_partition(entry.get("partition")) for number, entry in enumerate(entries)}
+        if not any(at.values()):
+            return
+        if self._brokers is None:
+            self._brokers = self.desk.cluster.context(self.desk.connect, lambda text: None).brokers()
+        ends = self._brokers.ends([place for place in at.values() if place])
+        for number, entry in enumerate(entries):
+            end, position = ends.get(at[number] or ("", -1)), gauges.position(entry.get("offset"))
+            if end is not None and position is not None:
+                entry |= {"end": end, "lag": {"records": max(0, end - int(position))}}
+
+
+def _topic_partition(partition: Any) -> tuple[str, int] | None:
+    try:
+        return str(partition["kafka_topic"]), int(partition["kafka_partition"])
+    except (TypeError, KeyError, ValueError):
+        return None

@@ -1,0 +1,104 @@
+"""The topics page: which topics the connector has used since they were last reset, and those its config names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.content import Content
+
+from tui.errors import HeadraceError, Refused
+from tui.model import Connector
+from tui.screens.base.cluster_services import Desk
+from tui.screens.base.dialog import Dialog
+from tui.screens.base.pane import Note, Pane
+from tui.widgets.columns import Column
+from tui.widgets.grid import Cell, Grid
+
+COLUMNS = (Column("topic", "TOPIC", 30, grows=True), Column("use", "", 24, grows=True))
+DEAD_LETTERS = "errors.deadletterqueue.topic.name"
+PUT_ASIDE = "dead letters"  # workers do not track whether they have written to the topic
+
+
+class TopicsPane(Pane):
+    """Java's workers and ours answer alike; where topic tracking is off they say so."""
+
+    HOME = "#topics-used"
+    every = 5.0
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("x", "forget", "forget these", tooltip="reset the list of topics that were used")
+    ]
+
+    def __init__(self, desk: Desk, id: str = "topics") -> None:
+        super().__init__(desk, id)
+        self.used: list[str] = []
+        self.trouble = ""
+        self.is_read = False
+
+    def compose(self) -> ComposeResult:
+        yield Grid(COLUMNS, id="topics-used")
+        yield Note("topics-note")
+
+    def begin(self) -> None:
+        self.used, self.trouble, self.is_read = [], "", False
+
+    def look(self) -> None:
+        if self.connector is not None:
+            self.desk.do(self._read(self.connector))
+
+    async def _read(self, one: Connector) -> None:
+        try:
+            answer = await self.desk.connect.topics(one.name)
+            used, trouble = sorted((answer.get(one.name) or {}).get("topics") or ()), ""
+        except Refused as error:
+            used, trouble = [], " ".join(error.message.split())
+        except HeadraceError as error:
+            used, trouble = self.used, " ".join(error.message.split())
+        if one.name == self.name_shown:
+            self.used, self.trouble, self.is_read = used, trouble, True
+            self.draw()
+
+    def draw(self) -> None:
+        one = self.connector
+        if one is None:
+            return
+        named = named_topics(one.config)
+        rows = sorted(self.used) + [topic for topic in named if topic not in self.used]
+        cells = {topic: self._cells(topic, named.get(topic, "")) for topic in rows}
+        grid = self.query_one(Grid)
+        grid.empty = "no topic used yet" if self.is_read else "reading…"
+        grid.show(rows, lambda key: cells.get(key, {}), {"topic": max(map(len, rows), default=0), "use": 30})
+        words = [f"topics.regex: {one.config['topics.regex']}"] if one.config.get("topics.regex") else []
+        self.query_one(Note).say(self.trouble or "  ".join(words), "$warning" if self.trouble else "$text-muted")
+
+    def _cells(self, topic: str, role: str) -> Mapping[str, Cell]:
+        words = [role] if role else []
+        if topic not in self.used and self.is_read and not self.trouble and role != PUT_ASIDE:
+            words.append("not used yet")
+        return {"topic": Cell(topic, "grid--strong"), "use": Cell(", ".join(words), "grid--muted")}
+
+    def on_grid_moved(self, event: Grid.Moved) -> None:
+        event.stop()
+
+    def on_grid_opened(self, event: Grid.Opened) -> None:
+        event.stop()
+
+    def action_forget(self) -> None:
+        if self.connector is not None and self.desk.may_change("forgetting topics"):
+            self.desk.do(self._forget(self.connector.name))
+
+    async def _forget(self, name: str) -> None:
+        body = Content("The worker's list of used topics begins anew. Topics and records stay as they are.")
+        if await self.desk.ask(Dialog(f"forget the topics of {name}?", body, "forget"), "forget topics"):
+            async with self.desk.tracked("forget topics", name) as (_, connect):
+                await connect.reset_topics(name)
+            self.look()
+
+
+def named_topics(config: Mapping[str, str]) -> dict[str, str]:
+    """Topics that the config names, and what for."""
+    named = {topic.strip(): "read" for topic in config.get("topics", "").split(",") if topic.strip()}
+    named |= {config[key]: "written" for key in ("topic", "kafka.topic") if config.get(key)}
+    return named | ({config[DEAD_LETTERS]: PUT_ASIDE} if config.get(DEAD_LETTERS) else {})

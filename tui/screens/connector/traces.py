@@ -1,0 +1,101 @@
+"""Stack traces for people in a hurry: the root cause first, how it came to be, then the whole, shortened to fit."""
+
+from __future__ import annotations
+
+import re
+from typing import ClassVar
+
+from textual.binding import Binding, BindingType
+from textual.content import Content
+
+from tui.model import Connector
+from tui.screens.base.cluster_services import Desk
+from tui.widgets.pager import Pager
+from tui.widgets.text import visible, visible_lines
+
+_FRAME = re.compile(
+    r"^(\s+at )(?:[\w.]+/)?((?:[a-z_]\w*\.)+)([A-Z]\w*)((?:\$\w+)*\.[^(]*)\((?:\3\.java(?::(\d+))?|[^)]*)\)$"
+)
+_PYTHON = re.compile(r"^(\s+at )([\w<>.]+)\((.*/)?([^/]+:\d+)\)$")  # our worker's frames
+_CAUSED = "Caused by: "
+Part = str | tuple[str, str]
+
+
+def each(one: Connector) -> list[tuple[str, str]]:
+    """`the connector` or `task 0`, and its trace."""
+    parts = [("the connector", one.trace), *((f"task {task.id}", task.trace) for task in one.tasks)]
+    return [(heading, trace) for heading, trace in parts if trace]
+
+
+def causes(one: Connector) -> list[tuple[str, list[str]]]:
+    """Of each trace its root cause, then the way there: its first line and what caused it."""
+    return [(heading, [f"✗ {way[-1]}", *_way(way)]) for heading, way in _chains(one)]
+
+
+def _chains(one: Connector) -> list[tuple[str, list[str]]]:
+    return [(heading, chain(trace)) for heading, trace in each(one)]
+
+
+def chain(trace: str) -> list[str]:
+    """From the first line down to the root cause; lines of a message that go on below are left to the whole."""
+    lines = visible_lines(trace)
+    return [*lines[:1], *(line.removeprefix(_CAUSED) for line in lines[1:] if line.startswith(_CAUSED))]
+
+
+def _way(chained: list[str]) -> list[str]:
+    """Without the root cause itself, which stands above."""
+    return [chained[0], *(f"↳ {line}" for line in chained[1:-1])] if len(chained) > 1 else []
+
+
+def content(one: Connector) -> Content:
+    if not one.traces:
+        return Content.assemble(("no trace: nothing failed", "$text-muted"))
+    parts: list[Part] = []
+    for heading, why in causes(one):
+        parts += [(f"why {heading} failed\n", "bold $accent"), (f"{why[0]}\n", "bold $error")]
+        parts += [(f"  {line}\n", "$error") for line in why[1:]]
+    for heading, trace in each(one):
+        parts.append((f"\n{heading}: the whole trace (y copies it)\n", "bold $accent"))
+        parts += [_styled(line) for line in visible_lines(trace.rstrip())]
+    return Content.assemble(*parts)
+
+
+def _styled(line: str) -> tuple[str, str]:
+    if line.startswith(_CAUSED):
+        return f"{line}\n", "bold"
+    return f"{shortened(line)}\n", "$text-muted" if line.startswith("    at ") else ""
+
+
+def shortened(line: str) -> str:
+    """A Java frame with its packages by their first letters and the file's name not said twice, a Python frame
+    without its folders; others as they are."""
+
+    def short(match: re.Match[str]) -> str:
+        packages = "".join(part[0] + "." for part in match[2].split(".")[:-1])
+        number = f":{match[5]}" if match[5] else ""
+        return visible(f"{match[1]}{packages}{match[3]}{match[4]}{number}")
+
+    return _PYTHON.sub(r"\1\2 (\4)", _FRAME.sub(short, line)) if line.lstrip().startswith("at ") else line
+
+
+class TracePager(Pager):
+    """The trace page."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("y", "copy", "copy trace", tooltip="copy the whole trace")]
+
+    def __init__(self, desk: Desk, id: str = "trace") -> None:
+        super().__init__(id=id)
+        self.desk = desk
+        self.connector: Connector | None = None
+
+    def tell(self, one: Connector, top: bool = False) -> None:
+        self.connector = one
+        self.put(content(one), top=top)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        return action != "copy" or bool(self.connector and self.connector.traces)
+
+    def action_copy(self) -> None:
+        """As the worker sent it: a colleague may want every frame."""
+        if self.connector is not None:
+            self.desk.copy(self.connector.traces, "the whole trace")

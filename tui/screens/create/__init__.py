@@ -1,0 +1,1 @@
+"""Creating a connector: plugins, wizard, review."""

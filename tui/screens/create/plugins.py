@@ -1,0 +1,242 @@
+"""What is installed on the worker: plugins with their keys and documentation, found by typing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar, NamedTuple
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Container, Vertical
+
+from tui.config.definitions import Key
+from tui.errors import HeadraceError
+from tui.formatting import counted
+from tui.screens.base.cluster_services import Desk
+from tui.screens.base.page import Page
+from tui.screens.config import wording as words
+from tui.widgets.columns import Column
+from tui.widgets.grid import Cell, Grid
+from tui.widgets.pager import Pager
+from tui.widgets.prompt import Prompt
+
+BROAD = 120
+PLUGINS = (
+    Column("class", "PLUGIN", 28, grows=True),
+    Column("type", "TYPE", 16),
+    Column("version", "VERSION", 8, rank=1, grows=True),
+    Column("package", "PACKAGE", 20, rank=2, grows=True),
+)
+KEYS = (
+    Column("key", "KEY", 26, grows=True),
+    Column("type", "TYPE", 8),
+    Column("default", "DEFAULT", 12, rank=1, grows=True),
+)
+
+
+class Plugin(NamedTuple):
+    """One of them; `id` tells versions and uses of the same class apart."""
+
+    cls: str
+    type: str
+    version: str
+
+    @property
+    def id(self) -> str:
+        return f"{self.type} {self.cls}@{self.version}"
+
+    @property
+    def name(self) -> str:
+        return self.cls.rpartition(".")[2]
+
+    def matches(self, text: str, kind: str) -> bool:
+        wanted = text.lower().split()
+        return (not kind or self.type == kind) and all(word in f"{self.cls} {self.type}".lower() for word in wanted)
+
+
+def plugins(answer: Any) -> list[Plugin]:
+    found = [Plugin(str(one.get("class")), str(one.get("type")), str(one.get("version") or "")) for one in answer or ()]
+    rank = {"source": 0, "sink": 1}
+    return sorted(found, key=lambda one: (rank.get(one.type, 2), one.type, one.name, one.version))
+
+
+class PluginsScreen(Page):
+    """Plugins above or to the left; the keys of the one under the cursor, and what is said of a key, beside."""
+
+    DEFAULT_CSS = """
+    PluginsScreen #both { height: 1fr; layout: vertical; }
+    PluginsScreen #plugins { height: 2fr; }
+    PluginsScreen #of-plugin { height: 3fr; border-top: solid $border; }
+    PluginsScreen #plugin-keys { height: 1fr; }
+    PluginsScreen #about { height: auto; max-height: 6; min-height: 2; border-top: solid $border; }
+    PluginsScreen.-broad #both { layout: horizontal; }
+    PluginsScreen.-broad #plugins { width: 2fr; height: 1fr; }
+    PluginsScreen.-broad #of-plugin { width: 3fr; height: 1fr; border-top: none; border-left: solid $border; }
+    PluginsScreen.-broad #about { max-height: 12; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("slash", "search", "search", key_display="/"),
+        Binding("t", "type", "type", tooltip="all types, or one after the other"),
+        Binding("c", "create", "create a connector"),
+        Binding("tab,shift+tab", "switch", "plugins or keys", key_display="tab"),
+    ]
+
+    CHANGES: ClassVar[tuple[str, ...]] = ("create",)
+
+    def __init__(self, desk: Desk) -> None:
+        super().__init__(desk)
+        self.plugins: dict[str, Plugin] = {}
+        self.keys: Mapping[str, Key] = {}
+        self.text, self.kind = "", ""
+        self._keys_of = ""
+
+    def body(self) -> ComposeResult:
+        with Container(id="both"):
+            yield Grid(PLUGINS, id="plugins")
+            with Vertical(id="of-plugin"):
+                yield Grid(KEYS, id="plugin-keys")
+                yield Pager(id="about")
+
+    def on_mount(self) -> None:
+        self.query_one("#plugins", Grid).empty = "reading…"
+        self.query_one("#plugins").focus()
+        self.draw()
+        self.run_worker(self._read(), exit_on_error=False)
+
+    def on_resize(self) -> None:
+        self.set_class(self.size.width >= BROAD, "-broad")
+
+    async def _read(self) -> None:
+        try:
+            answer = await self.desk.connect.plugins(connectors_only=False)
+        except HeadraceError as error:
+            self.say(" ".join(str(error).split()), "bad")
+            return
+        self.plugins = {one.id: one for one in plugins(answer)}
+        self.query_one("#plugins", Grid).empty = "nothing matches"
+        self.draw()
+
+    # What is shown
+
+    @property
+    def current(self) -> Plugin | None:
+        return self.plugins.get(self.query_one("#plugins", Grid).current or "")
+
+    def draw(self) -> None:
+        shown = [key for key, one in self.plugins.items() if one.matches(self.text, self.kind)]
+        names = [self.plugins[key] for key in shown]
+        widths = {"class": max((len(one.name) for one in names), default=0), "package": 60, "version": 14}
+        grid = self.query_one("#plugins", Grid)
+        grid.show(shown, lambda key: _cells(self.plugins[key]) if key in self.plugins else {}, widths, follow=True)
+        by = f" by /{self.text}" if self.text else ""
+        kind = f" of type {self.kind}" if self.kind else ""
+        self.head(("plugins", "bold $accent"), end=f"{counted(len(shown), 'plugin')}{kind}{by}")
+        self._look()
+
+    def _look(self) -> None:
+        """The keys of the plugin under the cursor."""
+        one = self.current
+        if (one.cls if one else "") != self._keys_of:
+            self._keys_of, self.keys = one.cls if one else "", {}
+            self._draw_keys("reading…" if one else "")
+            if one is not None:
+                self.run_worker(self._read_keys(one), exit_on_error=False, exclusive=True, group="keys")
+
+    async def _read_keys(self, one: Plugin) -> None:
+        keys = await self.desk.keys_of(one.cls)
+        if one.cls == self._keys_of:
+            self.keys = keys
+            self._draw_keys("this worker has no documentation for it, or it takes no keys")
+
+    def _draw_keys(self, empty: str) -> None:
+        grid = self.query_one("#plugin-keys", Grid)
+        grid.empty = empty
+        ranked = sorted(self.keys.values(), key=lambda key: key.rank)
+        cells = {key.name: _key_cells(key) for key in ranked}
+        widths = {"key": max(map(len, cells), default=0), "default": 30}
+        grid.show(list(cells), lambda key: cells.get(key, {}), widths, follow=True)
+        self._about()
+
+    def _about(self) -> None:
+        name = self.query_one("#plugin-keys", Grid).current or ""
+        text = words.documentation(name, self.keys[name]) if name in self.keys else words.nothing()
+        self.query_one("#about", Pager).put(text, top=True)
+
+    # Keys
+
+    def on_grid_moved(self, event: Grid.Moved) -> None:
+        event.stop()
+        if event.grid.id == "plugins":
+            self._look()
+        else:
+            self._about()
+        self.refresh_bindings()
+
+    def on_grid_opened(self, event: Grid.Opened) -> None:
+        event.stop()
+        if event.grid.id == "plugins":
+            self.action_switch()
+
+    def allows(self, action: str) -> bool:
+        return action != "create" or ((one := self.current) is not None and one.type in ("source", "sink"))
+
+    def action_switch(self) -> None:
+        above = self.query_one("#plugins", Grid)
+        (self.query_one("#plugin-keys") if above.has_focus else above).focus()
+
+    def action_type(self) -> None:
+        kinds = ["", *dict.fromkeys(one.type for one in self.plugins.values())]
+        self.kind = kinds[(kinds.index(self.kind) + 1) % len(kinds)] if self.kind in kinds else ""
+        self.draw()
+
+    def action_search(self) -> None:
+        self.open_prompt("/", self.text, lambda text: [])
+
+    def on_prompt_typed(self, event: Prompt.Typed) -> None:
+        self.text = event.text.strip()
+        self.draw()
+
+    def submitted(self, sign: str, text: str) -> None:
+        self.text = text
+        self.draw()
+        self._back_to_list()
+
+    def on_prompt_left(self, event: Prompt.Left) -> None:
+        if event.sign:
+            self.text = ""
+            self.draw()
+            self._back_to_list()
+
+    def _back_to_list(self) -> None:
+        self.set_focus(self.query_one("#plugins"))
+        self.refresh_bindings()
+
+    def action_create(self) -> None:
+        from tui.screens.create.wizard import CreateScreen
+
+        if one := self.current:
+            screen = CreateScreen(self.desk, one.cls)
+            self.app.push_screen(screen, lambda _: self._back_from(screen.created))
+
+    def _back_from(self, created: bool) -> None:
+        if created:
+            self.dismiss(None)
+
+
+def _cells(one: Plugin) -> Mapping[str, Cell]:
+    return {
+        "class": Cell(one.name, "grid--strong"),
+        "type": Cell(one.type, "grid--muted"),
+        "version": Cell(one.version, "grid--muted"),
+        "package": Cell(one.cls.rpartition(".")[0], "grid--muted"),
+    }
+
+
+def _key_cells(key: Key) -> Mapping[str, Cell]:
+    return {
+        "key": Cell(key.name, "grid--strong" if key.required else ""),
+        "type": Cell(key.type.lower(), "grid--muted"),
+        "default": Cell(
+            "required" if key.required else key.default or "", "grid--warning" if key.required else "grid--muted"
+        ),
+    }

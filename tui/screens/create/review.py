@@ -1,0 +1,160 @@
+"""The last step before a connector is created: the request as JSON, its state to begin with, its first offsets."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widgets import Label, TextArea
+
+from tui import model
+from tui.config.secrets import MASK, hides
+from tui.contexts import policy
+from tui.errors import HeadraceError
+from tui.screens.base.cluster_services import Desk
+from tui.screens.base.dialog import UNSEEN
+from tui.screens.base.pane import Note
+from tui.screens.create.new_connector import STATES, NewConnector
+from tui.widgets.bars import KeyBar
+from tui.widgets.jsontext import JsonArea, coloured
+from tui.widgets.pager import Pager
+from tui.widgets.text import visible
+
+EFFECT = {
+    "RUNNING": "it starts at once",
+    "PAUSED": "its tasks are made but move no records until it is resumed",
+    "STOPPED": "no tasks until it is resumed; offsets can be set before",
+}
+EXAMPLE = '[{"partition": {}, "offset": {}}]'
+
+
+class ReviewScreen(ModalScreen[str]):
+    """Answers with the name of the connector that was created, or nothing."""
+
+    DEFAULT_CSS = """
+    ReviewScreen { align: center middle; background: $background 60%; }
+    ReviewScreen > Vertical { width: 96%; height: 92%; background: $panel; border: round $border; padding: 0 1; }
+    ReviewScreen.-danger > Vertical { border: round $error; }
+    ReviewScreen #title { text-style: bold; color: $accent; width: 1fr; }
+    ReviewScreen Pager { background: $panel; padding: 0; height: 1fr; }
+    ReviewScreen JsonArea { display: none; height: 6; background: $surface; }
+    ReviewScreen.-offsets JsonArea { display: block; }
+    ReviewScreen Note { padding: 0; }
+    ReviewScreen KeyBar { background: $panel; padding: 0; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+s,f2", "create", "create", key_display="y/^s", priority=True),
+        Binding("y", "agree", "create", show=False),
+        Binding("s", "state", "state to begin with"),
+        Binding("o", "offsets", "first offsets"),
+        Binding("escape,ctrl+c", "back", "back to the keys", key_display="esc", priority=True),
+    ]
+
+    def __init__(self, desk: Desk, new: NewConnector, passwords: Collection[str]) -> None:
+        super().__init__(classes="-danger" if desk.profile.production else "")
+        self.desk, self.new, self.passwords = desk, new, passwords
+        self._busy = False
+        self._armed = False  # y is typed with ease: not before the question was seen
+
+    def compose(self) -> ComposeResult:
+        where = f" on {self.desk.profile.label}" if self.desk.profile.production else ""
+        with Vertical():
+            yield Label(Content(visible(f"create {self.new.name}{where}?")), id="title")
+            yield Note("state")
+            yield Pager()
+            yield JsonArea(id="offsets-text")
+            yield Note("trouble")
+            yield KeyBar()
+
+    def on_mount(self) -> None:
+        self.query_one(Pager).focus()
+        self.set_timer(UNSEEN, self._arm)
+        if self.new.offsets:
+            self._open_offsets()
+        self.draw()
+
+    def _arm(self) -> None:
+        self._armed = True
+
+    def draw(self) -> None:
+        state = self.new.state
+        text = Content.assemble("initial state ", (state, "bold"), (f"  {EFFECT[state]}", "$text-muted"))
+        self.query_one("#state", Note).say(text)
+        body = {**self.new.body(), "config": self._hidden()} if not self.new.offsets_trouble() else self._hidden()
+        self.query_one(Pager).put(coloured(json.dumps(body, indent=2, ensure_ascii=False)))
+        self.query_one("#trouble", Note).say(self.new.offsets_trouble(), "$error")
+
+    def _hidden(self) -> dict[str, str]:
+        config = {key: value for key, value in sorted(self.new.values.items()) if value != ""}
+        return {key: MASK if hides(key, value, self.passwords) else value for key, value in config.items()}
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        if not self.query(JsonArea):
+            return False
+        if action == "offsets":
+            return self.desk.is_ours and not self.query_one(JsonArea).has_focus
+        return action not in ("state", "agree") or not self.query_one(JsonArea).has_focus
+
+    def action_state(self) -> None:
+        self.new.state = STATES[(STATES.index(self.new.state) + 1) % len(STATES)]
+        self.draw()
+
+    def action_offsets(self) -> None:
+        self.new.offsets = self.new.offsets or EXAMPLE
+        self._open_offsets()
+
+    def _open_offsets(self) -> None:
+        self.add_class("-offsets")
+        area = self.query_one(JsonArea)
+        area.load_text(self.new.offsets)
+        area.focus()
+
+    def on_text_area_changed(self, event: TextArea.Changed) -> None:
+        event.stop()
+        self.new.offsets = self.query_one(JsonArea).text
+        self.draw()
+
+    def action_back(self) -> None:
+        if self.query_one(JsonArea).has_focus:
+            self.query_one(Pager).focus()
+            if self.new.offsets.strip() in ("", EXAMPLE):
+                self.new.offsets = ""
+                self.remove_class("-offsets")
+            self.draw()
+            self.refresh_bindings()
+        elif not self._busy:
+            self.dismiss("")
+
+    def action_agree(self) -> None:
+        if self._armed:
+            self.action_create()
+
+    def action_create(self) -> None:
+        if self.new.offsets_trouble():
+            self.query_one("#trouble", Note).say(self.new.offsets_trouble(), "$error")
+        elif refusal := policy.refusal(self.desk.profile, "create"):
+            self.query_one("#trouble", Note).say(refusal, "$error")
+        elif not self._busy:
+            self._busy = True
+            self.run_worker(self._create(), exit_on_error=False)
+
+    async def _create(self) -> None:
+        name = self.new.name
+        self.query_one("#trouble", Note).say("… creating", "$accent")
+        try:
+            async with self.desk.tracked("create", name, (), self.passwords) as (operation, connect):
+                answer = await connect.create(self.new.body())
+                said = answer.get("initial_offsets_response") if isinstance(answer, dict) else None
+                self.desk.operations.note(operation, model.verdict(said).message or "created")
+        except HeadraceError as error:
+            self.query_one("#trouble", Note).say(f"✗ {error}", "$error")
+        else:
+            self.dismiss(name)
+        finally:
+            self._busy = False

@@ -1,0 +1,264 @@
+"""Making a connector: what must be given first, each key with its documentation, checked by the worker as one types;
+then the whole request to look at, and to send."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.content import Content
+
+from tui.config.definitions import Key, passwords
+from tui.config.secrets import MASK, hides
+from tui.errors import HeadraceError
+from tui.formatting import counted
+from tui.screens.base.cluster_services import Desk
+from tui.screens.base.page import Page
+from tui.screens.config import wording as words
+from tui.screens.config.validating import Validator
+from tui.screens.create.new_connector import NewConnector
+from tui.screens.create.review import ReviewScreen
+from tui.widgets.columns import Column
+from tui.widgets.grid import Cell, Grid
+from tui.widgets.pager import Pager
+from tui.widgets.prompt import Prompt
+from tui.widgets.text import visible
+
+CHECK_AFTER = 0.3  # seconds after the last key
+COLUMNS = (
+    Column("key", "KEY", 24, grows=True),
+    Column("value", "VALUE", 18, grows=True),
+    Column("said", "", 20, rank=1, grows=True),
+)
+
+
+class CreateScreen(Page):
+    """One row a key: Enter gives it a value, the worker says what is still wrong."""
+
+    DEFAULT_CSS = """
+    CreateScreen #fields { height: 1fr; }
+    CreateScreen #about { height: auto; max-height: 9; min-height: 4; border-top: solid $border; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("e", "edit", "edit value", key_display="⏎"),
+        Binding("space", "next_choice", "next value", tooltip="the next of the values that are recommended"),
+        Binding("a", "all", "all keys"),
+        Binding("x,delete", "clear", "clear", tooltip="take the value away: the default holds"),
+        Binding(
+            "plus", "add", "another key", key_display="+", tooltip="a key that is not listed, as transforms.a.type"
+        ),
+        Binding("n", "wrong", "next error", show=False),
+        Binding("ctrl+s,f2", "review", "review", key_display="^s"),
+    ]
+
+    def __init__(self, desk: Desk, plugin: str) -> None:
+        super().__init__(desk)
+        self.new = desk.kept_new.setdefault(plugin, NewConnector(plugin))
+        self.keys: Mapping[str, Key] = {}
+        self.shows_all = False
+        self.created = False
+        self.validator = Validator(lambda: self.desk.connect, self.heard)
+        self._editing = ""
+        self._before = ""
+
+    def body(self) -> ComposeResult:
+        yield Grid(COLUMNS, id="fields")
+        yield Pager(id="about")
+
+    def on_mount(self) -> None:
+        self.query_one("#fields").focus()
+        self.draw()
+        self.check(0.0)
+
+    # What the worker says
+
+    def check(self, after: float = CHECK_AFTER) -> None:
+        config = self.new.to_validate()
+        if self.validator.want(config):
+            self.set_timer(after or 0.01, lambda: self._ask(config))
+
+    def _ask(self, config: Mapping[str, str]) -> None:
+        if config == self.new.to_validate():
+            self.run_worker(self.validator.ask(), exit_on_error=False)
+
+    def heard(self) -> None:
+        if self.is_mounted:
+            if self.validator.validation is not None and self.validator.validation.keys:
+                self.keys = self.validator.validation.keys
+            self.draw()
+
+    @property
+    def errors(self) -> dict[str, tuple[str, ...]]:
+        return self.new.errors(self.validator.validation, self.desk.names)
+
+    # What is shown
+
+    def draw(self) -> None:
+        errors = self.errors
+        rows = self.new.rows(self.keys, self.shows_all)
+        wide = {"key": min(44, max(map(len, rows))), "value": 40, "said": 60}
+        self.query_one("#fields", Grid).show(rows, lambda key: self._cells(key, errors.get(key, ())), wide)
+        text = self.validator.trouble or (f"{counted(len(errors), 'key')} to mend" if errors else "✓ valid")
+        end = text if self.validator.settled else "… the worker validates"
+        short = self.new.plugin.rpartition(".")[2]
+        self.head(("create a connector", "bold $accent"), f"  {visible(short)}", end=visible(end))
+        self._about()
+
+    def _cells(self, name: str, errors: tuple[str, ...]) -> Mapping[str, Cell]:
+        key, value = self.keys.get(name), self.new.values.get(name, "")
+        mark = "✗ " if errors else "  "
+        shown = Cell(MASK if self._is_secret(name) else value, "grid--strong")
+        if not value:
+            shown = Cell(f"({key.default})" if key and key.default else "", "grid--muted")
+        said = " ".join(errors[0].split()) if errors else ("required" if key and key.required and not value else "")
+        ink = "grid--error" if errors else "grid--strong" if key and key.required else ""
+        return {"key": Cell(mark + name, ink), "value": shown, "said": Cell(said, "grid--error")}
+
+    def _is_secret(self, name: str) -> bool:
+        return hides(name, self.new.values.get(name, ""), passwords(self.keys))
+
+    def _about(self) -> None:
+        name = self.query_one("#fields", Grid).current
+        if name is None:
+            return
+        said = [Content.assemble((f"✗ {visible(text)}\n", "$error")) for text in self.errors.get(name, ())]
+        key = self.keys.get(name)
+        doc = words.documentation(name, key) if key or self.keys else words.nothing()
+        self.query_one("#about", Pager).put(Content.assemble(*said, doc), top=True)
+
+    def on_grid_moved(self, event: Grid.Moved) -> None:
+        event.stop()
+        self._about()
+        self.refresh_bindings()
+
+    def on_grid_opened(self, event: Grid.Opened) -> None:
+        event.stop()
+        self.action_edit()
+
+    # Giving values
+
+    def allows(self, action: str) -> bool:
+        return action != "next_choice" or bool(self._choices(self.query_one("#fields", Grid).current))
+
+    def _choices(self, name: str | None) -> tuple[str, ...]:
+        key = self.keys.get(name or "")
+        return key.choices if key else ()
+
+    def action_edit(self) -> None:
+        name = self.query_one("#fields", Grid).current
+        if name is not None:
+            self._open(name)
+
+    def _open(self, name: str) -> None:
+        self._editing, self._before = name, self.new.values.get(name, "")
+        choices = self._choices(name)
+        self.open_prompt(
+            "=",
+            "" if self._is_secret(name) else self._before,
+            lambda text: [one for one in choices if one.startswith(text)],
+        )
+        values = f"  values: {', '.join(choices[:12])}" if choices else ""
+        self.say(f"{name}{values}")
+
+    def action_next_choice(self) -> None:
+        name = self.query_one("#fields", Grid).current
+        if name is not None and (choices := self._choices(name)):
+            key = self.keys[name]
+            now = self.new.values.get(name) or key.default or ""
+            self._give(name, choices[(choices.index(now) + 1) % len(choices)] if now in choices else choices[0])
+
+    def action_clear(self) -> None:
+        if (name := self.query_one("#fields", Grid).current) is not None:
+            self._give(name, "")
+
+    def action_add(self) -> None:
+        self._editing = "+"
+        self.open_prompt("+", "", lambda text: [key for key in self.keys if key.startswith(text)])
+        self.say("a key, or key=value")
+
+    def _give(self, name: str, value: str) -> None:
+        if value:
+            self.new.values[name] = value
+        else:
+            self.new.values.pop(name, None)
+        self.check()
+        self.draw()
+
+    def on_prompt_typed(self, event: Prompt.Typed) -> None:
+        """Checked while it is typed."""
+        if event.sign == "=" and self._editing:
+            self._give(self._editing, event.text)
+
+    def submitted(self, sign: str, text: str) -> None:
+        if sign == "+":
+            self._added(text)
+        else:
+            kept = self._before if not text and hides(self._editing, self._before, passwords(self.keys)) else ""
+            self._give(self._editing, text or kept)
+            self._done()
+
+    def _added(self, text: str) -> None:
+        """`key=value`; after a key alone its value is asked for."""
+        name, sign, value = (part.strip() for part in text.partition("="))
+        self._done()
+        if not name:
+            return
+        if sign:
+            self._give(name, value)
+            self.query_one("#fields", Grid).go(name)
+        else:
+            self._open(name)
+
+    def on_prompt_left(self, event: Prompt.Left) -> None:
+        if event.sign:
+            if event.sign == "=":
+                self._give(self._editing, self._before)
+            self._done()
+
+    def _done(self) -> None:
+        self._editing = ""
+        self.say("")
+        self.set_focus(self.query_one("#fields"))
+        self.refresh_bindings()
+
+    def action_all(self) -> None:
+        self.shows_all = not self.shows_all
+        self.draw()
+
+    def action_wrong(self) -> None:
+        """To the next key that the worker does not like."""
+        grid, errors = self.query_one("#fields", Grid), self.errors
+        at = grid.keys.index(grid.current) if grid.current in grid.keys else -1
+        order = [*grid.keys[at + 1 :], *grid.keys[: at + 1]]
+        if (name := next((key for key in order if key in errors), None)) is not None:
+            grid.go(name)
+
+    # Going on
+
+    def action_review(self) -> None:
+        self.run_worker(self._review(), exit_on_error=False)
+
+    async def _review(self) -> None:
+        try:
+            self.validator.want(self.new.to_validate())
+            await self.validator.ask()
+        except HeadraceError as error:
+            self.say(" ".join(str(error).split()), "bad")
+        if self.errors:
+            grid = self.query_one("#fields", Grid)
+            if grid.current not in self.errors:
+                self.action_wrong()
+            at = grid.current if grid.current in self.errors else next(iter(self.errors))
+            self.say(f"not yet: mend {at} first", "warn")
+            return
+        name = await self.app.push_screen_wait(ReviewScreen(self.desk, self.new, passwords(self.keys)))
+        if name:
+            self.desk.kept_new.pop(self.new.plugin, None)
+            self.created = True
+            self.dismiss(None)
+            self.desk.open_when_there(name)
+        else:
+            self.check(0.0)
+            self.draw()

@@ -1,0 +1,1 @@
+"""The dead letters of a sink."""

@@ -1,0 +1,254 @@
+"""The dead letters of a sink: the newest first, why each failed, what it says, and sending them again."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Container
+from textual.content import Content
+
+from tui.dead_letters.brokers import DeadLetterTopic, Sent, Window
+from tui.dead_letters.letters import TOPIC, Letter, View, best_view, exported, shown
+from tui.errors import HeadraceError
+from tui.formatting import counted
+from tui.model import Connector
+from tui.screens.base.cluster_services import Desk
+from tui.screens.base.dialog import Dialog
+from tui.screens.base.page import Page
+from tui.screens.dead_letters import dead_letter_text as words
+from tui.widgets.grid import Cell, Grid
+from tui.widgets.pager import Pager
+from tui.widgets.text import visible
+
+COUNT = 200  # letters of each partition that are read at once
+BROAD = 120
+
+
+class DeadLettersScreen(Page):
+    """A bounded window of the topic; marks belong to letters, whatever is loaded."""
+
+    DEFAULT_CSS = """
+    DeadLettersScreen #both { height: 1fr; layout: vertical; }
+    DeadLettersScreen #letters { height: 2fr; }
+    DeadLettersScreen #letter { height: 3fr; border-top: solid $border; }
+    DeadLettersScreen.-broad #both { layout: horizontal; }
+    DeadLettersScreen.-broad #letters { width: 1fr; height: 1fr; }
+    DeadLettersScreen.-broad #letter { width: 1fr; height: 1fr; border-top: none; border-left: solid $border; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("space", "mark", "mark"),
+        Binding("asterisk", "mark_all", "mark all", key_display="*", show=False),
+        Binding("R", "replay", "replay", tooltip="send the marked ones to the topic they came from"),
+        Binding("x", "export", "export", tooltip="write the marked ones, or all, to a file of JSON lines"),
+        Binding("v", "view", "JSON/text/hex"),
+        Binding("m", "older", "older"),
+        Binding("y", "copy", "copy value", show=False),
+        Binding("tab,shift+tab", "switch", "letters or text", show=False),
+        Binding("f5,ctrl+l", "reload", "read again", key_display="F5"),
+    ]
+
+    CHANGES: ClassVar[tuple[str, ...]] = ("replay",)
+
+    def __init__(self, desk: Desk, connector: Connector) -> None:
+        super().__init__(desk)
+        self.connector = connector
+        self.topic = DeadLetterTopic(connector.config.get(TOPIC, "").strip(), {})
+        self.window: Window | None = None
+        self.letters: dict[str, Letter] = {}
+        self.marked: set[str] = set()
+        self.sent: dict[str, Sent] = {}
+        self.view: View | None = None  # None: the one that fits
+        self._busy = False
+
+    def body(self) -> ComposeResult:
+        with Container(id="both"):
+            yield Grid(words.COLUMNS, id="letters")
+            yield Pager(id="letter")
+
+    def on_mount(self) -> None:
+        self.query_one("#letters", Grid).empty = "reading from the brokers…"
+        self.query_one("#letters").focus()
+        self.draw()
+        self.read()
+
+    def on_resize(self) -> None:
+        self.set_class(self.size.width >= BROAD, "-broad")
+
+    # Reading
+
+    def read(self, before: Mapping[int, int] | None = None) -> None:
+        if not self._busy:
+            self._busy = True
+            self.run_worker(self._read(before), exit_on_error=False)
+
+    async def _read(self, before: Mapping[int, int] | None) -> None:
+        self.say("reading from the brokers", "busy")
+        try:
+            settings = await self.desk.kafka()
+            self.topic = DeadLetterTopic(self.topic.topic, settings)
+            window = await asyncio.to_thread(self.topic.newest, COUNT, before)
+        except HeadraceError as error:
+            self.query_one("#letters", Grid).empty = " ".join(error.message.split())
+            self.say(" ".join(str(error).split()), "bad")
+        else:
+            self.window = window
+            self.letters = {**(self.letters if before else {}), **{one.id: one for one in window.letters}}
+            self.query_one("#letters", Grid).empty = "no dead letters"
+            self.say("" if self.letters else "the topic is empty: nothing was put aside")
+        finally:
+            self._busy = False
+        self.draw()
+
+    def action_reload(self) -> None:
+        self.read()
+
+    def action_older(self) -> None:
+        if self.window is not None:
+            self.read(self.window.starts)
+
+    # What is shown
+
+    @property
+    def current(self) -> Letter | None:
+        return self.letters.get(self.query_one("#letters", Grid).current or "")
+
+    @property
+    def chosen(self) -> list[Letter]:
+        """The marked ones; the one under the cursor where none is."""
+        marked = [letter for key, letter in self.letters.items() if key in self.marked]
+        return marked or ([one] if (one := self.current) else [])
+
+    def draw(self) -> None:
+        texts = [self._cells(key) for key in self.letters]
+        widths = {name: max((len(row[name].text) for row in texts), default=0) for name in ("origin", "stage", "error")}
+        self.query_one("#letters", Grid).show(list(self.letters), self._cells, widths)
+        total = f"newest {len(self.letters):,} of {self.window.total:,}" if self.window else ""
+        marked = f"{len(self.marked)} marked  " if self.marked else ""
+        self.head(("dead letters", "bold $accent"), f"  {visible(self.topic.topic)}", end=marked + total)
+        self._letter()
+        self.refresh_bindings()
+
+    def _cells(self, key: str) -> Mapping[str, Cell]:
+        return words.cells(self.letters[key], key in self.marked, self.sent.get(key))
+
+    def _letter(self) -> None:
+        one = self.current
+        pager = self.query_one("#letter", Pager)
+        pager.put(self._explained(one) if one is not None else Content(""), top=True)
+
+    def _explained(self, one: Letter) -> Content:
+        return words.explained(one, self.topic.topic, self.view or best_view(one.value))
+
+    def on_grid_moved(self, event: Grid.Moved) -> None:
+        event.stop()
+        self._letter()
+
+    def on_grid_opened(self, event: Grid.Opened) -> None:
+        event.stop()
+        self.action_switch()
+
+    def action_switch(self) -> None:
+        above = self.query_one("#letters")
+        (self.query_one("#letter") if above.has_focus else above).focus()
+
+    def action_view(self) -> None:
+        one = self.current
+        self.view = (self.view or best_view(one.value if one else None)).next
+        self._letter()
+
+    def action_copy(self) -> None:
+        if (one := self.current) is not None:
+            self.say(self.desk.copy(shown(one.value, self.view or best_view(one.value)), "the value"))
+
+    # Choosing and sending
+
+    def allows(self, action: str) -> bool:
+        if action in ("mark", "mark_all", "replay", "export", "view", "copy"):
+            return bool(self.letters)
+        if action == "older":
+            return self.window is not None and self.window.has_older and not self._busy
+        return True
+
+    def action_mark(self) -> None:
+        if (one := self.current) is not None:
+            self.marked ^= {one.id}
+            self.query_one("#letters", Grid).action_move(1)
+            self.draw()
+
+    def action_mark_all(self) -> None:
+        self.marked = set() if len(self.marked) == len(self.letters) else set(self.letters)
+        self.draw()
+
+    def action_replay(self) -> None:
+        letters = self.chosen
+        if letters and not self._busy and self.desk.may_change("replaying dead letters", self.say):
+            self.run_worker(self._replay(letters), exit_on_error=False)
+
+    @property
+    def only_topic(self) -> str:
+        """Where letters without headers must have come from: the sink's topic, if it reads only one."""
+        named = [topic.strip() for topic in self.connector.config.get("topics", "").split(",") if topic.strip()]
+        return named[0] if len(named) == 1 else ""
+
+    async def _replay(self, letters: list[Letter]) -> None:
+        topics = sorted({one.origin[0] if one.origin else self.only_topic for one in letters} - {""})
+        if not topics:
+            self.say("their headers do not tell where they came from, and the sink reads several topics", "bad")
+            return
+        again = sum(one.id in self.sent and not self.sent[one.id].error for one in letters)
+        where = f" on {self.desk.profile.label}" if self.desk.profile.production else ""
+        dialog = Dialog(
+            f"send {counted(len(letters), 'record')} to {', '.join(topics)} again{where}? type {len(letters)} to go on",
+            words.warning(letters, again),
+            "replay",
+            name=str(len(letters)),
+        )
+        if not await self.app.push_screen_wait(dialog):
+            self.say("not done: replay")
+            return
+        self.say(f"sending {counted(len(letters), 'record')}", "busy")
+        self._busy = True
+        try:
+            outcomes = await self.desk.replayed(self.connector.name, self.topic, letters, self.only_topic)
+        except HeadraceError as error:
+            self.say(" ".join(str(error).split()), "bad")
+            return
+        finally:
+            self._busy = False
+        self.sent |= {one.letter.id: one for one in outcomes}
+        failed = [one for one in outcomes if one.error]
+        self.marked = {one.letter.id for one in failed}  # to try them again
+        self.draw()
+        if failed:
+            self.say(f"{len(failed)} of {len(outcomes)} not sent, still marked: {failed[0].error}", "bad")
+        else:
+            self.say(f"{counted(len(outcomes), 'record')} sent; they stay in the dead letter topic too", "good")
+
+    def action_export(self) -> None:
+        letters = self.chosen if self.marked else list(self.letters.values())
+        file = Path.cwd() / f"{_safe(self.topic.topic)}-{time.strftime('%Y%m%d-%H%M%S')}.jsonl"
+        try:
+            file.write_text("".join(exported(self.topic.topic, one) + "\n" for one in letters), "utf-8")
+        except OSError as error:
+            self.say(f"cannot write {file}: {error.strerror}", "bad")
+        else:
+            self.say(f"{counted(len(letters), 'record')} written to {file}", "good")
+
+
+def _safe(topic: str) -> str:
+    return "".join(char if char.isalnum() or char in "._-" else "_" for char in topic)
+
+
+def why_none(connector: Connector) -> str:
+    """Why there is nothing to browse; empty when there is a topic."""
+    if connector.type != "sink":
+        return f"{connector.name} is no sink: only sinks put failed records aside"
+    if not connector.config.get(TOPIC, "").strip():
+        return f"{connector.name} has no dead letter topic: {TOPIC} is not set"
+    return ""

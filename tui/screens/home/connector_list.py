@@ -1,0 +1,138 @@
+"""The connector list: which rows, in which order, with which cells."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+from tui.cluster.snapshot import LinkState, Snapshot
+from tui.formatting import short, span
+from tui.model import Connector
+from tui.screens.home.filtering import matcher
+from tui.screens.home.rows import Rows
+from tui.screens.operations.operations import Operation
+from tui.widgets import states
+from tui.widgets.columns import Column
+from tui.widgets.grid import Cell, Grid
+from tui.widgets.text import visible
+
+if TYPE_CHECKING:
+    from tui.metrics.failure_rate import Failing
+    from tui.metrics.progress import Far
+
+# The name stays; on narrow screens the class goes first, then the worker, the type, the time, the progress.
+COLUMNS = (
+    Column("name", "NAME", 24, grows=True, middle=True),
+    Column("type", "TYPE", 6, rank=3),
+    Column("state", "STATE", 13),
+    Column("tasks", "TASKS", 13),
+    Column("progress", "PROGRESS", 11, rank=1, right=True),
+    Column("since", "SINCE", 6, rank=2, right=True),
+    Column("worker", "WORKER", 16, rank=4, grows=True),
+    Column("class", "CLASS", 18, rank=5, grows=True),
+)
+KEPT = 500  # rows whose cells are kept: those that were seen lately
+WITHOUT_PROGRESS = tuple(column for column in COLUMNS if column.key != "progress")
+
+
+class Board(Grid):
+    """Rows are connector names, failures first."""
+
+    def __init__(self, pending: Callable[[str], Operation | None], clock: Callable[[], float], id: str) -> None:
+        super().__init__(WITHOUT_PROGRESS, id=id)
+        self.progress: Mapping[str, Far] = {}
+        self.pending, self.clock = pending, clock
+        self.snapshot = Snapshot()
+        self.rows = Rows()
+        self.filter_text = ""
+        self._made: dict[str, tuple[tuple[Connector, str, str, Cell], Mapping[str, Cell]]] = {}
+
+    def update_rows(self, snapshot: Snapshot, filter_text: str, *, follow: bool = False) -> None:
+        self.snapshot, self.filter_text = snapshot, filter_text
+        self.rows.take(snapshot.connectors)
+        names, wanted = self.rows.chosen(matcher(filter_text) if filter_text else None)
+        self.empty = self._nothing(snapshot, filter_text)
+        self.show(names, self.cells, wanted, follow=follow)
+
+    def _nothing(self, snapshot: Snapshot, filter_text: str) -> str:
+        if snapshot.connectors:
+            return f"nothing matches /{visible(filter_text)}; esc shows all"
+        known = snapshot.link.state in (LinkState.LIVE, LinkState.POLLING)
+        return "no connectors yet; :apply -f FILE creates some" if known else ""
+
+    def cells(self, name: str) -> Mapping[str, Cell]:
+        one = self.snapshot.connectors.get(name)
+        if one is None:
+            return {"name": Cell(name, "grid--muted")}
+        operation = self.pending(name)
+        progress = _progress(self.progress.get(name), one, self.clock())
+        known = (one, operation.doing if operation else "", self._since(name), progress)
+        made = self._made.get(name)
+        if made is None or made[0] != known:
+            if len(self._made) >= KEPT:
+                self._made.clear()
+            self._made[name] = made = (known, self._cells_of(*known))
+        return made[1]
+
+    def _cells_of(self, one: Connector, doing: str, since: str, progress: Cell) -> Mapping[str, Cell]:
+        state = one.overall
+        return {
+            "name": Cell(one.name, "grid--strong"),
+            "type": Cell(one.type, "grid--muted"),
+            "state": Cell(f"↻ {doing}…", "state--restarting")
+            if doing
+            else Cell(states.word(state), states.style_class(state)),
+            "tasks": Cell(one.tasks_text, "grid--error" if one.failed else "")
+            if one.tasks
+            else Cell("–", "grid--muted"),
+            "progress": progress,
+            "since": Cell(since, "grid--muted"),
+            "worker": Cell(worker_of(one), "grid--muted"),
+            "class": Cell(one.short_class, "grid--muted"),
+        }
+
+    def show_progress(self, known: Mapping[str, Far]) -> None:
+        """The column is there as soon as something is known to stand in it."""
+        self.progress = known
+        if any(one.is_known for one in known.values()) and self.columns != COLUMNS:
+            self.set_columns(COLUMNS)
+        self.refresh_changed()
+
+    def _since(self, name: str) -> str:
+        began = self.snapshot.since.get(name)
+        return span(self.clock() - began) if began is not None else ""
+
+    def next_failure(self, step: int) -> str | None:
+        """The next one that failed, round the end; None when there is none."""
+        failed = [name for name in self.keys if self.rows.state(name) == "FAILED"]
+        if not failed:
+            return None
+        if self.cursor in failed:
+            return failed[(failed.index(self.cursor) + step) % len(failed)]
+        return failed[0 if step > 0 else -1]
+
+
+def _progress(known: Far | None, one: Connector, now: float) -> Cell:
+    if known is None or not known.is_known:
+        return Cell("")
+    if known.stalled and one.running:
+        return Cell("STALLED", "grid--error")
+    if known.failing.is_so(now) and one.running:
+        return _fails(known.failing)
+    if known.lag is not None:
+        return Cell(f"{short(known.lag)} behind" if known.lag else "at the end", "" if known.lag else "grid--muted")
+    return Cell(f"{span(known.age(now))} ago" if known.age_ms is not None else "", "grid--muted")
+
+
+def _fails(failing: Failing) -> Cell:
+    """A glyph, a word and a colour, as states have; in the width of the column."""
+    if failing.everything:
+        return Cell(f"{states.glyph('FAILED')} all fail", "grid--error")
+    rate = short(round(failing.rate)) if failing.rate >= 1 else "<1"
+    return Cell(f"! {rate}/s fail", "grid--warning")
+
+
+def worker_of(one: Connector) -> str:
+    """The workers that run its tasks; the connector's own when it has none."""
+    workers = sorted({task.worker for task in one.tasks if task.worker}) or ([one.worker] if one.worker else [])
+    return workers[0] + (f" +{len(workers) - 1}" if len(workers) > 1 else "") if workers else ""

@@ -1,0 +1,1 @@
+"""The offsets page: table, editor, seeking by time, unfinished changes."""

@@ -1,0 +1,302 @@
+"""The offsets page of a connector: a table of partitions, and the same as JSON to edit in place."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Container
+from textual.content import Content
+from textual.timer import Timer
+from textual.widgets import TextArea
+
+from tui.editor import draft
+from tui.editor.draft import Draft
+from tui.model import Connector, Offset
+from tui.offsets.bounds import Bounds
+from tui.offsets.lag import NONE, Lag, Remarks
+from tui.offsets.plan import Applied, NotApplied, Plan
+from tui.screens.base.banner import Banner
+from tui.screens.base.cluster_services import Desk
+from tui.screens.base.pane import Pane
+from tui.screens.offsets import wording
+from tui.screens.offsets.controller import Dealings
+from tui.screens.offsets.editor import Editor
+from tui.screens.offsets.reading import OffsetReading
+from tui.widgets.pager import Pager
+
+CHECK_AFTER = 0.08  # seconds after the last key
+
+
+class OffsetsPane(Pane):
+    """What is shown and typed; its `dealings` speak with the cluster."""
+
+    every = 3.0
+    DEFAULT_CSS = """
+    OffsetsPane #editing { display: none; height: 1fr; layout: vertical; }
+    OffsetsPane.-editing #editing { display: block; }
+    OffsetsPane.-editing OffsetReading { display: none; }
+    OffsetsPane Editor { height: 1fr; min-height: 4; }
+    OffsetsPane #review { height: auto; max-height: 50%; min-height: 2; border-top: solid $border; }
+    OffsetsPane.-broad #editing { layout: horizontal; }
+    OffsetsPane.-broad Editor { width: 3fr; height: 1fr; }
+    OffsetsPane.-broad #review {
+        width: 2fr; height: 1fr; max-height: 100%; border-top: none; border-left: solid $border;
+    }
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("w", "travel", "set by time", id="offsets-travel", tooltip="set a sink by time, earliest, latest, ±N"),
+    ]
+
+    def __init__(self, desk: Desk, id: str = "offsets") -> None:
+        super().__init__(desk, id)
+        self.dealings = Dealings(desk, self)
+        self.offsets: tuple[Offset, ...] | None = None
+        self.read_at = 0.0
+        self.trouble = ""  # why the offsets could not be read again
+        self._asking: set[str] = set()
+        self.drafts: dict[str, Draft] = {}
+        self.lags: Mapping[str, Lag] = {}
+        self.remarks = NONE
+        self._want_edit = False  # as soon as the offsets are there
+        self._timer: Timer | None = None
+
+    def compose(self) -> ComposeResult:
+        yield Banner("verdict")
+        yield OffsetReading("reading")
+        with Container(id="editing"):
+            yield Editor(id="editor")
+            yield Pager(id="review")
+
+    def on_resize(self) -> None:
+        self.set_class(self.size.width >= 130, "-broad")
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Only the offsets of sinks are positions in topics."""
+        return action != "travel" or (self.connector is not None and self.connector.type != "source")
+
+    # What is shown
+
+    @property
+    def editor(self) -> Editor:
+        return self.query_one(Editor)
+
+    @property
+    def subject(self) -> str:
+        return self.editor.text
+
+    @property
+    def reading(self) -> OffsetReading:
+        return self.query_one(OffsetReading)
+
+    @property
+    def is_editing(self) -> bool:
+        return self.has_class("-editing")
+
+    def take_focus(self) -> None:
+        (self.editor if self.is_editing else self.reading.table).focus()
+
+    def show(self, connector: Connector | None) -> None:
+        """Another connector, or news of the same one."""
+        kept = self.drafts.get(connector.name) if connector is not None else None
+        if kept is not None and connector is not None and connector.name == self.name_shown:
+            self.drafts[connector.name] = kept.with_connector(connector)
+        super().show(connector)
+
+    def begin(self) -> None:
+        self.offsets, self.lags, self.trouble, self._want_edit = None, {}, "", False
+        self.remove_class("-editing")
+        self.tell(None)
+        self.table("reading the offsets…" if self.connector else "")
+
+    def look(self) -> None:
+        if not self.is_editing:
+            self.ask()
+
+    def _look_again(self) -> None:
+        """Also runs while the worker does not answer, to show the age of the offsets."""
+        self.draw_age()
+        super()._look_again()
+
+    def tell(self, content: Content | None, kind: str = "") -> None:
+        self.query_one(Banner).tell(content, kind)
+
+    def ask(self) -> None:
+        """Reads them (again), never twice at once: a worker whose broker is away takes its time."""
+        if self.connector is not None and self.connector.name not in self._asking:
+            self._asking.add(self.connector.name)
+            self.desk.do(self._load(self.connector.name))
+
+    async def _load(self, name: str) -> None:
+        try:
+            await self.dealings.load(name)
+        finally:
+            self._asking.discard(name)
+
+    def loaded(self, name: str, offsets: tuple[Offset, ...], lags: Mapping[str, Lag], remarks: Remarks = NONE) -> None:
+        if name != self.name_shown:
+            return
+        self.offsets, self.lags, self.remarks = offsets, lags, remarks
+        self.read_at, self.trouble = time.time(), ""
+        self.table("no offsets committed yet; e writes a first one" if not offsets else "")
+        wanted, self._want_edit = self._want_edit, False
+        if wanted:
+            self.edit()
+
+    def unreadable(self, name: str, message: str) -> None:
+        if name != self.name_shown:
+            return
+        self.trouble = message
+        if self.offsets is None:
+            self.table(message)
+        else:
+            self.draw_age()
+
+    def table(self, instead: str) -> None:
+        self.reading.put(self.offsets or (), self.lags, self.remarks, instead)
+        self.draw_age()
+
+    def draw_age(self) -> None:
+        """The age of the offsets; empty while they are fresh."""
+        age = time.time() - self.read_at
+        is_old = self.offsets is not None and (bool(self.trouble) or age > 2 * self.every)
+        self.reading.tell_age(wording.age(age, self.trouble) if is_old else "")
+
+    # Editing
+
+    def edit(self) -> None:
+        """Opens the editor, with the kept text if there is one."""
+        if self.connector is None:
+            return
+        if self.offsets is None:
+            self._want_edit = True
+            return
+        kept = self.drafts.get(self.name_shown)
+        if kept is None or not kept.is_touched:
+            self.open(draft.fresh(self.connector, self.offsets))
+            return
+        moved = kept.base != self.offsets
+        self.open(kept.onto(self.offsets))
+        since = ", compared with the offsets of now" if moved else ""
+        self.say(f"your text from before{since}; F5 starts over")
+
+    def undo(self) -> None:
+        """The last change, backwards, as a text to look at and apply."""
+        if self.connector is not None:
+            self.desk.do(self.dealings.undo(self.connector.name))
+
+    def action_travel(self) -> None:
+        """Where a moment lies, as a text to look at and apply."""
+        if self.connector is None or self.is_editing:
+            return
+        if self.connector.type != "sink":
+            self.say("only the offsets of sinks are positions in topics")
+            return
+        self.desk.do(self.dealings.travel(self.connector.name, self.reading.current))
+
+    def open(self, one: Draft) -> None:
+        self.drafts[self.name_shown] = one
+        self.tell(None)
+        self.add_class("-editing")
+        self.editor.begin(one.text, len(one.base), self.reading.table.place)
+        self.check()
+        if one.connector.type == "sink":
+            self.desk.do(self.dealings.bound(one.connector, one.base, self.lags))
+
+    def bounded(self, name: str, bounds: Bounds) -> None:
+        """Where the topics begin and end: what is typed is held against it."""
+        if (one := self.drafts.get(name)) is not None:
+            self.drafts[name] = one._replace(bounds=bounds)
+            if name == self.name_shown:
+                self.check()
+
+    def on_text_area_changed(self, event: TextArea.Changed) -> None:
+        event.stop()
+        if not self.is_editing:
+            return
+        self.drafts[self.name_shown] = self.drafts[self.name_shown].typed(self.editor.text)
+        if self._timer is not None:
+            self._timer.stop()
+        self._timer = self.set_timer(CHECK_AFTER, self.check)
+
+    def check(self) -> None:
+        """Says what is wrong, or what would change."""
+        one = self.drafts.get(self.name_shown)
+        if one is None or not self.is_editing:
+            return
+        found = one.review()
+        errors = found.checked.errors
+        if not errors:
+            self.mended()
+        self.editor.mark(errors[0].place if errors else None)
+        self.query_one("#review", Pager).put(wording.review(found))
+
+    def on_editor_command(self, event: Editor.Command) -> None:
+        event.stop()
+        if event.what == "leave":
+            self.leave()
+        elif event.what == "reload" and not self.editor.read_only:
+            self.unsay()
+            self.drafts.pop(self.name_shown, None)
+            self.offsets, self._want_edit = None, True
+            self.ask()
+        elif event.what == "apply" and not self.editor.read_only:
+            self.apply()
+
+    def leave(self) -> None:
+        touched = (one := self.drafts.get(self.name_shown)) is not None and one.is_touched
+        if touched:
+            self.say("the text is kept: e goes on with it")
+        self.remove_class("-editing")
+        self.reading.table.focus()
+
+    def apply(self) -> None:
+        self.check()
+        one = self.drafts[self.name_shown]
+        found = one.review()
+        if found.checked.errors:
+            first = found.checked.errors[0]
+            self.editor.move_cursor((first.place.line - 1, first.place.column - 1))
+            self.say(f"not applied: mend line {first.place.line} first", "warn")
+        elif not found.changes:
+            self.say("nothing would change", "warn")
+        else:
+            self.dealings.apply(one.plan(found.changes))
+
+    # What became of it
+
+    def applying(self, name: str) -> None:
+        if name == self.name_shown:
+            self.editor.read_only = True
+            self.tell(None)
+
+    def applied(self, plan: Plan, done: Applied) -> None:
+        self.drafts.pop(plan.name, None)
+        if plan.name != self.name_shown:
+            return
+        self.editor.read_only = False
+        self.remove_class("-editing")
+        self.loaded(plan.name, done.after, {})
+        self.tell(*wording.verdict(plan.name, done))
+        if self.display and self.parent is not None:
+            self.reading.table.focus()
+
+    def refused(self, plan: Plan, error: NotApplied) -> None:
+        """The text stays; where somebody else was quicker, it is compared with what is there now."""
+        kept = self.drafts.get(plan.name)
+        if kept is not None and error.now is not None:
+            self.drafts[plan.name] = kept.rebased(error.now)
+        if plan.name != self.name_shown:
+            return
+        self.editor.read_only = False
+        self.tell(wording.refusal(error), "-refused")
+        self.check()
+
+    @property
+    def has_unsaved(self) -> list[str]:
+        """Names of connectors whose texts would be lost."""
+        return [name for name, one in self.drafts.items() if one.is_touched]

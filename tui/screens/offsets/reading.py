@@ -1,0 +1,63 @@
+"""Offsets to look at: how far the connector is, what to beware of, and a row for each partition."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from textual.app import ComposeResult
+from textual.containers import Container
+from textual.content import Content
+from textual.widgets import Static
+
+from tui.model import Offset
+from tui.offsets import partitions
+from tui.offsets.lag import Lag, Remarks
+from tui.screens.offsets import wording
+from tui.screens.offsets.table import OffsetTable
+from tui.widgets.text import visible
+
+
+class OffsetReading(Container):
+    """Knows what it shows, and nothing of where that came from."""
+
+    DEFAULT_CSS = """
+    OffsetReading { height: 1fr; layout: vertical; }
+    OffsetReading #progress { display: none; height: auto; max-height: 3; padding: 0 1; }
+    OffsetReading #age { display: none; height: auto; max-height: 3; padding: 0 1; color: $warning; }
+    OffsetReading #progress.-shown, OffsetReading #age.-shown { display: block; }
+    OffsetReading #partitions { height: 1fr; }
+    """
+
+    def __init__(self, id: str) -> None:
+        super().__init__(id=id)
+        self.offsets: Sequence[Offset] = ()
+
+    def compose(self) -> ComposeResult:
+        yield Static(id="age", markup=False)
+        yield Static(id="progress", markup=False)
+        yield OffsetTable("partitions")
+
+    @property
+    def table(self) -> OffsetTable:
+        return self.query_one(OffsetTable)
+
+    @property
+    def current(self) -> Offset | None:
+        """The one under the cursor."""
+        key = self.table.current
+        return next((entry for entry in self.offsets if partitions.key(entry.partition) == key), None)
+
+    def put(self, offsets: Sequence[Offset], lags: Mapping[str, Lag], remarks: Remarks, instead: str) -> None:
+        """`instead` is said where there are none."""
+        self.offsets = offsets
+        self.table.put(offsets, lags, instead)
+        text = wording.progress(lags, remarks) if offsets else Content("")
+        line = self.query_one("#progress", Static)
+        line.set_class(bool(text.plain), "-shown")
+        line.update(text)
+
+    def tell_age(self, text: str) -> None:
+        """The age of the offsets on screen; empty while they are fresh."""
+        line = self.query_one("#age", Static)
+        line.set_class(bool(text), "-shown")
+        line.update(Content(visible(text)))

@@ -1,0 +1,178 @@
+"""Setting a sink by time: where to go, for which partitions, and what that means in records, while it is typed."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.timer import Timer
+from textual.widgets import Input, Label
+
+from tui.errors import HeadraceError, UsageError
+from tui.formatting import counted
+from tui.model import Offset
+from tui.offsets.positions import EXAMPLES, EXPECTED, At, parse
+from tui.offsets.seek import Journey, Target, Traveller
+from tui.screens.offsets import wording
+from tui.widgets.bars import KeyBar
+from tui.widgets.field import Field
+from tui.widgets.pager import Pager
+from tui.widgets.text import visible
+
+LOOK_AFTER = 0.35  # seconds after the last key
+Scope = tuple[str | None, int | None]
+
+
+class SetBy(ModalScreen[Journey | None]):
+    """The journey that was looked at and chosen."""
+
+    DEFAULT_CSS = """
+    SetBy { align: center middle; background: $background 60%; }
+    SetBy > Vertical { width: 76; max-width: 96%; height: 20; max-height: 92%; background: $panel;
+        border: round $border; padding: 0 1; }
+    SetBy #title { text-style: bold; width: 1fr; }
+    SetBy Input { border: none; height: 1; width: 1fr; background: $surface; padding: 0 1; margin: 1 0 0 0; }
+    SetBy #scope, SetBy #examples { color: $text-muted; width: 1fr; height: 1; }
+    SetBy Pager { height: 1fr; background: $panel; padding: 0; margin: 1 0 0 0; }
+    SetBy KeyBar { background: $panel; padding: 0; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "choose", "edit so", key_display="⏎"),
+        Binding("tab", "complete(1)", "complete"),
+        Binding("shift+tab", "complete(-1)", "complete back", show=False),
+        Binding("up,down", "scope", "which partitions", key_display="↑↓"),
+        Binding("pageup", "scroll(-5)", "page up", show=False),
+        Binding("pagedown", "scroll(5)", "page down", show=False),
+        Binding("escape,ctrl+c", "leave", "back", key_display="esc"),
+    ]
+
+    def __init__(self, name: str, here: Offset | None, traveller: Traveller) -> None:
+        super().__init__()
+        self.connector_name, self.traveller = name, traveller
+        self.scopes: list[Scope] = [(None, None)]
+        if here is not None and here.is_sink:
+            topic, partition = here.partition["kafka_topic"], int(here.partition["kafka_partition"])
+            self.scopes += [(topic, None), (topic, partition)]
+        self.scope = 0
+        self.journey: Journey | None = None
+        self._target: Target | None = None  # what is looked for now
+        self._looked_for: str | None = None  # the text that the preview belongs to
+        self._chosen = False  # before there was anything to see: it is taken as soon as there is
+        self._typed = ""  # what completion began with
+        self._timer: Timer | None = None
+
+    def compose(self) -> ComposeResult:
+        with Vertical():
+            yield Label(Content(visible(f"set {self.connector_name} by…")), id="title")
+            yield Field(self.action_choose)
+            yield Label(id="examples")
+            yield Label(id="scope")
+            yield Pager()
+            yield KeyBar()
+
+    def on_mount(self) -> None:
+        self.query_one("#examples", Label).update(Content(f"as {'  '.join(EXAMPLES)}  2026-01-31T12:00Z"))
+        self.query_one(Pager).can_focus = False
+        self.query_one(Input).focus()
+        self.draw_scope()
+        self.say(Content.assemble((EXPECTED, "$text-muted")))
+
+    def draw_scope(self) -> None:
+        topic, partition = self.scopes[self.scope]
+        words = "all partitions" if topic is None else f"topic {topic}" if partition is None else f"{topic}-{partition}"
+        self.query_one("#scope", Label).update(Content.assemble("for ", (visible(words), "bold")))
+
+    def say(self, content: Content) -> None:
+        self.query_one(Pager).put(content, top=True)
+
+    # What is typed
+
+    @property
+    def text(self) -> str:
+        return self.query_one(Input).value.strip()
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        if self.text != self._looked_for:  # Enter may arrive before the text's change event
+            self.changed()
+
+    def changed(self) -> None:
+        self.journey, self._target, self._chosen, self._looked_for = None, None, False, None
+        if self._timer is not None:
+            self._timer.stop()
+        self._timer = self.set_timer(LOOK_AFTER, self.look)
+
+    def look(self) -> None:
+        if self._timer is not None:
+            self._timer.stop()
+        self._looked_for = text = self.text
+        if not text:
+            self.say(Content.assemble((EXPECTED, "$text-muted")))
+            return
+        try:
+            moment = parse(text)
+        except UsageError as error:
+            self.say(Content.assemble((visible(error.message), "$warning")))
+            return
+        self.say(Content.assemble((f"looking for {moment}…", "$text-muted")))
+        self._target = Target(moment, *self.scopes[self.scope])
+        self.run_worker(self.resolve(self._target), exclusive=True, exit_on_error=False)
+
+    async def resolve(self, target: Target) -> None:
+        try:
+            journey = await self.traveller.resolve(self.connector_name, target)
+        except HeadraceError as error:
+            self._chosen = False
+            self.say(Content.assemble((visible(str(error)), "$error")))
+            return
+        if target is not self._target:  # something else was typed meanwhile
+            return
+        self.journey = journey
+        self.say(preview(journey, target))
+        if self._chosen:
+            self.action_choose()
+
+    # Keys
+
+    def action_complete(self, step: int) -> None:
+        field = self.query_one(Input)
+        if field.value not in EXAMPLES:
+            self._typed = field.value
+        fitting = [one for one in EXAMPLES if one.startswith(self._typed)] or list(EXAMPLES)
+        place = fitting.index(field.value) + step if field.value in fitting else 0
+        field.value = fitting[place % len(fitting)]
+        field.cursor_position = len(field.value)
+
+    def action_scope(self) -> None:
+        self.scope = (self.scope + 1) % len(self.scopes)
+        self.draw_scope()
+        self.changed()
+
+    def action_scroll(self, by: int) -> None:
+        self.query_one(Pager).scroll_relative(y=by, animate=False)
+
+    def action_choose(self) -> None:
+        """In the editor it is seen before anything is sent; where nothing would move, that is said here."""
+        if self.journey is None or self.text != self._looked_for:
+            self.journey, self._chosen = None, True
+            self.look()
+        elif self.journey.changes:
+            self.dismiss(self.journey)
+
+    def action_leave(self) -> None:
+        self.dismiss(None)
+
+
+def preview(journey: Journey, target: Target) -> Content:
+    """The time that was understood, the sum, and each partition."""
+    head = f"to {target.moment}: " if isinstance(target.moment, At) else ""
+    if not journey.changes:
+        none = Content(f"{head}{counted(journey.seen, 'partition')}, none of which would move")
+        return Content("\n").join([none, wording.diff(journey.held, 100)]) if journey.held else none
+    effect, moving = journey.effect, counted(len(journey.changes), "partition")
+    total = f"{head}{moving} would move: {effect.total}"
+    what_next = Content.assemble(("\nenter takes it into the editor, where nothing is sent yet", "$text-muted"))
+    return Content("\n").join([Content.assemble((total, "bold")), wording.diff(journey.changes, 100), what_next])

@@ -1,0 +1,150 @@
+"""What the screen says about offsets: differences, problems, verdicts, as styled content."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+
+from textual.content import Content
+
+from tui.editor.draft import Review
+from tui.formatting import counted, span
+from tui.model import Certainty
+from tui.offsets import lag
+from tui.offsets.changes import Change, Effect, Kind
+from tui.offsets.lag import Lag, Remarks
+from tui.offsets.partitions import shown, shown_offset
+from tui.offsets.plan import Applied, NotApplied, Plan
+from tui.widgets.text import visible
+
+Part = str | Content | tuple[str, str]
+MOST = 10  # problems shown at once
+SIGNS = {Kind.ALTER: ("~", "$warning"), Kind.RESET: ("−", "$error"), Kind.NEW: ("+", "$success")}
+
+
+def diff(made: Sequence[Change], most: int = 40) -> Content:
+    """A line for each change, up to `most`: what it is, what it becomes, how far that is."""
+    lines = []
+    for change in made[:most]:
+        sign, ink = SIGNS[change.kind]
+        before = "none" if change.before is None else shown_offset(change.before)
+        parts: list[Part] = [(f"{sign} ", f"bold {ink}"), visible(shown(change.partition)), "  "]
+        parts += [(visible(before), "$text-muted"), " → ", (visible(shown_offset(change.after)), f"bold {ink}")]
+        means = ", ".join(part for part in (change.step, str(change.effect or "")) if part)
+        if means:
+            parts.append((f"  ({means})", "$text-muted"))
+        if change.kind is Kind.NEW:
+            parts.append(("  new", "$text-muted"))
+        if change.remark:
+            parts += ["\n  ", ("! ", "bold $warning"), (visible(change.remark), "$warning")]
+        lines.append(Content.assemble(*parts))
+    if len(made) > most:
+        lines.append(Content.assemble((f"and {len(made) - most:,} more", "$text-muted")))
+    return Content("\n").join(lines)
+
+
+def review(found: Review) -> Content:
+    """What stands beside the editor: errors first; else the difference, then warnings."""
+    if found.checked.errors:
+        errors = [_problem("✗", str(one), "$error") for one in found.checked.errors[:MOST]]
+        return Content("\n").join(errors)
+    lines = []
+    if found.changes:
+        total = f"would change {counted(len(found.changes), 'partition')}{_total(found.changes)}"
+        lines += [Content.assemble((total, "bold"))]
+        lines.append(diff(found.changes))
+    else:
+        lines.append(Content.assemble(("no change yet: edit an offset; null resets it", "$text-muted")))
+    if found.left_out:
+        words = "is" if len(found.left_out) == 1 else "are"
+        text = f"{counted(len(found.left_out), 'partition')} {words} not in the text: nothing happens to them"
+        lines.append(Content.assemble((text, "$text-muted")))
+    lines += [_problem("!", str(one), "$warning") for one in found.checked.warnings[:MOST]]
+    return Content("\n").join(lines)
+
+
+def _total(made: Sequence[Change]) -> str:
+    """In records, where all of them are counted."""
+    effects = [change.effect for change in made if change.effect is not None]
+    if len(effects) < len(made) or len(made) < 2:
+        return ""
+    return f": {Effect(sum(e.reread for e in effects), sum(e.skipped for e in effects)).total}"
+
+
+def progress(lags: Mapping[str, Lag], remarks: Remarks) -> Content:
+    """Above the partitions: how far it is, and what to look at; empty where nobody knows."""
+    now = int(time.time() * 1000)
+    inks = ["$error" if text.startswith("STALLED") else "$warning" for text in remarks.lines(now)]
+    lines = [Content.assemble((text, ink)) for text, ink in zip(remarks.lines(now), inks, strict=True)]
+    if text := _how_far(lag.total(lags)):
+        lines.insert(0, Content.assemble((text, "$text-muted")))
+    return Content("\n").join(lines)
+
+
+def age(seconds: float, trouble: str) -> str:
+    """The age of offsets that have not been read again, and why."""
+    return f"read {span(seconds)} ago" + (f", not since: {trouble}" if trouble else "")
+
+
+def _how_far(total: Lag) -> str:
+    if total.records is not None:
+        behind = f", the next was written {span(total.behind_ms / 1000)} ago" if total.behind_ms else ""
+        return f"{counted(total.records, 'record')} to go{behind}" if total.records else "at the end"
+    return "" if total.age_ms is None else f"last moved {span(total.age_ms / 1000)} ago"
+
+
+def _problem(glyph: str, text: str, ink: str) -> Content:
+    return Content.assemble((f"{glyph} ", f"bold {ink}"), (visible(text), ink))
+
+
+def question(plan: Plan) -> Content:
+    """The body of the dialog before anything is sent."""
+    parts: list[Part] = [diff(plan.changes, 100), "\n\n"]
+    if plan.must_stop:
+        back = {"pause": "pause it again"}.get(plan.way_back, "resume it")
+        parts += [
+            (f"{visible(plan.name)} is {plan.state}. ", "bold"),
+            "In one step: stop it, wait until it is STOPPED, look whether anybody else changed these offsets, ",
+            f"alter them, read them back, {back}.",
+        ]
+    else:
+        parts.append(
+            "The offsets are read again first, and nothing is done if somebody else changed them. "
+            "The connector stays STOPPED."
+        )
+    return Content.assemble(*parts)
+
+
+def verdict(name: str, done: Applied) -> tuple[Content, str]:
+    """The server's answer word for word, and the class of its frame."""
+    definite = done.verdict.certainty is Certainty.DEFINITE
+    ink = "$success" if definite and not done.differing else "$warning"
+    head = "✓ definite success" if definite else "! possible success"
+    parts: list[Part] = [(head, f"bold {ink}"), (f"  {visible(name)}", "bold"), "\n", visible(done.verdict.message)]
+    if not definite:
+        parts += ["\n", ("to do: ", f"bold {ink}"), visible(_by_hand(done.verdict.by_hand))]
+    if done.differing:
+        parts += ["\n", ("read back, but different: ", f"bold {ink}"), diff(done.differing)]
+    if done.moved:
+        parts += ["\n", ("it had moved on; done was: ", "bold"), diff(done.moved, 3)]
+    if done.trouble:
+        parts += ["\n", (visible(done.trouble), "$error")]
+    if done.left_stopped:
+        parts += ["\n", ("The connector is left STOPPED; r resumes it.", "bold")]
+    parts.append(("\nu brings the old offsets back, as a text to look at first", "$text-muted"))
+    return Content.assemble(*parts), "-definite" if ink == "$success" else "-possible"
+
+
+def _by_hand(text: str) -> str:
+    return text.removeprefix("possible success: ")
+
+
+def refusal(error: NotApplied) -> Content:
+    parts: list[Part] = [("✗ not applied", "bold $error"), "  the text is kept\n", (visible(error.message), "$error")]
+    if error.advice:
+        parts += ["\n", visible(error.advice)]
+    if error.conflicts:
+        parts.append("\nThe difference is now against what is there; apply again if you still want it.")
+    if error.stopped:
+        parts += ["\n", ("The connector was stopped on the way, and could not be set going again.", "bold")]
+    return Content.assemble(*parts)

@@ -1,0 +1,1 @@
+"""Operations sent to the cluster: tracking, the log, and bulk operations."""

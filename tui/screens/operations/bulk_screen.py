@@ -1,0 +1,199 @@
+"""A bulk operation on the screen: which verb, the question with all its targets, then a result for each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from shlex import quote
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widgets import Static
+
+from tui.commands.base import Danger
+from tui.formatting import counted
+from tui.model import Connector
+from tui.screens.base import program
+from tui.screens.base.dialog import Dialog
+from tui.screens.operations.actions import ACTIONS, Action
+from tui.screens.operations.bulk import Bulk, Target
+from tui.screens.operations.log import INKS
+from tui.screens.operations.operations import GLYPHS
+from tui.widgets import states
+from tui.widgets.bars import Bar, KeyBar
+from tui.widgets.columns import Column
+from tui.widgets.grid import Cell, Grid
+from tui.widgets.text import visible
+
+COLUMNS = (
+    Column("name", "NAME", 24, grows=True, middle=True),
+    Column("step", "STEP", 12),
+    Column("said", "LAST SAID", 24, rank=1, grows=True),
+)
+
+
+def question(action: Action, targets: Sequence[Target], look: Mapping[str, Connector], where: str) -> Dialog:
+    """All targets with the state they are in; the count of those that will be asked has to be typed."""
+    meant = [target for target in targets if not target.left_out]
+    count = len(meant)
+    parts: list[str | tuple[str, str]] = [f"{action.effect}\n\n" if action.effect else ""]
+    for target in meant:
+        parts += [*_row(look.get(target.name)), "\n"]
+    if left := [target for target in targets if target.left_out]:
+        parts.append((f"\nleft out: {counted(len(left), 'connector')}\n", "$text-muted"))
+        parts += [(f"  {visible(target.left_out)}\n", "$text-muted") for target in left]
+    title = f"{action.name} {counted(count, 'connector')}{where}? type {count} to go on"
+    danger = action.danger is Danger.NAME
+    return Dialog(title, Content.assemble(*parts), f"{action.name} {count}", name=str(count), danger=danger)
+
+
+def _row(one: Connector | None) -> list[tuple[str, str] | str]:
+    if one is None:
+        return []
+    state, tasks = one.overall, one.tasks_text if one.tasks else "no tasks"
+    ink = f"$state-{states.style_class(state).removeprefix('state--')}"
+    return [(f"  {states.word(state):<13}", ink), f" {visible(one.name)}", (f"  {tasks}", "$text-muted")]
+
+
+class BulkMenu(ModalScreen[str | None]):
+    """Which verb for these connectors; the key is the one it has for a single one."""
+
+    DEFAULT_CSS = """
+    BulkMenu { align: center middle; background: $background 60%; }
+    BulkMenu > Vertical {
+        width: 76; max-width: 96%; height: auto; background: $panel; border: round $border; padding: 0 1;
+    }
+    BulkMenu Bar { text-style: bold; color: $accent; }
+    BulkMenu Static { height: auto; margin: 1 0; }
+    BulkMenu KeyBar { background: $panel; padding: 0; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,q,b,ctrl+c", "close", "close", key_display="esc"),
+        *(Binding(action.command.key, f"pick('{name}')", name, show=False) for name, action in ACTIONS.items()),
+    ]
+
+    def __init__(self, who: str) -> None:
+        super().__init__()
+        self.who = who
+
+    def compose(self) -> ComposeResult:
+        with Vertical():
+            yield Bar(id="title")
+            lines: list[str | tuple[str, str]] = []
+            for name, action in ACTIONS.items():
+                lines += [
+                    (f"  {action.command.key}", "bold $accent"),
+                    f"  {name:<9}",
+                    (action.effect, "$text-muted"),
+                    "\n",
+                ]
+            yield Static(Content.assemble(*lines).rstrip(), markup=False)
+            yield KeyBar()
+
+    def on_mount(self) -> None:
+        self.query_one("#title", Bar).put(Content(visible(self.who)))
+
+    def action_pick(self, name: str) -> None:
+        self.dismiss(name)
+
+    def action_close(self) -> None:
+        self.dismiss(None)
+
+
+class BulkScreen(ModalScreen[None]):
+    """Live while it runs. Closing it stops nothing; the operations log has the same results."""
+
+    DEFAULT_CSS = """
+    BulkScreen { align: center middle; background: $background 60%; }
+    BulkScreen > Vertical { width: 96%; height: 92%; background: $panel; border: round $border; padding: 0 1; }
+    BulkScreen #title { text-style: bold; color: $accent; }
+    BulkScreen Grid { height: 1fr; background: $panel; }
+    BulkScreen #said { height: auto; min-height: 1; max-height: 6; border-top: solid $border; }
+    BulkScreen KeyBar { background: $panel; padding: 0; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,q,enter", "close", "close", key_display="esc", priority=True),
+        Binding("f", "again", "retry", tooltip="all that failed or was not tried"),
+        Binding("x", "cancel", "cancel what waits"),
+        Binding("y", "copy", "copy script line"),
+        Binding("ctrl+c", "close", "close", show=False),
+    ]
+
+    def __init__(self, bulk: Bulk, start: Callable[[Bulk], None]) -> None:
+        super().__init__()
+        self.bulk, self.start = bulk, start
+        self._first = ""  # the row that the cursor was put on
+        self._moved = False  # by the user, who sees to it from then on
+
+    def compose(self) -> ComposeResult:
+        with Vertical():
+            yield Bar(id="title")
+            yield Grid(COLUMNS)
+            yield Static(id="said", markup=False)
+            yield KeyBar()
+
+    def on_mount(self) -> None:
+        self.query_one(Grid).focus()
+        self.draw()
+
+    def draw(self) -> None:
+        """Failures first, then what is under way."""
+        if not self.query(Grid):
+            return
+        rows = {target.name: target for target in sorted(self.bulk.targets, key=_rank)}
+        grid = self.query_one(Grid)
+        self._moved = self._moved or (self._first in rows and grid.current != self._first)
+        widest = max((len(name) for name in rows), default=0)
+        grid.show(list(rows), lambda name: _cells(rows[name]), {"name": min(widest, 60), "said": 400})
+        if rows and not self._moved:
+            self._first = next(iter(rows))
+            grid.go(self._first)
+        again = f"f retries {self.bulk.worth_another_try}" if self.check_action("again", ()) else ""
+        self.query_one("#title", Bar).put(Content(visible(self.bulk.summary())), Content(again))
+        current = rows.get(grid.current or "")
+        self.query_one("#said", Static).update(Content(visible(current.said) if current else ""))
+        self.refresh_bindings()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        if action == "again":
+            return not self.bulk.is_open and self.bulk.worth_another_try > 0
+        return action != "cancel" or self.bulk.can_be_cancelled
+
+    def on_grid_moved(self, event: Grid.Moved) -> None:
+        event.stop()
+        self.draw()
+
+    def action_close(self) -> None:
+        self.dismiss(None)
+
+    def action_cancel(self) -> None:
+        self.bulk.cancel()
+
+    def action_again(self) -> None:
+        if bulk := self.bulk.again():
+            self.bulk, self._first, self._moved = bulk, "", False
+            self.start(bulk)
+            self.draw()
+
+    def action_copy(self) -> None:
+        names = " ".join(map(quote, self.bulk.names))
+        self.app.copy_to_clipboard(f"{self.bulk.action.command.verb} {names}")
+        self.query_one("#said", Static).update(Content(visible(program.of(self).copied)))
+
+
+def _rank(target: Target) -> tuple[int, str]:
+    return (0 if target.failed else 1 if target.is_open else 2 if not target.left_out else 3, target.name)
+
+
+def _cells(target: Target) -> Mapping[str, Cell]:
+    phase = target.operation.phase if target.operation is not None else None
+    step = f"{GLYPHS[phase]} {target.word}" if phase else f"{'·' if target.is_open else '–'} {target.word}"
+    ink = INKS.get(phase, "") if phase else "grid--warning" if target.failed else "grid--muted"
+    return {
+        "name": Cell(target.name, "grid--strong"),
+        "step": Cell(step, ink),
+        "said": Cell(target.said, "grid--error" if phase and phase.is_bad else "grid--muted"),
+    }

@@ -1,0 +1,128 @@
+"""What the screen asks of the cluster, each as a tracked operation; what the cluster refuses is said, never raised."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from shlex import quote
+
+from tui.client.client import Call
+from tui.commands.base import Command, execute
+from tui.commands.result import Outcome, Result
+from tui.contexts import policy
+from tui.errors import HeadraceError, in_one
+from tui.model import Connector
+from tui.screens.base.cluster import Cluster
+from tui.screens.operations.actions import ACTIONS, Action
+from tui.screens.operations.operations import Operation, Operations
+
+Say = Callable[[str, str], None]  # text, kind
+
+
+class Work:
+    """For one cluster; `say` is the status line."""
+
+    def __init__(self, cluster: Cluster, operations: Operations, say: Say) -> None:
+        self.cluster, self.operations, self.say = cluster, operations, say
+
+    async def act(self, action: Action, one: Connector) -> Operation:
+        """One key's verb for one connector; back when the cluster has answered, not when the state is observed."""
+        operation = self.operations.begin(
+            action.name, one.name, goal=action.goal, lines=(action.script_line(one),), doing=action.doing
+        )
+        connect = self.cluster.overheard(operation.calls.append, lambda text: self.operations.note(operation, text))
+        context = self.cluster.context(connect, lambda text: self.operations.note(operation, text))
+        try:
+            policy.permit(self.cluster.profile, action.name)
+            await action.send(one, context)
+        except HeadraceError as error:
+            self.operations.failed(operation, one_line(error), error)
+        else:
+            self.operations.accepted(operation)
+            self.cluster.store.refresh()
+        return operation
+
+    async def set_level(self, logger: str, level: str, scope: str) -> Operation:
+        """Of a logger; ends with the answer."""
+        line = f"patch logger {quote(logger)} -l {level}" + (" -s cluster" if scope == "cluster" else "")
+        where = " on every worker" if scope == "cluster" else ""
+        operation = self.operations.begin(f"{level}{where} for", logger, lines=(line,), doing="setting")
+        connect = self.cluster.overheard(operation.calls.append, lambda text: self.operations.note(operation, text))
+        try:
+            policy.permit(self.cluster.profile, "setting a level")
+            answer = await connect.set_level(logger, level, scope)
+        except HeadraceError as error:
+            self.operations.failed(operation, one_line(error), error)
+        else:
+            said = f"{len(answer)} loggers set" if isinstance(answer, list) and len(answer) != 1 else "set"
+            self.operations.done(operation, said)
+        return operation
+
+    async def preview(self, command: Command) -> Result | None:
+        """What a changing command would do, without doing it; None when even that is refused."""
+        try:
+            context = self.cluster.context(self.cluster.connect, lambda text: None)
+            return await execute(type(command)(**{**command.values, "dry_run": True}), context)
+        except HeadraceError as error:
+            self.say(one_line(error), "bad")
+            return None
+
+    async def run(self, command: Command, line: str) -> Result | None:
+        """A typed command, already confirmed."""
+        calls: list[Call] = []
+        operation = self._begin(line) if command.changes else None
+        connect = self.cluster.overheard(calls.append, lambda text: self.say(text, "busy"))
+        context = self.cluster.context(connect, lambda text: self.say(text, "busy"))
+        if command.changes:
+            command = type(command)(**{**command.values, "yes": True})
+        try:
+            result = await execute(command, context)
+        except HeadraceError as error:
+            if operation:
+                operation.calls += calls
+                self.operations.failed(operation, one_line(error))
+            else:
+                self.say(one_line(error), "bad")
+            return None
+        if operation:
+            operation.calls += calls
+            self._close(operation, result)
+            self._follow(command, result)
+        self.cluster.store.refresh()
+        return result
+
+    def _begin(self, line: str) -> Operation:
+        return self.operations.begin(line, "", lines=(line,), doing="doing")
+
+    def _close(self, operation: Operation, result: Result) -> None:
+        said = summary(result.outcomes)
+        if result.exit_code:
+            self.operations.failed(operation, said)
+        else:
+            self.operations.done(operation, said)
+
+    def _follow(self, command: Command, result: Result) -> None:
+        """Each connector that a typed verb has set moving is watched like one of a key."""
+        action = next((action for action in ACTIONS.values() if type(command) is action.command), None)
+        for outcome in result.outcomes:
+            if action is not None and not outcome.failed:
+                line = f"{action.command.verb} {quote(outcome.name)}"
+                operation = self.operations.begin(
+                    action.name, outcome.name, goal=action.goal, lines=(line,), doing=action.doing
+                )
+                self.operations.accepted(operation)
+
+
+def summary(outcomes: tuple[Outcome, ...]) -> str:
+    """One line: the answer where there is one target, counts where there are more."""
+    if len(outcomes) == 1:
+        return f"{outcomes[0].name}: {outcomes[0].message}"
+    names = {outcome.name for outcome in outcomes}
+    failed = [outcome for outcome in outcomes if outcome.failed]
+    if not failed:
+        return f"done for {len(names)}"
+    first = f"{failed[0].name}: {failed[0].message}"
+    return f"{len({outcome.name for outcome in failed})} of {len(names)} failed; {first}" if len(names) > 1 else first
+
+
+def one_line(error: HeadraceError) -> str:
+    return " ".join(in_one(str(error)).split())

@@ -1,0 +1,119 @@
+"""The audit log of this machine: each request that changes a cluster, as a line of JSON in the XDG state folder.
+
+    {"time": "2026-…Z", "who": "ops@bastion", "context": "prod", "url": "http://…", "from": "script" | "screen",
+     "what": "PUT /connectors/x/stop", "connector": "x", "body": …, "before": …, "answer": …}  or "error" for the answer
+
+`before` is what stood there: the config for changes of configs, the offsets for changes of offsets. Secrets are
+hidden. A log that cannot be written is said once, and holds nobody up.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+from tui.client.client import Call, Transport
+from tui.errors import HeadraceError
+from tui.scrubbing import scrubbed, without_user
+from tui.wire.wrapper import Around
+
+LARGEST = 8 * 1024 * 1024  # bytes; then the log becomes audit.jsonl.1, and a new one begins
+
+
+def audit_file(environ: Mapping[str, str] = os.environ) -> Path:
+    base = environ.get("XDG_STATE_HOME") or str(Path(environ.get("HOME", "~")).expanduser() / ".local" / "state")
+    return Path(base) / "headrace" / "audit.jsonl"
+
+
+class Audited(Around):
+    """A transport that writes down what changes the cluster, before and after. Reads pass as they are."""
+
+    def __init__(self, inner: Transport, context: str, door: str, say: Callable[[str], None] | None = None) -> None:
+        super().__init__(inner)
+        self._context, self._door, self._say = context, door, say
+        self._silenced = False
+
+    async def send(self, call: Call) -> Any:
+        if not call.changes:
+            return await self.inner.send(call)
+        entry = {**self._heading(call), "before": scrubbed(await self._before(call))}
+        try:
+            answer = await self.inner.send(call)
+        except HeadraceError as error:
+            self._write({**entry, "error": str(error)})
+            raise
+        self._write({**entry, "answer": scrubbed(answer)})
+        return answer
+
+    def _heading(self, call: Call) -> dict[str, Any]:
+        reasons = {name: value for name, value in call.headers if name == "Headrace-Reason"}
+        return {
+            "time": datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+            "who": who(),
+            "context": without_user(self._context),
+            "url": without_user(self.url),
+            "from": self._door,
+            "what": f"{call.method} {call.path}",
+            "connector": _connector(call),
+            **({"why": next(iter(reasons.values()))} if reasons else {}),
+            "body": scrubbed(call.body),
+        }
+
+    async def _before(self, call: Call) -> Any:
+        """What the change replaces, where that is a document of its own."""
+        path = call.path.partition("?")[0]
+        if path.endswith(("/offsets", "/config")):
+            where = path
+        elif call.method == "DELETE" and path.count("/") == 2:
+            where = f"{path}/config"
+        else:
+            return None
+        try:
+            return await self.inner.send(Call("GET", where))
+        except HeadraceError:
+            return None
+
+    def _write(self, entry: dict[str, Any]) -> None:
+        try:
+            append(entry)
+        except OSError as error:
+            if not self._silenced and self._say is not None:
+                self._say(f"the audit log {audit_file()} cannot be written: {error.strerror}")
+            self._silenced = True
+
+
+def who() -> str:
+    import pwd
+    import socket
+
+    try:
+        name = pwd.getpwuid(os.getuid()).pw_name
+    except KeyError:
+        name = str(os.getuid())
+    return f"{os.environ.get('SUDO_USER') or name}@{socket.gethostname()}"
+
+
+def _connector(call: Call) -> str:
+    parts = call.path.partition("?")[0].split("/")
+    if len(parts) > 2 and parts[1] == "connectors":
+        return unquote(parts[2])
+    return str(call.body.get("name", "")) if isinstance(call.body, dict) else ""
+
+
+def append(entry: dict[str, Any]) -> None:
+    """A line in one write, so that two consoles do not mix theirs. Raises OSError."""
+    file = audit_file()
+    file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    if file.exists() and file.stat().st_size > LARGEST:
+        file.replace(file.with_suffix(".jsonl.1"))
+    line = json.dumps(entry, separators=(",", ":")) + "\n"
+    number = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    try:
+        os.write(number, line.encode("utf-8", "surrogateescape"))
+    finally:
+        os.close(number)

@@ -1,0 +1,27 @@
+"""A transport over another one, which it leaves as it is: what all decorators of transports have in common."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+
+from tui.client.client import Transport
+
+
+class Around:
+    """All but `send`."""
+
+    def __init__(self, inner: Transport) -> None:
+        self.inner = inner
+
+    @property
+    def url(self) -> str:
+        return self.inner.url
+
+    def lines(self, path: str, last_id: str, lasting: float | None = None) -> AsyncGenerator[str, None]:
+        return self.inner.lines(path, last_id, lasting)
+
+    async def sleep(self, seconds: float) -> None:
+        await self.inner.sleep(seconds)
+
+    async def close(self) -> None:
+        await self.inner.close()
