@@ -22,12 +22,12 @@ SETTINGS = '{"bootstrap.servers": "127.0.0.1:1", "debug": "all"}'
     ("module", "call"),
     [
         ("offsets.brokers", f'Brokers("127.0.0.1:1", {SETTINGS}, 0.5).partitions(lambda topic: True)'),
-        ("deadletters.brokers", f'DeadLetterTopic("dlq", {SETTINGS}).newest(1)'),
+        ("dead_letters.brokers", f'DeadLetterTopic("dlq", {SETTINGS}).newest(1)'),
     ],
 )
 def test_nothing_is_printed(module: str, call: str) -> None:
     code = CODE.format(module=module, call=call)
-    if "deadletters" in module:
+    if "dead_letters" in module:
         code = "import tui.dead_letters.brokers as b; b.PATIENCE = 0.5\n" + code
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=60)
     assert done.stderr == "" and done.returncode == 0
