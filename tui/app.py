@@ -95,9 +95,9 @@ class HeadraceApp(App[int]):
         if not self.no_color:
             return super().get_line_filters()
         if self._uncoloured is None or self._uncoloured[0] != self.theme:
-            from tui.appearance.no_color import Uncoloured
+            from tui.appearance.no_color import NoColorFilter
 
-            self._uncoloured = self.theme, Uncoloured(self.theme_variables)
+            self._uncoloured = self.theme, NoColorFilter(self.theme_variables)
         return [self._uncoloured[1]]
 
     def on_ready(self) -> None:

@@ -10,14 +10,16 @@ HeadraceError                  1
     ├── Conflict               4  409: a rebalance, a name that is taken
     ├── WrongState             4  offsets of a connector that is not STOPPED
     ├── BadRequest             1  any other 4xx
-    └── ServerTrouble          1  5xx
-        └── Malformed          1  an answer that does not fit the Connect REST API
+    └── ServerError          1  5xx
+        └── MalformedAnswer          1  an answer that does not fit the Connect REST API
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+
+from tui.formatting import joined_lines, one_line
 
 DONE, FAILED, USAGE, NOT_FOUND, CONFLICT, UNREACHABLE, TIMED_OUT, READ_ONLY, PENDING = range(9)
 INTERRUPTED = 130
@@ -52,12 +54,6 @@ class HeadraceError(Exception):
     def __str__(self) -> str:
         text = f"{self.subject}: {self.message}" if self.subject else self.message
         return f"{text} ({self.advice})" if self.advice else text
-
-
-def in_one(text: str) -> str:
-    """A message of several lines as one, in which they can still be told apart."""
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    return "".join(line + (" " if line[-1] in ":;,.!?" else "; ") for line in lines[:-1]) + "".join(lines[-1:])
 
 
 @contextmanager
@@ -111,21 +107,21 @@ class BadRequest(Refused):
     pass
 
 
-class ServerTrouble(Refused):
+class ServerError(Refused):
     pass
 
 
-class Malformed(ServerTrouble):
+class MalformedAnswer(ServerError):
     """An answer arrived that does not fit the Connect REST API."""
 
     def __init__(self, message: str, status: int = 200, advice: str = NO_WORKER) -> None:
         super().__init__(message, status, advice)
 
 
-def words(error: Exception) -> str:
+def error_line(error: Exception) -> str:
     """The error on one line, for people; an error outside this tree is reported as a bug in the console."""
     text = str(error) if isinstance(error, HeadraceError) else f"this should not happen: {error!r}"
-    return " ".join(text.split())
+    return one_line(joined_lines(text))
 
 
 def refusal(status: int, message: str) -> Refused:
@@ -139,4 +135,4 @@ def refusal(status: int, message: str) -> Refused:
         return WrongState(message, status)
     if status in (401, 403):
         return BadRequest(message, status, "the context's user and password are wrong or not allowed to do this")
-    return (BadRequest if 400 <= status < 500 else ServerTrouble)(message, status)
+    return (BadRequest if 400 <= status < 500 else ServerError)(message, status)

@@ -1,10 +1,21 @@
-"""Amounts as people read them."""
+"""Numbers, durations and messages as text for people."""
 
 from __future__ import annotations
 
 
+def one_line(text: str) -> str:
+    """The text on one line; each run of white space becomes one blank."""
+    return " ".join(text.split())
+
+
+def joined_lines(text: str) -> str:
+    """The lines of a message on one line, separated by `;` unless a line ends in punctuation."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return "".join(line + (" " if line[-1] in ":;,.!?" else "; ") for line in lines[:-1]) + "".join(lines[-1:])
+
+
 def short(number: int) -> str:
-    """`999`, `12.3k`, `4.5M`: three digits that matter."""
+    """A number in at most three significant digits: `999`, `12.3k`, `4.5M`."""
     for size, unit in ((10**9, "G"), (10**6, "M"), (10**3, "k")):
         if number >= size:
             return f"{number / size:.1f}{unit}" if number < 100 * size else f"{number // size}{unit}"
@@ -12,12 +23,12 @@ def short(number: int) -> str:
 
 
 def counted(number: int, noun: str, plural: str = "") -> str:
-    """`1 task`, `3 tasks`."""
+    """A number with its noun: `1 task`, `3 tasks`."""
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
 
 
 def span(seconds: float) -> str:
-    """How long: `8 s`, `4 min`, `3 h`, `2 d`."""
+    """A duration in its largest unit: `8 s`, `4 min`, `3 h`, `2 d`."""
     for size, unit in ((86400, "d"), (3600, "h"), (60, "min")):
         if seconds >= size:
             return f"{int(seconds // size)} {unit}"

@@ -128,9 +128,9 @@ def _script(options: dict[str, Any], commands: tuple[str, ...]) -> int:
     from tui import gc_tuning as collector
 
     collector.for_a_script()
-    from tui.script.door import Order, run
+    from tui.script.door import ScriptOptions, run
 
-    return run(Order(commands=commands, mistakes=_mistakes, **options))
+    return run(ScriptOptions(commands=commands, mistakes=_mistakes, **options))
 
 
 def _mistakes(folder: Path) -> list[str]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from enum import Enum
 from typing import Any, NamedTuple
 
-from tui.errors import Malformed
+from tui.errors import MalformedAnswer
 
 Json = Any
 
@@ -98,11 +98,11 @@ class Connector(NamedTuple):
 
 
 def connector(name: str, status: Json, info: Json = None) -> Connector:
-    """From a status body and an info body; either may be missing for a moment after a change. Raises Malformed."""
+    """A connector from its status and info; either may be missing briefly after a change. Raises MalformedAnswer."""
     try:
         return _connector(name, _object(status), _object(info))
     except _Misfit as misfit:
-        raise Malformed(f"malformed status or info of {name}: {misfit}") from None
+        raise MalformedAnswer(f"malformed status or info of {name}: {misfit}") from None
 
 
 def _connector(name: str, status: Mapping[str, Json], info: Mapping[str, Json]) -> Connector:

@@ -16,7 +16,7 @@ from tui.wire.endpoint import ANSWERS_WITHIN, CONNECTS_WITHIN, Endpoint
 
 if TYPE_CHECKING:
     from tui.client.client import Connect, Transport
-    from tui.commands.base import Context
+    from tui.commands.base import CommandContext
 
 
 def profiles(environ: Mapping[str, str] = os.environ) -> Profiles:
@@ -123,7 +123,9 @@ def connect(profile: Profile, transport: Transport) -> Connect:
     return Connect(transport, policy.guard(profile))
 
 
-def screen_context(cluster: Connect, profile: Profile, known: Profiles, narrate: Callable[[str], None]) -> Context:
+def screen_context(
+    cluster: Connect, profile: Profile, known: Profiles, narrate: Callable[[str], None]
+) -> CommandContext:
     """The context of commands that a screen runs: it has asked before, and its standard input is keys."""
 
     def read(path: str) -> str:
@@ -131,9 +133,9 @@ def screen_context(cluster: Connect, profile: Profile, known: Profiles, narrate:
             raise UsageError("standard input is the keyboard here: use @FILE")
         return read_text(path)
 
-    from tui.commands.base import Context
+    from tui.commands.base import CommandContext
 
-    return Context(
+    return CommandContext(
         lambda: cluster, profile=lambda: profile, profiles=known, narrate=narrate, read=read, shown=profile.name
     )
 

@@ -14,7 +14,7 @@ from textual.filter import LineFilter
 LOUD = ("cursor", "selection", "foreground", "accent", "primary", "error", "warning", "success")
 
 
-class Uncoloured(LineFilter):
+class NoColorFilter(LineFilter):
     """The last of the filters. Bold, dim, reverse and underline are kept: https://no-color.org."""
 
     def __init__(self, colours: Mapping[str, str]) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from tui.client.shapes import TIME, Flag, ListOf, MapOf, Maybe, Number, Object, Shape, Text, parsed
-from tui.errors import Malformed
+from tui.errors import MalformedAnswer
 
 Json = Any
 ANYTHING, TEXT, FLAG, COUNT = Shape(), Text(), Flag(), Number()
@@ -176,10 +176,10 @@ EVENTS: dict[str, Shape] = {
 
 
 def fitting(answer: Json, shape: Shape, what: str) -> Json:
-    """Returns the answer; raises Malformed, which names the request (`what`) and the place of the error."""
+    """Returns the answer; raises MalformedAnswer, which names the request (`what`) and the place of the error."""
     if found := shape.misfit(answer):
         place, why = found
-        raise Malformed(f"malformed {what}: {place.removeprefix('.') or 'the whole answer'}: {why}")
+        raise MalformedAnswer(f"malformed {what}: {place.removeprefix('.') or 'the whole answer'}: {why}")
     return answer
 
 
@@ -191,9 +191,9 @@ def listed(answer: Json) -> dict[str, Json]:
 
 
 def event(name: str, data: str) -> Json:
-    """The data of an event, checked for its kind of event; raises Malformed."""
+    """The data of an event, checked for its kind of event; raises MalformedAnswer."""
     try:
         found = parsed(data)
     except ValueError as error:
-        raise Malformed(f"malformed {name} event: {error}") from None
+        raise MalformedAnswer(f"malformed {name} event: {error}") from None
     return fitting(found, EVENTS.get(name, PART), f"{name} event")

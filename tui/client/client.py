@@ -15,6 +15,7 @@ from tui.client import answers
 from tui.client.answers import fitting
 from tui.client.shapes import Maybe, Shape
 from tui.errors import Conflict
+from tui.formatting import one_line
 from tui.scrubbing import without_user
 
 T = TypeVar("T")
@@ -60,7 +61,7 @@ class Origin(NamedTuple):
 
 def _header(text: str) -> str:
     """On one line, and in the bytes of UTF-8, which headers carry one character each."""
-    return " ".join(text.split()).encode("utf-8", "replace").decode("latin-1")
+    return one_line(text).encode("utf-8", "replace").decode("latin-1")
 
 
 NOBODY = Origin()

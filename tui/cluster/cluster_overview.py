@@ -13,7 +13,7 @@ from tui import model
 from tui.client.client import Connect
 from tui.cluster.snapshot import Link, LinkState
 from tui.contexts.profiles import Profile
-from tui.errors import TimedOut, words
+from tui.errors import TimedOut, error_line
 from tui.model import SEVERITY, Connector
 
 EVERY = 10.0  # seconds between two looks at a cluster
@@ -98,7 +98,7 @@ class Fleet:
                     failures += 1
                     wait = self._jittered(min(FIRST_RETRY * 2 ** min(failures - 1, 10), LONGEST_RETRY))
                     link = self.glances[label].link
-                    self._put(label, link=Link(LinkState.LOST, link.heard_at, self._clock() + wait, words(error)))
+                    self._put(label, link=Link(LinkState.LOST, link.heard_at, self._clock() + wait, error_line(error)))
                 await self._sleep(wait)
         finally:
             if connect is not None:

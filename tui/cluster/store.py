@@ -20,7 +20,7 @@ from tui.client import answers, sse
 from tui.client.client import Connect
 from tui.cluster.snapshot import Diff, Link, LinkState, Notice, Snapshot
 from tui.cluster.snapshot_builder import Ledger, difference
-from tui.errors import HeadraceError, Malformed, Refused, TimedOut, Unreachable, words
+from tui.errors import HeadraceError, MalformedAnswer, Refused, TimedOut, Unreachable, error_line
 
 Lines = Callable[[str, str], AsyncGenerator[str, None]]  # (path, last event id) → lines of an event stream
 Subscriber = Callable[[Snapshot, Diff], None]
@@ -103,7 +103,7 @@ class Store:
                 failures = 1 if heard else failures + 1
                 wait = self._jittered(min(self.pace.first_retry * 2 ** min(failures - 1, 10), self.pace.longest_retry))
                 link = self.snapshot.link
-                self._publish(Link(LinkState.LOST, link.heard_at, self._clock() + wait, words(error)))
+                self._publish(Link(LinkState.LOST, link.heard_at, self._clock() + wait, error_line(error)))
                 if await self._pause(wait):
                     failures -= 1  # a look that somebody asked for does not make the next pause longer
 
@@ -167,7 +167,7 @@ class Store:
             try:
                 async for event in sse.parse(self._heard(stream), seen):
                     self._take(event)
-            except (TimedOut, Malformed):
+            except (TimedOut, MalformedAnswer):
                 self._last_id = ""  # missed events are unknown: the next stream begins with a snapshot
                 raise
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from tui.commands.arguments import flag, option, options
-from tui.commands.base import Change, Context, Danger, refuse
-from tui.commands.documents import Document, documents, files_of
-from tui.commands.plan import CREATE, DELETE, KEEP, Step, removal, step, text_of
-from tui.commands.result import Outcome, Result, confirmation
+from tui.commands.base import ChangingCommand, CommandContext, Danger, refuse
+from tui.commands.documents import ConnectorDocument, documents, files_of
+from tui.commands.plan import CREATE, DELETE, KEEP, PlanStep, removal, step, text_of
+from tui.commands.result import Result, TargetOutcome, confirmation
 from tui.commands.targets import each, failure, must_confirm
 from tui.commands.validating import validate
 from tui.config import applying
@@ -17,7 +17,7 @@ from tui.config.changes import merged
 from tui.errors import HeadraceError, NotFound, Refused
 
 
-class Apply(Change):
+class Apply(ChangingCommand):
     """Create or update connectors from files: JSON as POST takes it, a flat JSON config, or .properties.
 
     With --dry-run it prints what would change, as a diff, and ends with exit code 8 if anything would.
@@ -34,13 +34,13 @@ class Apply(Change):
         refuse(not self.files, "needs -f FILE")
         refuse(self.files.count("-") > 1, "standard input can be read only once")
 
-    async def run(self, context: Context) -> Result:
+    async def run(self, context: CommandContext) -> Result:
         wanted = self._wanted(context)
-        steps: dict[str, Step] = {}
+        steps: dict[str, PlanStep] = {}
 
-        async def look(name: str) -> Outcome:
+        async def look(name: str) -> TargetOutcome:
             steps[name] = await self._step(context, wanted[name])
-            return Outcome(name, _would(steps[name]))
+            return TargetOutcome(name, _would(steps[name]))
 
         planned = await each(wanted, look)
         removals, unread = await self._removals(context, wanted) if self.prune else ([], [])
@@ -49,38 +49,40 @@ class Apply(Change):
         done = await self._carry_out(context, planned, steps, removals)
         return confirmation([*done.outcomes, *unread]) if unread else done
 
-    def _wanted(self, context: Context) -> dict[str, Document]:
+    def _wanted(self, context: CommandContext) -> dict[str, ConnectorDocument]:
         every = [document for path in self.files for file in files_of(path) for document in self._read(context, file)]
         by_name = {document.name: document for document in every}
         refuse(len(by_name) < len(every), "two files describe the same connector")
         return by_name
 
-    def _read(self, context: Context, file: str) -> list[Document]:
+    def _read(self, context: CommandContext, file: str) -> list[ConnectorDocument]:
         return documents(context.read(file), "standard input" if file == "-" else file, self.name or "")
 
-    async def _step(self, context: Context, document: Document) -> Step:
+    async def _step(self, context: CommandContext, document: ConnectorDocument) -> PlanStep:
         """What is to be done about one; a dry run asks the worker to validate as well."""
         found = step(document, await _current(context, document.name))
         if self.dry_run and found.pending:
             await validate(context, merged(found.before or {}, found.changes), document.where)
         return found
 
-    async def _removals(self, context: Context, wanted: Collection[str]) -> tuple[list[Step], list[Outcome]]:
+    async def _removals(
+        self, context: CommandContext, wanted: Collection[str]
+    ) -> tuple[list[PlanStep], list[TargetOutcome]]:
         """What is to be deleted; and what stays because it cannot even be read (some workers refuse a / in a name)."""
-        found: list[Step] = []
+        found: list[PlanStep] = []
 
-        async def look(name: str) -> Outcome:
+        async def look(name: str) -> TargetOutcome:
             try:
                 found.append(removal(name, await _current(context, name) or {}))
             except Refused as error:
                 return failure(name, _not_read(error))
-            return Outcome(name, _would(found[-1]))
+            return TargetOutcome(name, _would(found[-1]))
 
         looked = await each(sorted(set(await context.connect.names()) - set(wanted)), look)
         return found, [outcome for outcome in looked.outcomes if outcome.failed]
 
     async def _carry_out(
-        self, context: Context, planned: Result, steps: dict[str, Step], removals: list[Step]
+        self, context: CommandContext, planned: Result, steps: dict[str, PlanStep], removals: list[PlanStep]
     ) -> Result:
         """Nothing is deleted as long as anything else has failed."""
         doomed = {one.name: one for one in removals}
@@ -88,7 +90,7 @@ class Apply(Change):
             must_confirm(context, self.yes, "delete", list(doomed))
         failed = {outcome.name: outcome for outcome in planned.outcomes if outcome.failed}
 
-        async def act(name: str) -> Outcome:
+        async def act(name: str) -> TargetOutcome:
             if name in failed:
                 return failed[name]
             if name in doomed:
@@ -103,30 +105,30 @@ class Apply(Change):
         return confirmation([*first.outcomes, *second.outcomes])
 
 
-async def _delete(context: Context, name: str, something_failed: bool) -> Outcome:
+async def _delete(context: CommandContext, name: str, something_failed: bool) -> TargetOutcome:
     if something_failed:
         raise HeadraceError("not deleted: something else failed")
     await context.connect.delete(name)
-    return Outcome(name, "deleted")
+    return TargetOutcome(name, "deleted")
 
 
-async def _apply(context: Context, one: Step) -> Outcome:
+async def _apply(context: CommandContext, one: PlanStep) -> TargetOutcome:
     document = one.document
     assert document is not None
     if one.action == CREATE:
         if document.initial_state:
             body = {"name": one.name, "config": document.config, "initial_state": document.initial_state}
-            return Outcome(one.name, "created", raw=await context.connect.create(body))
-        return Outcome(one.name, "created", raw=await context.connect.configure(one.name, document.config))
+            return TargetOutcome(one.name, "created", raw=await context.connect.create(body))
+        return TargetOutcome(one.name, "created", raw=await context.connect.configure(one.name, document.config))
     if document.initial_state:
         context.narrate(f"{one.name} exists already: its initial_state is left out of account")
     if one.action == KEEP:
-        return Outcome(one.name, "unchanged")
+        return TargetOutcome(one.name, "unchanged")
     done = await applying.apply(Edit(one.name, one.before or {}, one.changes), context.connect)
-    return Outcome(one.name, "updated", raw={"name": one.name, "config": dict(done.after)})
+    return TargetOutcome(one.name, "updated", raw={"name": one.name, "config": dict(done.after)})
 
 
-def _would(one: Step) -> str:
+def _would(one: PlanStep) -> str:
     if one.action == KEEP:
         return KEEP
     keys = "" if one.action in (CREATE, DELETE) else f": {', '.join(change.key for change in one.changes)}"
@@ -137,9 +139,13 @@ def _not_read(error: Refused) -> Refused:
     return type(error)(f"not deleted, its config cannot be read: {error.message}", error.status, error.advice)
 
 
-def _shown(planned: Result, steps: list[Step], unread: list[Outcome]) -> Result:
+def _shown(planned: Result, steps: list[PlanStep], unread: list[TargetOutcome]) -> Result:
     """A dry run: the diff for people, the steps for machines; what cannot be done is among the outcomes."""
-    outcomes = [*planned.outcomes, *(Outcome(one.name, _would(one)) for one in steps if one.action == DELETE), *unread]
+    outcomes = [
+        *planned.outcomes,
+        *(TargetOutcome(one.name, _would(one)) for one in steps if one.action == DELETE),
+        *unread,
+    ]
     return Result(
         [one.as_json() for one in steps],
         text=text_of(steps) + (f", {len(unread)} that cannot be read" if unread else ""),
@@ -149,7 +155,7 @@ def _shown(planned: Result, steps: list[Step], unread: list[Outcome]) -> Result:
     )
 
 
-async def _current(context: Context, name: str) -> dict[str, str] | None:
+async def _current(context: CommandContext, name: str) -> dict[str, str] | None:
     try:
         return await context.connect.config(name)
     except NotFound:

@@ -33,7 +33,7 @@ class Danger(IntEnum):
     NAME = 2  # the connector's name typed
 
 
-class Context:
+class CommandContext:
     """What a command may use: the cluster (dialled at first need), the user's ear, files, time."""
 
     def __init__(
@@ -151,14 +151,14 @@ class Command:
     def check(self) -> None:
         """Raises UsageError when the arguments contradict each other."""
 
-    async def run(self, context: Context) -> Result:
+    async def run(self, context: CommandContext) -> Result:
         raise NotImplementedError
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(f'{key}={value!r}' for key, value in self.values.items())})"
 
 
-class Change(Command):
+class ChangingCommand(Command):
     """A command that changes the cluster."""
 
     changes = True
@@ -166,7 +166,7 @@ class Change(Command):
     yes = flag("-y", "--yes", help="do not ask")
 
 
-async def execute(command: Command, context: Context) -> Result:
+async def execute(command: Command, context: CommandContext) -> Result:
     """Runs a command, unless the context is read-only and the command is not: the one door of screen and script."""
     if command.changes and not command.values.get("dry_run"):
         from tui.contexts import policy

@@ -8,8 +8,8 @@ from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 from tui import model
-from tui.commands.base import Context
-from tui.commands.result import Outcome
+from tui.commands.base import CommandContext
+from tui.commands.result import TargetOutcome
 from tui.errors import FAILED, HeadraceError
 from tui.model import Offset
 from tui.offsets import partitions
@@ -26,7 +26,13 @@ TOLD = 20  # changes of a connector, before it is asked whether to make them
 
 
 async def planned(
-    context: Context, name: str, entries: Sequence[Json], *, stop: bool, why: str | None, action: Action = Action.ALTER
+    context: CommandContext,
+    name: str,
+    entries: Sequence[Json],
+    *,
+    stop: bool,
+    why: str | None,
+    action: Action = Action.ALTER,
 ) -> Plan:
     """To set these entries, whatever is there now; where `stop` is not asked for, the server says that it has to be."""
     state = await state_of(context, name) if stop else "STOPPED"
@@ -35,14 +41,20 @@ async def planned(
 
 
 async def decided(
-    context: Context, name: str, base: tuple[Offset, ...], changes: Sequence[Change], *, stop: bool, why: str | None
+    context: CommandContext,
+    name: str,
+    base: tuple[Offset, ...],
+    changes: Sequence[Change],
+    *,
+    stop: bool,
+    why: str | None,
 ) -> Plan:
     """To make these changes, if the offsets still are what they were decided on."""
     state = await changeable(context, name, stop)
     return Plan(name, base, tuple(changes), state, ran=state != "STOPPED", why=why or "")
 
 
-async def changeable(context: Context, name: str, stop: bool) -> str:
+async def changeable(context: CommandContext, name: str, stop: bool) -> str:
     """The connector's state; raises NotApplied where it runs and is not to be stopped."""
     state = await state_of(context, name)
     if state != "STOPPED" and not stop:
@@ -52,7 +64,7 @@ async def changeable(context: Context, name: str, stop: bool) -> str:
     return state
 
 
-async def state_of(context: Context, name: str) -> str:
+async def state_of(context: CommandContext, name: str) -> str:
     return model.connector(name, await context.connect.status(name)).state
 
 
@@ -67,7 +79,7 @@ def made(now: Sequence[Offset], entries: Sequence[Json]) -> tuple[Change, ...]:
     return tuple(changes)
 
 
-def tell(context: Context, plan: Plan) -> None:
+def tell(context: CommandContext, plan: Plan) -> None:
     """What it comes to, before it is done."""
     for one in plan.changes[:TOLD]:
         context.narrate(f"{plan.name}: {line(one)}")
@@ -77,7 +89,9 @@ def tell(context: Context, plan: Plan) -> None:
         context.narrate(f"{plan.name}: it is {plan.state}; it is stopped for that, and {plan.afterwards} afterwards")
 
 
-async def agreed(context: Context, plan: Plan, yes: bool, total: str = "", again: Again | None = None) -> Outcome:
+async def agreed(
+    context: CommandContext, plan: Plan, yes: bool, total: str = "", again: Again | None = None
+) -> TargetOutcome:
     """Tells it, asks where there is somebody to ask, and does it."""
     tell(context, plan)
     if total:
@@ -87,7 +101,7 @@ async def agreed(context: Context, plan: Plan, yes: bool, total: str = "", again
     return await change(context, plan, again)
 
 
-async def change(context: Context, plan: Plan, again: Again | None = None) -> Outcome:
+async def change(context: CommandContext, plan: Plan, again: Again | None = None) -> TargetOutcome:
     """Raises NotApplied; what was done on the way is told where the connector is stopped for it."""
 
     def say(step: str) -> None:
@@ -102,7 +116,7 @@ async def change(context: Context, plan: Plan, again: Again | None = None) -> Ou
 
 
 @contextmanager
-def tells_what_is_left(context: Context, name: str) -> Iterator[None]:
+def tells_what_is_left(context: CommandContext, name: str) -> Iterator[None]:
     """When interrupted by ^C or a signal, a change reports its progress and how to finish it."""
     try:
         yield
@@ -126,7 +140,7 @@ def left(intent: Intent) -> str:
     )
 
 
-def outcome(plan: Plan, done: Applied) -> Outcome:
+def outcome(plan: Plan, done: Applied) -> TargetOutcome:
     """The server's answer word for word, and a failure where something is left to do."""
     message = done.verdict.message
     left = [done.trouble] if done.trouble else []
@@ -135,14 +149,14 @@ def outcome(plan: Plan, done: Applied) -> Outcome:
     if done.left_stopped:
         left.append(f"{done.verdict.by_hand}; {plan.name} is left STOPPED".removeprefix("; "))
     if left:
-        return Outcome(plan.name, "; ".join([message, *left]), FAILED, raw={"message": message})
-    return Outcome(plan.name, message, verdict=done.verdict, raw={"message": message})
+        return TargetOutcome(plan.name, "; ".join([message, *left]), FAILED, raw={"message": message})
+    return TargetOutcome(plan.name, message, verdict=done.verdict, raw={"message": message})
 
 
-def would(name: str, changes: Sequence[Change]) -> list[Outcome]:
+def would(name: str, changes: Sequence[Change]) -> list[TargetOutcome]:
     """A dry run: what each partition is, and what it would be."""
-    found = [Outcome(name, f"would set {line(one)}") for one in changes]
-    return found or [Outcome(name, "nothing has to be changed")]
+    found = [TargetOutcome(name, f"would set {line(one)}") for one in changes]
+    return found or [TargetOutcome(name, "nothing has to be changed")]
 
 
 def line(one: Change) -> str:
@@ -158,7 +172,7 @@ def stays(one: Change) -> str:
     return f"nothing to change: {where} stays at {at} ({one.remark})"
 
 
-async def limits(context: Context, made: Sequence[Change]) -> Bounds:
+async def limits(context: CommandContext, made: Sequence[Change]) -> Bounds:
     """Of the topics of these changes."""
     from tui.offsets import bounds
     from tui.offsets.seek import aside

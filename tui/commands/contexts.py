@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from tui.commands.arguments import duration, flag, maybe_word, option, options, word, words
-from tui.commands.base import Command, Context, Danger, refuse
-from tui.commands.result import Outcome, Result, Table, confirmation
+from tui.commands.base import Command, CommandContext, Danger, refuse
+from tui.commands.result import Result, Table, TargetOutcome, confirmation
 from tui.commands.targets import must_confirm
 from tui.contexts.profiles import Contexts, Profile, profile_of
 from tui.errors import NotFound, UsageError
@@ -23,7 +23,7 @@ class GetContexts(Command):
     verb = "get contexts"
     local = True
 
-    async def run(self, context: Context) -> Result:
+    async def run(self, context: CommandContext) -> Result:
         contexts = context.profiles.load()
         return Result(
             [_document(contexts, name) for name in contexts.names],
@@ -70,7 +70,7 @@ class CurrentContext(Command):
     verb = "config current-context"
     local = True
 
-    async def run(self, context: Context) -> Result:
+    async def run(self, context: CommandContext) -> Result:
         current = context.profiles.load().current
         if not current:
             raise NotFound("no context is current", 404, "choose one with: config use-context NAME")
@@ -116,7 +116,7 @@ class SetContext(Command):
         for pair in (*self.header, *self.client):
             refuse(pair.find("=") < 1, f"{pair}: it looks like NAME=VALUE")
 
-    async def run(self, context: Context) -> Result:
+    async def run(self, context: CommandContext) -> Result:
         contexts = context.profiles.load()
         before = contexts.table(self.name)
         refuse(not before.get("url") and not self._urls(), f"the context {self.name!r} is new: give its URL")
@@ -128,7 +128,7 @@ class SetContext(Command):
         context.profiles.put(profile)
         if not contexts.names:
             context.profiles.use(self.name)
-        return confirmation([Outcome(self.name, "changed" if before else "created")])
+        return confirmation([TargetOutcome(self.name, "changed" if before else "created")])
 
     def _urls(self) -> list[str]:
         given = [*self.url, *(self.cluster or "").split(",")]
@@ -162,9 +162,9 @@ class UseContext(Command):
 
     name = word("NAME")
 
-    async def run(self, context: Context) -> Result:
+    async def run(self, context: CommandContext) -> Result:
         context.profiles.use(self.name)
-        return confirmation([Outcome(self.name, "is the current context")])
+        return confirmation([TargetOutcome(self.name, "is the current context")])
 
 
 class RemoveContext(Command):
@@ -178,7 +178,7 @@ class RemoveContext(Command):
     dry_run = flag("--dry-run", help="say what would be done")
     yes = flag("-y", "--yes", help="do not ask")
 
-    async def run(self, context: Context) -> Result:
+    async def run(self, context: CommandContext) -> Result:
         contexts = context.profiles.load()
         context.profiles.must_know(contexts, self.name)
         if self.name == context.shown:
@@ -186,11 +186,11 @@ class RemoveContext(Command):
         is_current = self.name == contexts.current
         if self.dry_run:
             more = "; it is the current one, and none is then" if is_current else ""
-            return confirmation([Outcome(self.name, f"would be removed, with all that stands in it{more}")])
+            return confirmation([TargetOutcome(self.name, f"would be removed, with all that stands in it{more}")])
         must_confirm(context, self.yes, "remove the context", [self.name])
         context.profiles.remove(self.name)
         more = "; it was the current one, none is now" if is_current else ""
-        return confirmation([Outcome(self.name, f"removed{more}")])
+        return confirmation([TargetOutcome(self.name, f"removed{more}")])
 
 
 class ImportKcctl(Command):
@@ -201,7 +201,7 @@ class ImportKcctl(Command):
 
     file = maybe_word("FILE")
 
-    async def run(self, context: Context) -> Result:
+    async def run(self, context: CommandContext) -> Result:
         from tui.contexts.kcctl import read
 
         found = read(context.read(self.file or "~/.kcctl"), self.file or "~/.kcctl")
@@ -209,14 +209,14 @@ class ImportKcctl(Command):
         outcomes = []
         for profile in found.profiles.values():
             if profile.name in contexts.names:
-                outcomes.append(Outcome(profile.name, "left out: there is a context of that name"))
+                outcomes.append(TargetOutcome(profile.name, "left out: there is a context of that name"))
                 continue
             try:
                 context.profiles.put(profile)
             except UsageError as error:
-                outcomes.append(Outcome(profile.name, f"left out: {error.message}", error.exit_code))
+                outcomes.append(TargetOutcome(profile.name, f"left out: {error.message}", error.exit_code))
                 continue
-            outcomes.append(Outcome(profile.name, "imported"))
+            outcomes.append(TargetOutcome(profile.name, "imported"))
         if not contexts.current and found.current in context.profiles.load().profiles:
             context.profiles.use(found.current)
         return confirmation(outcomes)

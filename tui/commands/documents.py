@@ -10,7 +10,7 @@ from tui.config import properties
 from tui.errors import UsageError
 
 
-class Document(NamedTuple):
+class ConnectorDocument(NamedTuple):
     """A connector as it is wanted. `where` names the file for error lines."""
 
     where: str
@@ -29,7 +29,7 @@ def files_of(path: str) -> list[str]:
     return found
 
 
-def documents(text: str, where: str, name: str = "") -> list[Document]:
+def documents(text: str, where: str, name: str = "") -> list[ConnectorDocument]:
     """All connectors of one file; `name` is for the one that has none, or replaces its name."""
     if where.endswith(".properties") or (not text.lstrip().startswith(("{", "[")) and not where.endswith(".json")):
         found: list[Any] = [{entry.key: entry.value for entry in properties.entries(text)}]
@@ -48,7 +48,7 @@ def _json(text: str, where: str) -> Any:
         raise UsageError(f"{where} is not JSON: {error}") from None
 
 
-def _document(entry: Any, where: str, name: str) -> Document:
+def _document(entry: Any, where: str, name: str) -> ConnectorDocument:
     if not isinstance(entry, dict):
         raise UsageError(f"{where}: expected a JSON object for a connector")
     nested = isinstance(entry.get("config"), dict)
@@ -62,4 +62,6 @@ def _document(entry: Any, where: str, name: str) -> Document:
     wrong = [key for key, value in config.items() if isinstance(value, dict | list)]
     if wrong:
         raise UsageError(f"{where}: the value of {wrong[0]!r} must be text, a number, true or false")
-    return Document(where, name, {**config, "name": name}, str(entry.get("initial_state") or "") if nested else "")
+    return ConnectorDocument(
+        where, name, {**config, "name": name}, str(entry.get("initial_state") or "") if nested else ""
+    )

@@ -11,7 +11,7 @@ from typing import Any
 from tui import model
 from tui.client import answers, sse
 from tui.commands.arguments import duration, integer, option, words
-from tui.commands.base import Command, Context
+from tui.commands.base import Command, CommandContext
 from tui.commands.result import Result, Table
 from tui.commands.targets import matches
 from tui.errors import NotFound
@@ -33,7 +33,7 @@ class GetEvents(Command):
     limit = option("-n", "--limit", metavar="N", help="end after so many", convert=integer)
     lasting = option("--for", metavar="TIME", help="end after that time", convert=duration)
 
-    async def run(self, context: Context) -> Result:
+    async def run(self, context: CommandContext) -> Result:
         lasting = self.lasting
         if lasting is None and not context.emits:  # nobody sees anything before the end
             lasting = LASTING

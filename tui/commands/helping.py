@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tui.commands.arguments import words
-from tui.commands.base import Command, Context
+from tui.commands.base import Command, CommandContext
 from tui.commands.registry import commands, find
 from tui.commands.result import Result
 
@@ -18,7 +18,7 @@ class Help(Command):
 
     command = words("COMMAND", "as in `help patch offsets`", at_least=0)
 
-    async def run(self, context: Context) -> Result:
+    async def run(self, context: CommandContext) -> Result:
         return Result(text=explain(self.command) if self.command else overview(), prose=True)
 
 

@@ -6,10 +6,10 @@ from typing import Any
 
 from tui import model
 from tui.commands.arguments import flag, integer, option, word
-from tui.commands.base import Change, Command, Context, Danger, refuse
+from tui.commands.base import ChangingCommand, Command, CommandContext, Danger, refuse
 from tui.commands.changing import agreed, decided, tell, tells_what_is_left, would
 from tui.commands.offsets import REASON_HELP, STOP_HELP
-from tui.commands.result import Outcome, Result, Table, confirmation
+from tui.commands.result import Result, Table, TargetOutcome, confirmation
 from tui.commands.targets import each, must_confirm
 from tui.errors import FAILED, NotFound
 from tui.offsets import changes, partitions
@@ -28,7 +28,7 @@ class GetOffsetHistory(Command):
 
     name = word("NAME", "also of a connector that is deleted")
 
-    async def run(self, context: Context) -> Result:
+    async def run(self, context: CommandContext) -> Result:
         found = await past.history(context.connect, context.notebook, self.name)
         rows = tuple((p.number, p.at, p.action, p.who, p.why, _summary(p)) for p in found.entries)
         columns = ("NUMBER", "TIME", "ACTION", "WHO", "WHY", "CHANGES")
@@ -45,7 +45,7 @@ def _shown(offset: Json) -> str:
     return "none" if offset is None else partitions.shown_offset(offset)
 
 
-class _Back(Change):
+class _Back(ChangingCommand):
     """Alters offsets to what they were."""
 
     danger = Danger.ASK
@@ -60,14 +60,14 @@ class _Back(Change):
     def wanted(self, one: Past, now: tuple[model.Offset, ...]) -> list[changes.Change]:
         raise NotImplementedError
 
-    async def run(self, context: Context) -> Result:
+    async def run(self, context: CommandContext) -> Result:
         one = self.chosen(await past.history(context.connect, context.notebook, self.name))
         now = model.offsets(await context.connect.offsets(self.name))
         wanted = self.wanted(one, now)
         if self.dry_run or not wanted:
             return confirmation(would(self.name, wanted))
 
-        async def act(name: str) -> Outcome:
+        async def act(name: str) -> TargetOutcome:
             why = self.reason or f"{self.verb}: {one}"
             plan = await decided(context, name, now, wanted, stop=self.stop, why=why)
             return await agreed(context, plan, self.yes)
@@ -109,7 +109,7 @@ class GetUnfinished(Command):
 
     verb = "get unfinished"
 
-    async def run(self, context: Context) -> Result:
+    async def run(self, context: CommandContext) -> Result:
         found = context.notebook.intents.interrupted()
         rows = tuple((one.plan.name, one.step.value, one.plan.state, len(one.plan.changes), one.who) for one in found)
         raw = [_document(one) for one in found]
@@ -128,7 +128,7 @@ def _document(one: Intent) -> Json:
     }
 
 
-class Finish(Change):
+class Finish(ChangingCommand):
     """Finish a change of offsets that was interrupted: go on with it, take it back, or leave it as it is."""
 
     verb = "finish"
@@ -141,21 +141,21 @@ class Finish(Change):
     def check(self) -> None:
         refuse(self.back and self.forget, "--back or --forget, not both")
 
-    async def run(self, context: Context) -> Result:
+    async def run(self, context: CommandContext) -> Result:
         if self.dry_run:
-            return confirmation([Outcome(self.name, self._would(context))])
+            return confirmation([TargetOutcome(self.name, self._would(context))])
         self._ask(context)
         say = context.narrate
         recovery = Recovery(context.connect, context.notebook, lambda step: say(f"{self.name}: {step}"), context.clock)
         act = recovery.take_back if self.back else recovery.forget if self.forget else recovery.finish
 
-        async def one(name: str) -> Outcome:
+        async def one(name: str) -> TargetOutcome:
             with tells_what_is_left(context, name):
                 return _recovered(name, await act(name))
 
         return await each([self.name], one)
 
-    def _ask(self, context: Context) -> None:
+    def _ask(self, context: CommandContext) -> None:
         """The change as it was meant, and what is to become of it."""
         if (found := context.notebook.intents.of(self.name)) is None:
             return
@@ -164,15 +164,15 @@ class Finish(Change):
         way = "take back" if self.back else "forget" if self.forget else "finish"
         must_confirm(context, self.yes, f"{way} this change of", [self.name])
 
-    def _would(self, context: Context) -> str:
+    def _would(self, context: CommandContext) -> str:
         found = context.notebook.intents.of(self.name)
         if found is None:
             raise NotFound(f"no change of the offsets of {self.name} was interrupted", 404)
         return f"would be {'taken back' if self.back else 'forgotten' if self.forget else 'finished'}: {found.text}"
 
 
-def _recovered(name: str, done: Recovered) -> Outcome:
+def _recovered(name: str, done: Recovered) -> TargetOutcome:
     if done.left_stopped:
         by_hand = done.verdict.by_hand if done.verdict else ""
-        return Outcome(name, "; ".join(filter(None, [done.message, by_hand, f"{name} is left STOPPED"])), FAILED)
-    return Outcome(name, done.message, verdict=done.verdict)
+        return TargetOutcome(name, "; ".join(filter(None, [done.message, by_hand, f"{name} is left STOPPED"])), FAILED)
+    return TargetOutcome(name, done.message, verdict=done.verdict)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from tui import model
 from tui.commands.arguments import by_regex, flag, one_of, option, word, words
-from tui.commands.base import Change, Context, Danger, refuse
-from tui.commands.result import Outcome, Result, confirmation
+from tui.commands.base import ChangingCommand, CommandContext, Danger, refuse
+from tui.commands.result import Result, TargetOutcome, confirmation
 from tui.commands.targets import chosen, compiled, each, must_confirm, there
 from tui.errors import HeadraceError, NotFound
 
 
-class _EachConnector(Change):
+class _EachConnector(ChangingCommand):
     """One request to each connector named. `done` is what is said afterwards."""
 
     done = ""
@@ -23,16 +23,16 @@ class _EachConnector(Change):
             for pattern in self.names:
                 compiled(pattern)
 
-    async def run(self, context: Context) -> Result:
+    async def run(self, context: CommandContext) -> Result:
         names = await chosen(context.connect, self.names, self.regex)
         if self.dry_run:
             return await there(context.connect, names, self.would())
         if self.danger is Danger.NAME or len(names) > len(self.names):
             must_confirm(context, self.yes, self.verb.partition(" ")[0], names)
 
-        async def act(name: str) -> Outcome:
+        async def act(name: str) -> TargetOutcome:
             await self.request(context, name)
-            return Outcome(name, self.done)
+            return TargetOutcome(name, self.done)
 
         return await each(names, act)
 
@@ -40,7 +40,7 @@ class _EachConnector(Change):
         """What a dry run says."""
         return f"would be {self.done}"
 
-    async def request(self, context: Context, name: str) -> None:
+    async def request(self, context: CommandContext, name: str) -> None:
         raise NotImplementedError
 
 
@@ -50,7 +50,7 @@ class Stop(_EachConnector):
     verb, key, done = "stop connector", "s", "stopped"
     danger = Danger.ASK
 
-    async def request(self, context: Context, name: str) -> None:
+    async def request(self, context: CommandContext, name: str) -> None:
         await context.connect.stop(name)
 
 
@@ -60,7 +60,7 @@ class Pause(_EachConnector):
     verb, key, done = "pause connector", "p", "paused"
     danger = Danger.ASK
 
-    async def request(self, context: Context, name: str) -> None:
+    async def request(self, context: CommandContext, name: str) -> None:
         await context.connect.pause(name)
 
 
@@ -69,7 +69,7 @@ class Resume(_EachConnector):
 
     verb, key, done = "resume connector", "r", "resumed"
 
-    async def request(self, context: Context, name: str) -> None:
+    async def request(self, context: CommandContext, name: str) -> None:
         await context.connect.resume(name)
 
 
@@ -81,11 +81,11 @@ class Restart(_EachConnector):
 
     tasks = option("-t", "--tasks", metavar="ALL|FAILED", help="tasks as well", convert=one_of("ALL", "FAILED"))
 
-    async def request(self, context: Context, name: str) -> None:
+    async def request(self, context: CommandContext, name: str) -> None:
         await context.connect.restart(name, tasks=self.tasks is not None, only_failed=self.tasks == "FAILED")
 
 
-class RestartTask(Change):
+class RestartTask(ChangingCommand):
     """Restart one task."""
 
     verb = "restart task"
@@ -97,22 +97,22 @@ class RestartTask(Change):
         _, slash, number = self.task.rpartition("/")
         refuse(not slash or not number.isdecimal(), f"{self.task!r} names no task: it looks like demo-sink/0")
 
-    async def run(self, context: Context) -> Result:
+    async def run(self, context: CommandContext) -> Result:
         name, _, number = self.task.rpartition("/")
         if self.dry_run:
             return await self._preview(context, name, int(number))
 
-        async def act(task: str) -> Outcome:
+        async def act(task: str) -> TargetOutcome:
             await context.connect.restart_task(name, int(number))
-            return Outcome(task, "restarted")
+            return TargetOutcome(task, "restarted")
 
         return await each([self.task], act)
 
-    async def _preview(self, context: Context, name: str, number: int) -> Result:
+    async def _preview(self, context: CommandContext, name: str, number: int) -> Result:
         tasks = model.connector(name, await context.connect.status(name)).tasks
         if all(task.id != number for task in tasks):
             raise NotFound(f"No status found for task {name}-{number}", 404)
-        return confirmation([Outcome(self.task, "would be restarted")])
+        return confirmation([TargetOutcome(self.task, "would be restarted")])
 
 
 class Delete(_EachConnector):
@@ -130,7 +130,7 @@ class Delete(_EachConnector):
     def would(self) -> str:
         return "would be deleted, and its offsets reset" if self.with_offsets else "would be deleted"
 
-    async def request(self, context: Context, name: str) -> None:
+    async def request(self, context: CommandContext, name: str) -> None:
         if not self.with_offsets:
             await context.connect.delete(name)
             return
@@ -142,7 +142,7 @@ class Delete(_EachConnector):
         else:
             await self._one_by_one(context, name)
 
-    async def _one_by_one(self, context: Context, name: str) -> None:
+    async def _one_by_one(self, context: CommandContext, name: str) -> None:
         """As any change of offsets. Nothing is deleted when the reset is refused: offsets of a deleted connector are
         out of reach."""
         from tui.commands.offsets import reset

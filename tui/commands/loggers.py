@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from tui.commands.arguments import one_of, option, word, words
-from tui.commands.base import Change, Command, Context, refuse
-from tui.commands.result import Outcome, Result, Table, confirmation
+from tui.commands.base import ChangingCommand, Command, CommandContext, refuse
+from tui.commands.result import Result, Table, TargetOutcome, confirmation
 from tui.commands.targets import is_glob, matches
 from tui.errors import NotFound
 
@@ -22,7 +22,7 @@ class GetLoggers(Command):
 
     names = words("NAME", "only these; globs are fine", at_least=0)
 
-    async def run(self, context: Context) -> Result:
+    async def run(self, context: CommandContext) -> Result:
         every = await context.connect.loggers()
         for name in self.names:
             if not any(matches(there, [name]) for there in every):
@@ -39,7 +39,7 @@ def _time(milliseconds: Any) -> str:
     return datetime.fromtimestamp(milliseconds / 1000, UTC).strftime("%Y-%m-%d %H:%M:%SZ")
 
 
-class PatchLogger(Change):
+class PatchLogger(ChangingCommand):
     """Set the level of a logger and those below it, until the worker is restarted."""
 
     verb = "patch logger"
@@ -51,16 +51,16 @@ class PatchLogger(Change):
     def check(self) -> None:
         refuse(self.level is None, "patch logger needs -l LEVEL")
 
-    async def run(self, context: Context) -> Result:
+    async def run(self, context: CommandContext) -> Result:
         scope, level = self.scope or "worker", str(self.level)
         if self.dry_run:
             before = (await context.connect.loggers()).get(self.name) or {}
             was = before.get("level") or "what is above it"
-            return confirmation([Outcome(self.name, f"would be {level} on the {scope}, is {was}")])
+            return confirmation([TargetOutcome(self.name, f"would be {level} on the {scope}, is {was}")])
         changed = await context.connect.set_level(self.name, level, scope)
         if not isinstance(changed, list):  # a change for the whole cluster reports no count
-            return confirmation([Outcome(self.name, f"{level} on all workers")])
-        return confirmation([Outcome(self.name, f"{level} for {_counted(len(changed))}", raw=changed)])
+            return confirmation([TargetOutcome(self.name, f"{level} on all workers")])
+        return confirmation([TargetOutcome(self.name, f"{level} for {_counted(len(changed))}", raw=changed)])
 
 
 def _counted(number: int) -> str:

@@ -8,9 +8,9 @@ from typing import Any
 
 from tui import model
 from tui.commands.arguments import Argument, by_regex, flag, integer, maybe_word, option, options, word, words
-from tui.commands.base import Change, Context, Danger, refuse
+from tui.commands.base import ChangingCommand, CommandContext, Danger, refuse
 from tui.commands.changing import agreed, change, changeable, decided, limits, made, planned, stays, would
-from tui.commands.result import Outcome, Result, confirmation
+from tui.commands.result import Result, TargetOutcome, confirmation
 from tui.commands.targets import chosen, compiled, each, failure, must_confirm
 from tui.errors import UsageError
 from tui.offsets.bounds import is_negative
@@ -24,7 +24,7 @@ STOP_HELP = "stop it if it has to be, and set it going again as it was"
 REASON_HELP = "why: it is kept in the history"
 
 
-class PatchOffsets(Change):
+class PatchOffsets(ChangingCommand):
     """Set committed offsets of a stopped connector; `null` as an offset resets that partition."""
 
     verb, key = "patch offsets", "e"
@@ -84,7 +84,7 @@ class PatchOffsets(Change):
             for p, o in pairs
         ]
 
-    def _wanted(self, context: Context) -> list[Json]:
+    def _wanted(self, context: CommandContext) -> list[Json]:
         if not self.entries:
             return self._from_flags()
         if self.entries == "-" or self.entries.startswith("@"):
@@ -92,7 +92,7 @@ class PatchOffsets(Change):
             return parse_entries(context.read(path), "standard input" if path == "-" else path)
         return parse_entries(self.entries, "the offsets")
 
-    async def run(self, context: Context) -> Result:
+    async def run(self, context: CommandContext) -> Result:
         if self.to is not None:
             return await self._travel(context, self.to)
         entries = self._wanted(context)
@@ -101,14 +101,14 @@ class PatchOffsets(Change):
             wanted = made(now, entries)
             return await self._would(context, (await limits(context, wanted)).remarked(wanted))
 
-        async def act(name: str) -> Outcome:
+        async def act(name: str) -> TargetOutcome:
             plan = await planned(context, name, entries, stop=self.stop, why=self.reason)
             plan = plan._replace(changes=(await limits(context, plan.changes)).remarked(plan.changes))
             return await agreed(context, plan, self.yes)
 
         return await each([self.name], act)
 
-    async def _would(self, context: Context, changes: Sequence[OffsetChange]) -> Result:
+    async def _would(self, context: CommandContext, changes: Sequence[OffsetChange]) -> Result:
         """What a dry run says: also that it would be refused."""
         outcomes = would(self.name, changes)
         if changes:
@@ -118,16 +118,16 @@ class PatchOffsets(Change):
                 outcomes.append(failure(self.name, error))
         return confirmation(outcomes)
 
-    async def _travel(self, context: Context, to: Moment) -> Result:
+    async def _travel(self, context: CommandContext, to: Moment) -> Result:
         """What going there means, and going."""
         target = Target(to, self.kafka_topic, self.kafka_partition)
         journey = await context.traveller.resolve(self.name, target)
         if not journey.changes and journey.held:
-            return confirmation([Outcome(self.name, stays(one)) for one in journey.held])
+            return confirmation([TargetOutcome(self.name, stays(one)) for one in journey.held])
         if self.dry_run or not journey.changes:
             return await self._would(context, journey.changes)
 
-        async def act(name: str) -> Outcome:
+        async def act(name: str) -> TargetOutcome:
             plan = await decided(context, name, journey.base, journey.changes, stop=self.stop, why=self.reason)
             effect = total(journey) if len(journey.changes) > 1 else ""
             return await agreed(context, plan, self.yes, effect, again)
@@ -146,7 +146,7 @@ def total(journey: Journey) -> str:
 _SINK_KEYS = {"kafka_topic", "kafka_partition", "kafka_offset"}
 
 
-class DeleteOffsets(Change):
+class DeleteOffsets(ChangingCommand):
     """Reset all offsets of stopped connectors: they start again as new."""
 
     verb = "delete offsets"
@@ -161,23 +161,23 @@ class DeleteOffsets(Change):
         for pattern in self.names if self.regex else ():
             compiled(pattern)
 
-    async def run(self, context: Context) -> Result:
+    async def run(self, context: CommandContext) -> Result:
         names = await chosen(context.connect, self.names, self.regex)
         if self.dry_run:
             return await each(names, lambda name: self._would(context, name))
         must_confirm(context, self.yes, "reset all offsets of", names)
 
-        async def act(name: str) -> Outcome:
+        async def act(name: str) -> TargetOutcome:
             return await reset(context, name, Action.RESET, stop=self.stop, why=self.reason)
 
         return await each(names, act)
 
-    async def _would(self, context: Context, name: str) -> Outcome:
+    async def _would(self, context: CommandContext, name: str) -> TargetOutcome:
         await changeable(context, name, self.stop)
-        return Outcome(name, "offsets would be reset")
+        return TargetOutcome(name, "offsets would be reset")
 
 
-async def reset(context: Context, name: str, action: Action, *, stop: bool, why: str | None) -> Outcome:
+async def reset(context: CommandContext, name: str, action: Action, *, stop: bool, why: str | None) -> TargetOutcome:
     """All that there are."""
     now = model.offsets(await context.connect.offsets(name))
     entries = [{"partition": entry.partition, "offset": None} for entry in now]

@@ -6,9 +6,9 @@ from typing import Any
 
 from tui import model
 from tui.commands.arguments import option, words
-from tui.commands.base import Change, Command, Context, Danger
+from tui.commands.base import ChangingCommand, Command, CommandContext, Danger
 from tui.commands.offsets import REASON_HELP
-from tui.commands.result import Outcome, Result, Table, confirmation
+from tui.commands.result import Result, Table, TargetOutcome, confirmation
 from tui.commands.targets import each, must_confirm
 from tui.errors import NotFound
 
@@ -20,7 +20,7 @@ class GetOrphans(Command):
 
     verb = "get orphans"
 
-    async def run(self, context: Context) -> Result:
+    async def run(self, context: CommandContext) -> Result:
         found = await _orphans(context)
         rows = [(one["connector"], "source", one["partitions"], "") for one in found["sources"]]
         rows += [(one["connector"], "sink", one["partitions"], one["group"]) for one in found["sinks"]]
@@ -28,7 +28,7 @@ class GetOrphans(Command):
         return Result(found, table, names=tuple(sorted(row[0] for row in rows)))
 
 
-class DeleteOrphans(Change):
+class DeleteOrphans(ChangingCommand):
     """Remove the offsets left over by connectors: those of sources, and with --group those of a sink."""
 
     verb = "delete orphans"
@@ -38,28 +38,30 @@ class DeleteOrphans(Change):
     group = option("--group", metavar="GROUP", help="a sink's; it may be another cluster's: look first", convert=str)
     reason = option("--reason", metavar="TEXT", help=REASON_HELP, convert=str)
 
-    async def run(self, context: Context) -> Result:
+    async def run(self, context: CommandContext) -> Result:
         if self.dry_run:
             return await self._preview(context)
         must_confirm(context, self.yes, "remove the offsets left over by", self.names)
         origin = context.notebook.origin(self.reason or "")
 
-        async def act(name: str) -> Outcome:
+        async def act(name: str) -> TargetOutcome:
             answer = await context.connect.remove_orphans(name, self.group, origin)
-            return Outcome(name, model.verdict(answer).message, raw=answer)
+            return TargetOutcome(name, model.verdict(answer).message, raw=answer)
 
         return await each(self.names, act)
 
-    async def _preview(self, context: Context) -> Result:
+    async def _preview(self, context: CommandContext) -> Result:
         found = await _orphans(context)
         left = {one["connector"] for one in found["sources" if self.group is None else "sinks"]}
         missing = NotFound("", 404).exit_code
         none = "no offsets of it are left over"
-        would = [Outcome(n, "would be removed") if n in left else Outcome(n, none, missing) for n in self.names]
+        would = [
+            TargetOutcome(n, "would be removed") if n in left else TargetOutcome(n, none, missing) for n in self.names
+        ]
         return confirmation(would)
 
 
-async def _orphans(context: Context) -> Json:
+async def _orphans(context: CommandContext) -> Json:
     try:
         return await context.connect.orphaned_offsets()
     except NotFound as error:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tui.commands.arguments import by_regex, options, words
-from tui.commands.base import Change, Context, Danger, refuse
-from tui.commands.result import Outcome, Result
+from tui.commands.base import ChangingCommand, CommandContext, Danger, refuse
+from tui.commands.result import Result, TargetOutcome
 from tui.commands.targets import chosen, compiled, each, must_confirm
 from tui.commands.validating import validate
 from tui.config import applying
@@ -15,7 +15,7 @@ from tui.config.secrets import holds_mask, is_masked
 from tui.errors import BadRequest, HeadraceError
 
 
-class PatchConnector(Change):
+class PatchConnector(ChangingCommand):
     """Set or remove keys of connectors' configs; only those are sent, all others stay as they are."""
 
     verb = "patch connector"
@@ -38,28 +38,28 @@ class PatchConnector(Change):
         for pattern in self.names if self.regex else ():
             compiled(pattern)
 
-    async def run(self, context: Context) -> Result:
+    async def run(self, context: CommandContext) -> Result:
         names = await chosen(context.connect, self.names, self.regex)
         if not self.dry_run and len(names) > len(self.names):
             must_confirm(context, self.yes, "patch", names)
         return await each(names, lambda name: self._patch(context, name))
 
-    async def _patch(self, context: Context, name: str) -> Outcome:
+    async def _patch(self, context: CommandContext, name: str) -> TargetOutcome:
         before = await context.connect.config(name)
         made = self._changes(before)
         if not made:
-            return Outcome(name, "unchanged")
+            return TargetOutcome(name, "unchanged")
         if self.dry_run:
             await self._judge(context, name, merged(before, made))
-            return Outcome(name, f"would be changed: {'; '.join(diff_lines(made))}")
+            return TargetOutcome(name, f"would be changed: {'; '.join(diff_lines(made))}")
         done = await applying.apply(Edit(name, before, made), context.connect)
         if done.differing:
             keys = ", ".join(change.key for change in done.differing)
             raise HeadraceError(f"accepted, but read back {keys} is not what was sent")
         text = "; ".join(diff_lines(made)) + (f" (not read back: {done.trouble})" if done.trouble else "")
-        return Outcome(name, f"changed: {text}", raw={"name": name, "config": dict(done.after)})
+        return TargetOutcome(name, f"changed: {text}", raw={"name": name, "config": dict(done.after)})
 
-    async def _judge(self, context: Context, name: str, config: dict[str, str]) -> None:
+    async def _judge(self, context: CommandContext, name: str, config: dict[str, str]) -> None:
         """Fails as the change would for real."""
         if config.get("name", name) != name:
             raise BadRequest(f"name={config['name']}: the name of a connector cannot be changed", 400)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from tui.commands.documents import Document
+from tui.commands.documents import ConnectorDocument
 from tui.config.changes import Change, changes, diff_lines
 from tui.config.secrets import holds_mask, is_masked, shown
 from tui.errors import HeadraceError
@@ -14,14 +14,14 @@ CREATE, UPDATE, DELETE, KEEP = "create", "update", "delete", "unchanged"
 SIGNS = {CREATE: "+", UPDATE: "~", DELETE: "-", KEEP: " "}
 
 
-class Step(NamedTuple):
+class PlanStep(NamedTuple):
     """One connector: what becomes of it. `before` is its config on the cluster, None when it is not there."""
 
     name: str
     action: str
     before: Mapping[str, str] | None = None
     changes: tuple[Change, ...] = ()
-    document: Document | None = None
+    document: ConnectorDocument | None = None
 
     @property
     def pending(self) -> bool:
@@ -43,7 +43,7 @@ def _masked(key: str, value: str | None) -> str | None:
     return None if value is None else shown({key: value})[key]
 
 
-def step(document: Document, before: Mapping[str, str] | None) -> Step:
+def step(document: ConnectorDocument, before: Mapping[str, str] | None) -> PlanStep:
     """Raises HeadraceError for a mask where a value should be."""
     made = changes(before or {}, document.config)
     values = {change.key: change.after for change in made if change.after is not None}
@@ -52,20 +52,20 @@ def step(document: Document, before: Mapping[str, str] | None) -> Step:
         raise HeadraceError(
             f"{document.where}: {', '.join(masks)} holds a mask, not a value", "give the value, or a ${provider:…}"
         )
-    return Step(document.name, CREATE if before is None else UPDATE if made else KEEP, before, made, document)
+    return PlanStep(document.name, CREATE if before is None else UPDATE if made else KEEP, before, made, document)
 
 
-def removal(name: str, before: Mapping[str, str]) -> Step:
-    return Step(name, DELETE, before, changes(before, {"name": name}))
+def removal(name: str, before: Mapping[str, str]) -> PlanStep:
+    return PlanStep(name, DELETE, before, changes(before, {"name": name}))
 
 
-def text_of(steps: Sequence[Step]) -> str:
+def text_of(steps: Sequence[PlanStep]) -> str:
     """The whole diff, and what it comes to."""
     lines = [line for one in steps if one.pending for line in [*one.diff(), ""]]
     return "\n".join([*lines, summary(steps)])
 
 
-def summary(steps: Sequence[Step]) -> str:
+def summary(steps: Sequence[PlanStep]) -> str:
     counts = {action: sum(one.action == action for one in steps) for action in SIGNS}
     return f"plan: {counts[CREATE]} to create, {counts[UPDATE]} to update, {counts[DELETE]} to delete, " + (
         f"{counts[KEEP]} unchanged"

@@ -6,10 +6,11 @@ import re
 from typing import Any
 
 from tui.commands.arguments import option, word
-from tui.commands.base import Command, Context
+from tui.commands.base import Command, CommandContext
 from tui.commands.result import Result, Table
 from tui.commands.targets import compiled
 from tui.errors import NotFound, about
+from tui.formatting import one_line
 
 Json = Any
 
@@ -27,7 +28,7 @@ class GetPlugins(Command):
         convert=str,
     )
 
-    async def run(self, context: Context) -> Result:
+    async def run(self, context: CommandContext) -> Result:
         wanted = set((self.types or "source,sink").lower().replace(" ", "").split(","))
         plugins = await context.connect.plugins(connectors_only=wanted <= {"source", "sink"})
         shown = [plugin for plugin in plugins if "all" in wanted or plugin["type"] in wanted]
@@ -47,7 +48,7 @@ class DescribePlugin(Command):
         if self.search is not None:
             compiled(self.search)
 
-    async def run(self, context: Context) -> Result:
+    async def run(self, context: CommandContext) -> Result:
         with about(self.name):
             keys = await context.connect.plugin_config(self.name)
         if self.search is not None:
@@ -69,5 +70,5 @@ def _row(key: Json) -> tuple[str, str, str, str, str, str]:
         "yes" if key.get("required") else "",
         "" if default is None else str(default),
         str(key.get("importance") or "").lower(),
-        " ".join(str(key.get("documentation") or "").split()),
+        one_line(str(key.get("documentation") or "")),
     )

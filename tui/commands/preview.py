@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from tui.commands.arguments import flag, integer, option, options, word
-from tui.commands.base import Command, Context, refuse
+from tui.commands.base import Command, CommandContext, refuse
 from tui.commands.beside import beside
 from tui.commands.documents import documents
 from tui.commands.result import Result
@@ -42,7 +42,7 @@ class Preview(Command):
         refuse(self.records is not None and bool(self.value), "give --records or --value, not both")
         refuse(any("=" not in pair for pair in self.set), "--set takes KEY=VALUE")
 
-    async def run(self, context: Context) -> Result:
+    async def run(self, context: CommandContext) -> Result:
         body: dict[str, Json] = {}
         if self.last is not None:
             body["last"] = self.last
@@ -55,7 +55,7 @@ class Preview(Command):
         answer = await self._ask(context, body)
         return Result(answer, text="\n".join(_lines(answer, self.full)))
 
-    async def _ask(self, context: Context, body: dict[str, Json]) -> Json:
+    async def _ask(self, context: CommandContext, body: dict[str, Json]) -> Json:
         changes = {key: text or None for key, _, text in (pair.partition("=") for pair in self.set)}
         if self.file is None:
             return await _ours(context.connect.preview(self.name, {**body, "config": changes}))

@@ -10,10 +10,10 @@ from typing import Any
 
 from tui import model
 from tui.commands.arguments import by_regex, flag, one_of, option, word, words
-from tui.commands.base import Command, Context
+from tui.commands.base import Command, CommandContext
 from tui.commands.result import Cell, Result, Table
 from tui.commands.targets import chosen, compiled, is_glob, matches
-from tui.errors import Malformed, NotFound, Refused, about
+from tui.errors import MalformedAnswer, NotFound, Refused, about
 
 Json = Any
 BARE = ("get", "list")  # no noun was typed: a name may have been meant as one
@@ -25,7 +25,7 @@ class Info(Command):
 
     verb = "info"
 
-    async def run(self, context: Context) -> Result:
+    async def run(self, context: CommandContext) -> Result:
         root = await context.connect.root()
         rows = (
             ("url", context.connect.url),
@@ -54,7 +54,7 @@ class GetConnectors(Command):
         if self.regex is not None:
             compiled(self.regex)
 
-    async def run(self, context: Context) -> Result:
+    async def run(self, context: CommandContext) -> Result:
         every = model.connectors(await context.connect.expanded())
         for name in self.names:
             if not any(matches(there, [name]) for there in every):
@@ -114,7 +114,7 @@ class GetOffsets(Command):
     names = words("NAME", "connectors; globs are fine")
     regex = by_regex()
 
-    async def run(self, context: Context) -> Result:
+    async def run(self, context: CommandContext) -> Result:
         answers = {}
         wide = self.output == "wide"
         ask = context.connect.offsets_in_detail if wide else context.connect.offsets
@@ -127,7 +127,7 @@ class GetOffsets(Command):
         table = await self._with_lag(context, answers) if wide else offsets_table(entries)
         return Result(raw, table, names=tuple(answers))
 
-    async def _with_lag(self, context: Context, answers: dict[str, Json]) -> Table:
+    async def _with_lag(self, context: CommandContext, answers: dict[str, Json]) -> Table:
         """From our workers, or from the brokers where the context names some."""
         from tui.offsets import lag, partitions
         from tui.offsets.seek import aside
@@ -172,7 +172,7 @@ class DescribeConnector(Command):
     name = word("NAME")
     tasks_config = flag("--tasks-config", help="the config of each task as well")
 
-    async def run(self, context: Context) -> Result:
+    async def run(self, context: CommandContext) -> Result:
         connect, name = context.connect, self.name
         with about(name):
             raw = {"info": await connect.info(name)}
@@ -188,7 +188,7 @@ async def _or_none(answer: Any) -> Json:
     """Not every cluster answers everything (topics off, offsets before 3.5, no status yet); the rest is shown."""
     try:
         return await answer
-    except Malformed:
+    except MalformedAnswer:
         raise
     except Refused:
         return None

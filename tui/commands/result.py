@@ -20,7 +20,7 @@ class Table(NamedTuple):
     wide: frozenset[str] = frozenset()
 
 
-class Outcome(NamedTuple):
+class TargetOutcome(NamedTuple):
     """What became of one target of a changing command."""
 
     name: str
@@ -44,7 +44,7 @@ class Result(NamedTuple):
     table: Table | None = None
     text: str = ""
     names: tuple[str, ...] = ()
-    outcomes: tuple[Outcome, ...] = ()
+    outcomes: tuple[TargetOutcome, ...] = ()
     prose: bool = False  # `text` may be folded where it is too wide
     pending: bool = False  # a dry run has found something to do
 
@@ -58,7 +58,7 @@ class Result(NamedTuple):
         return bool(self.outcomes)
 
 
-def confirmation(outcomes: Sequence[Outcome]) -> Result:
+def confirmation(outcomes: Sequence[TargetOutcome]) -> Result:
     """The result of a changing command; the server's own JSON for one target that has some."""
     if len(outcomes) == 1:
         raw = outcomes[0].raw or outcomes[0].as_json()

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from tui.appearance import settings
-from tui.commands.base import Command, Context
+from tui.commands.base import Command, CommandContext
 from tui.commands.result import Result, Table
 from tui.contexts.profiles import SECRET_KEYS, Profile
 from tui.contexts.secrets import shown
@@ -26,13 +26,13 @@ class Config(Command):
     verb = "config"
     local = True
 
-    async def run(self, context: Context) -> Result:
+    async def run(self, context: CommandContext) -> Result:
         rows = (*_files(context), *_cluster(context), *_screen(context), *_environment())
         raw = [{"setting": setting, "value": value, "from": origin} for setting, value, origin in rows]
         return Result(raw, Table(("SETTING", "VALUE", "FROM"), rows), names=tuple(row[0] for row in rows))
 
 
-def _files(context: Context) -> Iterator[Row]:
+def _files(context: CommandContext) -> Iterator[Row]:
     from tui.wire.audit import audit_file
 
     folder = context.profiles.path.parent
@@ -51,7 +51,7 @@ def _there(path: str) -> str:
     return path if os.path.exists(path) else f"{path} (not there)"  # noqa: PTH110 - pathlib would be the only need
 
 
-def _cluster(context: Context) -> Iterator[Row]:
+def _cluster(context: CommandContext) -> Iterator[Row]:
     try:
         profile = context.known_profile()
     except HeadraceError as error:
@@ -91,7 +91,7 @@ def _client(name: str, value: str) -> str:
     return shown(value) if is_sensitive(name) else value
 
 
-def _screen(context: Context) -> Iterator[Row]:
+def _screen(context: CommandContext) -> Iterator[Row]:
     folder = context.profiles.path.parent
     mine, wrong = settings.load(folder)
     theme: dict[str, Any] = {"environment": os.environ.get("HEADRACE_THEME"), settings.FILE: mine.theme}

@@ -6,8 +6,8 @@ import re
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from tui.commands.base import Context
-from tui.commands.result import Outcome, Result, confirmation
+from tui.commands.base import CommandContext
+from tui.commands.result import Result, TargetOutcome, confirmation
 from tui.errors import HeadraceError, NotFound, Unreachable, UsageError
 
 if TYPE_CHECKING:
@@ -53,22 +53,25 @@ async def there(connect: Connect, names: Sequence[str], would: str) -> Result:
     known = set(await connect.names())
     missing = NotFound("", 404).exit_code
     return confirmation(
-        [Outcome(n, would) if n in known else Outcome(n, f"Connector {n} not found", missing) for n in names]
+        [
+            TargetOutcome(n, would) if n in known else TargetOutcome(n, f"Connector {n} not found", missing)
+            for n in names
+        ]
     )
 
 
-def failure(name: str, error: HeadraceError) -> Outcome:
+def failure(name: str, error: HeadraceError) -> TargetOutcome:
     message = f"{error.message} ({error.advice})" if error.advice else error.message
-    return Outcome(name, message, error.exit_code)
+    return TargetOutcome(name, message, error.exit_code)
 
 
-async def each(names: Iterable[str], act: Callable[[str], Awaitable[Outcome]]) -> Result:
+async def each(names: Iterable[str], act: Callable[[str], Awaitable[TargetOutcome]]) -> Result:
     """Does it to one after the other; a refusal of one does not spare the rest, an unreachable cluster does."""
-    outcomes: list[Outcome] = []
+    outcomes: list[TargetOutcome] = []
     down: Unreachable | None = None
     for name in names:
         if down is not None:
-            outcomes.append(Outcome(name, "not tried", down.exit_code))
+            outcomes.append(TargetOutcome(name, "not tried", down.exit_code))
             continue
         try:
             outcomes.append(await act(name))
@@ -78,7 +81,7 @@ async def each(names: Iterable[str], act: Callable[[str], Awaitable[Outcome]]) -
     return confirmation(outcomes)
 
 
-def must_confirm(context: Context, yes: bool, verb: str, names: Sequence[str]) -> None:
+def must_confirm(context: CommandContext, yes: bool, verb: str, names: Sequence[str]) -> None:
     """Asks once for all targets, where there is somebody to ask."""
     if not yes and not context.confirm(f"{verb} {', '.join(names)}?"):
         raise HeadraceError(f"{verb} {', '.join(names)}: not confirmed, nothing was done")

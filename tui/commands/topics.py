@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tui.commands.arguments import by_regex, words
-from tui.commands.base import Command, Context
+from tui.commands.base import Command, CommandContext
 from tui.commands.result import Result, Table
 from tui.commands.targets import chosen
 from tui.errors import NotFound, about
@@ -17,7 +17,7 @@ class GetTopics(Command):
     names = words("NAME", "connectors; globs are fine")
     regex = by_regex()
 
-    async def run(self, context: Context) -> Result:
+    async def run(self, context: CommandContext) -> Result:
         found: dict[str, list[str]] = {}
         for name in await chosen(context.connect, self.names, self.regex):
             with about(name):
@@ -30,7 +30,7 @@ class GetTopics(Command):
             {name: {"topics": topics} for name, topics in found.items()}, Table(("NAME", "TOPIC"), rows), "", every
         )
 
-    async def _exist(self, context: Context, names: list[str]) -> None:
+    async def _exist(self, context: CommandContext, names: list[str]) -> None:
         """For an unknown name, workers answer as for a connector without topics."""
         known = set(await context.connect.names()) if names else set()
         for name in names:

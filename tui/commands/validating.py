@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tui.commands.base import Context, refuse
+from tui.commands.base import CommandContext, refuse
 from tui.config.definitions import of_validation
 from tui.errors import BadRequest
 
 
-async def validate(context: Context, config: Mapping[str, str], where: str) -> None:
+async def validate(context: CommandContext, config: Mapping[str, str], where: str) -> None:
     """An invalid config fails as it would for real."""
     plugin = str(config.get("connector.class") or "")
     refuse(not plugin, f"{where}: no connector.class")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from tui import model
 from tui.commands.arguments import by_regex, duration, one_of, option, word, words
-from tui.commands.base import Command, Context
-from tui.commands.result import Outcome, Result
+from tui.commands.base import Command, CommandContext
+from tui.commands.result import Result, TargetOutcome
 from tui.commands.targets import chosen, each
 from tui.errors import NotFound, TimedOut, Unreachable
 
@@ -23,19 +23,19 @@ class Wait(Command):
     regex = by_regex()
     timeout = option("--timeout", metavar="TIME", help="30s unless given; for all of them", convert=duration)
 
-    async def run(self, context: Context) -> Result:
+    async def run(self, context: CommandContext) -> Result:
         limit = 30.0 if self.timeout is None else self.timeout
         deadline = context.clock() + limit
 
-        async def act(name: str) -> Outcome:
+        async def act(name: str) -> TargetOutcome:
             now = await self._until(context, deadline, name)
             if now:
                 raise TimedOut(f"not {self.state} within {limit:g} s: {now}")
-            return Outcome(name, self.state)
+            return TargetOutcome(name, self.state)
 
         return await each(await chosen(context.connect, self.names, self.regex), act)
 
-    async def _until(self, context: Context, deadline: float, name: str) -> str:
+    async def _until(self, context: CommandContext, deadline: float, name: str) -> str:
         """Nothing when it has arrived, else what was seen last."""
         pause, seen, reached = FIRST_PAUSE, "", False
         while True:
@@ -57,7 +57,7 @@ class Wait(Command):
             await context.connect.sleep(min(pause, left))
             pause = min(pause * 1.5, LONGEST_PAUSE)
 
-    async def _look(self, context: Context, name: str) -> tuple[str, bool]:
+    async def _look(self, context: CommandContext, name: str) -> tuple[str, bool]:
         """What there is to see, in words, and whether it is what was waited for."""
         try:
             status = await context.connect.status(name)

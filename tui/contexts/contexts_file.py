@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from tui.contexts.profiles import Contexts, Profile, Wrong, profile_of, table_of
 from tui.errors import HeadraceError, UsageError
-
-_BARE = re.compile(r"[A-Za-z0-9_-]+")
 
 
 def config_folder(environ: Mapping[str, str]) -> Path:
@@ -93,43 +90,10 @@ class Profiles:
 
 
 def _toml(contexts: Contexts) -> str:
-    lines = [f"current = {_value(contexts.current)}"] if contexts.current else []
+    """The file's text: the current context, then a table for each context. Invalid contexts are kept unchanged."""
+    import tomli_w
+
     tables = {name: table_of(one) for name, one in contexts.profiles.items()}
-    tables |= {name: one.content for name, one in contexts.wrong.items()}  # as it stands, to be mended
-    odd = [name for name, content in tables.items() if not isinstance(content, dict)]
-    if odd:
-        lines += ["", "[contexts]", *(f"{_value(name)} = {_value(tables.pop(name))}" for name in odd)]
-    for name, table in sorted(tables.items()):
-        where = f"contexts.{_value(name)}"
-        lines += ["", f"[{where}]", *(_line(k, v) for k, v in table.items() if not isinstance(v, dict))]
-        for key, inner in table.items():
-            if isinstance(inner, dict):
-                lines += [
-                    "",
-                    f"[{where}.{_key(key)}]",
-                    *(f"{_value(k)} = {_value(v)}" for k, v in sorted(inner.items())),
-                ]
-    return "\n".join(lines).lstrip("\n") + "\n"
-
-
-def _line(key: str, value: Any) -> str:
-    return f"{_key(key)} = {_value(value)}"
-
-
-def _key(key: str) -> str:
-    return key if _BARE.fullmatch(key) else _value(key)
-
-
-def _value(value: Any) -> str:
-    """Of anything that TOML knows. A basic string has JSON's escapes, but for DEL."""
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, str):
-        import json
-
-        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
-    if isinstance(value, list | tuple):
-        return f"[{', '.join(map(_value, value))}]"
-    if isinstance(value, dict):
-        return f"{{ {', '.join(f'{_value(key)} = {_value(inner)}' for key, inner in value.items())} }}"
-    return str(value)
+    tables |= {name: one.content for name, one in contexts.wrong.items()}
+    content: dict[str, Any] = {"current": contexts.current} if contexts.current else {}
+    return tomli_w.dumps(content | {"contexts": dict(sorted(tables.items()))})

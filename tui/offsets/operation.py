@@ -15,7 +15,7 @@ from dataclasses import replace
 
 from tui import model
 from tui.client.client import Connect
-from tui.errors import HeadraceError, NotFound, Refused, ServerTrouble, TimedOut, WrongState
+from tui.errors import HeadraceError, NotFound, Refused, ServerError, TimedOut, WrongState
 from tui.formatting import counted
 from tui.model import Certainty, Offset, Verdict
 from tui.offsets import partitions
@@ -105,7 +105,7 @@ class Operation:
         try:
             await self.patience.with_(lambda: self.connect.stop(self.name))
         except Refused as error:
-            self.stopped = isinstance(error, ServerTrouble)  # it may have been passed on
+            self.stopped = isinstance(error, ServerError)  # it may have been passed on
             raise
         deadline = self.clock() + STOPS_WITHIN
         while not (seen := await self.look()).is_in("STOPPED"):

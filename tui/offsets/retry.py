@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 from tui.client.client import is_passing
-from tui.errors import Conflict, HeadraceError, ServerTrouble, TimedOut, Unreachable
+from tui.errors import Conflict, HeadraceError, ServerError, TimedOut, Unreachable
 
 T = TypeVar("T")
 Clock = Callable[[], float]
@@ -20,13 +20,13 @@ def is_outage(error: HeadraceError) -> bool:
     """It passes by itself: nobody answers, or somebody who cannot now (5xx, a rebalance)."""
     if isinstance(error, Conflict):
         return is_passing(error)
-    return isinstance(error, TimedOut | Unreachable | ServerTrouble)
+    return isinstance(error, TimedOut | Unreachable | ServerError)
 
 
 def is_lost(error: HeadraceError) -> bool:
     """Nobody knows whether the request arrived: no answer, or a gateway's instead of the worker's own."""
     return isinstance(error, TimedOut | Unreachable) or (
-        isinstance(error, ServerTrouble) and error.status in (502, 503, 504)
+        isinstance(error, ServerError) and error.status in (502, 503, 504)
     )
 
 

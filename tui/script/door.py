@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tui import session
 from tui.client.client import Connect, drive
-from tui.commands.base import Context
+from tui.commands.base import CommandContext
 from tui.contexts.profiles import Profile
 from tui.errors import HeadraceError, UsageError
 from tui.offsets import files
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from tui.embedded import Embedded
 
 
-class Order(NamedTuple):
+class ScriptOptions(NamedTuple):
     """What is to be run, and where."""
 
     url: str = ""
@@ -37,7 +37,7 @@ class Order(NamedTuple):
 class _Cluster:
     """The cluster of a run: chosen and, if it is the embedded one, started when the first command needs it."""
 
-    def __init__(self, order: Order, printer: Printer) -> None:
+    def __init__(self, order: ScriptOptions, printer: Printer) -> None:
         self.order, self.printer = order, printer
         self.profiles = session.profiles()
         self._profile: Profile | None = None
@@ -85,12 +85,12 @@ class _Cluster:
             self._attached.detach()
 
 
-def run(order: Order) -> int:
+def run(order: ScriptOptions) -> int:
     printer = Printer(colour=_colour())
     cluster = _Cluster(order, printer)
     # Only newlines end a line: JSON may hold the other separators that splitlines() knows.
     texts = _read(order.script, stdin_taken=False).split("\n") if order.script else list(order.commands)
-    context = Context(
+    context = CommandContext(
         cluster.dial,
         profile=cluster.profile,
         profiles=cluster.profiles,

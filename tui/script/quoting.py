@@ -22,7 +22,7 @@ SHELL = Dialect('"\\$`', re.compile(r"[^\w@%+=:,./-]"))
 FISH = Dialect('"\\$', SHELL.special, "'\\")
 
 
-class Unfinished(NamedTuple):
+class PartialLine(NamedTuple):
     """`line` without a backslash that frees nothing yet; the words before the last, and what the last one is so far."""
 
     line: str
@@ -38,7 +38,7 @@ class Unfinished(NamedTuple):
         return self.line + escaped(word[len(self.text) :], self.quote, dialect) + self.quote
 
 
-def unfinished(line: str, dialect: Dialect = OURS) -> Unfinished:
+def unfinished(line: str, dialect: Dialect = OURS) -> PartialLine:
     """Never an error: whatever is open stays open."""
     words: list[str] = []
     text = quote = ""
@@ -51,7 +51,7 @@ def unfinished(line: str, dialect: Dialect = OURS) -> Unfinished:
         elif char == "\\" and dialect.frees(quote, line[at + 1 : at + 2]):
             at += 1
             if at == len(line):
-                return Unfinished(line[:-1], tuple(words), start, text, quote)
+                return PartialLine(line[:-1], tuple(words), start, text, quote)
             text += line[at]
         elif char == quote:
             quote = ""
@@ -60,7 +60,7 @@ def unfinished(line: str, dialect: Dialect = OURS) -> Unfinished:
         else:
             text += char
         at += 1
-    return Unfinished(line, tuple(words), start, text, quote)
+    return PartialLine(line, tuple(words), start, text, quote)
 
 
 def quoted(word: str) -> str:

@@ -11,9 +11,10 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from tui.client.client import drive
-from tui.commands.base import Command, Context, execute
+from tui.commands.base import Command, CommandContext, execute
 from tui.commands.result import Result, common_code
-from tui.errors import DONE, USAGE, HeadraceError, UsageError, in_one
+from tui.errors import DONE, USAGE, HeadraceError, UsageError
+from tui.formatting import joined_lines
 from tui.model import Verdict
 from tui.script.grammar import parse
 from tui.script.output import plain, render
@@ -22,7 +23,7 @@ _WIDTHS = (8, 10, 32, 0)
 _EACH = {"json": "jsonl"}  # one by one, each on a line
 
 
-class Line(NamedTuple):
+class ScriptLine(NamedTuple):
     """A command and where it stood: `line 3` of a script, nothing for the only -c."""
 
     where: str
@@ -37,7 +38,7 @@ class Printer:
         self.codes: list[int] = []
 
     def say(self, text: str) -> None:
-        print(plain(in_one(text)), file=sys.stderr, flush=True)
+        print(plain(joined_lines(text)), file=sys.stderr, flush=True)
 
     def error(self, error: HeadraceError, where: str = "") -> None:
         self.say(f"headrace: {where}{': ' if where else ''}{error}")
@@ -100,7 +101,7 @@ def _fitting(result: Result) -> Result:
     return result._replace(text=folded(result.text, columns))
 
 
-def lines_of(texts: Iterable[str], numbered: bool) -> tuple[list[Line], list[tuple[str, UsageError]]]:
+def lines_of(texts: Iterable[str], numbered: bool) -> tuple[list[ScriptLine], list[tuple[str, UsageError]]]:
     """The commands of a script, and every line that cannot be understood."""
     lines, errors = [], []
     for number, text in enumerate(texts, 1):
@@ -111,11 +112,11 @@ def lines_of(texts: Iterable[str], numbered: bool) -> tuple[list[Line], list[tup
             errors.append((where, error))
             continue
         if command is not None:
-            lines.append(Line(where, command))
+            lines.append(ScriptLine(where, command))
     return lines, errors
 
 
-def run_lines(lines: Sequence[Line], context: Context, printer: Printer, keep_going: bool) -> int:
+def run_lines(lines: Sequence[ScriptLine], context: CommandContext, printer: Printer, keep_going: bool) -> int:
     for line in lines:
         try:
             result = drive(execute(line.command, context))
@@ -128,7 +129,7 @@ def run_lines(lines: Sequence[Line], context: Context, printer: Printer, keep_go
     return printer.exit_code
 
 
-def run_texts(texts: Sequence[str], context: Context, printer: Printer, keep_going: bool, numbered: bool) -> int:
+def run_texts(texts: Sequence[str], context: CommandContext, printer: Printer, keep_going: bool, numbered: bool) -> int:
     """The exit code of a script's lines; nothing is run when one of them cannot be understood."""
     lines, errors = lines_of(texts, numbered)
     for where, error in errors:

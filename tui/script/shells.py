@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from tui.script.quoting import FISH as IN_FISH
-from tui.script.quoting import SHELL, Unfinished, escaped, unfinished
+from tui.script.quoting import SHELL, PartialLine, escaped, unfinished
 
 BASH = r"""_headrace() {
     local line
@@ -84,7 +84,7 @@ def in_bash(kind: str, part: str, line: str, find: Find) -> list[str]:
     return [f"{written[0]}{opened} "]
 
 
-def _written(rests: list[str], typed: Unfinished, kept: Unfinished) -> list[str]:
+def _written(rests: list[str], typed: PartialLine, kept: PartialLine) -> list[str]:
     """In the quote that is open; in a new one where a word begins that needs it, unless backslashes were begun with."""
     bare = not kept.quote and not kept.text and typed.line.endswith(typed.text)
     quote = "'" if bare and any(SHELL.special.search(rest) for rest in rests) else ""

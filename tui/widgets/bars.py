@@ -106,7 +106,7 @@ class TitleBar(Bar):
         return inks.get(self.link.state, "$text-muted")
 
 
-class Shown(NamedTuple):
+class ListCounts(NamedTuple):
     """What of the list is shown: by which filter, how many rows, how many marked."""
 
     filter: str = ""
@@ -122,7 +122,7 @@ class Counters(Bar):
     Counters.-trouble { height: auto; max-height: 4; }
     """
 
-    def tell(self, counts: Counter[str], link: Link, shown: Shown) -> None:
+    def tell(self, counts: Counter[str], link: Link, shown: ListCounts) -> None:
         total = sum(counts.values())
         self.set_class(link.state is LinkState.LOST, "-trouble")
         if link.state is LinkState.LOST:
@@ -143,7 +143,7 @@ class Counters(Bar):
             parts.append(("no connectors yet", "$text-muted"))
         self.put(Content.assemble(*parts), self._right(total, shown))
 
-    def _right(self, total: int, shown: Shown) -> Content:
+    def _right(self, total: int, shown: ListCounts) -> Content:
         marked = f"{shown.marked:,} marked  " if shown.marked else ""
         words = counted(total, "connector") if total else ""
         if shown.filter:
@@ -151,11 +151,11 @@ class Counters(Bar):
         return Content.assemble((marked, "bold $accent"), (words, "$text-muted"))
 
 
-class Status(Bar):
+class StatusBar(Bar):
     """What happened last, in the server's own words; up to four lines."""
 
     DEFAULT_CSS = """
-    Status { height: auto; min-height: 1; max-height: 4; padding: 0 1; }
+    StatusBar { height: auto; min-height: 1; max-height: 4; padding: 0 1; }
     """
     INKS: ClassVar[dict[str, str]] = {
         "info": "$foreground",

@@ -14,7 +14,7 @@ EDITING = {key.strip(): one.action for one in Input.BINDINGS if isinstance(one, 
 del EDITING["ctrl+c"]  # quits, as everywhere
 
 
-class Field(Input):
+class TextField(Input):
     """Enter calls `entered` immediately. Of pasted text only the first line is taken; pasting never confirms."""
 
     def __init__(self, entered: Callable[[], None], value: str = "", hint: str = "", id: str | None = None) -> None:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import SplitResult, unquote, urlsplit
 
 from tui.client.shapes import parsed
-from tui.errors import Malformed, TimedOut, Unreachable, UsageError, refusal
+from tui.errors import MalformedAnswer, TimedOut, Unreachable, UsageError, refusal
+from tui.formatting import one_line
 
 if TYPE_CHECKING:
     from tui.client.client import Call
@@ -127,7 +128,7 @@ def decode(status: int, body: bytes, loads: Callable[[bytes], Any] = json.loads)
         return parsed(body, loads)
     except ValueError as error:
         deep = "nested too deeply" in str(error)
-        raise Malformed(f"the answer is {'JSON nested too deeply' if deep else 'not JSON'}", status) from None
+        raise MalformedAnswer(f"the answer is {'JSON nested too deeply' if deep else 'not JSON'}", status) from None
 
 
 def _message(status: int, body: bytes) -> str:
@@ -151,5 +152,5 @@ def _reason(page: str) -> str:
 
     for pattern in (r"MESSAGE:</th>\s*<td>([^<]+)", r"<h1>([^<]+)", r"<title>([^<]+)"):
         if found := re.search(pattern, page, re.IGNORECASE):
-            return " ".join(unescape(found[1]).split())
+            return one_line(unescape(found[1]))
     return ""

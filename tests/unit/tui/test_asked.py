@@ -11,7 +11,7 @@ import pytest
 from tests.support.transport import InMemory
 from tests.unit.tui.scripted import status
 from tui.client.client import Call, Connect, drive
-from tui.commands.base import Context, execute
+from tui.commands.base import CommandContext, execute
 from tui.commands.result import Result
 from tui.contexts.contexts_file import Profiles
 from tui.contexts.profiles import Profile
@@ -70,7 +70,7 @@ class Cluster(InMemory):
 
         command = parse(line)
         assert command is not None
-        context = Context(
+        context = CommandContext(
             lambda: Connect(self),
             profile=lambda: Profile(self.url),
             profiles=Profiles(Path("nowhere")),

@@ -10,11 +10,11 @@ import pytest
 
 from tests.support.transport import InMemory
 from tui.client.client import Call, Connect, drive
-from tui.commands.base import Context, execute
+from tui.commands.base import CommandContext, execute
 from tui.commands.result import Result
 from tui.contexts.contexts_file import Profiles
 from tui.contexts.profiles import Profile
-from tui.errors import NotFound, ServerTrouble
+from tui.errors import NotFound, ServerError
 from tui.script.grammar import parse
 
 
@@ -34,7 +34,7 @@ class Answering(InMemory):
 def run(line: str, answers: dict[str, Any], said: list[str] | None = None) -> Result:
     command, profile = parse(line), Profile("http://memory:8083", "memory")
     assert command is not None
-    context = Context(
+    context = CommandContext(
         lambda: Connect(Answering(answers)), profile=lambda: profile, profiles=Profiles(Path("/nowhere/c.toml")),
         read=str, narrate=(said if said is not None else []).append,
     )  # fmt: skip
@@ -50,7 +50,7 @@ def test_an_export_contains_the_connectors_that_could_be_read(tmp_path: Path) ->
     answers = {
         "/connectors": ["a", "b", "c"],
         "/connectors/a/offsets": {"offsets": [sink(1)]},
-        "/connectors/b/offsets": ServerTrouble("the broker is away", 500),
+        "/connectors/b/offsets": ServerError("the broker is away", 500),
         "/connectors/c/offsets": {"offsets": [sink(2), sink(3)]},
     }
     result = run(f"export offsets -f {file}", answers)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tui.client.client import drive
-from tui.commands.base import Context, execute
+from tui.commands.base import CommandContext, execute
 from tui.commands.result import Result
 from tui.contexts.contexts_file import Profiles
 from tui.contexts.profiles import Profile
@@ -30,7 +30,9 @@ def run(profiles: Profiles, line: str) -> Result:
     def current() -> Profile:
         return profiles.get(profiles.load().current)
 
-    context = Context(lambda: pytest.fail("no cluster is needed"), profile=current, profiles=profiles, read=read_text)
+    context = CommandContext(
+        lambda: pytest.fail("no cluster is needed"), profile=current, profiles=profiles, read=read_text
+    )
     return drive(execute(command, context))
 
 
@@ -128,7 +130,7 @@ def test_removing_asks_and_spares_the_one_on_the_screen(profiles: Profiles) -> N
         command = parse(line)
         assert command is not None
         here = profiles.get("here")
-        context = Context(
+        context = CommandContext(
             lambda: pytest.fail("no cluster is needed"),
             profile=lambda: here,
             profiles=profiles,

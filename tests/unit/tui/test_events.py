@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tests.support.transport import InMemory
 from tui.client.client import Connect, drive
-from tui.commands.base import Context, execute
+from tui.commands.base import CommandContext, execute
 from tui.commands.result import Result
 from tui.contexts.contexts_file import Profiles
 from tui.contexts.profiles import Profile
@@ -32,7 +32,7 @@ class Streaming(InMemory):
 
 def told(line: str) -> tuple[Result, list[str]]:
     heard: list[str] = []
-    context = Context(
+    context = CommandContext(
         lambda: Connect(Streaming()),
         profile=lambda: Profile(Streaming.url),
         profiles=Profiles(Path("nowhere")),

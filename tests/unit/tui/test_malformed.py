@@ -13,7 +13,7 @@ import pytest
 from tests.support.transport import InMemory
 from tests.unit.tui.scripted import expanded, status
 from tui.client.client import Call, Connect, drive
-from tui.commands.base import Context, execute
+from tui.commands.base import CommandContext, execute
 from tui.contexts.contexts_file import Profiles
 from tui.contexts.profiles import Profile
 from tui.errors import HeadraceError, NotFound
@@ -112,7 +112,7 @@ def run(line: str, transport: Answering, folder: Path) -> str:
     command = parse(line)
     assert command is not None
     profile = Profile("http://memory:8083", "memory")
-    context = Context(
+    context = CommandContext(
         lambda: Connect(transport), profile=lambda: profile, profiles=Profiles(folder / "contexts.toml"), read=str
     )
     result = drive(execute(command, context))

@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from tui.commands.reading import listing
-from tui.commands.result import Outcome, Result, Table, confirmation
+from tui.commands.result import Result, Table, TargetOutcome, confirmation
 from tui.errors import CONFLICT, FAILED, NOT_FOUND
 from tui.model import Connector, Task
 from tui.script.output import draw, plain, render
@@ -57,14 +57,14 @@ def test_wide_characters_keep_columns_straight() -> None:
 
 
 def test_confirmation_of_one_and_of_many() -> None:
-    one = confirmation([Outcome("a", "stopped")])
+    one = confirmation([TargetOutcome("a", "stopped")])
     assert (one.raw, one.exit_code) == ({"name": "a", "result": "stopped"}, 0)
     answer = {"message": "said"}
-    assert confirmation([Outcome("a", "said", raw=answer)]).raw == answer
-    many = confirmation([Outcome("a", "stopped"), Outcome("b", "gone", NOT_FOUND)])
+    assert confirmation([TargetOutcome("a", "said", raw=answer)]).raw == answer
+    many = confirmation([TargetOutcome("a", "stopped"), TargetOutcome("b", "gone", NOT_FOUND)])
     assert many.raw == [{"name": "a", "result": "stopped"}, {"name": "b", "error": "gone"}]
     assert (many.names, many.exit_code) == (("a",), NOT_FOUND)
-    assert confirmation([Outcome("a", "x", CONFLICT), Outcome("b", "y", NOT_FOUND)]).exit_code == FAILED
+    assert confirmation([TargetOutcome("a", "x", CONFLICT), TargetOutcome("b", "y", NOT_FOUND)]).exit_code == FAILED
 
 
 def test_nothing_to_say() -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from tests.unit.tui.scripted import Scripted
 from tui.client.client import Call, drive
-from tui.commands.base import Context
+from tui.commands.base import CommandContext
 from tui.commands.preview import Preview
 from tui.contexts.contexts_file import Profiles
 from tui.contexts.profiles import Profile
@@ -44,7 +44,7 @@ def _run(line: str, *answers: Any, files: dict[str, str] | None = None) -> tuple
     from tui.client.client import Connect
 
     transport = Scripted(*answers)
-    context = Context(
+    context = CommandContext(
         lambda: Connect(transport),
         profile=lambda: Profile("http://x"),
         profiles=Profiles(Path("nowhere")),

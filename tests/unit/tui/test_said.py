@@ -11,13 +11,14 @@ import pytest
 
 from tests.unit.tui.scripted import Scripted, expanded, status
 from tui.client.client import Connect, drive
-from tui.commands.base import Context, execute
+from tui.commands.base import CommandContext, execute
 from tui.commands.changing import tell
-from tui.commands.result import Outcome, Result, confirmation
+from tui.commands.result import Result, TargetOutcome, confirmation
 from tui.contexts.contexts_file import Profiles
 from tui.contexts.profiles import Profile
 from tui.dead_letters.letters import PREFIX, Letter
-from tui.errors import NotFound, Refused, in_one, refusal
+from tui.errors import NotFound, Refused, refusal
+from tui.formatting import joined_lines
 from tui.offsets.plan import Plan
 from tui.screens.dead_letters.dead_letter_text import warning
 from tui.screens.operations.operation_runner import summary
@@ -31,7 +32,7 @@ NOUNS = "connectors, plugins, loggers, topics, events, offsets, offset history, 
 
 def told(line: str, *answers: Any) -> Result:
     transport = Scripted(*answers)
-    context = Context(
+    context = CommandContext(
         lambda: Connect(transport),
         profile=lambda: Profile(transport.url),
         profiles=Profiles(Path("nowhere")),
@@ -67,18 +68,18 @@ def test_what_becomes_of_a_connector_that_is_stopped_for_its_offsets(state: str,
     plan = Plan("a", None, (), state)
     assert plan.afterwards == back
     heard: list[str] = []
-    tell(cast("Context", SimpleNamespace(narrate=heard.append)), plan)
+    tell(cast("CommandContext", SimpleNamespace(narrate=heard.append)), plan)
     assert heard == [f"a: it is {state}; it is stopped for that, and {back} afterwards"]
 
 
 def test_failures_are_counted_by_connector(capsys: pytest.CaptureFixture[str]) -> None:
-    one = [Outcome("a", "would set p: 1 → 2"), Outcome("a", "it is PAUSED", 4)]
+    one = [TargetOutcome("a", "would set p: 1 → 2"), TargetOutcome("a", "it is PAUSED", 4)]
     Printer().result(confirmation(one), None)
     assert capsys.readouterr().err == "a: would set p: 1 → 2\nheadrace: a: it is PAUSED\n"
-    Printer().result(confirmation([*one, Outcome("b", "no", 4), Outcome("c", "done")]), None)
+    Printer().result(confirmation([*one, TargetOutcome("b", "no", 4), TargetOutcome("c", "done")]), None)
     assert "headrace: 2 of 3 failed\n" in capsys.readouterr().err
     assert summary(tuple(one)) == "a: it is PAUSED"
-    assert summary((*one, Outcome("b", "done"))) == "1 of 2 failed; a: it is PAUSED"
+    assert summary((*one, TargetOutcome("b", "done"))) == "1 of 2 failed; a: it is PAUSED"
 
 
 def test_a_dry_run_says_that_offsets_go_too() -> None:
@@ -151,9 +152,9 @@ def test_the_reason_on_a_page(page: bytes, reason: str) -> None:
 
 def test_lines_of_a_server_stay_apart() -> None:
     said = "2 error(s):\nInvalid value a for b: no number\nMissing c.\nSee the endpoint\n"
-    assert in_one(said) == "2 error(s): Invalid value a for b: no number; Missing c. See the endpoint"
-    assert in_one("one") == "one"
-    assert in_one("") == ""
+    assert joined_lines(said) == "2 error(s): Invalid value a for b: no number; Missing c. See the endpoint"
+    assert joined_lines("one") == "one"
+    assert joined_lines("") == ""
 
 
 def test_an_address_without_a_worker() -> None:

@@ -37,8 +37,8 @@ def run(tmp_path: Path) -> Run:
 
 def test_a_script_line_loads_nothing_heavy() -> None:
     code = (
-        "import sys; from tui.script.door import Order, run;"
-        "code = run(Order(url='http://127.0.0.1:1', commands=('get connectors',)));"
+        "import sys; from tui.script.door import ScriptOptions, run;"
+        "code = run(ScriptOptions(url='http://127.0.0.1:1', commands=('get connectors',)));"
         f"print(code, [name for name in {HEAVY!r} if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=30)

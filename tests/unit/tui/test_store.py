@@ -15,7 +15,7 @@ from tests.unit.tui.scripted import Scripted, expanded, status
 from tui.client.client import Connect
 from tui.cluster.snapshot import Diff, Link, LinkState, Notice, Snapshot
 from tui.cluster.store import Pace, Store
-from tui.errors import NotFound, ServerTrouble, Unreachable
+from tui.errors import NotFound, ServerError, Unreachable
 
 PACE = Pace(interval=2.0, jitter=0.0, gather=0.0, spacing=0.0)
 
@@ -278,7 +278,7 @@ async def test_a_malformed_event_is_followed_by_a_snapshot() -> None:
     assert [snapshot.link.state for snapshot, _ in watcher.seen] == [LinkState.LIVE, LinkState.LOST, LinkState.LIVE]
 
 
-@pytest.mark.parametrize("error", [ServerTrouble("HTTP 502", 502), Unreachable("cannot reach it: reset")], ids=str)
+@pytest.mark.parametrize("error", [ServerError("HTTP 502", 502), Unreachable("cannot reach it: reset")], ids=str)
 async def test_after_failed_events_it_polls_shows_the_reason_and_retries(error: Exception) -> None:
     live = [*event("snapshot", {"connectors": expanded(status("b"))}, 1), ": hold"]
     watcher = Watcher(Scripted(expanded(status("a"))), [error, error, live])

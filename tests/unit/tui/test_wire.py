@@ -13,7 +13,7 @@ import pytest
 
 from tui.client.client import EXPANDED, Call, Transport
 from tui.contexts.urls import check_url
-from tui.errors import BadRequest, Malformed, NotFound, ServerTrouble, TimedOut, Unreachable, UsageError, WrongState
+from tui.errors import BadRequest, MalformedAnswer, NotFound, ServerError, TimedOut, Unreachable, UsageError, WrongState
 from tui.wire.blocking import Blocking
 from tui.wire.endpoint import Endpoint
 from tui.wire.evented import Evented
@@ -112,7 +112,7 @@ async def test_the_same_list_again_is_not_read_again(url: str, monkeypatch: pyte
     monkeypatch.setitem(ANSWERS, f"/base{EXPANDED}", (200, b'{"b":{"status":{}}}'))
     assert await get(transport, EXPANDED) == {"b": {"status": {}}}
     monkeypatch.setitem(ANSWERS, f"/base{EXPANDED}", (200, b"<html>some page</html>"))
-    with pytest.raises(ServerTrouble):
+    with pytest.raises(ServerError):
         await get(transport, EXPANDED)
     monkeypatch.setitem(ANSWERS, f"/base{EXPANDED}", (404, b"{}"))
     with pytest.raises(NotFound):
@@ -126,11 +126,11 @@ async def test_the_same_list_again_is_not_read_again(url: str, monkeypatch: pyte
         ("/missing", NotFound, "Connector x not found"),
         ("/state", WrongState, STATE),
         ("/html", BadRequest, "HTTP 400: Ambiguous URI"),
-        ("/text", ServerTrouble, "HTTP 500: plain words"),
-        ("/nojson", Malformed, "the answer is not JSON"),
-        ("/deep", Malformed, "the answer is JSON nested too deeply"),
-        ("/nested", Malformed, "the answer is JSON nested too deeply"),
-        ("/refused", ServerTrouble, "HTTP 500: " + "[" * 200),
+        ("/text", ServerError, "HTTP 500: plain words"),
+        ("/nojson", MalformedAnswer, "the answer is not JSON"),
+        ("/deep", MalformedAnswer, "the answer is JSON nested too deeply"),
+        ("/nested", MalformedAnswer, "the answer is JSON nested too deeply"),
+        ("/refused", ServerError, "HTTP 500: " + "[" * 200),
     ],
 )
 async def test_refusals(make: Make, url: str, path: str, kind: type, message: str) -> None:

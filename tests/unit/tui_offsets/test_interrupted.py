@@ -14,7 +14,7 @@ from tests.support.stub_worker import HANG, stub_worker
 from tests.unit.tui.scripted import status
 from tests.unit.tui_offsets.test_patience import REQUESTS, Worker
 from tui.client.client import Connect, drive
-from tui.commands.base import Context, execute
+from tui.commands.base import CommandContext, execute
 from tui.contexts.contexts_file import Profiles
 from tui.contexts.profiles import Profile
 from tui.script.grammar import parse
@@ -25,7 +25,7 @@ LINE = "patch offsets s --stop -y --kafka-topic t --kafka-partition 0 --kafka-of
 def run(line: str, worker: Worker, said: list[str], folder: Path) -> None:
     command, profile = parse(line), Profile(worker.url, "w")
     assert command is not None
-    context = Context(
+    context = CommandContext(
         lambda: Connect(worker), profile=lambda: profile, profiles=Profiles(folder / "c.toml"), read=str,
         narrate=said.append, clock=worker.clock,
     )  # fmt: skip

@@ -11,7 +11,7 @@ import pytest
 from tests.support.transport import InMemory
 from tests.unit.tui.scripted import status
 from tui.client.client import Call, Connect
-from tui.errors import HeadraceError, ServerTrouble, TimedOut, Unreachable, refusal
+from tui.errors import HeadraceError, ServerError, TimedOut, Unreachable, refusal
 from tui.model import Offset
 from tui.offsets.change_store import Notebook
 from tui.offsets.changes import Change, changes
@@ -175,7 +175,7 @@ async def test_a_stop_that_a_worker_answers_with_its_own_trouble_is_taken_back(
     def answer(call: Call) -> Any:
         done = whole(call)
         if call.path.endswith("/stop"):
-            raise ServerTrouble("HTTP 502 Bad Gateway", 502)
+            raise ServerError("HTTP 502 Bad Gateway", 502)
         return done
 
     monkeypatch.setattr(worker, "answer", answer)

@@ -8,7 +8,7 @@ from tui import session
 from tui.appearance.appearance import mistakes
 from tui.client.client import Call, Connect
 from tui.cluster.store import Store
-from tui.commands.base import Context
+from tui.commands.base import CommandContext
 from tui.contexts import policy
 from tui.contexts.profiles import Profile
 from tui.wire.observed import Heard
@@ -34,7 +34,7 @@ class Cluster:
 
         return Connect(self.transport, guard, notice)
 
-    def context(self, connect: Connect, narrate: Callable[[str], None]) -> Context:
+    def context(self, connect: Connect, narrate: Callable[[str], None]) -> CommandContext:
         context = session.screen_context(connect, self.profile, session.profiles(), narrate)
         context.mistakes = mistakes
         return context

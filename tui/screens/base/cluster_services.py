@@ -16,7 +16,7 @@ from tui.config.definitions import Key
 from tui.config.secrets import MASK, hides
 from tui.contexts import policy
 from tui.contexts.profiles import Profile
-from tui.errors import HeadraceError
+from tui.errors import HeadraceError, error_line
 from tui.model import Connector
 from tui.screens.base import program
 from tui.screens.base.cluster import Cluster
@@ -144,7 +144,7 @@ class Desk:
             policy.permit(self.profile, verb)
             yield operation, connect
         except HeadraceError as error:
-            self.operations.failed(operation, " ".join(str(error).split()))
+            self.operations.failed(operation, error_line(error))
             raise
         finally:
             self.cluster.store.refresh()

@@ -13,7 +13,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Button, Input, Label, Static
 
 from tui.widgets.bars import KeyBar
-from tui.widgets.field import Field
+from tui.widgets.field import TextField
 from tui.widgets.in_order import does_now, forward, hand_over
 from tui.widgets.pager import Pager
 from tui.widgets.text import visible
@@ -91,10 +91,10 @@ class Dialog(ModalScreen[bool]):
             with Horizontal(id="reason", classes="field"):
                 yield Label(Content(f"why ({'tab' if self.wanted else 'w'}): "))
                 hint = "may be left out; it is kept in the history"
-                yield Field(self.entered_why, self.why, hint, id="why")
+                yield TextField(self.entered_why, self.why, hint, id="why")
             with Horizontal(id="typed", classes="field"):
                 yield Label(Content(f"type {self.kind}: "), id="wants")
-                yield Field(self.entered_name, id="name")
+                yield TextField(self.entered_name, id="name")
             with Horizontal(id="buttons"):
                 yield Answer(Content("cancel"), id="no", compact=True)
                 yield Answer(Content(visible(self.yes)), id="yes", compact=True)
@@ -124,8 +124,8 @@ class Dialog(ModalScreen[bool]):
         return "the number" if self.wanted.isdecimal() else "the name"
 
     @property
-    def name_field(self) -> Field:
-        return self.query_one("#name", Field)
+    def name_field(self) -> TextField:
+        return self.query_one("#name", TextField)
 
     def type_in(self, event: events.Key) -> bool:
         """A name may be typed straight away, without going to its field first: only Enter waits for eyes."""
@@ -154,7 +154,7 @@ class Dialog(ModalScreen[bool]):
 
     def entered_name(self) -> None:
         if self.armed and self.name_field.value == self.wanted:
-            self.why = self.query_one("#why", Field).value.strip()
+            self.why = self.query_one("#why", TextField).value.strip()
             self.dismiss(True)
         else:
             self.query_one("#wants", Label).update(Content(f"not {self.kind} yet: "))

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from tui.cluster.snapshot import Diff, Notice, Snapshot
 from tui.config.changes import changes
+from tui.formatting import one_line
 from tui.model import Connector, Task
 
 KEPT = 200  # events of each connector
@@ -52,7 +53,7 @@ class Journal:
     def noticed(self, notice: Notice) -> None:
         about = "connector" if notice.task is None else f"task {notice.task}"
         kind = _LEVELS.get(notice.level.upper(), PLAIN)
-        self._add(notice.connector, Event(self._clock(), about, " ".join(notice.message.split()), kind))
+        self._add(notice.connector, Event(self._clock(), about, one_line(notice.message), kind))
 
     def _add(self, name: str, event: Event) -> None:
         self._events.setdefault(name, deque(maxlen=KEPT)).append(event)

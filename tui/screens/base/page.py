@@ -14,7 +14,7 @@ from textual.content import Content
 from textual.screen import Screen
 
 from tui.screens.base.cluster_services import Desk
-from tui.widgets.bars import Bar, KeyBar, Status
+from tui.widgets.bars import Bar, KeyBar, StatusBar
 from tui.widgets.prompt import Prompt
 from tui.widgets.text import visible
 
@@ -49,7 +49,7 @@ class Page(Screen[None]):
         yield Bar(id="title")
         with Vertical(id="page-body"):
             yield from self.body()
-        yield Status()
+        yield StatusBar()
         yield Prompt(self.submitted)
         yield KeyBar()
 
@@ -61,7 +61,7 @@ class Page(Screen[None]):
         self.query_one("#title", Bar).put(Content.assemble(*parts, where), Content.assemble((end, "$text-muted")))
 
     def say(self, text: str, kind: str = "info") -> None:
-        self.query_one(Status).say(text, kind)
+        self.query_one(StatusBar).say(text, kind)
 
     def submitted(self, sign: str, text: str) -> None:
         """Enter ended what was typed in the prompt."""

@@ -15,9 +15,9 @@ from textual.screen import ModalScreen, Screen
 from textual.widgets import Static
 
 from tui.client.client import Connect
-from tui.errors import HeadraceError
+from tui.errors import HeadraceError, error_line
 from tui.formatting import counted, span
-from tui.widgets.bars import Bar, KeyBar, Status
+from tui.widgets.bars import Bar, KeyBar, StatusBar
 from tui.widgets.columns import Column
 from tui.widgets.grid import Cell, Grid
 from tui.widgets.prompt import Prompt
@@ -121,7 +121,7 @@ class LoggersScreen(Screen[None]):
     def compose(self) -> ComposeResult:
         yield Bar(id="title")
         yield Grid(COLUMNS)
-        yield Status()
+        yield StatusBar()
         yield Prompt(self.submitted)
         yield KeyBar()
 
@@ -150,7 +150,7 @@ class LoggersScreen(Screen[None]):
         try:
             self.loggers = await self.connect.loggers()
         except HeadraceError as error:
-            self.say(" ".join(str(error).split()), "bad")
+            self.say(error_line(error), "bad")
         else:
             self.query_one(Grid).empty = "this worker lists no loggers; a sets the level of one by its name"
         self.draw()
@@ -179,7 +179,7 @@ class LoggersScreen(Screen[None]):
         return str(known.get("level") or "") if isinstance(known, dict) else ""
 
     def say(self, text: str, kind: str = "info") -> None:
-        self.query_one(Status).say(text, kind)
+        self.query_one(StatusBar).say(text, kind)
 
     # Finding and setting
 

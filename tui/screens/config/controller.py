@@ -9,6 +9,7 @@ from tui.config.applying import ChangedMeanwhile, Edit
 from tui.config.changes import Change
 from tui.config.draft import Draft
 from tui.errors import HeadraceError
+from tui.formatting import one_line
 from tui.model import Connector
 from tui.screens.base.cluster_services import Desk
 from tui.screens.base.dialog import Dialog
@@ -36,7 +37,7 @@ class Dealings:
         found = one.review(validator.validation)
         if found.errors:
             first = found.errors[0]
-            where = f"mend line {first.place.line} first" if first.place.line else " ".join(first.message.split())
+            where = f"mend line {first.place.line} first" if first.place.line else one_line(first.message)
             self.pane.go_to(first.place)
             self.pane.say(f"not applied: {where}", "warn")
         elif not found.changes:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from tui.client.client import Connect
 from tui.config.definitions import Validation, of_validation
 from tui.errors import BadRequest, HeadraceError, NotFound
+from tui.formatting import one_line
 
 
 class Validator:
@@ -53,7 +54,7 @@ class Validator:
             self.validation = of_validation(await self._connect().validate(plugin, config))
             self.trouble = ""
         except (BadRequest, NotFound) as error:  # it knows no such class; the list of those it knows is long
-            said = " ".join(error.message.split()).partition(", available connectors are")[0]
+            said = one_line(error.message).partition(", available connectors are")[0]
             self.validation, self.trouble = Validation(refusal=said[:300]), ""
         except HeadraceError as error:
-            self.validation, self.trouble = None, " ".join(error.message.split())[:300]
+            self.validation, self.trouble = None, one_line(error.message)[:300]

@@ -13,7 +13,7 @@ from tui.config.draft import Review
 from tui.config.secrets import MASK, hides
 from tui.editor.checks import Gravity, Problem
 from tui.errors import HeadraceError
-from tui.formatting import counted
+from tui.formatting import counted, one_line
 from tui.widgets.text import visible
 
 Part = str | Content | tuple[str, str]
@@ -31,7 +31,7 @@ def documentation(name: str, key: Key | None) -> Content:
     facts += [f"importance {key.importance.lower()}"] if key.importance else []
     facts += [key.group] if key.group else []
     parts.append((f"  {visible(', '.join(facts))}\n", "$text-muted"))
-    parts.append(visible(" ".join(key.documentation.split()) or "The plugin has no documentation for it."))
+    parts.append(visible(one_line(key.documentation) or "The plugin has no documentation for it."))
     if key.choices:
         shown = ", ".join(key.choices[:12]) + (f" and {len(key.choices) - 12} more" if key.choices[12:] else "")
         parts.append((f"\nvalues: {visible(shown)}", "$text-muted"))
@@ -58,11 +58,11 @@ def diff(made: Sequence[Change], passwords: Collection[str] = (), most: int = 60
 def problem(one: Problem) -> Content:
     glyph, ink = ("✗", "$error") if one.gravity is Gravity.ERROR else ("!", "$warning")
     where = f"line {one.place.line}: " if one.place.line else ""
-    return Content.assemble((f"{glyph} {where}", f"bold {ink}"), (_one_line(one.message), ink))
+    return Content.assemble((f"{glyph} {where}", f"bold {ink}"), (_visible_line(one.message), ink))
 
 
-def _one_line(text: str) -> str:
-    return visible(" ".join(text.split()))
+def _visible_line(text: str) -> str:
+    return visible(one_line(text))
 
 
 def review(found: Review, passwords: Collection[str], asking: bool, trouble: str, new: bool = False) -> Content:

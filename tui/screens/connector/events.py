@@ -11,6 +11,7 @@ from textual.binding import Binding, BindingType
 from textual.content import Content
 
 from tui.errors import HeadraceError, Refused
+from tui.formatting import one_line
 from tui.model import Connector
 from tui.screens.base.cluster_services import Desk
 from tui.screens.base.journal import BAD, GOOD, WARN, Event
@@ -127,7 +128,7 @@ class LogPane(Pane):
         except Refused as error:
             lines, instead = (), _no_log(error)
         except HeadraceError as error:
-            lines, instead = self.lines, " ".join(error.message.split())
+            lines, instead = self.lines, one_line(error.message)
         finally:
             self._asking = False
         if one.name == self.name_shown and (lines, instead) != (self.lines, self.instead):
@@ -159,7 +160,7 @@ class LogPane(Pane):
 def _no_log(error: Refused) -> str:
     if error.status in (404, 405):
         return "this worker keeps no log of a connector that could be asked for: look at its own log files"
-    return " ".join(error.message.split())
+    return one_line(error.message)
 
 
 def folded(lines: Sequence[Mapping[str, Any]]) -> list[tuple[Mapping[str, Any], int]]:

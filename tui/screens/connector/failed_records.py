@@ -8,7 +8,7 @@ from typing import Any
 
 from textual.content import Content
 
-from tui.formatting import counted
+from tui.formatting import counted, one_line
 from tui.widgets.text import visible
 
 SHOWN = 8  # kinds of failures, the newest
@@ -67,7 +67,7 @@ def _record(one: Mapping[str, Json], times: int) -> Content:
     at = time.strftime("%H:%M:%S", time.localtime(int(one.get("time") or 0) / 1000))
     where = f" {_place(one)}" if one.get("topic") else ""
     said = f"{one.get('message', '')}" + (f" ({one['cause']})" if one.get("cause") else "")
-    message = " ".join(said.split())
+    message = one_line(said)
     return Content.assemble(
         (f"{at} ", "$text-muted"),
         (visible(f"task {one.get('task')}{where} {one.get('stage', '')}: "), "$text-muted"),

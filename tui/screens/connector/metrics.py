@@ -10,7 +10,7 @@ from textual.content import Content
 from textual.widgets import Static
 
 from tui.errors import HeadraceError
-from tui.formatting import span
+from tui.formatting import one_line, span
 from tui.metrics.offset_rates import History, Place
 from tui.model import Connector
 from tui.screens.base.cluster_services import Desk
@@ -75,7 +75,7 @@ class MetricsPane(Pane):
         try:
             unit = await self.sampler.look(one)
         except HeadraceError as error:
-            trouble = " ".join(error.message.split())
+            trouble = one_line(error.message)
         finally:
             self._asking = False
         if one.name == self.name_shown:

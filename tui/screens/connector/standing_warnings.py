@@ -6,6 +6,8 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from tui.formatting import one_line
+
 LEVELS = ("WARN", "WARNING", "ERROR", "FATAL")
 Json = Any
 
@@ -25,5 +27,5 @@ def standing(lines: Sequence[Mapping[str, Json]], offsets: Json, now: float) -> 
         if line.get("level") in LEVELS:
             task = "" if line.get("task") is None else f"task {line['task']} "
             clock = time.strftime("%H:%M:%S", time.localtime(at / 1000))
-            return f"{task}at {clock}: {' '.join((line.get('message') or '').split())}"
+            return f"{task}at {clock}: {one_line(line.get('message') or '')}"
     return ""

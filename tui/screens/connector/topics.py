@@ -10,6 +10,7 @@ from textual.binding import Binding, BindingType
 from textual.content import Content
 
 from tui.errors import HeadraceError, Refused
+from tui.formatting import one_line
 from tui.model import Connector
 from tui.screens.base.cluster_services import Desk
 from tui.screens.base.dialog import Dialog
@@ -53,9 +54,9 @@ class TopicsPane(Pane):
             answer = await self.desk.connect.topics(one.name)
             used, trouble = sorted((answer.get(one.name) or {}).get("topics") or ()), ""
         except Refused as error:
-            used, trouble = [], " ".join(error.message.split())
+            used, trouble = [], one_line(error.message)
         except HeadraceError as error:
-            used, trouble = self.used, " ".join(error.message.split())
+            used, trouble = self.used, one_line(error.message)
         if one.name == self.name_shown:
             self.used, self.trouble, self.is_read = used, trouble, True
             self.draw()

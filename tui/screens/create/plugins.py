@@ -10,7 +10,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import Container, Vertical
 
 from tui.config.definitions import Key
-from tui.errors import HeadraceError
+from tui.errors import HeadraceError, error_line
 from tui.formatting import counted
 from tui.screens.base.cluster_services import Desk
 from tui.screens.base.page import Page
@@ -110,7 +110,7 @@ class PluginsScreen(Page):
         try:
             answer = await self.desk.connect.plugins(connectors_only=False)
         except HeadraceError as error:
-            self.say(" ".join(str(error).split()), "bad")
+            self.say(error_line(error), "bad")
             return
         self.plugins = {one.id: one for one in plugins(answer)}
         self.query_one("#plugins", Grid).empty = "nothing matches"

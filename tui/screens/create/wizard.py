@@ -12,8 +12,8 @@ from textual.content import Content
 
 from tui.config.definitions import Key, passwords
 from tui.config.secrets import MASK, hides
-from tui.errors import HeadraceError
-from tui.formatting import counted
+from tui.errors import HeadraceError, error_line
+from tui.formatting import counted, one_line
 from tui.screens.base.cluster_services import Desk
 from tui.screens.base.page import Page
 from tui.screens.config import wording as words
@@ -112,7 +112,7 @@ class CreateScreen(Page):
         shown = Cell(MASK if self._is_secret(name) else value, "grid--strong")
         if not value:
             shown = Cell(f"({key.default})" if key and key.default else "", "grid--muted")
-        said = " ".join(errors[0].split()) if errors else ("required" if key and key.required and not value else "")
+        said = one_line(errors[0]) if errors else ("required" if key and key.required and not value else "")
         ink = "grid--error" if errors else "grid--strong" if key and key.required else ""
         return {"key": Cell(mark + name, ink), "value": shown, "said": Cell(said, "grid--error")}
 
@@ -245,7 +245,7 @@ class CreateScreen(Page):
             self.validator.want(self.new.to_validate())
             await self.validator.ask()
         except HeadraceError as error:
-            self.say(" ".join(str(error).split()), "bad")
+            self.say(error_line(error), "bad")
         if self.errors:
             grid = self.query_one("#fields", Grid)
             if grid.current not in self.errors:

@@ -15,8 +15,8 @@ from textual.content import Content
 
 from tui.dead_letters.brokers import DeadLetterTopic, Sent, Window
 from tui.dead_letters.letters import TOPIC, Letter, View, best_view, exported, shown
-from tui.errors import HeadraceError
-from tui.formatting import counted
+from tui.errors import HeadraceError, error_line
+from tui.formatting import counted, one_line
 from tui.model import Connector
 from tui.screens.base.cluster_services import Desk
 from tui.screens.base.dialog import Dialog
@@ -94,8 +94,8 @@ class DeadLettersScreen(Page):
             self.topic = DeadLetterTopic(self.topic.topic, settings)
             window = await asyncio.to_thread(self.topic.newest, COUNT, before)
         except HeadraceError as error:
-            self.query_one("#letters", Grid).empty = " ".join(error.message.split())
-            self.say(" ".join(str(error).split()), "bad")
+            self.query_one("#letters", Grid).empty = one_line(error.message)
+            self.say(error_line(error), "bad")
         else:
             self.window = window
             self.letters = {**(self.letters if before else {}), **{one.id: one for one in window.letters}}
@@ -217,7 +217,7 @@ class DeadLettersScreen(Page):
         try:
             outcomes = await self.desk.replayed(self.connector.name, self.topic, letters, self.only_topic)
         except HeadraceError as error:
-            self.say(" ".join(str(error).split()), "bad")
+            self.say(error_line(error), "bad")
             return
         finally:
             self._busy = False

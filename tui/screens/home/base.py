@@ -11,11 +11,11 @@ from textual.screen import Screen
 
 from tui.cluster.snapshot import LinkState, Snapshot
 from tui.contexts.profiles import Profile
-from tui.errors import HeadraceError, words
+from tui.errors import HeadraceError, error_line
 from tui.model import Connector
 from tui.screens.home.connector_list import Board
 from tui.screens.home.keys import BROAD
-from tui.widgets.bars import Counters, Shown, Status, TitleBar
+from tui.widgets.bars import Counters, ListCounts, StatusBar, TitleBar
 
 if TYPE_CHECKING:
     from tui.screens.connector.connector import ConnectorView
@@ -100,7 +100,7 @@ class Pieces(Screen[None]):
 
     def say(self, text: str, kind: str = "info", about: str = "") -> None:
         self.said = Said(text, kind if text else "", time.time(), about)
-        self.query_one(Status).say(text, kind)
+        self.query_one(StatusBar).say(text, kind)
 
     def settle(self) -> None:
         """What was said to be under way has come to its end."""
@@ -140,7 +140,7 @@ class Pieces(Screen[None]):
 
     def count(self) -> None:
         """The line above the list."""
-        shown = Shown(self.filter_text, len(self.board.keys), len(self.many.marks))
+        shown = ListCounts(self.filter_text, len(self.board.keys), len(self.many.marks))
         self.query_one(Counters).tell(self.board.rows.counts, self.snapshot.link, shown)
 
     def show(self, name: str) -> None:
@@ -166,4 +166,4 @@ class Pieces(Screen[None]):
         except Exception as error:
             if not isinstance(error, HeadraceError):
                 self.log.error(error)
-            self.say(words(error), "bad")
+            self.say(error_line(error), "bad")

@@ -11,7 +11,7 @@ from textual.content import Content
 
 from tui.commands.base import Command, Danger
 from tui.commands.result import Result
-from tui.errors import HeadraceError
+from tui.errors import HeadraceError, error_line
 from tui.model import Connector
 from tui.screens.base import program, reading
 from tui.screens.base.cluster import Cluster
@@ -22,7 +22,7 @@ from tui.screens.home.base import AWAY, LINK
 from tui.screens.offsets import unfinished
 from tui.screens.operations.actions import ACTIONS, Action
 from tui.screens.operations.log import OperationsScreen
-from tui.screens.operations.operation_runner import Work, one_line, summary
+from tui.screens.operations.operation_runner import Work, summary
 from tui.screens.operations.operations import Phase, described
 from tui.script.grammar import parse
 from tui.scrubbing import scrubbed_line
@@ -102,7 +102,7 @@ class Flows:
         try:
             command = parse(line)
         except HeadraceError as error:
-            self.home.say(one_line(error), "bad")
+            self.home.say(error_line(error), "bad")
             return
         if command is None:
             return

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tui.errors import HeadraceError, UsageError
+from tui.errors import HeadraceError, UsageError, error_line
 from tui.screens.base import program
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ class Around:
         try:
             contexts = session.profiles().load()
         except HeadraceError as error:
-            self.home.say(" ".join(str(error).split()), "bad")
+            self.home.say(error_line(error), "bad")
             contexts = Contexts()
         labels = {profile.label for profile in known}
         return [*known, *(one for one in contexts.profiles.values() if one.label not in labels)], contexts.wrong

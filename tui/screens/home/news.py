@@ -7,6 +7,7 @@ from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from tui.cluster.snapshot import Diff, LinkState, Notice, Snapshot
+from tui.formatting import one_line
 from tui.screens.home.base import LINK
 from tui.screens.operations.operations import Operation, Phase
 from tui.widgets.bars import TitleBar
@@ -76,7 +77,7 @@ class News:
         del said[:-NOTICES_KEPT]
         kind = NOTICE_KINDS.get(notice.level.upper())
         if kind and not (notice.connector and self.home.is_elsewhere(notice.connector)):
-            self.home.say(" ".join(text.split()), kind, notice.connector)
+            self.home.say(one_line(text), kind, notice.connector)
         if self.home.flows is not None and self.home.view.name_shown == notice.connector:
             self.home.view.draw()
 

@@ -23,7 +23,7 @@ from tui.screens.home.moves import Moves
 from tui.screens.home.navigation import Around
 from tui.screens.home.news import News
 from tui.screens.operations.operations import Operations
-from tui.widgets.bars import Counters, KeyBar, Status, TitleBar
+from tui.widgets.bars import Counters, KeyBar, StatusBar, TitleBar
 
 if TYPE_CHECKING:
     from tui.metrics.progress import Progress
@@ -51,7 +51,7 @@ class Home(Moves):
         yield Counters()
         with Horizontal(id="body"):
             yield Board(self.operations.pending, time.time, "board")
-        yield Status()
+        yield StatusBar()
         yield KeyBar()
 
     # Starting and ending

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 from tui import model
 from tui.client.client import Connect
-from tui.commands.base import Context
+from tui.commands.base import CommandContext
 from tui.contexts import policy
 from tui.editor import draft
-from tui.errors import HeadraceError
+from tui.errors import HeadraceError, error_line
 from tui.model import Certainty, Connector, Offset
 from tui.offsets import bounds, lag
 from tui.offsets import undo as past
@@ -40,14 +40,14 @@ class Dealings:
         self._brokers: Brokers | None = None
         self._brokers_at = 0.0  # when they may be asked
 
-    def context(self, connect: Connect) -> Context:
+    def context(self, connect: Connect) -> CommandContext:
         return self.desk.cluster.context(connect, lambda text: None)
 
     async def load(self, name: str) -> None:
         try:
             answer = await self.desk.connect.offsets_in_detail(name)
         except HeadraceError as error:
-            self.pane.unreadable(name, one_line(error))
+            self.pane.unreadable(name, error_line(error))
             return
         offsets = model.offsets(answer)
         lags = lag.of_answer(answer) or await self._lags(name, offsets)
@@ -63,7 +63,7 @@ class Dealings:
             return await aside(lambda: lag.of_brokers(offsets, brokers))
         except HeadraceError as error:
             self._brokers_at = time.monotonic() + AGAIN
-            self.desk.say(f"no lag: {one_line(error)}", "warn", name)
+            self.desk.say(f"no lag: {error_line(error)}", "warn", name)
             return {}
 
     async def bound(self, connector: Connector, base: Sequence[Offset], lags: Mapping[str, Lag]) -> None:
@@ -77,7 +77,7 @@ class Dealings:
                 found = await aside(lambda: bounds.of_brokers(topics, brokers))
             except HeadraceError as error:
                 self._brokers_at = time.monotonic() + AGAIN
-                self.desk.say(f"not compared with the topics: {one_line(error)}", "warn", connector.name)
+                self.desk.say(f"not compared with the topics: {error_line(error)}", "warn", connector.name)
         self.pane.bounded(connector.name, found)
 
     # Changing
@@ -125,7 +125,7 @@ class Dealings:
             notebook = self.context(connect).notebook
             done = await carry_out(plan, connect, notebook, lambda step: operations.note(operation, step))
         except HeadraceError as error:
-            operations.failed(operation, one_line(error), error)
+            operations.failed(operation, error_line(error), error)
             raise
         finally:
             cluster.store.refresh()
@@ -163,7 +163,3 @@ class Dealings:
         connector = self.pane.connector
         if found is not None and connector is not None and connector.name == name:
             self.pane.open(draft.of_changes(connector, found.base, found.changes))
-
-
-def one_line(error: HeadraceError) -> str:
-    return " ".join(str(error).split())

@@ -19,7 +19,7 @@ from tui.offsets.positions import EXAMPLES, EXPECTED, At, parse
 from tui.offsets.seek import Journey, Target, Traveller
 from tui.screens.offsets import wording
 from tui.widgets.bars import KeyBar
-from tui.widgets.field import Field
+from tui.widgets.field import TextField
 from tui.widgets.pager import Pager
 from tui.widgets.text import visible
 
@@ -68,7 +68,7 @@ class SetBy(ModalScreen[Journey | None]):
     def compose(self) -> ComposeResult:
         with Vertical():
             yield Label(Content(visible(f"set {self.connector_name} by…")), id="title")
-            yield Field(self.action_choose)
+            yield TextField(self.action_choose)
             yield Label(id="examples")
             yield Label(id="scope")
             yield Pager()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from tui.formatting import one_line
 from tui.model import Offset
 from tui.offsets import partitions
 from tui.offsets.lag import Lag, time_of
@@ -42,7 +43,7 @@ class OffsetTable(Grid):
         texts = [partitions.shown(entry.partition) for entry in rows.values()]
         shown = [partitions.shown_offset(entry.offset) for entry in rows.values()]
         wanted = {"partition": max(map(len, texts), default=0), "offset": max(map(len, shown), default=0)}
-        self.empty = " ".join(visible(instead).split())
+        self.empty = one_line(visible(instead))
         self.show(list(rows), cells, wanted)
 
     @property

@@ -15,7 +15,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Label
 
 from tui.cluster.snapshot import LinkState
-from tui.errors import HeadraceError
+from tui.errors import HeadraceError, error_line
 from tui.formatting import span
 from tui.offsets.pending_changes import Intent, Step
 from tui.offsets.plan import NotApplied
@@ -160,7 +160,7 @@ async def _settled(desk: Desk, intent: Intent, choice: str) -> bool:
             done = await acts[choice](name)
             desk.operations.done(operation, _said(done))
     except HeadraceError as error:
-        desk.say(" ".join(str(error).split()), "bad")
+        desk.say(error_line(error), "bad")
         return not (is_outage(error) or (isinstance(error, NotApplied) and error.unfinished))
     desk.say(f"{name}: {_said(done)}", "warn" if done.left_stopped else "good")
     return True

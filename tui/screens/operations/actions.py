@@ -6,7 +6,7 @@ from glob import escape
 from shlex import quote
 from typing import NamedTuple
 
-from tui.commands.base import Context, Danger
+from tui.commands.base import CommandContext, Danger
 from tui.commands.lifecycle import Delete, Pause, Restart, Resume, Stop
 from tui.commands.targets import is_glob
 from tui.model import Connector
@@ -45,7 +45,7 @@ class Action(NamedTuple):
             return Restart(names=(one.name,), tasks="FAILED" if one.overall == "FAILED" else "ALL")
         return self.command(names=(one.name,))
 
-    async def send(self, one: Connector, context: Context) -> None:
+    async def send(self, one: Connector, context: CommandContext) -> None:
         """To this very name: a connector called `a*` is not a pattern here."""
         await self.build(one).request(context, one.name)
 

@@ -7,9 +7,9 @@ from shlex import quote
 
 from tui.client.client import Call
 from tui.commands.base import Command, execute
-from tui.commands.result import Outcome, Result
+from tui.commands.result import Result, TargetOutcome
 from tui.contexts import policy
-from tui.errors import HeadraceError, in_one
+from tui.errors import HeadraceError, error_line
 from tui.model import Connector
 from tui.screens.base.cluster import Cluster
 from tui.screens.operations.actions import ACTIONS, Action
@@ -35,7 +35,7 @@ class Work:
             policy.permit(self.cluster.profile, action.name)
             await action.send(one, context)
         except HeadraceError as error:
-            self.operations.failed(operation, one_line(error), error)
+            self.operations.failed(operation, error_line(error), error)
         else:
             self.operations.accepted(operation)
             self.cluster.store.refresh()
@@ -51,7 +51,7 @@ class Work:
             policy.permit(self.cluster.profile, "setting a level")
             answer = await connect.set_level(logger, level, scope)
         except HeadraceError as error:
-            self.operations.failed(operation, one_line(error), error)
+            self.operations.failed(operation, error_line(error), error)
         else:
             said = f"{len(answer)} loggers set" if isinstance(answer, list) and len(answer) != 1 else "set"
             self.operations.done(operation, said)
@@ -63,7 +63,7 @@ class Work:
             context = self.cluster.context(self.cluster.connect, lambda text: None)
             return await execute(type(command)(**{**command.values, "dry_run": True}), context)
         except HeadraceError as error:
-            self.say(one_line(error), "bad")
+            self.say(error_line(error), "bad")
             return None
 
     async def run(self, command: Command, line: str) -> Result | None:
@@ -79,9 +79,9 @@ class Work:
         except HeadraceError as error:
             if operation:
                 operation.calls += calls
-                self.operations.failed(operation, one_line(error))
+                self.operations.failed(operation, error_line(error))
             else:
-                self.say(one_line(error), "bad")
+                self.say(error_line(error), "bad")
             return None
         if operation:
             operation.calls += calls
@@ -112,7 +112,7 @@ class Work:
                 self.operations.accepted(operation)
 
 
-def summary(outcomes: tuple[Outcome, ...]) -> str:
+def summary(outcomes: tuple[TargetOutcome, ...]) -> str:
     """One line: the answer where there is one target, counts where there are more."""
     if len(outcomes) == 1:
         return f"{outcomes[0].name}: {outcomes[0].message}"
@@ -122,7 +122,3 @@ def summary(outcomes: tuple[Outcome, ...]) -> str:
         return f"done for {len(names)}"
     first = f"{failed[0].name}: {failed[0].message}"
     return f"{len({outcome.name for outcome in failed})} of {len(names)} failed; {first}" if len(names) > 1 else first
-
-
-def one_line(error: HeadraceError) -> str:
-    return " ".join(in_one(str(error)).split())
