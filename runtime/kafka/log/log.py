@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from functools import partial
 from typing import Any
 
 from runtime.kafka.errors import BrokerUnavailable, KafkaProblem, NotAuthorizedError, StorageTopicError
+from runtime.kafka.log.inbox import LoopInbox
 from runtime.kafka.log.reader import LogRecord, Position, Read, Reader, ReaderEvents
 from runtime.kafka.log.topic_watch import created_again
 from runtime.kafka.log.topics import TopicSpec
@@ -54,6 +54,7 @@ class TopicLogs:
         self._reader: Reader | None = None
         self._admin: Any = None
         self._loop: asyncio.AbstractEventLoop
+        self._inbox: LoopInbox
         self._loaded: asyncio.Future[None]
         self.cluster_id = ""
         self.lost = ""  # why a topic in use was lost; permanent
@@ -80,13 +81,15 @@ class TopicLogs:
 
         StorageTopicError when a topic cannot be used."""
         self._loop = asyncio.get_running_loop()
+        self._inbox = LoopInbox(self._loop)
+        post = self._inbox.post
         self._loaded = self._loop.create_future()
         events = ReaderEvents(
-            read=partial(self._post, self._apply),
-            loaded=partial(self._post, self._on_loaded),
-            failed=partial(self._post, self._on_failed),
-            broker=partial(self._post, setattr, self, "_broker"),
-            lost=partial(self._post, self._lose),
+            read=partial(post, self._apply),
+            loaded=partial(post, self._on_loaded),
+            failed=partial(post, self._on_failed),
+            broker=partial(post, setattr, self, "_broker"),
+            lost=partial(post, self._lose),
         )
         self._reader = Reader(self._settings, [log.spec for log in self._logs.values()], events)
         self._reader.start()
@@ -101,6 +104,7 @@ class TopicLogs:
         await asyncio.to_thread(self._writer.close, _FLUSH)
         if self._reader is not None:
             await asyncio.to_thread(self._reader.close)
+            await self._inbox.drained()
             self._loaded.cancel()
         self._admin = None
 
@@ -153,7 +157,7 @@ class TopicLogs:
             if self.lost:
                 raise StorageTopicError(self.lost)
             sent = _Sent(topic, future, {p: end for (t, p), end in self._positions.items() if t == topic})
-            self._writer.send(topic, key, value, lambda *report: self._post(self._written, sent, *report))
+            self._writer.send(topic, key, value, lambda *report: self._inbox.post(self._written, sent, *report))
         except KafkaProblem as e:
             future.set_exception(e)
         return future
@@ -203,10 +207,6 @@ class TopicLogs:
     def _suspect(self) -> None:
         if self._reader is not None:
             self._reader.suspect()
-
-    def _post(self, call: Callable[..., object], *args: object) -> None:
-        with contextlib.suppress(RuntimeError):  # the loop is closed: nobody is interested any more
-            self._loop.call_soon_threadsafe(call, *args)
 
     def _apply(self, read: Read) -> None:
         for topic, records in read.records.items():

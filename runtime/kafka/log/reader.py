@@ -15,8 +15,8 @@ from runtime.kafka.log.topic_watch import TopicWatch
 from runtime.kafka.log.topics import TopicSpec, ensure_topics
 
 _log = logging.getLogger(__name__)
-_BATCH = 1000  # records handed over at once: a few milliseconds of the event loop
-_AHEAD = 4  # batches that may wait for the event loop
+_BATCH = 250  # records handed over at once: a few milliseconds of the event loop
+_AHEAD = 16  # batches that may wait for the event loop
 _POLL = 0.1  # seconds; how late the thread notices that it is to end
 _WAIT_LINES = 5.0  # seconds between two lines about an absent broker
 
