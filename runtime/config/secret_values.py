@@ -17,16 +17,16 @@ _T = TypeVar("_T")
 
 HIDDEN = "[hidden]"
 
-MOST = 1_000
+MAX_SECRETS = 1_000
 """Secret values of one connector or task: more could not be hidden at a reasonable cost, so they are refused."""
 
 WORKER = ""
 """The owner of the worker's own secrets; no connector has this name."""
 
-_SHORTEST = 4
+_MIN_LENGTH = 4
 """Shorter values are not hidden: they occur everywhere."""
 
-_PIECE = 256
+_PIECE_LENGTH = 256
 """Longer values are hidden in pieces of this length, which bounds the cost of a search."""
 
 _NAMES = ("sasl.jaas.config", "ssl.keystore.key", "user.info", "password", "secret")
@@ -116,8 +116,8 @@ class PassingSecrets:
     """Secrets of running calls, to hide them in the called process's output until shortly after the
     call. Event loop only."""
 
-    LINGER = 2.0  # seconds, since output during a call is read a little later
-    MOST_CALLS = 100
+    LINGER_SECONDS = 2.0  # seconds, since output during a call is read a little later
+    MAX_CALLS = 100
 
     def __init__(self, secrets: Secrets) -> None:
         self._secrets, self._calls = secrets, Secrets()
@@ -133,12 +133,12 @@ class PassingSecrets:
         call = str(next(self._numbers))
         self._calls.keep(call, values)
         self._open[call] = None
-        if len(self._open) > self.MOST_CALLS:
+        if len(self._open) > self.MAX_CALLS:
             self._end(next(iter(self._open)))
         try:
             yield
         finally:
-            asyncio.get_running_loop().call_later(self.LINGER, self._end, call)
+            asyncio.get_running_loop().call_later(self.LINGER_SECONDS, self._end, call)
 
     def scrub(self, text: str) -> str:
         """A line that the called process has printed."""
@@ -153,16 +153,19 @@ def _forms(values: Iterable[str]) -> frozenset[str]:
     """The values, their trimmed form and their lines, in pieces."""
     forms: set[str] = set()
     for value in values:
-        forms.update(form for form in (value, value.strip(), *value.splitlines()) if len(form) >= _SHORTEST)
-        if len(forms) > MOST:
-            raise TooManySecrets(f"More than {MOST:,} secret values cannot be kept out of logs")
+        forms.update(form for form in (value, value.strip(), *value.splitlines()) if len(form) >= _MIN_LENGTH)
+        if len(forms) > MAX_SECRETS:
+            raise TooManySecrets(f"More than {MAX_SECRETS:,} secret values cannot be kept out of logs")
     return frozenset(piece for form in forms for piece in _pieces(form))
 
 
 def _pieces(form: str) -> Iterable[str]:
-    if len(form) <= _PIECE:
+    if len(form) <= _PIECE_LENGTH:
         return (form,)
-    return (*(form[i : i + _PIECE] for i in range(0, len(form) - _PIECE, _PIECE)), form[-_PIECE:])
+    return (
+        *(form[i : i + _PIECE_LENGTH] for i in range(0, len(form) - _PIECE_LENGTH, _PIECE_LENGTH)),
+        form[-_PIECE_LENGTH:],
+    )
 
 
 class _Index:
@@ -175,14 +178,14 @@ class _Index:
 
     def add(self, forms: Iterable[str]) -> None:
         for form in forms:
-            start = form[:_SHORTEST]
+            start = form[:_MIN_LENGTH]
             self._counts[form] += 1
             self._lengths.setdefault(start, Counter())[len(form)] += 1
             self._descending.pop(start, None)
 
     def remove(self, forms: Iterable[str]) -> None:
         for form in forms:
-            start = form[:_SHORTEST]
+            start = form[:_MIN_LENGTH]
             _decrease(self._counts, form)
             _decrease(self._lengths[start], len(form))
             if not self._lengths[start]:
@@ -194,10 +197,10 @@ class _Index:
         if len(self._counts) < len(text) // 16:  # few values: searching for each is faster
             starts = {i for form in self._counts for i in _places(text, form)}
         else:
-            starts = {i for i in range(len(text)) if text[i : i + _SHORTEST] in self._lengths}
+            starts = {i for i in range(len(text)) if text[i : i + _MIN_LENGTH] in self._lengths}
         found = []
         for i in starts:
-            for n in self._sorted(text[i : i + _SHORTEST]):
+            for n in self._sorted(text[i : i + _MIN_LENGTH]):
                 if (candidate := text[i : i + n]) in self._counts:
                     found.append((i, i + len(candidate)))  # it may end before n, with the text
                     break

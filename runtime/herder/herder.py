@@ -13,14 +13,14 @@ from runtime.definitions import invalid_message
 from runtime.engine.port import SlotSilentError
 from runtime.herder import views
 from runtime.herder.control.connector_locks import ConnectorLocks
-from runtime.herder.control.connectors import Fleet
+from runtime.herder.control.connectors import Connectors
 from runtime.herder.entry_cache import EntryCache
 from runtime.herder.errors import BadRequest, Conflict, Forbidden, HerderError, NotFound, Unavailable
 from runtime.host.port import HostError, PluginHost, UnknownPluginError
 from runtime.kafka.formats import java_copied, java_ordered
 from runtime.model.states import State, TargetState, TaskId
 from runtime.storage.configs import ConfigStore, RestartRequest, StoredConnector
-from runtime.storage.statuses import Status, StatusStore
+from runtime.storage.statuses import StatusRecord, StatusStore
 
 Answer = dict[str, Any]
 
@@ -49,7 +49,7 @@ class Herder:
     """The control plane as clients see it. Event loop only; requests for one connector go one after another."""
 
     def __init__(
-        self, configs: ConfigStore, statuses: StatusStore, host: PluginHost, fleet: Fleet, tracking: TopicTracking
+        self, configs: ConfigStore, statuses: StatusStore, host: PluginHost, fleet: Connectors, tracking: TopicTracking
     ) -> None:
         self._configs, self._statuses, self._host, self._fleet = configs, statuses, host, fleet
         self._tracking = tracking
@@ -223,7 +223,7 @@ class Herder:
         if connector is None:
             return False, set()
 
-        def meant(status: Status) -> bool:
+        def meant(status: StatusRecord) -> bool:
             return not request.only_failed or status.state is State.FAILED
 
         tasks = self._statuses.task_statuses(request.name).items() if request.include_tasks else ()

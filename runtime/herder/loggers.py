@@ -18,7 +18,7 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Level:
+class LoggerLevel:
     """A logger's level, and when it was set at run time (ms)."""
 
     level: str
@@ -33,7 +33,7 @@ class Loggers:
 
     def __init__(self, configs: ConfigStore, engine: Engine, clock: Callable[[], float] = time.time) -> None:
         self._configs, self._engine, self._clock = configs, engine, clock
-        self._set: dict[str, Level] = {}
+        self._set: dict[str, LoggerLevel] = {}
 
     def all(self) -> dict[str, dict[str, object]]:
         """Loggers with a level of their own, by name."""
@@ -53,8 +53,8 @@ class Loggers:
         below = [n for n in sorted({*known, name}) if _covers(name, n)]
         changed = [n for n in below if _effective(n, known) != wanted]
         now = int(self._clock() * 1000)
-        self._set.update({n: Level(wanted, now) for n in changed})
-        self._set.setdefault(name, Level(wanted, None))  # it has that level already; from now on it is known
+        self._set.update({n: LoggerLevel(wanted, now) for n in changed})
+        self._set.setdefault(name, LoggerLevel(wanted, None))  # it has that level already; from now on it is known
         self._apply()
         return changed
 
@@ -69,8 +69,8 @@ class Loggers:
         except NotFound as e:
             log.warning("A level for logger %s in the config topic is not set: %s", name, e)
 
-    def _levels(self) -> dict[str, Level]:
-        return {ROOT: Level(levels.name_of(logging.getLogger().level), None), **self._set}
+    def _levels(self) -> dict[str, LoggerLevel]:
+        return {ROOT: LoggerLevel(levels.name_of(logging.getLogger().level), None), **self._set}
 
     def _apply(self) -> None:
         now = {name: level.level for name, level in self._set.items()}
@@ -78,7 +78,7 @@ class Loggers:
         self._engine.set_levels(now)
 
 
-def _effective(name: str, known: Mapping[str, Level]) -> str:
+def _effective(name: str, known: Mapping[str, LoggerLevel]) -> str:
     """The level that was set for a logger or for the nearest one above it. What nobody has set has none: which level
     the root has is different from worker to worker, and setting a logger's for the first time is a change."""
     while name and name not in known:

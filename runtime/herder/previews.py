@@ -15,7 +15,7 @@ from runtime.config.secret_values import PassingSecrets, Secrets
 from runtime.config.worker_config import WorkerConfig
 from runtime.herder.configs import task_specs
 from runtime.herder.configs.resolving_host import ResolvingHost
-from runtime.herder.configs.task_specs import Order
+from runtime.herder.configs.task_specs import TaskRequest
 from runtime.herder.errors import BadRequest, HerderError
 from runtime.herder.herder import Answer, Herder
 from runtime.host.port import ConnectorInfo, HostError
@@ -27,7 +27,7 @@ from runtime.model.states import INTERNAL_TOPICS
 from runtime.model.task_spec import TaskSpec
 from runtime.storage.statuses import StatusStore
 
-MOST = 100
+MAX_SAMPLES = 100
 """Samples of one preview."""
 
 _CHAIN = ("transforms", "predicates", "key.converter", "value.converter", "header.converter", "errors.", "topics")
@@ -41,7 +41,7 @@ class PreviewFailed(HerderError):
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class PreviewRequest:
     """What is asked for. `config`: what differs from the stored one (null removes), or the whole of a new connector.
     Samples are the `records`, or the `last` ones of `topics` (none: the connector's)."""
 
@@ -76,7 +76,7 @@ class Previews:
         self._worker, self._herder, self._statuses = worker, herder, statuses
         self._host, self._runner, self._secrets, self._passing = host, runner, secrets, passing
 
-    async def of_connector(self, name: str, wanted: Wanted) -> Answer:
+    async def of_connector(self, name: str, wanted: PreviewRequest) -> Answer:
         """POST /connectors/{name}/preview."""
         stored = self._herder.stored(name).config
         merged = {key: value for key, value in {**stored, **wanted.config}.items() if value is not None}
@@ -85,7 +85,7 @@ class Previews:
         now = await self._tried(name, info, stored) if merged != stored else None
         return await self._run(name, wanted, tried, now or tried, now, warnings)
 
-    async def of_plugin(self, plugin: str, wanted: Wanted) -> Answer:
+    async def of_plugin(self, plugin: str, wanted: PreviewRequest) -> Answer:
         """POST /connector-plugins/{plugin}/preview: of a connector that does not exist."""
         config = {key: value for key, value in wanted.config.items() if value is not None}
         config.setdefault("connector.class", plugin)
@@ -111,7 +111,7 @@ class Previews:
     async def _tried(self, name: str, info: ConnectorInfo, config: Mapping[str, str]) -> _Tried:
         try:
             resolved, hidden = await self._host.resolved(config)
-            spec = task_specs.spec(self._worker, Order(name, 0, info, resolved, resolved), [], False)
+            spec = task_specs.spec(self._worker, TaskRequest(name, 0, info, resolved, resolved), [], False)
         except ConfigError as e:
             raise BadRequest(str(e)) from None
         consumer = spec.consumer or client_config(self._worker.originals, "consumer", {}).settings
@@ -119,7 +119,7 @@ class Previews:
         return _Tried(bare, consumer, frozenset(hidden))
 
     async def _run(
-        self, name: str, wanted: Wanted, tried: _Tried, source: _Tried, now: _Tried | None, warnings: list[str]
+        self, name: str, wanted: PreviewRequest, tried: _Tried, source: _Tried, now: _Tried | None, warnings: list[str]
     ) -> Answer:
         """`source`: the connector as it has produced what is in its topics."""
         sink = tried.spec.type == "sink"
@@ -153,14 +153,14 @@ class Previews:
         except PreviewFailedError as e:
             raise PreviewFailed(scrub(str(e))) from None
 
-    async def _newest(self, name: str, wanted: Wanted, tried: _Tried) -> list[Sample]:
+    async def _newest(self, name: str, wanted: PreviewRequest, tried: _Tried) -> list[Sample]:
         topics = self._topics(name, wanted, tried.spec)
         found = await newest(tried.consumer, topics, wanted.last)
         if not found:
             raise BadRequest("There is nothing in the connector's topics to take samples from: give 'records'")
         return found
 
-    def _topics(self, name: str, wanted: Wanted, spec: TaskSpec) -> Callable[[str], bool]:
+    def _topics(self, name: str, wanted: PreviewRequest, spec: TaskSpec) -> Callable[[str], bool]:
         """Whether samples are taken from a topic."""
         if wanted.topics:
             return set(wanted.topics).__contains__

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from runtime.engine.port import TaskStack
-from runtime.storage.statuses import Status
+from runtime.storage.statuses import StatusRecord
 
 
 def info(name: str, config: Mapping[str, str], tasks: int, kind: str) -> dict[str, Any]:
@@ -20,7 +20,7 @@ def tasks(name: str, configs: Sequence[Mapping[str, str]]) -> list[dict[str, Any
     return [{"id": {"connector": name, "task": i}, "config": dict(c)} for i, c in enumerate(configs)]
 
 
-def status(name: str, connector: Status, tasks: Mapping[int, Status], kind: str) -> dict[str, Any]:
+def status(name: str, connector: StatusRecord, tasks: Mapping[int, StatusRecord], kind: str) -> dict[str, Any]:
     """GET /connectors/{name}/status."""
     return {
         "name": name,
@@ -30,12 +30,12 @@ def status(name: str, connector: Status, tasks: Mapping[int, Status], kind: str)
     }
 
 
-def task_status(task: int, status: Status) -> dict[str, Any]:
+def task_status(task: int, status: StatusRecord) -> dict[str, Any]:
     """GET /connectors/{name}/tasks/{task}/status."""
     return {"id": task, **_state(status)}
 
 
-def _state(status: Status) -> dict[str, Any]:
+def _state(status: StatusRecord) -> dict[str, Any]:
     state = {"state": status.state.value, "worker_id": status.worker_id, "version": status.version}
     return {**state, "trace": status.trace} if status.trace is not None else state
 

@@ -8,8 +8,8 @@ from typing import Any
 
 from runtime.api.connector import Connector, SinkConnector, SourceConnector
 from runtime.api.data.record import TopicPartition
-from runtime.host.connectors import Send, Started, Turn, public_name
-from runtime.host.port import BadRequestError, UnknownPluginError
+from runtime.host.connectors import Send, StartedConnectors, Turn, public_name
+from runtime.host.port import HostRequestError, UnknownPluginError
 from runtime.host.settings import HostSettings
 from runtime.plugins.registry import CONNECTORS, Kind, Plugin, Registry
 
@@ -19,13 +19,13 @@ Config = Mapping[str, str | None]
 _IN_TURN = frozenset({"start_connector", "stop_connector", "task_configs"})
 
 
-class Calls:
+class HostCalls:
     """Answers calls; whatever plugins raise goes through."""
 
     def __init__(self, settings: HostSettings, send: Send) -> None:
         self._settings = settings
         self._registry = Registry(settings.plugin_path)
-        self._started, self._send = Started(send), send
+        self._started, self._send = StartedConnectors(send), send
 
     def prepared(self, call: str, args: Sequence[Any]) -> Callable[[], Any]:
         """The call, for any thread. Calls for one connector run in the order in which they were prepared."""
@@ -57,7 +57,7 @@ class Calls:
         if plugin is None:
             raise UnknownPluginError(f"Unknown plugin {name}.")
         if version is not None and (message := mismatch(plugin.cls, version, plugin.version)):
-            raise BadRequestError(message)
+            raise HostRequestError(message)
         return describe(plugin, self._registry.load_class(plugin))
 
     def validate(self, config: Config) -> dict[str, Any]:
@@ -66,7 +66,7 @@ class Calls:
 
         name = config.get("connector.class")
         if name is None:
-            raise BadRequestError(no_connector_type(config))
+            raise HostRequestError(no_connector_type(config))
         plugin = self._connector_plugin(name)
         settings = self._settings
         defaults = WorkerDefaults(
@@ -92,13 +92,13 @@ class Calls:
     def alter_source_offsets(self, config: Config, offsets: Sequence[Sequence[dict[str, Any] | None]]) -> bool:
         connector = self._instance(config)
         if not isinstance(connector, SourceConnector):
-            raise BadRequestError(f"{config.get('connector.class')} is not a source connector")
+            raise HostRequestError(f"{config.get('connector.class')} is not a source connector")
         return bool(connector.alter_offsets(_without_nulls(config), [(p, o) for p, o in offsets]))
 
     def alter_sink_offsets(self, config: Config, offsets: Sequence[tuple[str, int, int | None]]) -> bool:
         connector = self._instance(config)
         if not isinstance(connector, SinkConnector):
-            raise BadRequestError(f"{config.get('connector.class')} is not a sink connector")
+            raise HostRequestError(f"{config.get('connector.class')} is not a sink connector")
         by_partition = {TopicPartition(topic, partition): offset for topic, partition, offset in offsets}
         return bool(connector.alter_offsets(_without_nulls(config), by_partition))
 

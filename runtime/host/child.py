@@ -11,7 +11,7 @@ from dataclasses import asdict
 from typing import Any
 
 from runtime.host import frames
-from runtime.host.port import BadRequestError, HostError, UnknownPluginError
+from runtime.host.port import HostError, HostRequestError, UnknownPluginError
 from runtime.host.settings import HostSettings
 from runtime.logs.formats import Scrub
 from runtime.logs.output import OutputLines
@@ -20,7 +20,7 @@ _output = logging.getLogger("runtime.host.output")
 
 Event = dict[str, Any]
 
-_LAST_WORDS = 0.5
+_OUTPUT_TIMEOUT = 0.5
 """Seconds to read what a dead process has printed."""
 
 
@@ -72,7 +72,9 @@ class Child:
         except ValueError:
             self.kill("it sent something that is not an answer")
         code = await self._process.wait()
-        await asyncio.wait({self._output}, timeout=_LAST_WORDS)  # a process that a plugin left behind may hold it open
+        await asyncio.wait(
+            {self._output}, timeout=_OUTPUT_TIMEOUT
+        )  # a process that a plugin left behind may hold it open
         self._output.cancel()
         reason = self.kill_reason or (f"signal {-code}" if code < 0 else f"exit code {code}")
         for future in self._pending.values():
@@ -123,4 +125,4 @@ class Child:
 def _raised(kind: str, message: str, trace: str) -> Exception:
     if kind == "unknown_plugin":
         return UnknownPluginError(message)
-    return BadRequestError(message) if kind == "request" else HostError(kind, message, trace)
+    return HostRequestError(message) if kind == "request" else HostError(kind, message, trace)

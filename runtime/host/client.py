@@ -15,27 +15,27 @@ from runtime.logs.formats import Scrub
 
 _log = logging.getLogger(__name__)
 
-_PAUSES = (0.0, 0.1, 0.5, 1.0, 2.0, 5.0, 10.0)
+_RESTART_DELAYS = (0.0, 0.1, 0.5, 1.0, 2.0, 5.0, 10.0)
 """Seconds before the next start, after so many early deaths in a row."""
 
-_HEALTHY = 10.0
+_HEALTHY_AFTER = 10.0
 """Seconds after which a death is no longer an early one."""
 
-STOP_GRACE = 5.0
+STOP_TIMEOUT = 5.0
 """Seconds within which start() and stop() have to return when a connector is stopped, as in Connect."""
 
-PING = 10.0
+PING_TIMEOUT = 10.0
 """Seconds within which a healthy process answers, even on a busy machine."""
 
 _FROZEN = "it does not answer: a plugin holds its interpreter"
 
 _EXCEPTION = "org.apache.kafka.connect.errors.ConnectException"
 
-_CLOSING = 4.0
+_CLOSE_TIMEOUT = 4.0
 """Seconds that the process has to end by itself."""
 
 
-class Host:
+class PluginHostClient:
     """PluginHost over a child process. Event loop only."""
 
     def __init__(
@@ -66,7 +66,7 @@ class Host:
             self._supervisor.cancel()
         else:
             self._child.close_input()
-        if not (await asyncio.wait({self._supervisor}, timeout=_CLOSING))[0] and self._child is not None:
+        if not (await asyncio.wait({self._supervisor}, timeout=_CLOSE_TIMEOUT))[0] and self._child is not None:
             self._child.kill("it did not end in time")
         with contextlib.suppress(asyncio.CancelledError):
             await self._supervisor
@@ -101,7 +101,7 @@ class Host:
             return  # it went with its host
         self._child.connectors.discard(name)
         try:
-            async with asyncio.timeout(STOP_GRACE):
+            async with asyncio.timeout(STOP_TIMEOUT):
                 await self._child.call("stop_connector", name)
         except (HostError, ChildDiedError) as error:
             _log.error("Connector %s did not stop by itself: %s", name, error)
@@ -180,7 +180,7 @@ class Host:
     async def _answers(self, child: Child) -> bool:
         """Whether the process still answers; otherwise a plugin holds its interpreter, and the process is ended."""
         try:
-            async with asyncio.timeout(PING):
+            async with asyncio.timeout(PING_TIMEOUT):
                 await child.call("ping")
         except TimeoutError:
             child.kill(_FROZEN)
@@ -193,7 +193,7 @@ class Host:
         """As in Connect after the same time, abandons the instance; a new one may be started beside it."""
         _log.error(
             "Connector %s did not stop within %g s; it is abandoned and may hold its resources until the worker ends",
-            name, STOP_GRACE,
+            name, STOP_TIMEOUT,
         )  # fmt: skip
         with contextlib.suppress(HostError, TimeoutError):
             await self._call("abandon_connector", name)
@@ -217,12 +217,12 @@ class Host:
                 return
             _log.error("The plugin host died (%s): starting it again", reason)
             self._on_event({"event": "lost", "connectors": sorted(child.connectors), "reason": reason})
-            early = early + 1 if loop.time() - born < _HEALTHY else 0
+            early = early + 1 if loop.time() - born < _HEALTHY_AFTER else 0
             child = await self._respawn(early)
 
     async def _respawn(self, early: int) -> Child:
         while True:
-            await asyncio.sleep(_PAUSES[min(early, len(_PAUSES) - 1)])
+            await asyncio.sleep(_RESTART_DELAYS[min(early, len(_RESTART_DELAYS) - 1)])
             try:
                 return await self._spawn()
             except OSError as error:

@@ -19,7 +19,7 @@ Send = Callable[[dict[str, Any]], None]
 Config = Mapping[str, str]
 
 
-class Context:
+class HostConnectorContext:
     """ConnectorContext of one instance: passes its requests to the worker while the instance is in use."""
 
     def __init__(self, name: str, send: Send) -> None:
@@ -43,7 +43,7 @@ class _Instance:
 
     connector: Connector
     config: Config
-    context: Context
+    context: HostConnectorContext
 
 
 @dataclass(slots=True, eq=False)
@@ -52,7 +52,7 @@ class _Place:
 
     name: str
     running: _Instance | None = None
-    context: Context | None = None  # of the latest instance, also while it is starting
+    context: HostConnectorContext | None = None  # of the latest instance, also while it is starting
     abandoned: bool = False
     calls: int = 0  # running and waiting calls
     last: threading.Event | None = None  # set when the last call has returned
@@ -61,7 +61,7 @@ class _Place:
 class Turn:
     """One call's turn at a connector: calls run in the order in which their turns were taken."""
 
-    def __init__(self, started: Started, place: _Place, before: threading.Event | None) -> None:
+    def __init__(self, started: StartedConnectors, place: _Place, before: threading.Event | None) -> None:
         self._started, self._place, self._before = started, place, before
         self.over = threading.Event()
 
@@ -75,7 +75,7 @@ class Turn:
         self.over.set()
 
 
-class Started:
+class StartedConnectors:
     """Started connectors by name. Calls for one connector wait for each other, others do not."""
 
     def __init__(self, send: Send) -> None:
@@ -105,7 +105,7 @@ class Started:
             _stop(place)
             _check_wanted(place)
             connector = make()
-            place.context = context = Context(place.name, self._send)
+            place.context = context = HostConnectorContext(place.name, self._send)
             connector.context = context
             _check_wanted(place)
             connector.start(config)

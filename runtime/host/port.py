@@ -26,7 +26,7 @@ class HostError(Exception):
         return self.kind in (HOST_DIED, HOST_ABSENT)
 
 
-class BadRequestError(HostError):
+class HostRequestError(HostError):
     """The request itself is wrong, such as a config without connector class (REST: 400). Its kind is request."""
 
     def __init__(self, message: str) -> None:
@@ -84,11 +84,11 @@ class PluginHost(Protocol):
 
     async def describe(self, plugin: str, version: str | None = None) -> list[dict[str, Any]]:
         """Definitions of a plugin's keys, as GET /connector-plugins/{plugin}/config shows them.
-        UnknownPluginError when there is none of that name, BadRequestError when not in that version."""
+        UnknownPluginError when there is none of that name, HostRequestError when not in that version."""
 
     async def validate(self, config: Mapping[str, str | None]) -> dict[str, Any]:
         """The body of PUT /connector-plugins/{plugin}/config/validate. Nulls are kept, and reported.
-        UnknownPluginError for an unknown class, BadRequestError for none."""
+        UnknownPluginError for an unknown class, HostRequestError for none."""
 
     async def start_connector(self, name: str, config: Mapping[str, str]) -> None:
         """Create and start an instance; an instance of the same name is stopped first. Returns when start() returns,

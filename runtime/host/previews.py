@@ -17,11 +17,11 @@ from runtime.logs.formats import Scrub
 
 _log = logging.getLogger(__name__)
 
-AT_ONCE = 2
+MAX_PREVIEWS = 2
 """Previews that run at the same time; others wait."""
 
-_START = 30.0  # seconds until it runs plugins' code: a busy machine is not their fault
-_LAST = 2.0  # seconds that the process has to end by itself
+_START_TIMEOUT = 30.0  # seconds until it runs plugins' code: a busy machine is not their fault
+_END_TIMEOUT = 2.0  # seconds that the process has to end by itself
 
 
 class PreviewFailedError(Exception):
@@ -50,7 +50,7 @@ class PreviewHost:
 
     def __init__(self, settings: HostSettings, timeout: float = 10.0, scrub: Scrub = str) -> None:
         self._settings, self._timeout, self._scrub = settings, timeout, scrub
-        self._turns = asyncio.Semaphore(AT_ONCE)
+        self._turns = asyncio.Semaphore(MAX_PREVIEWS)
 
     async def preview(self, request: dict[str, Any]) -> dict[str, Any]:
         """The answer of runtime.pipeline.preview.run. HostError for what plugins raise when they are configured,
@@ -62,7 +62,7 @@ class PreviewHost:
             call = asyncio.create_task(child.call("preview", request))
             begun = asyncio.create_task(place.begun.wait())
             try:
-                await asyncio.wait({call, begun}, timeout=_START, return_when=asyncio.FIRST_COMPLETED)
+                await asyncio.wait({call, begun}, timeout=_START_TIMEOUT, return_when=asyncio.FIRST_COMPLETED)
                 async with asyncio.timeout(self._timeout):
                     answer: dict[str, Any] = await call
                     return answer
@@ -79,6 +79,6 @@ class PreviewHost:
 async def _end(child: Child, life: asyncio.Task[str]) -> None:
     """No process is left behind, whatever runs in it."""
     child.close_input()
-    if not (await asyncio.wait({life}, timeout=_LAST))[0]:
+    if not (await asyncio.wait({life}, timeout=_END_TIMEOUT))[0]:
         child.kill("the preview is over")
-        await asyncio.wait({life}, timeout=_LAST)
+        await asyncio.wait({life}, timeout=_END_TIMEOUT)

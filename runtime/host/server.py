@@ -15,17 +15,17 @@ from typing import Any, BinaryIO
 
 from runtime.api.errors import ConfigError, ConnectError, DataError, UnsupportedOffsetsError
 from runtime.host import frames
-from runtime.host.calls import Calls
-from runtime.host.port import BadRequestError, UnknownPluginError
+from runtime.host.calls import HostCalls
+from runtime.host.port import HostRequestError, UnknownPluginError
 from runtime.host.settings import HostSettings
 from runtime.pipeline.task.trace import message_of, trace_of
 
-_GRACE = 2.0
+_STOP_TIMEOUT = 2.0
 """Seconds that connectors have to stop when the host ends."""
 
 _KINDS: tuple[tuple[type[BaseException], str], ...] = (
     (UnknownPluginError, "unknown_plugin"),
-    (BadRequestError, "request"),
+    (HostRequestError, "request"),
     (ConfigError, "config"),
     (DataError, "data"),
     (UnsupportedOffsetsError, "unsupported"),
@@ -99,13 +99,13 @@ def main() -> None:
     replies = Replies(stream)
     logging.basicConfig(level=logging.INFO, handlers=[LogHandler(replies)], format="%(message)s")
     messages = frames.read_all(requests)
-    calls = Calls(HostSettings(**next(messages)), replies.send)
+    calls = HostCalls(HostSettings(**next(messages)), replies.send)
     for request in messages:
         call = calls.prepared(request["call"], request["args"])
         threading.Thread(target=serve, args=(call, replies, request["id"]), daemon=True).start()
     last = threading.Thread(target=calls.stop_all, daemon=True)
     last.start()
-    last.join(_GRACE)
+    last.join(_STOP_TIMEOUT)
     os._exit(0)  # threads of plugins must not keep the process
 
 

@@ -9,16 +9,16 @@ from dataclasses import asdict, dataclass
 from runtime.logs import context
 from runtime.logs.formats import Scrub, level_of, trace_of
 
-LINES = 500
+MAX_LINES = 500
 """Lines that are kept of a connector."""
 
-_CHARS = 64 * 1024  # … and their characters, at the most
-_LONGEST = 8 * 1024  # of one line
-_CONNECTORS = 2_000
+_MAX_CHARS = 64 * 1024  # … and their characters, at the most
+_MAX_LINE_CHARS = 8 * 1024  # of one line
+_MAX_CONNECTORS = 2_000
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class LogLine:
     """One line; `task` is None for what the worker itself did."""
 
     time: int  # milliseconds since 1970
@@ -32,13 +32,13 @@ class Line:
 class _Kept:
     """The lines of one connector."""
 
-    lines: deque[Line]
+    lines: deque[LogLine]
     chars: int = 0
 
-    def add(self, line: Line) -> None:
+    def add(self, line: LogLine) -> None:
         self.lines.append(line)
         self.chars += len(line.message)
-        while len(self.lines) > LINES or self.chars > _CHARS:
+        while len(self.lines) > MAX_LINES or self.chars > _MAX_CHARS:
             self.chars -= len(self.lines.popleft().message)
 
 
@@ -74,6 +74,6 @@ class ConnectorLines(logging.Handler):
         name, task = whose
         kept = self._kept.setdefault(name, _Kept(deque()))
         self._kept.move_to_end(name)
-        kept.add(Line(int(record.created * 1000), level_of(record), task, record.name, text[:_LONGEST]))
-        if len(self._kept) > _CONNECTORS:
+        kept.add(LogLine(int(record.created * 1000), level_of(record), task, record.name, text[:_MAX_LINE_CHARS]))
+        if len(self._kept) > _MAX_CONNECTORS:
             self._kept.popitem(last=False)

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-LONGEST = 64 * 1024
+MAX_LINE_BYTES = 64 * 1024
 """Bytes of a line that are kept."""
 
-CUT = " [line cut]"
+CUT_MARK = " [line cut]"
 
 
 class OutputLines:
     """Cuts chunks into lines. Only the beginning of a long line is kept, so output without line ends takes bounded
     memory and time."""
 
-    def __init__(self, longest: int = LONGEST) -> None:
+    def __init__(self, longest: int = MAX_LINE_BYTES) -> None:
         self._longest = longest
         self._rest = bytearray()
         self._skipping = False  # the beginning of this line has been handed out
@@ -41,7 +41,7 @@ class OutputLines:
         if len(self._rest) > self._longest:
             del self._rest[self._longest :]
             self._skipping = True
-            yield self._take() + CUT
+            yield self._take() + CUT_MARK
 
     def _take(self) -> str:
         line = self._rest.decode(errors="replace")

@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 import orjson
 
 from runtime.herder.errors import BadRequest
-from runtime.herder.offsets.offset_values import DEEPEST, check_values
+from runtime.herder.offsets.offset_values import MAX_DEPTH, check_values
 from runtime.kafka.formats import compact
 from runtime.offsets_tool.codec import canonical, kept
 from runtime.offsets_tool.collection import Offsets
@@ -109,7 +109,7 @@ class _Reader:
         """Entries as _quick() takes them, all at once; how many, none when one of them needs a closer look."""
         lines = self._text[self._at : self._at + _CHUNK].split("\n")[:-1]
         whole = next((i for i, line in enumerate(lines) if not line.endswith("},")), len(lines))
-        if whole < 2 or any(len(line) > 2 * DEEPEST and _brackets(line) > DEEPEST for line in lines[:whole]):
+        if whole < 2 or any(len(line) > 2 * MAX_DEPTH and _brackets(line) > MAX_DEPTH for line in lines[:whole]):
             return 0
         text = "\n".join(lines[:whole])[:-1]
         entries = _exactly(b"[%b]" % text.encode())
@@ -137,7 +137,7 @@ class _Reader:
             return False
         if not isinstance(partition, dict | None) or not isinstance(offset, dict | None):
             return False
-        if _brackets(line) > DEEPEST:
+        if _brackets(line) > MAX_DEPTH:
             return False
         wanted.put(partition, kept(orjson.dumps(partition)), kept(orjson.dumps(offset)))
         self._at += len(line)

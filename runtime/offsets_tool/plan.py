@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import orjson
 
-from runtime.herder.offsets.offset_places import PARTITION, TOPIC
+from runtime.herder.offsets.stored_offsets import PARTITION, TOPIC
 from runtime.offsets_tool.codec import NONE, Codec, canonical
 from runtime.offsets_tool.collection import Offsets
 from runtime.offsets_tool.document import Document

@@ -7,8 +7,8 @@ from collections.abc import Collection, Sequence
 import orjson
 
 from runtime.herder.errors import BadRequest
-from runtime.herder.offsets.offset_places import OFFSET, PARTITION, TOPIC, sink_entry, topic_partitions
 from runtime.herder.offsets.sink_offsets import parse_sink_offsets
+from runtime.herder.offsets.stored_offsets import OFFSET, PARTITION, TOPIC, sink_entry, topic_partitions
 from runtime.offsets_tool.cluster import Cluster
 from runtime.offsets_tool.codec import Codec, canonical
 from runtime.offsets_tool.collection import Offsets
@@ -16,7 +16,7 @@ from runtime.offsets_tool.document import Document, Wanted
 from runtime.offsets_tool.errors import BadInput, ToolError
 from runtime.offsets_tool.plan import Change, names_topic, records
 from runtime.offsets_tool.unfinished import Unfinished, removal
-from runtime.storage.journal import Entry, Intent
+from runtime.storage.journal import OffsetEntry, PlannedChange
 
 
 class TopicStore:
@@ -55,7 +55,7 @@ class TopicStore:
             sink = names_topic(c.partition) and self._is_sink(c.connector, [c.partition])
             (sinks if sink else sources).append(c)
         commits: dict[str, dict[tuple[str, int], int]] = {}
-        removals: dict[str, list[Entry]] = {}
+        removals: dict[str, list[OffsetEntry]] = {}
         for c in sinks:
             partition, offset = orjson.loads(c.partition), orjson.loads(c.offset)
             if offset is None:
@@ -71,7 +71,7 @@ class TopicStore:
         except ToolError as e:
             raise ToolError(f"imported, but for what had to go from sinks' groups: {e}; import once more") from None
 
-    def _finish(self, journal: Unfinished | None, intents: Sequence[Intent]) -> None:
+    def _finish(self, journal: Unfinished | None, intents: Sequence[PlannedChange]) -> None:
         for intent in intents:
             self._cluster.remove(str(intent.group), list(topic_partitions(intent.offsets)))
         if journal is not None and intents:

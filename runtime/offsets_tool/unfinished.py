@@ -8,18 +8,18 @@ from typing import Any
 
 from runtime.kafka.log.log import Apply, TopicSpec
 from runtime.storage.file_logs import MemoryLog
-from runtime.storage.journal import Action, Entry, Intent, Journal, Origin
+from runtime.storage.journal import ChangeOrigin, OffsetAction, OffsetEntry, OffsetJournal, PlannedChange
 
 Record = tuple[bytes, "bytes | None"]
 
-_TOOL = Origin("headrace offsets", "import")
+_TOOL = ChangeOrigin("headrace offsets", "import")
 
 
 class Unfinished:
     """What a journal says, and the records that would change it."""
 
     def __init__(self, records: Iterable[tuple[bytes | None, bytes | None]]) -> None:
-        self._journal = Journal(self, TopicSpec("", 1, 1, "", single=True))
+        self._journal = OffsetJournal(self, TopicSpec("", 1, 1, "", single=True))
         self._log.append([(key or b"", value) for key, value in records])
 
     def open(self, spec: TopicSpec, apply: Apply) -> MemoryLog:
@@ -31,15 +31,15 @@ class Unfinished:
         """Connectors whose offsets a worker was changing when it ended. The next worker goes on with that."""
         return sorted(i.connector for i in self._journal.all_pending() if i.origin.who != _TOOL.who)
 
-    def of_imports(self) -> list[Intent]:
+    def of_imports(self) -> list[PlannedChange]:
         """What imports have left to do."""
         return [i for i in self._journal.all_pending() if i.origin.who == _TOOL.who]
 
-    def begin(self, intents: Sequence[Intent]) -> list[Record]:
+    def begin(self, intents: Sequence[PlannedChange]) -> list[Record]:
         """The records that make a journal promise this."""
         return self._record(self._journal.begin(intent) for intent in intents)
 
-    def done(self, intents: Sequence[Intent]) -> list[Record]:
+    def done(self, intents: Sequence[PlannedChange]) -> list[Record]:
         """The records that say it has been done."""
         return self._record(self._journal.done(intent) for intent in intents)
 
@@ -68,7 +68,7 @@ class _Written(MemoryLog):
         self.append(records)
 
 
-def removal(connector: str, group: str, before: Sequence[Entry]) -> Intent:
+def removal(connector: str, group: str, before: Sequence[OffsetEntry]) -> PlannedChange:
     """The intent of removing offsets, as they were, from a sink's group."""
     gone = tuple((partition, None) for partition, _ in before)
-    return Intent(connector, Action.ALTER, gone, tuple(before), group, origin=_TOOL)
+    return PlannedChange(connector, OffsetAction.ALTER, gone, tuple(before), group, origin=_TOOL)

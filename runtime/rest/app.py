@@ -14,7 +14,7 @@ from starlette.types import ASGIApp
 
 from runtime.api.errors import ConfigError
 from runtime.herder.errors import HerderError
-from runtime.host.port import BadRequestError, HostError
+from runtime.host.port import HostError, HostRequestError
 from runtime.kafka.errors import KafkaProblem
 from runtime.rest.http.answers import RouterError, error, on_router_error
 from runtime.rest.resource import RawPaths
@@ -62,7 +62,7 @@ async def _on_plugin(_: Request, e: Exception) -> Response:
     assert isinstance(e, HostError)
     if e.temporary:
         return error(503, e.message)
-    return error(400 if isinstance(e, BadRequestError) else 500, e.message)
+    return error(400 if isinstance(e, HostRequestError) else 500, e.message)
 
 
 async def _on_config(_: Request, e: Exception) -> Response:

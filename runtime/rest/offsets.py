@@ -10,23 +10,23 @@ from starlette.routing import Route
 
 from runtime.herder.monitoring.offset_views import OffsetViews
 from runtime.herder.offsets.orphans import Orphans
-from runtime.herder.offsets.time_travel import Target, targets
+from runtime.herder.offsets.seek import SeekTarget, targets
 from runtime.rest.http import bodies
 from runtime.rest.http.answers import json_answer
 from runtime.rest.http.receiving import LARGE, parsed
 from runtime.rest.resource import Handler, Resource, path_name
 from runtime.rest.security.access import PRINCIPAL, Role
-from runtime.storage.journal import Origin
+from runtime.storage.journal import ChangeOrigin
 
 _LONGEST = 200
 
 
-def origin(request: Request) -> Origin:
+def origin(request: Request) -> ChangeOrigin:
     """Who asks, and why they say they do; for the history."""
     user = request.scope.get(PRINCIPAL) or _said(request, "headrace-user")
     host = request.client.host if request.client else ""
     who = "@".join(part for part in (str(user), host) if part)
-    return Origin(who[:_LONGEST], _said(request, "headrace-reason")[:_LONGEST])
+    return ChangeOrigin(who[:_LONGEST], _said(request, "headrace-reason")[:_LONGEST])
 
 
 def _said(request: Request, header: str) -> str:
@@ -38,7 +38,7 @@ def _said(request: Request, header: str) -> str:
         return value
 
 
-def _targets(body: bytes) -> Sequence[Target]:
+def _targets(body: bytes) -> Sequence[SeekTarget]:
     return targets(bodies.parse(body))
 
 

@@ -13,7 +13,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from runtime.herder.errors import BadRequest
-from runtime.herder.previews import MOST, Previews, Wanted
+from runtime.herder.previews import MAX_SAMPLES, PreviewRequest, Previews
 from runtime.herder.status.error_board import ErrorBoard
 from runtime.rest.http import bodies
 from runtime.rest.http.answers import json_answer
@@ -51,7 +51,7 @@ def record_routes(
     ]
 
 
-def wanted(body: bytes) -> Wanted:
+def wanted(body: bytes) -> PreviewRequest:
     """The body of a preview: `{"config", "records" or "last", "topics"}`, all of them optional."""
     found = bodies.parse(body) if body.strip() else {}
     d = bodies.known_object(found, "The request body", _FIELDS)
@@ -62,20 +62,22 @@ def wanted(body: bytes) -> Wanted:
     if d.get("records") is not None and d.get("last") is not None:
         raise BadRequest("'records' and 'last' exclude each other: samples are given, or taken from the topic")
     if d.get("records") is None:
-        return Wanted(config, None, _last(d.get("last")), tuple(topics))
+        return PreviewRequest(config, None, _last(d.get("last")), tuple(topics))
     records = d["records"]
     if not isinstance(records, list) or not records:
         raise BadRequest("'records' must be an array of at least one record")
-    if len(records) > MOST:
-        raise BadRequest(f"'records' has {len(records)} records; a preview takes {MOST}")
-    return Wanted(config, [_record(record, f"records[{i}]") for i, record in enumerate(records)], 0, tuple(topics))
+    if len(records) > MAX_SAMPLES:
+        raise BadRequest(f"'records' has {len(records)} records; a preview takes {MAX_SAMPLES}")
+    return PreviewRequest(
+        config, [_record(record, f"records[{i}]") for i, record in enumerate(records)], 0, tuple(topics)
+    )
 
 
 def _last(value: Any) -> int:
     if value is None:
         return _LAST
-    if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= MOST:
-        raise BadRequest(f"'last' must be a whole number from 1 to {MOST}, not {json.dumps(value)}")
+    if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= MAX_SAMPLES:
+        raise BadRequest(f"'last' must be a whole number from 1 to {MAX_SAMPLES}, not {json.dumps(value)}")
     return value
 
 

@@ -17,11 +17,11 @@ from runtime.herder.herder import Herder
 from runtime.herder.internal_requests import InternalRequests
 from runtime.herder.monitoring.metrics import Metrics
 from runtime.herder.monitoring.offset_views import OffsetViews
-from runtime.herder.offsets.offset_requests import OffsetsDesk
+from runtime.herder.offsets.offset_requests import OffsetRequests
 from runtime.herder.offsets.orphans import Orphans
 from runtime.herder.previews import Previews
 from runtime.herder.status.error_board import ErrorBoard
-from runtime.logs.lines import LINES, ConnectorLines
+from runtime.logs.lines import MAX_LINES, ConnectorLines
 from runtime.rest.events import EventStream
 from runtime.rest.http import bodies
 from runtime.rest.http.answers import empty, json_answer
@@ -61,7 +61,7 @@ class Services:
     """What requests are carried out by."""
 
     herder: Herder
-    offsets: OffsetsDesk
+    offsets: OffsetRequests
     offset_views: OffsetViews
     orphans: Orphans
     health: Health
@@ -147,7 +147,7 @@ def routes(s: Services) -> Sequence[Route]:
         name = path_name(r)
         h.stored(name)
         task = _number(r, "task", -1)
-        return json_answer(s.lines.last(name, _number(r, "lines", LINES), None if task < 0 else task))
+        return json_answer(s.lines.last(name, _number(r, "lines", MAX_LINES), None if task < 0 else task))
 
     async def task_stack(r: Request) -> Response:
         return json_answer(await h.task_stack(path_name(r), _task(r)))

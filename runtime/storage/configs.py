@@ -10,8 +10,8 @@ from typing import Any
 from runtime.kafka.formats import compact, java_ordered
 from runtime.kafka.log.log import LogRecord, TopicSpec
 from runtime.model.states import TargetState
-from runtime.storage.port import Opener
-from runtime.storage.records import Malformed, json_object, skipped
+from runtime.storage.port import LogOpener
+from runtime.storage.records import MalformedRecord, json_object, log_skipped
 
 _log = logging.getLogger(__name__)
 
@@ -60,7 +60,7 @@ class _Entry:
 class ConfigStore:
     """Reads and writes the config topic. Event loop only; every write is applied before it returns."""
 
-    def __init__(self, logs: Opener, spec: TopicSpec) -> None:
+    def __init__(self, logs: LogOpener, spec: TopicSpec) -> None:
         self._log = logs.open(spec, self.apply)
         self._entries: dict[str, _Entry] = {}
         self.on_change: Callable[[str], None] = lambda name: None
@@ -146,8 +146,8 @@ class ConfigStore:
         for record in records:
             try:
                 name = self._apply(record)
-            except Malformed as e:
-                skipped(_log, self._log.spec.topic, record, e)
+            except MalformedRecord as e:
+                log_skipped(_log, self._log.spec.topic, record, e)
                 continue
             if name is not None:
                 self._changed(name, record)
@@ -170,7 +170,7 @@ class ConfigStore:
         for prefix, take in self._TAKERS.items():
             if key.startswith(prefix) and (len(key) > len(prefix) or prefix == _SESSION_KEY):
                 return take(self, key[len(prefix) :], value)
-        raise Malformed(f"unknown key {key!r}")
+        raise MalformedRecord(f"unknown key {key!r}")
 
     def _entry(self, name: str) -> _Entry:
         return self._entries.setdefault(name, _Entry())
@@ -191,7 +191,7 @@ class ConfigStore:
     def _take_task(self, rest: str, value: dict[str, Any] | None) -> None:
         name, dash, number = rest.rpartition("-")
         if not dash or not number.isascii() or not number.isdigit() or value is None:
-            raise Malformed("not a task's config")
+            raise MalformedRecord("not a task's config")
         self._entry(name).uncommitted[int(number)] = _properties(value)
 
     def _take_commit(self, name: str, value: dict[str, Any] | None) -> str:
@@ -249,14 +249,14 @@ def _target(value: Mapping[str, Any]) -> TargetState:
     try:
         return TargetState(value.get("state.v2", value.get("state")))
     except ValueError as e:
-        raise Malformed(str(e)) from None
+        raise MalformedRecord(str(e)) from None
 
 
 def _properties(value: Mapping[str, Any]) -> dict[str, str]:
     """In the order in which Apache's worker has what it reads from the topic, and so answers with."""
     properties = value.get("properties")
     if not isinstance(properties, dict):
-        raise Malformed("no properties")
+        raise MalformedRecord("no properties")
     read = {k: v if isinstance(v, str) else compact(v).decode() for k, v in properties.items() if v is not None}
     ordered: dict[str, str] = java_ordered(read)
     return ordered
@@ -265,5 +265,5 @@ def _properties(value: Mapping[str, Any]) -> dict[str, str]:
 def _integer(value: Mapping[str, Any] | None, key: str) -> int:
     number = None if value is None else value.get(key)
     if not isinstance(number, int) or isinstance(number, bool) or number < 0:
-        raise Malformed(f"{key} is not a number of tasks")
+        raise MalformedRecord(f"{key} is not a number of tasks")
     return number

@@ -18,7 +18,7 @@ from runtime.kafka.log.log import TopicLogs, TopicSpec
 from runtime.model.task_spec import SourceOffset
 from runtime.storage.offsets import Offset, OffsetStore, Partition
 
-OPEN = 30.0
+OPEN_TIMEOUT = 30.0
 """Seconds that opening a connector's own topic may take."""
 
 
@@ -119,7 +119,7 @@ class ConnectorOffsets:
         logs = TopicLogs(self._settings)
         own = _Own(logs, OffsetStore(logs, self._spec(topic)))
         try:
-            async with asyncio.timeout(OPEN):
+            async with asyncio.timeout(OPEN_TIMEOUT):
                 await logs.start()
         except BaseException:
             await logs.close()

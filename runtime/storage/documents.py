@@ -10,12 +10,12 @@ from typing import Any
 
 from runtime.kafka.formats import compact
 from runtime.kafka.log.log import LogRecord, TopicSpec
-from runtime.storage.port import Opener
-from runtime.storage.records import Malformed, json_object, skipped
+from runtime.storage.port import LogOpener
+from runtime.storage.records import MalformedRecord, json_object, log_skipped
 
 _log = logging.getLogger(__name__)
 
-PIECE = 400_000
+PIECE_SIZE = 400_000
 """Bytes in one record: brokers take a megabyte unless told otherwise."""
 
 _SEPARATOR = b"\x00"  # between a document's key, its edition and the number of a piece; keys have none
@@ -27,7 +27,7 @@ class Documents:
     The head is written after the pieces of its edition and before those of the one before are removed, so that a
     crash leaves the document as it was or as it is to be."""
 
-    def __init__(self, logs: Opener, spec: TopicSpec) -> None:
+    def __init__(self, logs: LogOpener, spec: TopicSpec) -> None:
         self._log = logs.open(spec, self.apply)
         self._heads: dict[str, dict[str, Any]] = {}
         self._pieces: dict[bytes, bytes] = {}  # parts of documents' texts
@@ -69,8 +69,8 @@ class Documents:
         for record in records:
             try:
                 self._take(record.key or b"", record.value)
-            except Malformed as e:
-                skipped(_log, self._log.spec.topic, record, e)
+            except MalformedRecord as e:
+                log_skipped(_log, self._log.spec.topic, record, e)
 
     def _take(self, key: bytes, value: bytes | None) -> None:
         if _SEPARATOR in key:
@@ -85,14 +85,14 @@ class Documents:
         elif isinstance(head.get("document"), dict) or {"edition", "pieces"} <= head.keys():
             self._heads[key.decode()] = head
         else:
-            raise Malformed("neither a document nor the head of one")
+            raise MalformedRecord("neither a document nor the head of one")
 
 
 def _records(key: str, document: dict[str, Any]) -> list[tuple[bytes, bytes | None]]:
     text = compact(document)
-    if len(text) <= PIECE:
+    if len(text) <= PIECE_SIZE:
         return [(key.encode(), compact({"document": document}))]
-    parts = [text[i : i + PIECE] for i in range(0, len(text), PIECE)]
+    parts = [text[i : i + PIECE_SIZE] for i in range(0, len(text), PIECE_SIZE)]
     head = {"edition": uuid.uuid4().hex, "pieces": len(parts)}
     return [*zip(_piece_keys(key, head), parts, strict=True), (key.encode(), compact(head))]
 

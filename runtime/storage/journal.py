@@ -15,17 +15,19 @@ from typing import Any
 
 from runtime.kafka.log.log import TopicSpec
 from runtime.storage.documents import Documents
-from runtime.storage.port import Opener
+from runtime.storage.port import LogOpener
 
-KEPT = 20
+MAX_HISTORY = 20
 """Changes of a connector that can be looked up and undone."""
 
-Entry = tuple["dict[str, Any] | None", "dict[str, Any] | None"]  # partition, offset; None for an offset removes it
+OffsetEntry = tuple[
+    "dict[str, Any] | None", "dict[str, Any] | None"
+]  # partition, offset; None for an offset removes it
 
 _INTENT, _HISTORY = "intent:", "history:"
 
 
-class Action(StrEnum):
+class OffsetAction(StrEnum):
     """What is done to the offsets of a connector."""
 
     ALTER = "alter"
@@ -35,7 +37,7 @@ class Action(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
+class ChangeOrigin:
     """Who asked for a change, and why, as far as they said."""
 
     who: str = ""
@@ -43,72 +45,72 @@ class Origin:
 
 
 @dataclass(frozen=True, slots=True)
-class Intent:
+class PlannedChange:
     """A change that is decided: everything that carrying it out, or taking it back, needs to know."""
 
     connector: str
-    action: Action
-    offsets: tuple[Entry, ...]
-    before: tuple[Entry, ...]
+    action: OffsetAction
+    offsets: tuple[OffsetEntry, ...]
+    before: tuple[OffsetEntry, ...]
     group: str | None = None  # of a sink; None for sources
     config: Mapping[str, str] | None = None  # of the connector, for where it has to be written (again)
     initial_state: str | None = None
-    origin: Origin = field(default_factory=Origin)
+    origin: ChangeOrigin = field(default_factory=ChangeOrigin)
     id: str = field(default_factory=lambda: uuid.uuid4().hex)
     time: int = field(default_factory=lambda: int(time.time() * 1000))  # milliseconds since 1970
 
     @property
     def wipes(self) -> bool:
         """Whether offsets that it does not name go too."""
-        return self.action is not Action.ALTER
+        return self.action is not OffsetAction.ALTER
 
 
 @dataclass(frozen=True, slots=True)
-class Past:
+class PastChange:
     """The offsets of a connector before a change."""
 
     number: int  # counts the changes of this connector
     time: int
-    action: Action
-    origin: Origin
-    before: tuple[Entry, ...]
-    after: tuple[Entry, ...]  # as the change named them
+    action: OffsetAction
+    origin: ChangeOrigin
+    before: tuple[OffsetEntry, ...]
+    after: tuple[OffsetEntry, ...]  # as the change named them
 
 
-class Journal:
+class OffsetJournal:
     """Intents and history. Event loop only."""
 
-    def __init__(self, logs: Opener, spec: TopicSpec) -> None:
+    def __init__(self, logs: LogOpener, spec: TopicSpec) -> None:
         self._documents = Documents(logs, spec)
 
-    async def begin(self, intent: Intent) -> None:
+    async def begin(self, intent: PlannedChange) -> None:
         """From now on the change will happen, whoever dies."""
         await self._documents.put(_INTENT + intent.connector, asdict(intent))
 
-    async def done(self, intent: Intent) -> None:
+    async def done(self, intent: PlannedChange) -> None:
         """The change is complete: add it to the history, only once even if this call is repeated."""
         number = self._last(intent.connector) + 1
-        past = Past(number, intent.time, intent.action, intent.origin, intent.before, intent.offsets)
+        past = PastChange(number, intent.time, intent.action, intent.origin, intent.before, intent.offsets)
         if not any(replace(past, number=known.number) == known for known in self.history(intent.connector)[:1]):
             await self._documents.put(_place(intent.connector, number), asdict(past))
         await self.drop(intent)
 
-    async def drop(self, intent: Intent) -> None:
+    async def drop(self, intent: PlannedChange) -> None:
         """The change will not happen."""
         await self._documents.remove(_INTENT + intent.connector)
 
-    def pending(self, connector: str) -> Intent | None:
+    def pending(self, connector: str) -> PlannedChange | None:
         """The change that was begun and not finished."""
         found = self._documents.get(_INTENT + connector)
         return None if found is None else _intent(found)
 
-    def all_pending(self) -> list[Intent]:
+    def all_pending(self) -> list[PlannedChange]:
         keys = self._documents.keys(_INTENT)
         return [intent for key in keys if (intent := self.pending(key.removeprefix(_INTENT))) is not None]
 
-    def history(self, connector: str) -> list[Past]:
+    def history(self, connector: str) -> list[PastChange]:
         """Changes of a connector, newest first."""
-        keys = (_place(connector, slot) for slot in range(KEPT))
+        keys = (_place(connector, slot) for slot in range(MAX_HISTORY))
         found = [_past(document) for key in keys if (document := self._documents.get(key)) is not None]
         return sorted(found, key=lambda past: past.number, reverse=True)
 
@@ -121,18 +123,18 @@ class Journal:
 
 def _place(connector: str, number: int) -> str:
     """Where the entry of a number lies: over the one KEPT changes ago."""
-    return f"{_HISTORY}{number % KEPT}:{connector}"
+    return f"{_HISTORY}{number % MAX_HISTORY}:{connector}"
 
 
-def _intent(d: Mapping[str, Any]) -> Intent:
-    more = {"action": Action(d["action"]), "origin": Origin(**d["origin"])}
-    return Intent(**{**d, **more, "offsets": _entries(d["offsets"]), "before": _entries(d["before"])})
+def _intent(d: Mapping[str, Any]) -> PlannedChange:
+    more = {"action": OffsetAction(d["action"]), "origin": ChangeOrigin(**d["origin"])}
+    return PlannedChange(**{**d, **more, "offsets": _entries(d["offsets"]), "before": _entries(d["before"])})
 
 
-def _past(d: Mapping[str, Any]) -> Past:
-    more = {"action": Action(d["action"]), "origin": Origin(**d["origin"])}
-    return Past(**{**d, **more, "before": _entries(d["before"]), "after": _entries(d["after"])})
+def _past(d: Mapping[str, Any]) -> PastChange:
+    more = {"action": OffsetAction(d["action"]), "origin": ChangeOrigin(**d["origin"])}
+    return PastChange(**{**d, **more, "before": _entries(d["before"]), "after": _entries(d["after"])})
 
 
-def _entries(found: Any) -> tuple[Entry, ...]:
+def _entries(found: Any) -> tuple[OffsetEntry, ...]:
     return tuple((partition, offset) for partition, offset in found)

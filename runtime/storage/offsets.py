@@ -10,8 +10,8 @@ from typing import Any
 from runtime.kafka.formats import canonical, compact, java_ordered, offset_key
 from runtime.kafka.log.log import LogRecord, TopicSpec
 from runtime.model.task_spec import SourceOffset
-from runtime.storage.port import Opener
-from runtime.storage.records import Malformed, json_object, json_value, skipped
+from runtime.storage.port import LogOpener
+from runtime.storage.records import MalformedRecord, json_object, json_value, log_skipped
 
 _log = logging.getLogger(__name__)
 
@@ -34,7 +34,7 @@ class OffsetStore:
 
     A partition may stand there in several spellings (JSON's key order differs between writers): the youngest counts."""
 
-    def __init__(self, logs: Opener, spec: TopicSpec) -> None:
+    def __init__(self, logs: LogOpener, spec: TopicSpec) -> None:
         self._log = logs.open(spec, self.apply)
         self._stored: dict[str, dict[bytes, _Stored]] = {}
 
@@ -89,16 +89,16 @@ class OffsetStore:
         for record in records:
             try:
                 self._take(record)
-            except Malformed as e:
-                skipped(_log, self._log.spec.topic, record, e)
+            except MalformedRecord as e:
+                log_skipped(_log, self._log.spec.topic, record, e)
 
     def _take(self, record: LogRecord) -> None:
         key = json_value(record.key)
         if not isinstance(key, list) or len(key) != 2 or not isinstance(key[0], str):
-            raise Malformed("the key is not a connector's name and a partition")
+            raise MalformedRecord("the key is not a connector's name and a partition")
         name, partition = key
         if partition is not None and not isinstance(partition, dict):
-            raise Malformed("the partition is not a JSON object")
+            raise MalformedRecord("the partition is not a JSON object")
         raw_key = record.key or b""
         stored = _Stored(raw_key, partition, json_object(record.value), (record.timestamp, record.offset))
         self._stored.setdefault(name, {})[raw_key] = stored

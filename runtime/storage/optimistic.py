@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from runtime.kafka.log.log import LogRecord, Written
-from runtime.storage.records import Malformed
+from runtime.storage.records import MalformedRecord
 
 _log = logging.getLogger(__name__)
 
@@ -17,7 +17,7 @@ Take = Callable[[bytes, "bytes | None"], None]
 
 
 @dataclass(slots=True)
-class _Own:
+class _OwnWrites:
     """Our writes of one key that have not all been read back."""
 
     under_way: int = 0
@@ -25,18 +25,18 @@ class _Own:
     newest: LogRecord | None = None  # read while a write was under way: ours or somebody's, its offset will tell
 
 
-class Optimistic:
+class OptimisticWrites:
     """Applies a write at once. The topic's order decides in the end: of what is read, only records behind our last
     write of their key are news. Event loop only."""
 
     def __init__(self, send: Send, take: Take) -> None:
         self._send, self._take = send, take
-        self._own: dict[bytes, _Own] = {}
+        self._own: dict[bytes, _OwnWrites] = {}
 
     def write(self, key: bytes, value: bytes | None) -> None:
         """Apply and send a record."""
         self._take(key, value)
-        own = self._own.setdefault(key, _Own())
+        own = self._own.setdefault(key, _OwnWrites())
         own.under_way += 1
         self._send(key, value).add_done_callback(lambda done: self._written(key, own, done))
 
@@ -53,7 +53,7 @@ class Optimistic:
             del self._own[key]
         return record.offset <= own.offset
 
-    def _written(self, key: bytes, own: _Own, done: asyncio.Future[Written]) -> None:
+    def _written(self, key: bytes, own: _OwnWrites, done: asyncio.Future[Written]) -> None:
         own.under_way -= 1
         if not done.cancelled() and done.exception() is None:
             own.offset = max(own.offset, done.result()[1])
@@ -65,5 +65,5 @@ class Optimistic:
         if newest is not None and newest.offset > own.offset:
             try:
                 self._take(key, newest.value)
-            except Malformed as e:
+            except MalformedRecord as e:
                 _log.warning("Ignoring the record at offset %d: %s", newest.offset, e)

@@ -25,14 +25,14 @@ class Log(Protocol):
         """Everything that was in the log at the call is applied."""
 
 
-class Opener(Protocol):
+class LogOpener(Protocol):
     """What a store wants: a log of its own."""
 
     def open(self, spec: TopicSpec, apply: Apply) -> Log:
         """A log; before start(). `apply` gets its records in order, on the event loop."""
 
 
-class Logs(Opener, Protocol):
+class Logs(LogOpener, Protocol):
     """The logs of one worker. Event loop only."""
 
     @property

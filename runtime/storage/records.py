@@ -9,7 +9,7 @@ from typing import Any
 from runtime.kafka.log.log import LogRecord
 
 
-class Malformed(Exception):
+class MalformedRecord(Exception):
     """A record that no Connect worker would have written."""
 
 
@@ -17,7 +17,7 @@ def json_object(value: bytes | None) -> dict[str, Any] | None:
     """A record's value: a JSON object, or None for a tombstone (or a JSON null)."""
     parsed = json_value(value)
     if parsed is not None and not isinstance(parsed, dict):
-        raise Malformed("the value is not a JSON object")
+        raise MalformedRecord("the value is not a JSON object")
     return parsed
 
 
@@ -27,9 +27,9 @@ def json_value(data: bytes | None) -> Any:
     try:
         return json.loads(data.decode())
     except (ValueError, RecursionError):
-        raise Malformed("not JSON") from None
+        raise MalformedRecord("not JSON") from None
 
 
-def skipped(log: logging.Logger, topic: str, record: LogRecord, why: Malformed) -> None:
+def log_skipped(log: logging.Logger, topic: str, record: LogRecord, why: MalformedRecord) -> None:
     """Say which record is ignored."""
     log.warning("Ignoring the record at offset %d of %s-%d: %s", record.offset, topic, record.partition, why)

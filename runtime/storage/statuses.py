@@ -13,13 +13,13 @@ from typing import Any, TypeVar
 from runtime.kafka.formats import compact
 from runtime.kafka.log.log import LogRecord, TopicSpec
 from runtime.model.states import State, TaskId
-from runtime.storage.optimistic import Optimistic
-from runtime.storage.port import Opener
-from runtime.storage.records import Malformed, json_object, skipped
+from runtime.storage.optimistic import OptimisticWrites
+from runtime.storage.port import LogOpener
+from runtime.storage.records import MalformedRecord, json_object, log_skipped
 
 _log = logging.getLogger(__name__)
 
-_AGAIN = 1.0
+_RETRY_DELAY = 1.0
 """Seconds between two checks whether this worker is a group member again."""
 
 _K = TypeVar("_K")
@@ -28,7 +28,7 @@ _CONNECTOR, _TASK, _TOPIC, _OF = "status-connector-", "status-task-", "status-to
 
 
 @dataclass(frozen=True, slots=True)
-class Status:
+class StatusRecord:
     """The state of a connector or task as its record has it."""
 
     state: State
@@ -46,17 +46,17 @@ class StatusStore:
 
     def __init__(
         self,
-        logs: Opener,
+        logs: LogOpener,
         spec: TopicSpec,
         clock: Callable[[], float] = time.time,
         is_member: Callable[[], bool] = lambda: True,
     ) -> None:
         self._log = logs.open(spec, self.apply)
-        self._writes = Optimistic(self._log.send, self._take)
+        self._writes = OptimisticWrites(self._log.send, self._take)
         self._clock, self._is_member = clock, is_member
         self._unsent: dict[bytes, bytes | None] = {}  # written while this worker was not a member
-        self._connectors: dict[str, Status] = {}
-        self._tasks: dict[str, dict[int, Status]] = {}
+        self._connectors: dict[str, StatusRecord] = {}
+        self._tasks: dict[str, dict[int, StatusRecord]] = {}
         self._topics: dict[str, dict[str, int]] = {}  # by connector: topic and the task that found it
         self._changes: Counter[str] = Counter()
 
@@ -66,7 +66,7 @@ class StatusStore:
         """Names that have a status, of a connector or of a task."""
         return list({**self._connectors, **self._tasks})
 
-    def connector_status(self, name: str) -> Status | None:
+    def connector_status(self, name: str) -> StatusRecord | None:
         return self._connectors.get(name)
 
     def is_running(self, task: TaskId) -> bool:
@@ -74,7 +74,7 @@ class StatusStore:
         status = self._tasks.get(task.connector, {}).get(task.task)
         return status is not None and status.state is State.RUNNING
 
-    def task_statuses(self, name: str) -> dict[int, Status]:
+    def task_statuses(self, name: str) -> dict[int, StatusRecord]:
         """By task number; a copy."""
         return dict(self._tasks.get(name, {}))
 
@@ -87,11 +87,11 @@ class StatusStore:
 
     # writing
 
-    def put_connector(self, name: str, status: Status) -> None:
+    def put_connector(self, name: str, status: StatusRecord) -> None:
         if not _superseded(status, self._connectors.get(name)):
             self._put(_CONNECTOR + name, _value(status))
 
-    def put_task(self, task: TaskId, status: Status) -> None:
+    def put_task(self, task: TaskId, status: StatusRecord) -> None:
         if not _superseded(status, self._tasks.get(task.connector, {}).get(task.task)):
             self._put(f"{_TASK}{task}", _value(status))
 
@@ -119,7 +119,7 @@ class StatusStore:
             self._writes.write(raw_key, raw_value)
         else:
             if not self._unsent:
-                asyncio.get_running_loop().call_later(_AGAIN, self._send_unsent)
+                asyncio.get_running_loop().call_later(_RETRY_DELAY, self._send_unsent)
             self._unsent[raw_key] = raw_value
             self._take(raw_key, raw_value)
 
@@ -128,7 +128,7 @@ class StatusStore:
         if not self._unsent:
             return
         if not self._is_member():
-            asyncio.get_running_loop().call_later(_AGAIN, self._send_unsent)
+            asyncio.get_running_loop().call_later(_RETRY_DELAY, self._send_unsent)
             return
         unsent, self._unsent = self._unsent, {}
         for key, value in unsent.items():
@@ -144,8 +144,8 @@ class StatusStore:
             self._unsent.pop(record.key or b"", None)
             try:
                 self._take(record.key or b"", record.value)
-            except Malformed as e:
-                skipped(_log, self._log.spec.topic, record, e)
+            except MalformedRecord as e:
+                log_skipped(_log, self._log.spec.topic, record, e)
 
     def _take(self, raw_key: bytes, raw_value: bytes | None) -> None:
         key, value = raw_key.decode(errors="replace"), json_object(raw_value)
@@ -158,28 +158,28 @@ class StatusStore:
         elif key.startswith(_TOPIC):
             self._take_topic(key[len(_TOPIC) :], value)
         else:
-            raise Malformed(f"unknown key {key!r}")
+            raise MalformedRecord(f"unknown key {key!r}")
 
     def _take_task(self, rest: str, value: dict[str, Any] | None) -> None:
         name, dash, number = rest.rpartition("-")
         if not dash or not number.isascii() or not number.isdigit():
-            raise Malformed("not a task's status")
+            raise MalformedRecord("not a task's status")
         _set_in(self._tasks, name, int(number), None if value is None else _status(value))
         self._changes[name] += 1
 
     def _take_topic(self, rest: str, value: dict[str, Any] | None) -> None:
         topic, found, name = rest.partition(_OF)
         if not found:
-            raise Malformed("not a topic's status")
+            raise MalformedRecord("not a topic's status")
         task = None
         if value is not None:
             task = value["topic"].get("task") if isinstance(value.get("topic"), dict) else None
             if not isinstance(task, int):
-                raise Malformed("not a topic's status")
+                raise MalformedRecord("not a topic's status")
         _set_in(self._topics, name, topic, task)
 
 
-def _superseded(status: Status, stored: Status | None) -> bool:
+def _superseded(status: StatusRecord, stored: StatusRecord | None) -> bool:
     """Whether a later worker has taken over the connector or task: a replaced worker must not report UNASSIGNED or
     FAILED. As putSafe() in Connect."""
     if stored is None or status.state not in (State.UNASSIGNED, State.FAILED):
@@ -191,7 +191,7 @@ def _topic_key(topic: str, connector: str) -> str:
     return f"{_TOPIC}{topic}{_OF}{connector}"
 
 
-def _value(status: Status) -> dict[str, Any]:
+def _value(status: StatusRecord) -> dict[str, Any]:
     return {
         "state": status.state.value,
         "trace": status.trace,
@@ -201,14 +201,14 @@ def _value(status: Status) -> dict[str, Any]:
     }
 
 
-def _status(value: dict[str, Any]) -> Status:
+def _status(value: dict[str, Any]) -> StatusRecord:
     """Workers before 4.0 wrote no version."""
     try:
         state = State(value["state"])
         generation = int(value["generation"])
-        return Status(state, value.get("trace"), str(value["worker_id"]), generation, value.get("version"))
+        return StatusRecord(state, value.get("trace"), str(value["worker_id"]), generation, value.get("version"))
     except (KeyError, ValueError, TypeError):
-        raise Malformed("not a status") from None
+        raise MalformedRecord("not a status") from None
 
 
 def _set(entries: dict[_K, _V], key: _K, value: _V | None) -> None:

@@ -14,8 +14,8 @@ from runtime.engine.worker.supervisor import SparkEngine
 from runtime.herder.configs.checks import WorkerChecks
 from runtime.herder.configs.resolving_host import ResolvingHost
 from runtime.herder.configs.task_specs import offsets_topic
-from runtime.herder.control.connectors import Fleet
-from runtime.herder.control.tasks import TaskParts
+from runtime.herder.control.connectors import Connectors
+from runtime.herder.control.tasks import TaskServices
 from runtime.herder.herder import Herder, TopicTracking
 from runtime.herder.internal_requests import InternalRequests
 from runtime.herder.loggers import Loggers
@@ -23,17 +23,17 @@ from runtime.herder.monitoring.expiry import Expiry
 from runtime.herder.monitoring.health import WorkerHealth
 from runtime.herder.monitoring.metrics import Metrics
 from runtime.herder.monitoring.offset_views import OffsetViews
-from runtime.herder.monitoring.progress import Progress
+from runtime.herder.monitoring.progress import OffsetProgress
 from runtime.herder.monitoring.progress_watch import ProgressWatch
 from runtime.herder.monitoring.stalls import Stalls
-from runtime.herder.offsets.offset_places import OffsetPlaces
-from runtime.herder.offsets.offset_requests import OffsetsDesk
+from runtime.herder.offsets.offset_requests import OffsetRequests
 from runtime.herder.offsets.orphans import Orphans
-from runtime.herder.offsets.time_travel import TimeTravel
+from runtime.herder.offsets.seek import SeekResolver
+from runtime.herder.offsets.stored_offsets import StoredOffsets
 from runtime.herder.previews import Previews
 from runtime.herder.status.events import EventLog
-from runtime.herder.status.status_board import Board
-from runtime.host.client import Host
+from runtime.herder.status.status_board import StatusBoard
+from runtime.host.client import PluginHostClient
 from runtime.host.previews import PreviewHost
 from runtime.host.settings import HostSettings
 from runtime.kafka.groups import Groups
@@ -48,58 +48,58 @@ from runtime.rest.routes import Services, routes
 from runtime.rest.security.masking import Masks
 from runtime.storage.configs import ConfigStore
 from runtime.storage.connector_offsets import ConnectorOffsets
-from runtime.storage.journal import Journal
+from runtime.storage.journal import OffsetJournal
 from runtime.storage.offsets import OffsetStore
 from runtime.storage.port import Logs
 from runtime.storage.statuses import StatusStore
-from runtime.worker.worker_storage import Backing, Place, admin_settings, lease
+from runtime.worker.worker_storage import GroupMembership, WorkerStorage, admin_settings, lease_remaining
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
+class WorkerParts:
     """A worker's parts, for the one who starts and ends them."""
 
     logs: Logs
     configs: ConfigStore
-    place: Place
+    place: GroupMembership
     host: ResolvingHost
     engine: SparkEngine
-    fleet: Fleet
-    board: Board
+    fleet: Connectors
+    board: StatusBoard
     events: EventLog
     health: WorkerHealth
     herder: Herder
-    desk: OffsetsDesk
+    desk: OffsetRequests
     progress: ProgressWatch
     api: ASGIApp
     admin: ASGIApp  # /admin alone, for listeners of its own
     loggers: Loggers
     lines: ConnectorLines
-    for_tasks: TaskParts
+    for_tasks: TaskServices
 
 
-def assemble(config: WorkerConfig, url: str, backing: Backing, secrets: Secrets) -> Parts:
+def assemble(config: WorkerConfig, url: str, backing: WorkerStorage, secrets: Secrets) -> WorkerParts:
     """All parts, knowing each other, none started. `url` is where others reach this worker."""
     worker_id = url.partition("://")[2]
     logs = backing.logs
     configs = ConfigStore(logs, _topic(config.configs, "config.storage", single=True))
-    membership = lease(backing.place)
+    membership = lease_remaining(backing.place)
     statuses = StatusStore(logs, _topic(config.statuses, "status.storage"), is_member=lambda: membership() > 0)
     in_topic = OffsetStore(logs, _topic(config.offsets, "offset.storage"))
     offsets = _offsets(config, configs, in_topic)
     groups = Groups(admin_settings(config))
     events = EventLog()
-    board = Board(statuses, events, worker_id, secrets)
-    fleet = Fleet(configs, statuses, board)
+    board = StatusBoard(statuses, events, worker_id, secrets)
+    fleet = Connectors(configs, statuses, board)
     passing = PassingSecrets(secrets)
-    plugins = Host(_host(config), fleet, scrub=passing.scrub)
+    plugins = PluginHostClient(_host(config), fleet, scrub=passing.scrub)
     host = ResolvingHost(plugins, config, secrets, passing, WorkerChecks(config))
     engine = SparkEngine(_engine(config), fleet, lease=membership)
     herder = Herder(configs, statuses, host, fleet, TopicTracking(config.topic_tracking, config.topic_tracking_reset))
     health = WorkerHealth(logs, waiting_for=f"Kafka at {config.bootstrap_servers}", place=backing.place)
-    journal = Journal(logs, _journal(config))
-    places = OffsetPlaces(offsets, groups)
-    desk = OffsetsDesk(herder, configs, fleet, host, places, journal)
+    journal = OffsetJournal(logs, _journal(config))
+    places = StoredOffsets(offsets, groups)
+    desk = OffsetRequests(herder, configs, fleet, host, places, journal)
     positions = Positions(admin_settings(config))
     herder.check_free, herder.check_not_finishing = desk.changes.check_free, desk.changes.check_not_finishing
     loggers = Loggers(configs, engine)
@@ -111,7 +111,7 @@ def assemble(config: WorkerConfig, url: str, backing: Backing, secrets: Secrets)
     stalls = Stalls(board.meters, statuses.is_running, board.notice, config.stalled)
     progress = ProgressWatch(herder, board, events, stalls, expiry, config.progress)
     offset_views = OffsetViews(
-        herder, desk, places, journal, Progress(positions, in_topic), TimeTravel(positions), stalls, expiry
+        herder, desk, places, journal, OffsetProgress(positions, in_topic), SeekResolver(positions), stalls, expiry
     )
     internal = InternalRequests(herder, configs)
     metrics = Metrics(herder, statuses, board, engine, stalls, lambda: health.ready)
@@ -125,10 +125,10 @@ def assemble(config: WorkerConfig, url: str, backing: Backing, secrets: Secrets)
     served = [*api, *(admin if config.admin_listeners is None else [])]
     board.entry = herder.entry
     configs.on_change = fleet.look
-    return Parts(
+    return WorkerParts(
         logs, configs, backing.place, host, engine, fleet, board, events, health, herder, desk, progress,
         application([*served, openapi_route(served)]), application(admin), loggers, lines,
-        TaskParts(config, engine, offsets, statuses, groups, board, host),
+        TaskServices(config, engine, offsets, statuses, groups, board, host),
     )  # fmt: skip
 
 

@@ -13,9 +13,9 @@ from collections.abc import Callable
 
 from runtime.system.scheduling import wait_of
 
-BEAT = 0.1  # seconds between two beats
-LONG = 0.1  # seconds of delay that are reported
-QUIET = 10.0  # seconds after a report for which only a longer delay is reported
+INTERVAL = 0.1  # seconds between two beats
+THRESHOLD = 0.1  # seconds of delay that are reported
+QUIET_PERIOD = 10.0  # seconds after a report for which only a longer delay is reported
 _FRAMES = 8  # frames of the stack, innermost last
 
 _log = logging.getLogger(__name__)
@@ -51,22 +51,22 @@ class LoopMonitor:
         now, waited = self._clock(), wait_of(os.getpid(), self._thread_id)
         if self._due:
             self.late(now - self._due - (waited - self._waited), now)
-        self._due, self._waited = now + BEAT, waited
-        self._timer = asyncio.get_running_loop().call_later(BEAT, self._beat)
+        self._due, self._waited = now + INTERVAL, waited
+        self._timer = asyncio.get_running_loop().call_later(INTERVAL, self._beat)
 
     def late(self, delay: float, now: float) -> None:
         """The timer was `delay` seconds late, not counting the time that the thread waited for a processor."""
         stack, self._stack = self._stack, []
         self.longest = max(self.longest, delay)
-        if delay < LONG or (now < self._reported_until and delay <= self._reported):
+        if delay < THRESHOLD or (now < self._reported_until and delay <= self._reported):
             return
-        self._reported_until, self._reported = now + QUIET, delay
+        self._reported_until, self._reported = now + QUIET_PERIOD, delay
         where = f"; it was here:\n{''.join(traceback.format_list(stack)).rstrip()}" if stack else ""
         _log.warning("The event loop was blocked for %d ms%s", delay * 1000, where)
 
     def _watch(self) -> None:
-        while not self._closing.wait(BEAT):
-            if self._clock() > self._due + LONG / 2 and not self._stack:
+        while not self._closing.wait(INTERVAL):
+            if self._clock() > self._due + THRESHOLD / 2 and not self._stack:
                 self._stack = self._where()
 
     def _where(self) -> list[traceback.FrameSummary]:

@@ -15,10 +15,10 @@ from runtime.config.worker_config import WorkerConfig
 from runtime.herder.errors import HerderError
 from runtime.rest.http.bodies import CreateRequest
 from runtime.worker import worker
-from runtime.worker.assembly import Parts
+from runtime.worker.assembly import WorkerParts
 from runtime.worker.connector_files import read_all
-from runtime.worker.worker import First, WorkerEnd
-from runtime.worker.worker_storage import MakeBacking, on_this_machine
+from runtime.worker.worker import OnReady, WorkerStartError
+from runtime.worker.worker_storage import StorageFactory, file_storage
 
 log = logging.getLogger(__name__)
 
@@ -26,26 +26,26 @@ log = logging.getLogger(__name__)
 def main(file: str, connectors: Sequence[str]) -> int:
     """Run a worker until SIGTERM or SIGINT; the exit code. All files are read before anything starts."""
 
-    def load() -> tuple[WorkerConfig, MakeBacking, First]:
+    def load() -> tuple[WorkerConfig, StorageFactory, OnReady]:
         config = load_standalone(Path(file))
         requests = read_all(connectors)
-        return config.worker, on_this_machine(config), _create(requests)
+        return config.worker, file_storage(config), _create(requests)
 
     return worker.run(file, load)
 
 
-def _create(requests: Sequence[tuple[str, CreateRequest]]) -> First:
-    async def create(parts: Parts) -> None:
+def _create(requests: Sequence[tuple[str, CreateRequest]]) -> OnReady:
+    async def create(parts: WorkerParts) -> None:
         for file, request in requests:
             try:
                 await _put(parts, file, request)
             except HerderError as e:
-                raise WorkerEnd(f"{file}: {e}") from None
+                raise WorkerStartError(f"{file}: {e}") from None
 
     return create
 
 
-async def _put(parts: Parts, file: str, request: CreateRequest) -> None:
+async def _put(parts: WorkerParts, file: str, request: CreateRequest) -> None:
     if request.initial_offsets is None:
         await parts.herder.create(request.name, request.config, request.initial_state)
     else:

@@ -25,28 +25,28 @@ from runtime.kafka.errors import ClientConfigError, KafkaProblem
 from runtime.logs.formats import to_stderr
 from runtime.rest.http.server import PortTaken, RestServer
 from runtime.rest.security.security import certified, protection, tls
-from runtime.worker.assembly import Parts, assemble
+from runtime.worker.assembly import WorkerParts, assemble
 from runtime.worker.loop_monitor import LoopMonitor
-from runtime.worker.worker_storage import MakeBacking, client_warnings, in_kafka
+from runtime.worker.worker_storage import StorageFactory, client_warnings, kafka_storage
 
 log = logging.getLogger(__name__)
 
 FAILED, BAD_CONFIG = 1, 2
 
-First = Callable[[Parts], Awaitable[None]]
+OnReady = Callable[[WorkerParts], Awaitable[None]]
 """What a worker does as soon as it is ready; a WorkerEnd ends it."""
 
 
-class WorkerEnd(Exception):
+class WorkerStartError(Exception):
     """The worker cannot do what it was started for; the message is for the operator."""
 
 
 def main(file: str) -> int:
     """Run a distributed worker until SIGTERM or SIGINT; the exit code."""
-    return run(file, lambda: (load_distributed(Path(file)), in_kafka, _nothing))
+    return run(file, lambda: (load_distributed(Path(file)), kafka_storage, _nothing))
 
 
-def run(file: str, load: Callable[[], tuple[WorkerConfig, MakeBacking, First]]) -> int:
+def run(file: str, load: Callable[[], tuple[WorkerConfig, StorageFactory, OnReady]]) -> int:
     """Run a worker of the kind that `load` describes."""
     faulthandler.enable()
     secrets = Secrets()
@@ -57,7 +57,7 @@ def run(file: str, load: Callable[[], tuple[WorkerConfig, MakeBacking, First]]) 
         to_stderr(config.log_format, secrets.scrub)
         warnings = (*config.warnings, *client_warnings(config))
         raise_limit()
-        worker = Worker(config, Door(config), make_backing, first, secrets)
+        worker = Worker(config, RestListeners(config), make_backing, first, secrets)
     except (ConfigError, ClientConfigError, PortTaken) as e:
         print(f"headrace worker: {e}", file=sys.stderr)
         return BAD_CONFIG
@@ -66,11 +66,11 @@ def run(file: str, load: Callable[[], tuple[WorkerConfig, MakeBacking, First]]) 
     return asyncio.run(worker.run())
 
 
-async def _nothing(_: Parts) -> None:
+async def _nothing(_: WorkerParts) -> None:
     return
 
 
-class Door:
+class RestListeners:
     """All listeners, bound as soon as it is made, and what protects them."""
 
     def __init__(self, config: WorkerConfig) -> None:
@@ -84,7 +84,7 @@ class Door:
         listener, port = next(b for b in self._api.bound if b[0].scheme == config.advertised.scheme)
         self.url = config.advertised.url(listener, port)
 
-    async def open(self, parts: Parts) -> None:
+    async def open(self, parts: WorkerParts) -> None:
         await self._api.start(self._protection.around(parts.api, self._certified))
         await self._admin.start(self._protection.around(parts.admin, self._admin_certified))
 
@@ -96,7 +96,7 @@ class Worker:
     """Leads the parts of a worker through their lives."""
 
     def __init__(
-        self, config: WorkerConfig, door: Door, make_backing: MakeBacking, first: First, secrets: Secrets
+        self, config: WorkerConfig, door: RestListeners, make_backing: StorageFactory, first: OnReady, secrets: Secrets
     ) -> None:
         self._config, self._door, self._make_backing, self._first = config, door, make_backing, first
         self._secrets = secrets
@@ -125,7 +125,7 @@ class Worker:
             print(f"headrace worker: {self._failure}", file=sys.stderr)
         return FAILED if self._failure else 0
 
-    async def _start(self, parts: Parts) -> None:
+    async def _start(self, parts: WorkerParts) -> None:
         """Brokers, stores, group, then the connectors. What cannot be waited out ends the worker with one line."""
         try:
             await parts.engine.start()  # first: Spark takes longest
@@ -147,14 +147,14 @@ class Worker:
         await parts.fleet.take_over()
         try:
             await self._first(parts)
-        except WorkerEnd as e:
+        except WorkerStartError as e:
             self._fail(str(e))
             return
         parts.health.ready = True
         parts.progress.start()
         log.info("Worker %s is ready: %d connectors", self.id, len(parts.configs.names()))
 
-    async def _close(self, parts: Parts) -> None:
+    async def _close(self, parts: WorkerParts) -> None:
         """Tasks first, so that their offsets are committed; then what they needed."""
         log.info("Worker %s is stopping", self.id)
         parts.events.close()

@@ -19,7 +19,7 @@ from runtime.storage.file_offsets import OffsetsFile
 from runtime.storage.port import Logs
 
 
-class Place(Protocol):
+class GroupMembership(Protocol):
     """A worker's place in a group."""
 
     async def join(self) -> Joined:
@@ -37,18 +37,18 @@ class Place(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Backing:
+class WorkerStorage:
     """What a worker stands on."""
 
     logs: Logs
-    place: Place
+    place: GroupMembership
 
 
-MakeBacking = Callable[[WorkerConfig, str, Callable[[str], None]], Backing]
+StorageFactory = Callable[[WorkerConfig, str, Callable[[str], None]], WorkerStorage]
 """From a config, the URL by which others reach the worker, and what to call when its place is lost."""
 
 
-class Alone:
+class NoGroup:
     """The place of a worker that shares its work with nobody."""
 
     confirmed_until = math.inf
@@ -61,21 +61,21 @@ class Alone:
         return
 
 
-def in_kafka(config: WorkerConfig, url: str, on_lost: Callable[[str], None]) -> Backing:
+def kafka_storage(config: WorkerConfig, url: str, on_lost: Callable[[str], None]) -> WorkerStorage:
     """A distributed worker: three topics and a group."""
     settings = admin_settings(config)
     times = config.session_timeout, config.heartbeat, config.rebalance_timeout
-    return Backing(TopicLogs(settings), Membership(settings, config.group_id, f"{url}/", on_lost, *times))
+    return WorkerStorage(TopicLogs(settings), Membership(settings, config.group_id, f"{url}/", on_lost, *times))
 
 
-def on_this_machine(standalone: StandaloneConfig) -> MakeBacking:
+def file_storage(standalone: StandaloneConfig) -> StorageFactory:
     """A standalone worker: a file for the offsets, one beside it for what is being done to them, and no group."""
 
-    def make(config: WorkerConfig, url: str, on_lost: Callable[[str], None]) -> Backing:
+    def make(config: WorkerConfig, url: str, on_lost: Callable[[str], None]) -> WorkerStorage:
         offsets = standalone.offsets_file
         journal = offsets.with_name(f"{offsets.name}.journal")
         files = {config.offsets.topic: OffsetsFile(offsets), config.journal_topic: OffsetsFile(journal)}
-        return Backing(FileLogs(Cluster(admin_settings(config)), files), Alone())
+        return WorkerStorage(FileLogs(Cluster(admin_settings(config)), files), NoGroup())
 
     return make
 
@@ -94,6 +94,6 @@ def client_warnings(config: WorkerConfig) -> list[str]:
     return [w for w in dict.fromkeys(found) if not (https and w.startswith("ssl."))]  # listeners have them then
 
 
-def lease(place: Place) -> Callable[[], float]:
+def lease_remaining(place: GroupMembership) -> Callable[[], float]:
     """Seconds for which slots may go on."""
     return lambda: place.confirmed_until - time.monotonic()

@@ -12,7 +12,7 @@ from runtime.kafka.log.log import TopicLogs, TopicSpec
 from runtime.model.states import State, TargetState, TaskId
 from runtime.storage.configs import ConfigStore
 from runtime.storage.offsets import OffsetStore
-from runtime.storage.statuses import Status, StatusStore
+from runtime.storage.statuses import StatusRecord, StatusStore
 from tests.support.broker import KafkaBroker, unique
 from tests.support.waiting import wait_until
 from tests.support.workers import WorkerProcess
@@ -76,8 +76,8 @@ async def test_config_records_in_order(stores: MakeStores) -> None:  # noqa: F81
 
 async def test_status_records(stores: MakeStores) -> None:  # noqa: F811
     one = await stores()
-    one.statuses.put_connector("ptry2", Status(State.RUNNING, None, "127.0.0.1:18083", 3, "4.3.0"))
-    one.statuses.put_task(TaskId("ptry2", 0), Status(State.UNASSIGNED, None, "127.0.0.1:18083", 10, None))
+    one.statuses.put_connector("ptry2", StatusRecord(State.RUNNING, None, "127.0.0.1:18083", 3, "4.3.0"))
+    one.statuses.put_task(TaskId("ptry2", 0), StatusRecord(State.UNASSIGNED, None, "127.0.0.1:18083", 10, None))
     one.statuses.put_topic(TaskId("ptry2", 0), "t")
     one.statuses.remove_task(TaskId("ptry2", 1))
     await one.logs.close()

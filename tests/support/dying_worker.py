@@ -16,7 +16,7 @@ from typing import Any
 
 def main(step: int, file: str, connectors: Sequence[str]) -> int:
     from runtime.herder.offsets.offset_change import OffsetChanges
-    from runtime.storage.journal import Intent, Journal
+    from runtime.storage.journal import OffsetJournal, PlannedChange
     from runtime.worker import standalone, worker
 
     count = itertools.count(1)
@@ -25,20 +25,20 @@ def main(step: int, file: str, connectors: Sequence[str]) -> int:
         if next(count) == step:
             os.kill(os.getpid(), signal.SIGKILL)
 
-    begin, drop, steps = Journal.begin, Journal.drop, OffsetChanges._steps
+    begin, drop, steps = OffsetJournal.begin, OffsetJournal.drop, OffsetChanges._steps
 
-    async def dying_begin(self: Journal, intent: Intent) -> None:
+    async def dying_begin(self: OffsetJournal, intent: PlannedChange) -> None:
         await begin(self, intent)
         one_more()
 
-    async def dying_drop(self: Journal, intent: Intent) -> None:
+    async def dying_drop(self: OffsetJournal, intent: PlannedChange) -> None:
         one_more()
         await drop(self, intent)
 
-    def dying_steps(self: OffsetChanges, intent: Intent) -> list[Any]:
+    def dying_steps(self: OffsetChanges, intent: PlannedChange) -> list[Any]:
         return [(name, _then(one_more, call)) for name, call in steps(self, intent)]
 
-    Journal.begin, Journal.drop = dying_begin, dying_drop  # type: ignore[method-assign]
+    OffsetJournal.begin, OffsetJournal.drop = dying_begin, dying_drop  # type: ignore[method-assign]
     OffsetChanges._steps = dying_steps  # type: ignore[method-assign]
     return standalone.main(file, connectors) if connectors else worker.main(file)
 

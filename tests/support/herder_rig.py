@@ -12,11 +12,11 @@ from runtime.engine.port import Engine
 from runtime.herder.configs.checks import WorkerChecks
 from runtime.herder.configs.resolving_host import ResolvingHost
 from runtime.herder.configs.task_specs import offsets_topic
-from runtime.herder.control.connectors import Fleet
-from runtime.herder.control.tasks import TaskParts
+from runtime.herder.control.connectors import Connectors
+from runtime.herder.control.tasks import TaskServices
 from runtime.herder.herder import Herder, TopicTracking
 from runtime.herder.status.events import EventLog
-from runtime.herder.status.status_board import Board
+from runtime.herder.status.status_board import StatusBoard
 from runtime.host.port import HOST_DIED, ConnectorInfo, HostError
 from runtime.kafka.groups import Groups
 from runtime.model.states import State, TargetState, TaskId
@@ -94,7 +94,7 @@ class ScriptedEngine:
         self.running: dict[TaskId, TaskSpec] = {}
         self.paused: set[TaskId] = set()
         self.started: list[TaskId] = []
-        self.listener: Fleet
+        self.listener: Connectors
 
     def may_run(self) -> bool:
         return True
@@ -153,8 +153,8 @@ class HerderRig:
         self.statuses = StatusStore(self.logs, topic("s"))
         self.store = OffsetStore(self.logs, topic("o"))
         secrets = Secrets()
-        self.board = Board(self.statuses, EventLog(), "w:1", secrets)
-        self.fleet = Fleet(self.configs, self.statuses, self.board)
+        self.board = StatusBoard(self.statuses, EventLog(), "w:1", secrets)
+        self.fleet = Connectors(self.configs, self.statuses, self.board)
         self.plugins, self.engine, self.groups = ScriptedHost(), ScriptedEngine(), ScriptedGroups()
         self.engine.listener = self.fleet
         checks = cast(WorkerChecks, None)
@@ -164,7 +164,7 @@ class HerderRig:
         self.configs.on_change = self.fleet.look
         groups = cast(Groups, self.groups)
         engine = cast(Engine, self.engine)
-        self.fleet.start(TaskParts(self.worker, engine, self.offsets, self.statuses, groups, self.board, self.host))
+        self.fleet.start(TaskServices(self.worker, engine, self.offsets, self.statuses, groups, self.board, self.host))
 
     async def create(self, name: str, target: TargetState | None = None, **config: str) -> None:
         """Store a connector, as a request does after its checks."""

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from runtime.config.secret_values import HIDDEN, MOST, PassingSecrets, Secrets, TooManySecrets, passwords
+from runtime.config.secret_values import HIDDEN, MAX_SECRETS, PassingSecrets, Secrets, TooManySecrets, passwords
 
 JAAS = (
     'org.apache.kafka.common.security.plain.PlainLoginModule required username="alice" '
@@ -45,9 +45,9 @@ def test_secrets_are_removed_with_their_owner_and_survive_one_change() -> None:
 def test_the_number_of_secrets_of_an_owner_is_bounded() -> None:
     secrets = Secrets()
     with pytest.raises(TooManySecrets):
-        secrets.keep("c", [f"value-{i}" for i in range(MOST + 1)])
+        secrets.keep("c", [f"value-{i}" for i in range(MAX_SECRETS + 1)])
     with pytest.raises(TooManySecrets):
-        secrets.keep("c", ["\n".join(f"line-{i}" for i in range(MOST + 1))])
+        secrets.keep("c", ["\n".join(f"line-{i}" for i in range(MAX_SECRETS + 1))])
     assert secrets.scrub("value-1") == "value-1"
 
 
@@ -79,7 +79,7 @@ def test_passing_values_are_hidden_and_not_kept() -> None:
 
 
 async def test_values_of_calls_under_way_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(PassingSecrets, "MOST_CALLS", 2)
+    monkeypatch.setattr(PassingSecrets, "MAX_CALLS", 2)
     passing = PassingSecrets(Secrets())
     with passing.during(["first-secret"]), passing.during(["second-secret"]), passing.during(["third-secret"]):
         assert passing.scrub("first-secret second-secret third-secret") == "first-secret [hidden] [hidden]"

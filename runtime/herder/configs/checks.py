@@ -26,7 +26,7 @@ _FILE_CONNECTORS = ("FileStreamSource", "FileStreamSink")
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class ConfigIssue:
     """An error at a key."""
 
     key: str
@@ -56,15 +56,17 @@ class WorkerChecks:
         answer["configs"][at:at] = found
         answer["error_count"] += sum(len(entry["value"]["errors"]) for entry in found)
 
-    def _find(self, kind: str, config: Mapping[str, str]) -> Iterator[Finding]:
+    def _find(self, kind: str, config: Mapping[str, str]) -> Iterator[ConfigIssue]:
         if kind == ConnectorType.SINK:
             yield from self._group(config)
         elif config.get(_OFFSETS) and config.get(_ELSEWHERE):
-            yield Finding(_OFFSETS, f"{_OFFSETS} cannot be on another cluster: leave out {_OFFSETS} or {_ELSEWHERE}")
+            yield ConfigIssue(
+                _OFFSETS, f"{_OFFSETS} cannot be on another cluster: leave out {_OFFSETS} or {_ELSEWHERE}"
+            )
         yield from self._file(config)
         if config.get(ISOLATION, SHARED) not in (SHARED, DEDICATED):
             values = f"must be one of: {SHARED}, {DEDICATED}"
-            yield Finding(ISOLATION, f"Invalid value {config[ISOLATION]} for configuration {ISOLATION}: {values}")
+            yield ConfigIssue(ISOLATION, f"Invalid value {config[ISOLATION]} for configuration {ISOLATION}: {values}")
 
     def _overrides(self, client: str, config: Mapping[str, str]) -> Iterator[dict[str, Any]]:
         """Their types are looked at. What the client has against a value fails the task, as in Java."""
@@ -83,24 +85,26 @@ class WorkerChecks:
                 "value": _value(prefix + name, value, [error] if error else []),
             }
 
-    def _group(self, config: Mapping[str, str]) -> Iterator[Finding]:
+    def _group(self, config: Mapping[str, str]) -> Iterator[ConfigIssue]:
         """A sink in the workers' own group would keep them from ever agreeing on anything."""
         name, ours = config.get("name", ""), self._worker.group_id
         if _GROUP in config:
             if config[_GROUP] == ours:
-                yield Finding(_GROUP, f"Consumer group {ours} conflicts with Connect worker group {ours}")
+                yield ConfigIssue(_GROUP, f"Consumer group {ours} conflicts with Connect worker group {ours}")
         elif f"connect-{name}" == ours:
             message = f"Consumer group for sink connector named {name} conflicts with Connect worker group {ours}"
-            yield Finding("name", message)
+            yield ConfigIssue("name", message)
 
-    def _file(self, config: Mapping[str, str]) -> Iterator[Finding]:
+    def _file(self, config: Mapping[str, str]) -> Iterator[ConfigIssue]:
         """`headrace.file.paths`: below which folders the file connectors may name files."""
         cls = config.get("connector.class", "").rpartition(".")[2].removesuffix("Connector")
         if not self._paths or cls not in _FILE_CONNECTORS:
             return
         file = config.get("file", "")
         if not any(Path(file).resolve().is_relative_to(path) for path in self._paths):
-            yield Finding("file", f"Invalid value {file} for configuration file: not below one of headrace.file.paths")
+            yield ConfigIssue(
+                "file", f"Invalid value {file} for configuration file: not below one of headrace.file.paths"
+            )
 
 
 def _clients(kind: str, config: Mapping[str, str]) -> list[str]:
@@ -111,7 +115,7 @@ def _clients(kind: str, config: Mapping[str, str]) -> list[str]:
     return ["producer", "consumer", "admin"] if config.get(_DEAD_LETTERS) else ["consumer"]
 
 
-def _add(answer: dict[str, Any], finding: Finding, value: str | None) -> None:
+def _add(answer: dict[str, Any], finding: ConfigIssue, value: str | None) -> None:
     answer["error_count"] += 1
     for entry in answer["configs"]:
         if entry["value"]["name"] == finding.key:

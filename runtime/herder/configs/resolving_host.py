@@ -12,7 +12,7 @@ from runtime.config.secret_values import WORKER, PassingSecrets, Secrets, passwo
 from runtime.config.worker_config import WorkerConfig
 from runtime.herder.configs.checks import WorkerChecks
 from runtime.herder.configs.password_keys import CONVERTERS, PasswordKeys
-from runtime.host.port import BadRequestError, ConnectorInfo, HostError, PluginHost
+from runtime.host.port import ConnectorInfo, HostError, HostRequestError, PluginHost
 from runtime.logs.formats import Scrub
 
 _T = TypeVar("_T")
@@ -68,7 +68,7 @@ class ResolvingHost:
                     value["value"] = given
             scrub = self._secrets.scrubber(hidden)
         except ConfigError as e:
-            raise BadRequestError(str(e)) from None
+            raise HostRequestError(str(e)) from None
         for entry in answer["configs"]:
             entry["value"]["errors"] = [scrub(e) for e in entry["value"]["errors"]]
         return answer
@@ -135,7 +135,7 @@ class ResolvingHost:
             resolved, hidden = await self.resolved(config)
             return resolved, hidden, self._secrets.scrubber(hidden)
         except ConfigError as e:
-            raise BadRequestError(str(e)) from None
+            raise HostRequestError(str(e)) from None
 
     async def _learn_own(self) -> None:
         """Passwords of the worker's own converters, as their plugins define them."""

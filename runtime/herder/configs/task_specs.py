@@ -25,7 +25,7 @@ _ID_KINDS = {"admin": "adminclient"}
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
+class TaskRequest:
     """A task to run: which, of what class, with which configs."""
 
     connector: str
@@ -53,7 +53,7 @@ def client_id(kind: str, name: str, task: int) -> str:
     return f"connector-{kind}-{name}-{task}"
 
 
-def spec(worker: WorkerConfig, order: Order, offsets: Sequence[SourceOffset], paused: bool) -> TaskSpec:
+def spec(worker: WorkerConfig, order: TaskRequest, offsets: Sequence[SourceOffset], paused: bool) -> TaskSpec:
     """Everything the slot needs to run this task, with an epoch of its own."""
     config = order.connector_config
     source = order.info.type == ConnectorType.SOURCE
@@ -100,7 +100,7 @@ def _offsets_producer(worker: WorkerConfig, records: Mapping[str, object]) -> di
     return {**own, "client.id": "connector-offsets-producer"}
 
 
-def client_warnings(worker: WorkerConfig, order: Order) -> list[str]:
+def client_warnings(worker: WorkerConfig, order: TaskRequest) -> list[str]:
     """What the connector says to Kafka's clients that has no effect on this worker's."""
     kinds = ("producer",) if order.info.type == ConnectorType.SOURCE else ("consumer",)
     mine = {kind: [k for k in order.connector_config if k.startswith(f"{kind}.override.")] for kind in kinds}
@@ -118,7 +118,7 @@ def _warnings(kind: str, overrides: Mapping[str, str]) -> Sequence[str]:
         return ()  # that fails the task, and says why
 
 
-def _client(worker: WorkerConfig, order: Order, kind: str) -> dict[str, object]:
+def _client(worker: WorkerConfig, order: TaskRequest, kind: str) -> dict[str, object]:
     """librdkafka's settings. A producer without overrides is shared by its slot, so it carries no task's name."""
     overridden = any(k.startswith(f"{kind}.override.") for k in order.connector_config)
     shared = kind == "producer" and not overridden
@@ -126,7 +126,7 @@ def _client(worker: WorkerConfig, order: Order, kind: str) -> dict[str, object]:
     return client_config(worker.originals, kind, order.connector_config, client_id=name).settings
 
 
-def _consumer(worker: WorkerConfig, order: Order) -> dict[str, object]:
+def _consumer(worker: WorkerConfig, order: TaskRequest) -> dict[str, object]:
     return {**_client(worker, order, "consumer"), "group.id": group_id(order.connector, order.connector_config)}
 
 

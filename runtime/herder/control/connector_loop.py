@@ -16,8 +16,8 @@ from runtime.herder.configs.resolving_host import ResolvingHost
 from runtime.herder.control.hosted_connector import HostedConnector
 from runtime.herder.control.start_gate import StartGate
 from runtime.herder.control.start_trials import StartTrials
-from runtime.herder.control.tasks import Tasks, UnleasedError
-from runtime.herder.status.status_board import Board
+from runtime.herder.control.tasks import NoLeaseError, Tasks
+from runtime.herder.status.status_board import StatusBoard
 from runtime.host.port import HostError
 from runtime.kafka.errors import KafkaProblem
 from runtime.logs import context
@@ -26,32 +26,32 @@ from runtime.storage.configs import ConfigStore, StoredConnector
 
 log = logging.getLogger(__name__)
 
-RETRY_FIRST, RETRY_LAST = 0.5, 30.0
+RETRY_DELAY, MAX_RETRY_DELAY = 0.5, 30.0
 """Seconds between attempts at a step that failed for a reason outside the connector."""
 
 _EXPECTED = (KafkaProblem, HostError, TimeoutError, OSError)
 """Reasons that speak for themselves, without a trace."""
 
-SETTLE = 30.0
+SETTLE_TIMEOUT = 30.0
 """Seconds that whoever needs a connector at rest waits for it."""
 
 
 @dataclass(slots=True)
-class Wishes:
+class PendingRequests:
     """What has been asked for beyond the stored state."""
 
     restart_connector: bool = False
     restart_tasks: set[int] = field(default_factory=set)
     reconfigure: bool = False
 
-    def add(self, other: Wishes) -> None:
+    def add(self, other: PendingRequests) -> None:
         self.restart_connector |= other.restart_connector
         self.restart_tasks |= other.restart_tasks
         self.reconfigure |= other.reconfigure
 
 
 @dataclass(frozen=True, slots=True)
-class Starts:
+class StartControl:
     """Shared by the starts of all connectors of a worker."""
 
     gate: StartGate = field(default_factory=StartGate)
@@ -62,13 +62,13 @@ class ConnectorLoop:
     """Brings one connector to its target state and keeps it there. Event loop only."""
 
     def __init__(
-        self, name: str, configs: ConfigStore, host: ResolvingHost, board: Board, tasks: Tasks, starts: Starts,
-        on_gone: Callable[[ConnectorLoop], None],
+        self, name: str, configs: ConfigStore, host: ResolvingHost, board: StatusBoard, tasks: Tasks,
+        starts: StartControl, on_gone: Callable[[ConnectorLoop], None],
     ) -> None:  # fmt: skip
         self.name, self._on_gone, self._gate = name, on_gone, starts.gate
         self._configs, self._board, self._tasks = configs, board, tasks
         self._hosted = HostedConnector(name, configs, host, board, tasks, starts.trials, self.wake)
-        self._wishes = Wishes()
+        self._wishes = PendingRequests()
         self._wake, self._idle = asyncio.Event(), asyncio.Event()
         self._closing = self.gone = self._unleased = False
         self._runner = asyncio.create_task(self._run(), name=f"connector {name}")
@@ -87,7 +87,7 @@ class ConnectorLoop:
 
     def restart(self, connector: bool, tasks: set[int]) -> None:
         """Restart the instance, these tasks, or both."""
-        self._wishes.add(Wishes(connector, tasks))
+        self._wishes.add(PendingRequests(connector, tasks))
         self.wake()
 
     def show_restarting(self, connector: bool, tasks: set[int]) -> None:
@@ -112,7 +112,7 @@ class ConnectorLoop:
             self._wishes.restart_connector = True
             self.wake()
 
-    async def settled(self, within: float = SETTLE) -> bool:
+    async def settled(self, within: float = SETTLE_TIMEOUT) -> bool:
         """Whether everything asked for so far has been done; waits so many seconds for it."""
         try:
             await asyncio.wait_for(self._idle.wait(), within)
@@ -144,15 +144,15 @@ class ConnectorLoop:
 
     async def _run(self) -> None:
         context.enter(self.name)
-        delay = RETRY_FIRST
+        delay = RETRY_DELAY
         while not (self._closing or self.gone):
             await self._wake.wait()
             self._wake.clear()
-            wishes, self._wishes = self._wishes, Wishes()
+            wishes, self._wishes = self._wishes, PendingRequests()
             try:
                 await self._step(wishes)
-                delay = RETRY_FIRST
-            except UnleasedError:
+                delay = RETRY_DELAY
+            except NoLeaseError:
                 self._wishes.add(wishes)
                 self._unleased = True  # lease_is_back() wakes; asking for it again and again would be a storm
                 if self._tasks.may_run():  # it came back while the rest of the step was carried out
@@ -163,12 +163,12 @@ class ConnectorLoop:
                 unexpected = not isinstance(e, _EXPECTED)
                 log.warning("%s: %s; trying again in %.1f s", self.name, e, delay, exc_info=unexpected)
                 asyncio.get_running_loop().call_later(delay, self.wake)
-                delay = min(delay * 2, RETRY_LAST)
+                delay = min(delay * 2, MAX_RETRY_DELAY)
                 continue
             if not self._wake.is_set() and not self._hosted.due:
                 self._idle.set()
 
-    async def _step(self, wishes: Wishes) -> None:
+    async def _step(self, wishes: PendingRequests) -> None:
         stored = self._configs.connector(self.name)
         if self._closing:
             return
@@ -181,7 +181,7 @@ class ConnectorLoop:
         else:
             await self._start_in_turn(stored, wishes)
 
-    async def _start_in_turn(self, stored: StoredConnector, wishes: Wishes) -> None:
+    async def _start_in_turn(self, stored: StoredConnector, wishes: PendingRequests) -> None:
         async with self._gate.place():
             if self._closing:  # thousands may be waiting: none of them is started any more
                 return
@@ -203,7 +203,7 @@ class ConnectorLoop:
         else:
             self.wake()
 
-    async def _stop(self, stored: StoredConnector, wishes: Wishes) -> None:
+    async def _stop(self, stored: StoredConnector, wishes: PendingRequests) -> None:
         """STOPPED shows at once; task entries are removed when the tasks have ended (FACTS 3). Tasks do not wait for
         the connector's own code."""
         await _both(self._rest(stored, wishes), self._stop_tasks())
@@ -212,28 +212,28 @@ class ConnectorLoop:
         await self._tasks.stop_all()
         self._tasks.forget_statuses()
 
-    async def _rest(self, stored: StoredConnector, wishes: Wishes) -> None:
+    async def _rest(self, stored: StoredConnector, wishes: PendingRequests) -> None:
         failed = await self._hosted.show_rest(stored, State.STOPPED, wishes.restart_connector)
         await self._hosted.retire(stored if failed else None)
 
-    async def _pause(self, stored: StoredConnector, wishes: Wishes) -> None:
+    async def _pause(self, stored: StoredConnector, wishes: PendingRequests) -> None:
         """The instance stops, the tasks stay where they are with the configs they have."""
         self._tasks.pause()
         failed = await self._hosted.show_rest(stored, State.PAUSED, wishes.restart_connector)
         await _both(self._hosted.retire(stored if failed else None), self._run_paused_tasks(stored, wishes))
 
-    async def _run_paused_tasks(self, stored: StoredConnector, wishes: Wishes) -> None:
+    async def _run_paused_tasks(self, stored: StoredConnector, wishes: PendingRequests) -> None:
         if stored.tasks and await self._hosted.resolve(stored):
             await self._run_tasks(stored, paused=True, wishes=wishes)
 
-    async def _run_tasks(self, stored: StoredConnector, paused: bool, wishes: Wishes) -> None:
+    async def _run_tasks(self, stored: StoredConnector, paused: bool, wishes: PendingRequests) -> None:
         """Running tasks keep the old config while the connector starts with the new one, and if that start fails."""
         info = self._hosted.info
         assert info is not None
         as_they_are = self._hosted.failed or self._hosted.due
         await self._tasks.run(info, stored, paused, restart=wishes.restart_tasks, as_they_are=as_they_are)
 
-    async def _start(self, stored: StoredConnector, wishes: Wishes) -> None:
+    async def _start(self, stored: StoredConnector, wishes: PendingRequests) -> None:
         if not await self._hosted.resolve(stored):
             return
         await self._hosted.renew(stored, wishes.restart_connector, wishes.reconfigure)

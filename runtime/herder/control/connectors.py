@@ -8,9 +8,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from runtime.engine.port import TaskStack
-from runtime.herder.control.connector_loop import SETTLE, ConnectorLoop, Starts
-from runtime.herder.control.tasks import TaskParts, Tasks
-from runtime.herder.status.status_board import Board
+from runtime.herder.control.connector_loop import SETTLE_TIMEOUT, ConnectorLoop, StartControl
+from runtime.herder.control.tasks import Tasks, TaskServices
+from runtime.herder.status.status_board import StatusBoard
 from runtime.model.states import State, TaskId
 from runtime.storage.configs import ConfigStore
 from runtime.storage.statuses import StatusStore
@@ -21,16 +21,16 @@ YIELD_EVERY = 50  # connectors after which other work of the worker may run
 STACK_TIMEOUT = 5.0  # seconds for a slot to say where a task is
 
 
-class Fleet:
+class Connectors:
     """Starts a loop for every stored connector. Hears the plugin host and the engine (HostListener, EngineListener)."""
 
-    def __init__(self, configs: ConfigStore, statuses: StatusStore, board: Board) -> None:
+    def __init__(self, configs: ConfigStore, statuses: StatusStore, board: StatusBoard) -> None:
         self._configs, self._statuses, self._board = configs, statuses, board
-        self._parts: TaskParts | None = None
+        self._parts: TaskServices | None = None
         self._loops: dict[str, ConnectorLoop] = {}
-        self._starts = Starts()
+        self._starts = StartControl()
 
-    def start(self, parts: TaskParts) -> None:
+    def start(self, parts: TaskServices) -> None:
         """Begin to start connectors according to the config topic."""
         self._parts = parts
 
@@ -94,7 +94,7 @@ class Fleet:
     def forget_topics(self, name: str) -> None:
         self._with(name, lambda loop: loop.tasks.forget_topics())
 
-    async def settled(self, name: str, within: float = SETTLE) -> bool:
+    async def settled(self, name: str, within: float = SETTLE_TIMEOUT) -> bool:
         """Whether a connector has reached its target state; waits for it, but not for ever."""
         loop = self._loops.get(name)
         return loop is None or await loop.settled(within)

@@ -11,18 +11,18 @@ from runtime.herder.configs.resolving_host import ResolvingHost
 from runtime.herder.control.instance import Instance, Starter, TaskConfigs
 from runtime.herder.control.start_trials import StartTrials
 from runtime.herder.control.tasks import Tasks
-from runtime.herder.status.status_board import Board
+from runtime.herder.status.status_board import StatusBoard
 from runtime.host.port import ConnectorInfo, HostError, UnknownPluginError
 from runtime.model.states import State
 from runtime.storage.configs import ConfigStore, StoredConnector
 
 log = logging.getLogger(__name__)
 
-QUICK = 1.0
+STEP_TIMEOUT = 1.0
 """Seconds that a step waits for the connector's start() and task_configs(); after that they continue in the
 background, and requests for the connector are carried out meanwhile."""
 
-SLOW = 10.0
+SLOW_START = 10.0
 """Seconds after which a connector whose start() has not returned is shown as UNASSIGNED."""
 
 
@@ -30,8 +30,8 @@ class HostedConnector:
     """Event loop only; the connector's control loop is the only caller. `wake` makes the loop run another step."""
 
     def __init__(
-        self, name: str, configs: ConfigStore, host: ResolvingHost, board: Board, tasks: Tasks, trials: StartTrials,
-        wake: Callable[[], None],
+        self, name: str, configs: ConfigStore, host: ResolvingHost, board: StatusBoard, tasks: Tasks,
+        trials: StartTrials, wake: Callable[[], None],
     ) -> None:  # fmt: skip
         self._name, self._configs, self._host, self._board, self._tasks = name, configs, host, board, tasks
         self._starter = Starter(name, host, trials, tasks)
@@ -140,7 +140,7 @@ class HostedConnector:
         instance is `due` until all steps are done."""
         instance = self._instance
         call = instance.call or self._begin(instance)
-        await asyncio.wait({call}, timeout=QUICK)
+        await asyncio.wait({call}, timeout=STEP_TIMEOUT)
         if not call.done():
             self._wake_after(call)
             return stored
@@ -167,7 +167,7 @@ class HostedConnector:
         assert self.info is not None
         call = self._starter.begin(instance, self.info, lambda: self._started(instance))
         if not instance.started:
-            asyncio.get_running_loop().call_later(SLOW, self._show_slow, instance)
+            asyncio.get_running_loop().call_later(SLOW_START, self._show_slow, instance)
         return call
 
     def _started(self, instance: Instance) -> None:
@@ -176,7 +176,7 @@ class HostedConnector:
 
     def _show_slow(self, instance: Instance) -> None:
         if self._instance is instance and instance.busy and not instance.started:
-            log.warning("%s: start() of the connector has not returned for %.0f s", self._name, SLOW)
+            log.warning("%s: start() of the connector has not returned for %.0f s", self._name, SLOW_START)
             self.show(State.UNASSIGNED)
 
     def _wake_after(self, call: asyncio.Task[TaskConfigs]) -> None:

@@ -7,17 +7,17 @@ from collections import deque
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-ABREAST = 32
+MAX_STARTING = 32
 """Connectors that may be starting at once."""
 
-HANGS = 1.0
+SLOW_START = 1.0
 """Seconds after which a start no longer counts, since the connector's code is waiting for something else."""
 
 
 class StartGate:
     """Admits starts in the order of their requests. Event loop only."""
 
-    def __init__(self, abreast: int = ABREAST, hangs: float = HANGS) -> None:
+    def __init__(self, abreast: int = MAX_STARTING, hangs: float = SLOW_START) -> None:
         self._free, self._hangs = abreast, hangs
         self._queue: deque[asyncio.Future[None]] = deque()
 

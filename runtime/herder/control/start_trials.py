@@ -15,10 +15,10 @@ from runtime.host.port import HOST_DIED, HostError
 
 _T = TypeVar("_T")
 
-LIMIT = 3
+MAX_DEATHS = 3
 """Deaths of the host during the start of a suspect that starts alone."""
 
-TRIAL = 10.0
+TRIAL_TIMEOUT = 10.0
 """Seconds after which the next suspect is started even if the previous start has not returned."""
 
 
@@ -52,7 +52,7 @@ class StartTrials:
         async with self._turn:
             attempt = asyncio.create_task(start())
             try:
-                await asyncio.wait({attempt}, timeout=TRIAL)
+                await asyncio.wait({attempt}, timeout=TRIAL_TIMEOUT)
             except asyncio.CancelledError:
                 attempt.cancel()
                 raise
@@ -61,8 +61,8 @@ class StartTrials:
     def _count(self, name: str, suspect: bool, death: HostError) -> None:
         alone = suspect and not self._turn.locked()  # otherwise another suspect's start may have ended the host
         deaths = self._deaths.get(name, 0) + alone
-        self._deaths[name] = min(deaths, LIMIT - 1)  # one more death is enough when it is restarted
-        if deaths >= LIMIT:
+        self._deaths[name] = min(deaths, MAX_DEATHS - 1)  # one more death is enough when it is restarted
+        if deaths >= MAX_DEATHS:
             message = f"Starting this connector ended the plugin host {deaths} times; the last time: {death.message}"
             trace = f"org.apache.kafka.connect.errors.ConnectException: {message}\n"
             raise HostError("connect", message, trace) from None

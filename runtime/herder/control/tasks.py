@@ -12,9 +12,9 @@ from runtime.config.worker_config import WorkerConfig
 from runtime.engine.port import Engine
 from runtime.herder.configs import task_specs
 from runtime.herder.configs.resolving_host import ResolvingHost
-from runtime.herder.configs.task_specs import Order
+from runtime.herder.configs.task_specs import TaskRequest
 from runtime.herder.configs.topic_creation import topic_groups
-from runtime.herder.status.status_board import Board
+from runtime.herder.status.status_board import StatusBoard
 from runtime.host.port import ConnectorInfo
 from runtime.kafka.errors import ClientConfigError
 from runtime.kafka.groups import Groups
@@ -28,7 +28,7 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class TaskParts:
+class TaskServices:
     """What tasks are run with; one set for the worker."""
 
     worker: WorkerConfig
@@ -36,12 +36,12 @@ class TaskParts:
     offsets: ConnectorOffsets
     statuses: StatusStore
     groups: Groups
-    board: Board
+    board: StatusBoard
     host: ResolvingHost
 
 
 @dataclass(slots=True)
-class Running:
+class AssignedTask:
     """A task that was handed to the engine. A FAILED one stays here until it is restarted or its config changes."""
 
     epoch: int
@@ -51,16 +51,16 @@ class Running:
     failed: bool = False
 
 
-class UnleasedError(Exception):
+class NoLeaseError(Exception):
     """No task may be started while the worker's place in its group is not confirmed."""
 
 
 class Tasks:
     """The tasks of one connector. Event loop only; its connector's loop is the only caller of run and stop_all."""
 
-    def __init__(self, name: str, parts: TaskParts) -> None:
+    def __init__(self, name: str, parts: TaskServices) -> None:
         self._name, self._parts = name, parts
-        self._running: dict[int, Running] = {}
+        self._running: dict[int, AssignedTask] = {}
         self._stale_members: set[str] = set()
         self._unreported: set[int] = set()  # lost before they could tell their member ids
         self._group_checked = False
@@ -77,7 +77,9 @@ class Tasks:
         old = {} if as_they_are else {i: c for i, c in wanted.items() if self._is_outdated(i, c, stored)}
         await self._stop({i for i in wanted if i in old or i in restart})
         self._pause(paused)
-        missing = [Order(self._name, i, info, stored.config, c) for i, c in wanted.items() if i not in self._running]
+        missing = [
+            TaskRequest(self._name, i, info, stored.config, c) for i, c in wanted.items() if i not in self._running
+        ]
         if missing:
             await self._start(missing, paused)
 
@@ -145,9 +147,9 @@ class Tasks:
         running = self._running.get(task)
         return running is not None and (running.config != config or running.connector_config != stored.config)
 
-    async def _start(self, orders: list[Order], paused: bool) -> None:
+    async def _start(self, orders: list[TaskRequest], paused: bool) -> None:
         if not self._parts.engine.may_run():
-            raise UnleasedError
+            raise NoLeaseError
         try:
             resolved = await self._parts.host.learned(self._name, orders[0].connector_config)
             offsets = await self._prepare(replace(orders[0], connector_config=resolved))
@@ -161,13 +163,13 @@ class Tasks:
             except (ConfigError, ClientConfigError) as e:
                 self._refused(order, paused, e)
                 continue
-            self._running[order.task] = Running(spec.epoch, order.task_config, order.connector_config, paused)
+            self._running[order.task] = AssignedTask(spec.epoch, order.task_config, order.connector_config, paused)
             if not self._parts.engine.has_slots:
                 self._parts.board.task(spec.id, State.UNASSIGNED, self.version)
             self._parts.board.meters.started(spec.id, spec.epoch)
             self._parts.engine.start_task(spec)
 
-    async def _prepare(self, order: Order) -> list[SourceOffset]:
+    async def _prepare(self, order: TaskRequest) -> list[SourceOffset]:
         """Runs once before the tasks start: evicts dead members of a sink's group, or returns a source's offsets."""
         for warning in task_specs.client_warnings(self._parts.worker, order):
             log.warning("%s: %s", self._name, warning)
@@ -177,7 +179,7 @@ class Tasks:
         return []
 
     async def _spec(
-        self, order: Order, config: Mapping[str, str], offsets: list[SourceOffset], paused: bool
+        self, order: TaskRequest, config: Mapping[str, str], offsets: list[SourceOffset], paused: bool
     ) -> TaskSpec:
         """The specification for the slot, with variables resolved. ConfigError from a provider, ClientConfigError for
         a value that no client accepts."""
@@ -185,9 +187,9 @@ class Tasks:
         resolved = replace(order, connector_config=config, task_config=task)
         return task_specs.spec(self._parts.worker, resolved, offsets, paused)
 
-    def _refused(self, order: Order, paused: bool, why: ConfigError | ClientConfigError) -> None:
+    def _refused(self, order: TaskRequest, paused: bool, why: ConfigError | ClientConfigError) -> None:
         """The task is FAILED until it is restarted or its config changes."""
-        self._running[order.task] = Running(0, order.task_config, order.connector_config, paused, failed=True)
+        self._running[order.task] = AssignedTask(0, order.task_config, order.connector_config, paused, failed=True)
         trace = f"{ConfigError.java_name}: {why}\n"
         self._parts.board.task(TaskId(self._name, order.task), State.FAILED, self.version, trace)
 
@@ -196,7 +198,7 @@ class Tasks:
         await self._parts.offsets.read_to_end(self._name)
         return self._parts.offsets.offsets(self._name)
 
-    async def _evict(self, order: Order) -> None:
+    async def _evict(self, order: TaskRequest) -> None:
         """Members that died without leaving would hold their partitions for a session: send them away first."""
         group = task_specs.group_id(self._name, order.connector_config)
         members, self._stale_members = self._stale_members, set()

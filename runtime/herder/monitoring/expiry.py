@@ -12,13 +12,13 @@ from collections.abc import Awaitable, Callable
 
 from runtime.model.states import TargetState
 from runtime.storage.configs import ConfigStore
-from runtime.storage.journal import Journal
+from runtime.storage.journal import OffsetJournal
 
-SOON = 24 * 3600
+WARNING_PERIOD = 24 * 3600
 """Seconds before the end at which one is warned, at least a seventh of the retention."""
 
-_ASK_AGAIN = 3600.0  # seconds for which the brokers' setting is taken as known
-_ASK_SOON = 60.0  # where they did not tell it
+_CACHE_SECONDS = 3600.0  # seconds for which the brokers' setting is taken as known
+_RETRY_SECONDS = 60.0  # where they did not tell it
 
 Retention = Callable[[], Awaitable[int | None]]
 """The brokers' retention in milliseconds; None when they do not tell."""
@@ -28,7 +28,7 @@ class Expiry:
     """Event loop only. `clock` gives seconds since 1970."""
 
     def __init__(
-        self, configs: ConfigStore, journal: Journal, retention: Retention, clock: Callable[[], float] = time.time
+        self, configs: ConfigStore, journal: OffsetJournal, retention: Retention, clock: Callable[[], float] = time.time
     ) -> None:
         self._configs, self._journal, self._ask, self._clock = configs, journal, retention, clock
         self._retention: int | None = None
@@ -64,12 +64,12 @@ class Expiry:
 
     async def _known_retention(self) -> int | None:
         now = self._clock()
-        if now - self._asked >= (_ASK_SOON if self._retention is None else _ASK_AGAIN):
+        if now - self._asked >= (_RETRY_SECONDS if self._retention is None else _CACHE_SECONDS):
             self._retention, self._asked = await self._ask(), now
         return self._retention
 
     def _is_near(self, at: int) -> bool:
-        margin = min(SOON * 1000, (self._retention or 0) // 7)
+        margin = min(WARNING_PERIOD * 1000, (self._retention or 0) // 7)
         return self._clock() * 1000 >= at - margin
 
     def _is_new(self, name: str) -> bool:

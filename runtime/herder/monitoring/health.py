@@ -8,7 +8,7 @@ from typing import Protocol
 import runtime
 
 
-class Cluster(Protocol):
+class ClusterStatus(Protocol):
     """What is known of the Kafka cluster."""
 
     @property
@@ -18,7 +18,7 @@ class Cluster(Protocol):
     def error(self) -> str: ...
 
 
-class Membership(Protocol):
+class MembershipStatus(Protocol):
     """The worker's membership in its group, as far as it is confirmed."""
 
     @property
@@ -30,10 +30,10 @@ class Membership(Protocol):
 class WorkerHealth:
     """Ready once the stores have been read; in trouble while Kafka is away."""
 
-    cluster: Cluster
+    cluster: ClusterStatus
     ready: bool = False
     waiting_for: str = "Kafka"
-    place: Membership | None = None
+    place: MembershipStatus | None = None
 
     @property
     def trouble(self) -> str | None:

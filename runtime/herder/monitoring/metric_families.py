@@ -10,7 +10,7 @@ PREFIX = "kafka_connect_"
 """What Apache's metrics are called behind a JMX exporter; ours begin with `headrace_`."""
 
 
-class Families:
+class MetricFamilies:
     """Collects samples in any order."""
 
     def __init__(self) -> None:

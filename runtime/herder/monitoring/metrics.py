@@ -11,18 +11,18 @@ from collections.abc import Callable, Iterable, Mapping
 from runtime.engine.port import Engine
 from runtime.herder.errors import NotFound
 from runtime.herder.herder import Herder
-from runtime.herder.monitoring.metric_families import Families, Labels
+from runtime.herder.monitoring.metric_families import Labels, MetricFamilies
 from runtime.herder.monitoring.stalls import Stalls
 from runtime.herder.status.meter_board import TaskMeter
-from runtime.herder.status.status_board import Board
+from runtime.herder.status.status_board import StatusBoard
 from runtime.model.states import State, TaskId
 from runtime.storage.configs import StoredConnector
-from runtime.storage.statuses import Status, StatusStore
+from runtime.storage.statuses import StatusRecord, StatusStore
 
-KEPT = 1.0
+CACHE_SECONDS = 1.0
 """Seconds for which a text is given again, however many ask."""
 
-_AT_ONCE = 100  # connectors, before others have their turn on the event loop
+_YIELD_EVERY = 100  # connectors, before others have their turn on the event loop
 _TASK_STATES = (State.RUNNING, State.PAUSED, State.FAILED, State.UNASSIGNED, State.RESTARTING)
 
 
@@ -30,7 +30,7 @@ class Metrics:
     """Makes the text when it is asked for; nothing is counted here. Event loop only."""
 
     def __init__(
-        self, herder: Herder, statuses: StatusStore, board: Board, engine: Engine, stalls: Stalls,
+        self, herder: Herder, statuses: StatusStore, board: StatusBoard, engine: Engine, stalls: Stalls,
         ready: Callable[[], bool],
     ) -> None:  # fmt: skip
         self._herder, self._statuses, self._board = herder, statuses, board
@@ -40,16 +40,16 @@ class Metrics:
 
     async def text(self) -> str:
         """All of them now."""
-        if self._making is None or (self._making.done() and time.monotonic() - self._made > KEPT):
+        if self._making is None or (self._making.done() and time.monotonic() - self._made > CACHE_SECONDS):
             self._making = asyncio.create_task(self._make())
         return await asyncio.shield(self._making)
 
     async def _make(self) -> str:
-        families = Families()
+        families = MetricFamilies()
         names = self._herder.connectors()
         self._worker(families, len(names))
         for i, name in enumerate(names):
-            if i % _AT_ONCE == _AT_ONCE - 1:
+            if i % _YIELD_EVERY == _YIELD_EVERY - 1:
                 await asyncio.sleep(0)
             with contextlib.suppress(NotFound):  # deleted in between
                 stored = self._herder.stored(name)
@@ -57,7 +57,7 @@ class Metrics:
         self._made = time.monotonic()
         return families.text()
 
-    def _worker(self, f: Families, connectors: int) -> None:
+    def _worker(self, f: MetricFamilies, connectors: int) -> None:
         slots = self._engine.slots
         f.gauge("headrace_worker_ready", {}, self._ready(), "Whether the worker serves all requests.")
         f.gauge("worker_metrics_connector_count", {}, connectors, "Connectors run in this worker.")
@@ -71,7 +71,7 @@ class Metrics:
         for slot in slots:
             f.gauge("headrace_slot_task_count", {"slot": slot.slot}, len(slot.tasks), "Tasks that a slot runs.")
 
-    def _connector(self, f: Families, stored: StoredConnector, kind: str) -> None:
+    def _connector(self, f: MetricFamilies, stored: StoredConnector, kind: str) -> None:
         name, labels = stored.name, {"connector": stored.name}
         status, tasks = self._statuses.connector_status(name), self._statuses.task_statuses(name)
         if status is not None:
@@ -100,7 +100,7 @@ class Metrics:
                 _errors(f, own, errors[number].total, errors[number].stages)
 
 
-def _task(f: Families, kind: str, labels: Labels, meter: TaskMeter, runs: bool) -> None:
+def _task(f: MetricFamilies, kind: str, labels: Labels, meter: TaskMeter, runs: bool) -> None:
     commits = "connector_task_metrics_offset_commit"
     f.counter(f"{commits}_success_total", labels, meter.total("commits"), "Offset commits that succeeded.")
     f.counter(f"{commits}_failure_total", labels, meter.total("commit_failures"), "Offset commits that failed.")
@@ -135,7 +135,9 @@ _ERRORS: Mapping[str, str] = {  # Apache's names for what is counted
 }
 
 
-def _errors(f: Families, labels: Labels, total: Mapping[str, int], stages: Mapping[str, Mapping[str, int]]) -> None:
+def _errors(
+    f: MetricFamilies, labels: Labels, total: Mapping[str, int], stages: Mapping[str, Mapping[str, int]]
+) -> None:
     for ours, apaches in _ERRORS.items():
         f.counter(f"task_error_metrics_{apaches}", labels, total.get(ours, 0), f"Failed records: {ours}.")
     for stage, what, count in _by_stage(stages):
@@ -146,5 +148,5 @@ def _by_stage(stages: Mapping[str, Mapping[str, int]]) -> Iterable[tuple[str, st
     return ((stage, what, count) for stage, counts in stages.items() for what, count in counts.items())
 
 
-def _lower(status: Status) -> str:
+def _lower(status: StatusRecord) -> str:
     return status.state.value.lower()

@@ -9,12 +9,12 @@ from runtime.api.java_compat.regex import java_regex
 from runtime.herder.errors import BadRequest
 from runtime.herder.herder import Herder
 from runtime.herder.monitoring.expiry import Expiry
-from runtime.herder.monitoring.progress import Progress
+from runtime.herder.monitoring.progress import OffsetProgress
 from runtime.herder.monitoring.stalls import Stalls
-from runtime.herder.offsets.offset_places import OffsetPlaces, topic_partitions
-from runtime.herder.offsets.offset_requests import OffsetsDesk
-from runtime.herder.offsets.time_travel import Target, TimeTravel
-from runtime.storage.journal import Journal, Past
+from runtime.herder.offsets.offset_requests import OffsetRequests
+from runtime.herder.offsets.seek import SeekResolver, SeekTarget
+from runtime.herder.offsets.stored_offsets import StoredOffsets, topic_partitions
+from runtime.storage.journal import OffsetJournal, PastChange
 
 Answer = dict[str, Any]
 
@@ -23,8 +23,8 @@ class OffsetViews:
     """Answers; changes nothing. Event loop only."""
 
     def __init__(
-        self, herder: Herder, desk: OffsetsDesk, places: OffsetPlaces, journal: Journal, progress: Progress,
-        travel: TimeTravel, stalls: Stalls, expiry: Expiry,
+        self, herder: Herder, desk: OffsetRequests, places: StoredOffsets, journal: OffsetJournal,
+        progress: OffsetProgress, travel: SeekResolver, stalls: Stalls, expiry: Expiry,
     ) -> None:  # fmt: skip
         self._herder, self._desk, self._places, self._journal = herder, desk, places, journal
         self._progress, self._travel = progress, travel
@@ -45,7 +45,7 @@ class OffsetViews:
         """NotFound for a connector that does not exist."""
         self._herder.stored(name)
 
-    async def resolve(self, name: str, wanted: Sequence[Target]) -> Answer:
+    async def resolve(self, name: str, wanted: Sequence[SeekTarget]) -> Answer:
         """POST offsets/resolve: where a sink would go."""
         group = await self._desk.group(name, self._herder.stored(name).config)
         if group is None:
@@ -68,7 +68,7 @@ def _reads(config: Mapping[str, str]) -> Callable[[str], bool]:
     return lambda topic: topic in named
 
 
-def _past(past: Past) -> Answer:
+def _past(past: PastChange) -> Answer:
     return {
         "number": past.number,
         "time": past.time,

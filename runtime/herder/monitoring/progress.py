@@ -7,27 +7,27 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from runtime.herder.offsets.offset_places import topic_partitions
+from runtime.herder.offsets.stored_offsets import topic_partitions
 from runtime.kafka.clients.kafka_python import TopicPartition
 from runtime.kafka.formats import canonical
 from runtime.kafka.positions import Positions
-from runtime.storage.journal import Entry
+from runtime.storage.journal import OffsetEntry
 from runtime.storage.offsets import OffsetStore
 
-KEPT = 1.0
+CACHE_SECONDS = 1.0
 """Seconds for which an answer is given again."""
 
 Answer = dict[str, Any]
 
 
-class Progress:
+class OffsetProgress:
     """Adds to offsets what they mean. Event loop only; one question at a time for each connector, however many ask."""
 
     def __init__(self, positions: Positions, store: OffsetStore) -> None:
         self._positions, self._store = positions, store
         self._asked: dict[str, tuple[float, asyncio.Task[list[Answer]]]] = {}
 
-    async def detail(self, name: str, sink: bool, entries: Sequence[Entry]) -> list[Answer]:
+    async def detail(self, name: str, sink: bool, entries: Sequence[OffsetEntry]) -> list[Answer]:
         """Each entry with `end` and `lag` (`records`, `ms`) for sinks, `written` and `age_ms` for sources.
 
         `ms` is how long ago the next record to be read was written; null where the records do not tell."""
@@ -37,7 +37,7 @@ class Progress:
             self._asked[name] = time.monotonic(), asyncio.create_task(work)
         return await asyncio.shield(self._asked[name][1])
 
-    async def _of_sink(self, entries: Sequence[Entry]) -> list[Answer]:
+    async def _of_sink(self, entries: Sequence[OffsetEntry]) -> list[Answer]:
         committed = {at: o for at, o in topic_partitions(entries).items() if o is not None}
         ends = await self._positions.ends(list(committed))
         behind = {at: o for at, o in committed.items() if o < ends.get(at, 0)}
@@ -56,7 +56,7 @@ class Progress:
             for at in topic_partitions([(partition, offset)])
         ]
 
-    async def _of_source(self, name: str, entries: Sequence[Entry]) -> list[Answer]:
+    async def _of_source(self, name: str, entries: Sequence[OffsetEntry]) -> list[Answer]:
         written, now = self._store.written(name), int(time.time() * 1000)
         found = []
         for partition, offset in entries:
@@ -67,4 +67,6 @@ class Progress:
 
     def _forget_old(self) -> None:
         now = time.monotonic()
-        self._asked = {n: (at, task) for n, (at, task) in self._asked.items() if now - at < KEPT or not task.done()}
+        self._asked = {
+            n: (at, task) for n, (at, task) in self._asked.items() if now - at < CACHE_SECONDS or not task.done()
+        }

@@ -14,13 +14,13 @@ from runtime.herder.monitoring.expiry import Expiry
 from runtime.herder.monitoring.stalls import Stalls
 from runtime.herder.status.events import EventLog
 from runtime.herder.status.meter_board import TaskMeter
-from runtime.herder.status.status_board import Board
+from runtime.herder.status.status_board import StatusBoard
 from runtime.kafka.errors import KafkaProblem
 from runtime.model.states import TargetState, TaskId
 
 log = logging.getLogger(__name__)
 
-EXPIRY_EVERY = 60.0
+EXPIRY_INTERVAL = 60.0
 """Seconds between two looks at what expires."""
 
 Answer = dict[str, Any]
@@ -30,7 +30,7 @@ class ProgressWatch:
     """One `progress` event for each interval in which anything was done, with the connectors that did it."""
 
     def __init__(
-        self, herder: Herder, board: Board, events: EventLog, stalls: Stalls, expiry: Expiry, every: float,
+        self, herder: Herder, board: StatusBoard, events: EventLog, stalls: Stalls, expiry: Expiry, every: float,
         clock: Callable[[], float] = time.time,
     ) -> None:  # fmt: skip
         self._herder, self._board, self._events = herder, board, events
@@ -90,7 +90,7 @@ class ProgressWatch:
     async def _warn_when_due(self) -> None:
         if time.monotonic() < self._next_expiry:
             return
-        self._next_expiry = time.monotonic() + EXPIRY_EVERY
+        self._next_expiry = time.monotonic() + EXPIRY_INTERVAL
         try:
             await self.warn()
         except (KafkaProblem, TimeoutError) as e:

@@ -14,20 +14,20 @@ import logging
 from collections.abc import Awaitable, Callable
 
 from runtime.herder.control.connector_locks import ConnectorLocks
-from runtime.herder.control.connectors import Fleet
+from runtime.herder.control.connectors import Connectors
 from runtime.herder.errors import Conflict
-from runtime.herder.offsets.offset_places import OffsetPlaces
+from runtime.herder.offsets.stored_offsets import StoredOffsets
 from runtime.kafka.errors import BrokerUnavailable, KafkaProblem
 from runtime.model.states import TargetState
 from runtime.storage.configs import ConfigStore
-from runtime.storage.journal import Action, Entry, Intent, Journal
+from runtime.storage.journal import OffsetAction, OffsetEntry, OffsetJournal, PlannedChange
 
 log = logging.getLogger(__name__)
 
-AGAIN, AGAIN_LAST = 2.0, 30.0
+RETRY_DELAY, MAX_RETRY_DELAY = 2.0, 30.0
 """Seconds until an unfinished change is tried again: at first, and after many failures."""
 
-Step = tuple[str, Callable[[Intent], Awaitable[None]]]
+_Step = tuple[str, Callable[[PlannedChange], Awaitable[None]]]
 
 
 class StepRefused(Exception):
@@ -42,15 +42,20 @@ class OffsetChanges:
     """Completes the changes of offsets in the journal. Event loop only; requests hold the connector's lock."""
 
     def __init__(
-        self, journal: Journal, configs: ConfigStore, places: OffsetPlaces, fleet: Fleet, locks: ConnectorLocks
+        self,
+        journal: OffsetJournal,
+        configs: ConfigStore,
+        places: StoredOffsets,
+        fleet: Connectors,
+        locks: ConnectorLocks,
     ) -> None:
         self._journal, self._configs, self._places, self._fleet = journal, configs, places, fleet
         self._locks = locks
         self._finishing: asyncio.Task[None] | None = None
         self._finished_now: set[str] = set()  # connectors whose interrupted change is being finished
-        self._unconfirmed: dict[str, Intent] = {}  # intents that may or may not have reached the journal
+        self._unconfirmed: dict[str, PlannedChange] = {}  # intents that may or may not have reached the journal
 
-    async def carry_out(self, intent: Intent) -> None:
+    async def carry_out(self, intent: PlannedChange) -> None:
         """StepRefused when Kafka refuses; BrokerUnavailable if the change will be finished later. The caller
         holds the connector's lock."""
         try:
@@ -88,12 +93,12 @@ class OffsetChanges:
             self._finishing.cancel()
 
     async def _finish_all(self) -> None:
-        delay = AGAIN
+        delay = RETRY_DELAY
         while True:
             await asyncio.sleep(delay)
             if await self.finish():
                 return
-            delay = min(delay * 2, AGAIN_LAST)
+            delay = min(delay * 2, MAX_RETRY_DELAY)
 
     async def _finish(self, name: str) -> None:
         """Finish the change that is pending under the connector's lock: a request may have completed the change
@@ -108,7 +113,7 @@ class OffsetChanges:
             finally:
                 self._finished_now.discard(name)
 
-    async def _resume(self, intent: Intent) -> None:
+    async def _resume(self, intent: PlannedChange) -> None:
         name, action = intent.connector, intent.action
         log.info("%s: finishing the interrupted change of its offsets (%s)", name, action)
         try:
@@ -122,10 +127,10 @@ class OffsetChanges:
         except Exception:  # an error of one connector must not block the others
             log.exception("%s: the change of its offsets (%s) failed; trying again later", name, action)
 
-    def _interrupted(self, name: str) -> Intent | None:
+    def _interrupted(self, name: str) -> PlannedChange | None:
         return self._unconfirmed.get(name) or self._journal.pending(name)
 
-    async def _begin(self, intent: Intent) -> None:
+    async def _begin(self, intent: PlannedChange) -> None:
         """An unconfirmed write may still reach the journal hours later. It is repeated until confirmed, so that no
         intent appears in the journal after newer changes."""
         try:
@@ -135,11 +140,11 @@ class OffsetChanges:
             raise
         self._unconfirmed.pop(intent.connector, None)
 
-    async def _take_steps(self, intent: Intent) -> None:
+    async def _take_steps(self, intent: PlannedChange) -> None:
         with self._places.configured(intent.connector, intent.config):
             await self._take_each_step(intent)
 
-    async def _take_each_step(self, intent: Intent) -> None:
+    async def _take_each_step(self, intent: PlannedChange) -> None:
         for name, step in self._steps(intent):
             try:
                 await step(intent)
@@ -151,45 +156,45 @@ class OffsetChanges:
                 raise StepRefused(name, e) from None
         await self._journal.done(intent)
 
-    def _steps(self, intent: Intent) -> list[Step]:
-        wipe: Step = ("wipe existing offsets", self._wipe)
-        place: Step = ("set offsets", self._set)
+    def _steps(self, intent: PlannedChange) -> list[_Step]:
+        wipe: _Step = ("wipe existing offsets", self._wipe)
+        place: _Step = ("set offsets", self._set)
         match intent.action:
-            case Action.ALTER:
+            case OffsetAction.ALTER:
                 return [place]
-            case Action.RESET:
+            case OffsetAction.RESET:
                 return [wipe]
-            case Action.CREATE:
+            case OffsetAction.CREATE:
                 return [wipe, place, ("write connector config", self._create)]
-            case Action.DELETE:
+            case OffsetAction.DELETE:
                 return [("remove connector", self._remove), wipe]
 
-    async def _wipe(self, intent: Intent) -> None:
+    async def _wipe(self, intent: PlannedChange) -> None:
         await self._places.wipe(intent.connector, intent.group)
 
-    async def _set(self, intent: Intent) -> None:
+    async def _set(self, intent: PlannedChange) -> None:
         await self._places.set(intent.connector, intent.group, intent.offsets)
 
-    async def _create(self, intent: Intent) -> None:
+    async def _create(self, intent: PlannedChange) -> None:
         """Unless it is there: the config is written last, so then everything had been done."""
         if self._configs.connector(intent.connector) is None:
             state = None if intent.initial_state is None else TargetState(intent.initial_state)
             await self._configs.put_connector(intent.connector, intent.config or {}, state)
 
-    async def _remove(self, intent: Intent) -> None:
+    async def _remove(self, intent: PlannedChange) -> None:
         """Tasks commit when they stop: the offsets go after that."""
         if self._configs.connector(intent.connector) is not None:
             await self._configs.remove_connector(intent.connector)
         if not await self._fleet.settled(intent.connector):
             raise BrokerUnavailable(f"tasks of connector {intent.connector} have not ended yet")
 
-    async def _take_back(self, intent: Intent) -> None:
+    async def _take_back(self, intent: PlannedChange) -> None:
         """KIP-995 has a failed creation leave no offsets at all; everything else leaves things as they were."""
         exists = self._configs.connector(intent.connector) is not None
-        if intent.action is Action.DELETE and not exists:
+        if intent.action is OffsetAction.DELETE and not exists:
             await self._create(intent)
         try:
-            if intent.action is not Action.CREATE:
+            if intent.action is not OffsetAction.CREATE:
                 await self._places.set(intent.connector, intent.group, [*_removals(intent), *intent.before])
             elif not exists:
                 await self._places.wipe(intent.connector, intent.group)
@@ -199,12 +204,12 @@ class OffsetChanges:
             log.warning("%s: the %s of its offsets was not taken back: %s", intent.connector, intent.action, e)
 
 
-def _conflict(intent: Intent) -> Conflict:
+def _conflict(intent: PlannedChange) -> Conflict:
     return Conflict(
         f"Cannot complete request: a change of the offsets of connector {intent.connector} ({intent.action}) was "
         "interrupted and is being finished; try again in a moment"
     )
 
 
-def _removals(intent: Intent) -> list[Entry]:
+def _removals(intent: PlannedChange) -> list[OffsetEntry]:
     return [(partition, None) for partition, _ in intent.offsets]

@@ -11,19 +11,19 @@ from runtime.api.errors import ConfigError
 from runtime.herder import views
 from runtime.herder.configs import task_specs
 from runtime.herder.configs.resolving_host import ResolvingHost
-from runtime.herder.control.connectors import Fleet
+from runtime.herder.control.connectors import Connectors
 from runtime.herder.errors import BadRequest, Conflict, HerderError, Unavailable
 from runtime.herder.herder import Herder
 from runtime.herder.offsets.offset_change import OffsetChanges, StepRefused
-from runtime.herder.offsets.offset_places import OffsetPlaces, sink_entry, topic_partitions
 from runtime.herder.offsets.offset_values import check_values
 from runtime.herder.offsets.sink_offsets import parse_sink_offsets
+from runtime.herder.offsets.stored_offsets import StoredOffsets, sink_entry, topic_partitions
 from runtime.host.port import HostError
 from runtime.kafka.errors import GroupError
 from runtime.kafka.formats import canonical
 from runtime.model.states import ConnectorType, TargetState
 from runtime.storage.configs import ConfigStore, StoredConnector
-from runtime.storage.journal import Action, Entry, Intent, Journal, Origin
+from runtime.storage.journal import ChangeOrigin, OffsetAction, OffsetEntry, OffsetJournal, PlannedChange
 
 Answer = dict[str, Any]
 
@@ -38,12 +38,12 @@ _POSSIBLE = (
 )
 
 
-class OffsetsDesk:
+class OffsetRequests:
     """What a client can ask about offsets. Event loop only."""
 
     def __init__(
-        self, herder: Herder, configs: ConfigStore, fleet: Fleet, host: ResolvingHost, places: OffsetPlaces,
-        journal: Journal,
+        self, herder: Herder, configs: ConfigStore, fleet: Connectors, host: ResolvingHost, places: StoredOffsets,
+        journal: OffsetJournal,
     ) -> None:  # fmt: skip
         self._herder, self._configs, self._fleet, self._host, self._places = herder, configs, fleet, host, places
         self.changes = OffsetChanges(journal, configs, places, fleet, herder.locks)
@@ -54,29 +54,29 @@ class OffsetsDesk:
         entries = await self._places.read(name, await self.group(name, stored.config))
         return {"offsets": [{"partition": partition, "offset": offset} for partition, offset in entries]}
 
-    async def alter(self, name: str, offsets: Sequence[Entry], origin: Origin = Origin()) -> Answer:  # noqa: B008
+    async def alter(self, name: str, offsets: Sequence[OffsetEntry], origin: ChangeOrigin = ChangeOrigin()) -> Answer:  # noqa: B008
         """Set (or, for None, remove) the offsets of these partitions; the connector is asked first."""
         async with self._herder.alone(name):
             stored = await self._stopped(name)
             group = await self.group(name, stored.config)
             offsets = await self._checked(name, group, offsets)
             definite = await self._ask(stored.config, group, offsets)
-            await self._change(stored, group, Action.ALTER, offsets, origin)
+            await self._change(stored, group, OffsetAction.ALTER, offsets, origin)
             return _verdict(definite, "altered")
 
-    async def reset(self, name: str, origin: Origin = Origin()) -> Answer:  # noqa: B008
+    async def reset(self, name: str, origin: ChangeOrigin = ChangeOrigin()) -> Answer:  # noqa: B008
         """Remove all offsets; the same again is no error."""
         async with self._herder.alone(name):
             stored = await self._stopped(name)
             group = await self.group(name, stored.config)
             gone = [(partition, None) for partition, _ in await self._places.read(name, group)]
             definite = await self._ask(stored.config, group, gone)
-            await self._change(stored, group, Action.RESET, gone, origin)
+            await self._change(stored, group, OffsetAction.RESET, gone, origin)
             return _verdict(definite, "reset")
 
     async def create(
-        self, name: str, config: Mapping[str, str | None], initial: TargetState | None, offsets: Sequence[Entry],
-        origin: Origin = Origin(),  # noqa: B008
+        self, name: str, config: Mapping[str, str | None], initial: TargetState | None, offsets: Sequence[OffsetEntry],
+        origin: ChangeOrigin = ChangeOrigin(),  # noqa: B008
     ) -> Answer:  # fmt: skip
         """POST /connectors with `initial_offsets` (KIP-995): config and offsets are checked before anything is written;
         what offsets there were under this name is wiped."""
@@ -92,7 +92,7 @@ class OffsetsDesk:
             with self._places.configured(name, checked):
                 before = tuple(await self._places.read(name, group))
             state = initial.value if initial else None
-            intent = Intent(name, Action.CREATE, tuple(offsets), before, group, checked, state, origin)
+            intent = PlannedChange(name, OffsetAction.CREATE, tuple(offsets), before, group, checked, state, origin)
             try:
                 await self.changes.carry_out(intent)
             except StepRefused as e:
@@ -100,7 +100,7 @@ class OffsetsDesk:
             info = views.info(name, checked, 0, await self._herder.type(checked))
             return {**info, "initial_offsets_response": _verdict(definite, "set")["message"]}
 
-    async def delete(self, name: str, origin: Origin = Origin()) -> Answer:  # noqa: B008
+    async def delete(self, name: str, origin: ChangeOrigin = ChangeOrigin()) -> Answer:  # noqa: B008
         """Delete the connector and its offsets: it is stopped and asked first, and goes on as it was if it refuses."""
         async with self._herder.alone(name):
             stored = self._herder.stored(name)
@@ -109,7 +109,7 @@ class OffsetsDesk:
             try:
                 gone = [(partition, None) for partition, _ in await self._places.read(name, group)]
                 definite = await self._ask(stored.config, group, gone)
-                await self._change(stored, group, Action.DELETE, gone, origin)
+                await self._change(stored, group, OffsetAction.DELETE, gone, origin)
             except HerderError:
                 if self._configs.connector(name) is not None:
                     await self._start_again(stored)
@@ -143,7 +143,7 @@ class OffsetsDesk:
             await self._configs.put_tasks(stored.name, stored.tasks)
             await self._configs.put_target_state(stored.name, stored.target)
 
-    async def _checked(self, name: str, group: str | None, offsets: Sequence[Entry]) -> list[Entry]:
+    async def _checked(self, name: str, group: str | None, offsets: Sequence[OffsetEntry]) -> list[OffsetEntry]:
         """The offsets as they will be written; BadRequest when they cannot be. Of a partition named twice only
         the last entry counts."""
         offsets = list({canonical(partition): (partition, offset) for partition, offset in offsets}.values())
@@ -157,7 +157,7 @@ class OffsetsDesk:
             raise BadRequest(_refused("alter", name, e)) from None
         return entries
 
-    async def _ask(self, config: Mapping[str, str], group: str | None, offsets: Sequence[Entry]) -> bool:
+    async def _ask(self, config: Mapping[str, str], group: str | None, offsets: Sequence[OffsetEntry]) -> bool:
         """The connector's answer; what it refuses is refused before anything is written."""
         if group is None:
             return await _answer(self._host.alter_source_offsets(config, list(offsets)))
@@ -165,15 +165,20 @@ class OffsetsDesk:
         return await _answer(self._host.alter_sink_offsets(config, triples))
 
     async def _change(
-        self, stored: StoredConnector, group: str | None, action: Action, offsets: Sequence[Entry], origin: Origin
+        self,
+        stored: StoredConnector,
+        group: str | None,
+        action: OffsetAction,
+        offsets: Sequence[OffsetEntry],
+        origin: ChangeOrigin,
     ) -> None:
         before = tuple(await self._places.read(stored.name, group))
         config, state = stored.config, stored.target.value
-        intent = Intent(stored.name, action, tuple(offsets), before, group, config, state, origin)
+        intent = PlannedChange(stored.name, action, tuple(offsets), before, group, config, state, origin)
         try:
             await self.changes.carry_out(intent)
         except StepRefused as e:
-            raise BadRequest(_refused("alter" if action is Action.ALTER else "reset", stored.name, e)) from None
+            raise BadRequest(_refused("alter" if action is OffsetAction.ALTER else "reset", stored.name, e)) from None
 
     async def group(self, name: str, config: Mapping[str, str]) -> str | None:
         """The consumer group of a sink; None for sources."""

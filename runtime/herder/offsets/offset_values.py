@@ -8,20 +8,20 @@ from typing import Any
 
 from runtime.herder.errors import BadRequest
 
-DEEPEST = 100
+MAX_DEPTH = 100
 """Levels of nesting."""
 
 
 def check_values(entries: Sequence[tuple[Any, Any]], first: int = 0) -> None:
     """BadRequest names what cannot be kept: numbers beyond 64 bits or not finite, halves of surrogate pairs."""
     for i, (partition, offset) in enumerate(entries, first):
-        _check(partition, f"offsets[{i}].partition", DEEPEST)
-        _check(offset, f"offsets[{i}].offset", DEEPEST)
+        _check(partition, f"offsets[{i}].partition", MAX_DEPTH)
+        _check(offset, f"offsets[{i}].offset", MAX_DEPTH)
 
 
 def _check(value: Any, where: str, deeper: int) -> None:
     if deeper == 0:
-        raise BadRequest(f"{where} is nested more than {DEEPEST} levels deep")
+        raise BadRequest(f"{where} is nested more than {MAX_DEPTH} levels deep")
     if isinstance(value, dict):
         for key, item in value.items():
             _check_text(key, f"a key in {where}")

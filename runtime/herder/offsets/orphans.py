@@ -11,10 +11,10 @@ from runtime.herder.configs.resolving_host import ResolvingHost
 from runtime.herder.errors import Conflict, NotFound
 from runtime.herder.herder import Herder
 from runtime.herder.offsets.offset_change import OffsetChanges, StepRefused
-from runtime.herder.offsets.offset_places import OffsetPlaces
+from runtime.herder.offsets.stored_offsets import StoredOffsets
 from runtime.kafka.groups import Groups
 from runtime.storage.configs import ConfigStore
-from runtime.storage.journal import Action, Intent, Origin
+from runtime.storage.journal import ChangeOrigin, OffsetAction, PlannedChange
 from runtime.storage.offsets import OffsetStore
 
 _GROUP = "connect-"
@@ -25,7 +25,7 @@ class Orphans:
     look, and only a group that is named is removed."""
 
     def __init__(
-        self, herder: Herder, changes: OffsetChanges, configs: ConfigStore, store: OffsetStore, places: OffsetPlaces,
+        self, herder: Herder, changes: OffsetChanges, configs: ConfigStore, store: OffsetStore, places: StoredOffsets,
         groups: Groups, host: ResolvingHost,
     ) -> None:  # fmt: skip
         self._herder, self._changes, self._places, self._host = herder, changes, places, host
@@ -36,7 +36,7 @@ class Orphans:
         await asyncio.gather(self._configs.read_to_end(), self._store.read_to_end())
         return {"sources": self._sources(), "sinks": await self._sinks()}
 
-    async def remove(self, name: str, group: str | None, origin: Origin) -> dict[str, Any]:
+    async def remove(self, name: str, group: str | None, origin: ChangeOrigin) -> dict[str, Any]:
         """The source offsets of a connector that is gone, or, where one is named, a sink's group. The change goes
         through the journal: it can be looked up, and a crash does not leave half of it."""
         async with self._herder.alone(name):
@@ -50,7 +50,9 @@ class Orphans:
                 raise NotFound(f"No offsets of a connector {name} are left over")
             gone = tuple((partition, None) for partition, _ in before)
             try:
-                await self._changes.carry_out(Intent(name, Action.RESET, gone, before, group, origin=origin))
+                await self._changes.carry_out(
+                    PlannedChange(name, OffsetAction.RESET, gone, before, group, origin=origin)
+                )
             except StepRefused as e:
                 raise Conflict(f"The offsets of {name} cannot be removed: {e}") from None
             return {"message": f"The offsets left over by connector {name} have been removed"}
@@ -68,7 +70,7 @@ class Orphans:
     async def _sinks(self) -> list[dict[str, Any]]:
         used = await self._used()
         groups = [g for g in await self._groups.empty_groups() if g.startswith(_GROUP) and g not in used]
-        committed = await asyncio.gather(*(self._groups.committed(g) for g in groups[:_MOST]))
+        committed = await asyncio.gather(*(self._groups.committed(g) for g in groups[:_MAX_GROUPS]))
         return [
             {"connector": group.removeprefix(_GROUP), "group": group, "partitions": len(offsets)}
             for group, offsets in zip(groups, committed, strict=False)
@@ -90,5 +92,5 @@ class Orphans:
         return task_specs.group_id(name, {} if own is None else {task_specs.GROUP: own})
 
 
-_MOST = 200
+_MAX_GROUPS = 200
 """Groups that are asked for their offsets; each is a request of its own."""

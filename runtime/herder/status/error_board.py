@@ -13,7 +13,7 @@ from runtime.model.states import TaskId
 Counted = dict[str, int]
 TOTALS = ("failed", "skipped", "retries", "failed_tries", "logged", "dead_letters", "dead_letter_failures")
 BY_STAGE = ("failed", "skipped", "retries", "dead_letters")
-KEPT = 20
+MAX_SHOWN = 20
 """Failed records that are shown of a connector, the newest."""
 
 
@@ -100,7 +100,7 @@ class ErrorBoard:
 def _newest(errors: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     """Newest first; of the same millisecond those that were told last."""
     told_last_first = [*errors][::-1]
-    return sorted(told_last_first, key=lambda error: -error["time"])[:KEPT]
+    return sorted(told_last_first, key=lambda error: -error["time"])[:MAX_SHOWN]
 
 
 def _sum(names: tuple[str, ...], counted: list[Mapping[str, int]]) -> Counted:

@@ -13,12 +13,12 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import Any
 
-KEPT = 2_000
+MAX_EVENTS = 2_000
 """Events that a client may have missed and still get one by one."""
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
+class WorkerEvent:
     """One event. `kind` is connector, removed, notice or progress."""
 
     seq: int
@@ -31,7 +31,7 @@ class EventLog:
 
     def __init__(self) -> None:
         self.boot = uuid.uuid4().hex[:8]
-        self._events: deque[Event] = deque(maxlen=KEPT)
+        self._events: deque[WorkerEvent] = deque(maxlen=MAX_EVENTS)
         self._seq = 0
         self._news = asyncio.Event()
         self._closed = False
@@ -46,12 +46,12 @@ class EventLog:
 
     def publish(self, kind: str, data: dict[str, Any]) -> None:
         self._seq += 1
-        self._events.append(Event(self._seq, kind, data))
+        self._events.append(WorkerEvent(self._seq, kind, data))
         self._wake()
 
     def publish_latest(self, kind: str, data: dict[str, Any]) -> None:
         """An event that takes the place of the one of its kind before it: followers get each, the log keeps one."""
-        self._events = deque((e for e in self._events if e.kind != kind), KEPT)
+        self._events = deque((e for e in self._events if e.kind != kind), MAX_EVENTS)
         self.publish(kind, data)
 
     def notice(self, level: str, message: str, connector: str | None = None, task: int | None = None) -> None:
@@ -67,7 +67,7 @@ class EventLog:
         oldest = self._events[0].seq if self._events else self._seq + 1
         return int(seq) if oldest - 1 <= int(seq) <= self._seq else None
 
-    async def follow(self, after: int, idle: float) -> AsyncIterator[Event | None]:
+    async def follow(self, after: int, idle: float) -> AsyncIterator[WorkerEvent | None]:
         """Events after `after`, for ever; None when `idle` seconds have brought none. Ends when the log closes
         or when the reader has fallen behind further than the log reaches."""
         while not self._closed:

@@ -11,7 +11,7 @@ from runtime.herder.status.events import EventLog
 from runtime.herder.status.meter_board import MeterBoard
 from runtime.logs import context
 from runtime.model.states import State, TaskId
-from runtime.storage.statuses import Status, StatusStore
+from runtime.storage.statuses import StatusRecord, StatusStore
 
 log = logging.getLogger(__name__)
 
@@ -19,7 +19,7 @@ Entry = Callable[[str], "dict[str, object] | None"]
 """Makes the `{"name","status","info"}` of a connector; None when it is gone."""
 
 
-class Board:
+class StatusBoard:
     """Where states are put up. Event loop only."""
 
     def __init__(self, statuses: StatusStore, events: EventLog, worker_id: str, secrets: Secrets) -> None:
@@ -105,8 +105,8 @@ class Board:
     def _scrubbed(self, trace: str | None) -> str | None:
         return None if trace is None else self._secrets.scrub(trace)
 
-    def _status(self, state: State, version: str | None, trace: str | None) -> Status:
-        return Status(state, trace, self._worker_id, self.generation, version)
+    def _status(self, state: State, version: str | None, trace: str | None) -> StatusRecord:
+        return StatusRecord(state, trace, self._worker_id, self.generation, version)
 
 
 def _why(trace: str) -> str:

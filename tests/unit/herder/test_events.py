@@ -42,7 +42,7 @@ def test_ids_of_another_boot_or_from_the_future_need_a_snapshot() -> None:
 
 async def test_who_falls_behind_is_cut_off() -> None:
     log = EventLog()
-    for _ in range(events.KEPT + 5):
+    for _ in range(events.MAX_EVENTS + 5):
         log.publish("notice", {"n": "x"})
     assert log.resume_point(log.id(1)) is None
     assert [e async for e in log.follow(0, 0.01)] == []

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from runtime.herder.monitoring.metric_families import Families
+from runtime.herder.monitoring.metric_families import MetricFamilies
 
 
 def test_samples_of_a_family_stand_together_and_labels_are_escaped() -> None:
-    families = Families()
+    families = MetricFamilies()
     families.gauge("connector_count", {}, 2, "How many.")
     families.counter("headrace_x_total", {"connector": 'a"\\\n'}, 1.5, "What.")
     families.gauge("connector_count", {"task": 0}, True, "How many.")

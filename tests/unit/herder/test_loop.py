@@ -9,7 +9,7 @@ import pytest
 
 from runtime.herder.control import connector_loop as control
 from runtime.herder.control import hosted_connector as hosted
-from runtime.herder.control.start_gate import ABREAST
+from runtime.herder.control.start_gate import MAX_STARTING
 from runtime.host.port import HOST_ABSENT, HostError
 from runtime.model.states import State, TargetState, TaskId
 from tests.support.herder_rig import HerderRig, died
@@ -17,8 +17,8 @@ from tests.support.herder_rig import HerderRig, died
 
 @pytest.fixture
 async def rig(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[HerderRig]:
-    monkeypatch.setattr(control, "RETRY_FIRST", 0.01)
-    monkeypatch.setattr(hosted, "QUICK", 0.01)
+    monkeypatch.setattr(control, "RETRY_DELAY", 0.01)
+    monkeypatch.setattr(hosted, "STEP_TIMEOUT", 0.01)
     rig = HerderRig()
     yield rig
     await rig.close()
@@ -88,7 +88,7 @@ async def test_the_class_may_be_a_variable(rig: HerderRig, monkeypatch: pytest.M
 async def test_a_slow_start_neither_fails_nor_delays_other_connectors(
     rig: HerderRig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(hosted, "SLOW", 0.02)
+    monkeypatch.setattr(hosted, "SLOW_START", 0.02)
     may_start = asyncio.Event()
 
     async def slow(name: str) -> None:
@@ -305,15 +305,15 @@ async def test_a_lease_that_comes_back_while_the_connector_stops_is_not_missed(
 async def test_connectors_that_wait_for_their_turn_are_not_started_when_the_worker_ends(
     rig: HerderRig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(hosted, "QUICK", 0.2)
+    monkeypatch.setattr(hosted, "STEP_TIMEOUT", 0.2)
     never = asyncio.Event()
 
     async def hang(name: str) -> None:
         await never.wait()
 
     rig.plugins.on_start = hang
-    for number in range(ABREAST + 8):
+    for number in range(MAX_STARTING + 8):
         await rig.create(f"c{number}")
-    await rig.until(lambda: len(rig.plugins.starts) == ABREAST)
+    await rig.until(lambda: len(rig.plugins.starts) == MAX_STARTING)
     await rig.fleet.close()
-    assert len(rig.plugins.starts) == ABREAST
+    assert len(rig.plugins.starts) == MAX_STARTING

@@ -9,7 +9,7 @@ import pytest
 
 from runtime.herder.errors import BadRequest
 from runtime.herder.offsets.moments import Absolute, At, Edge, Moment, Relative, parse
-from runtime.herder.offsets.time_travel import Target, TimeTravel
+from runtime.herder.offsets.seek import SeekResolver, SeekTarget
 from runtime.kafka.positions import Positions
 
 NOW = datetime(2026, 1, 31, 12, tzinfo=UTC)
@@ -58,12 +58,12 @@ class _NoTopics:
 @pytest.mark.parametrize(
     ("target", "message"),
     [
-        (Target(Edge(end=False)), "no topic that it reads is there"),
-        (Target(Edge(end=False), "t"), "no partition of the topic t "),
-        (Target(Edge(end=False), "t", 3), "no partition t-3 "),
+        (SeekTarget(Edge(end=False)), "no topic that it reads is there"),
+        (SeekTarget(Edge(end=False), "t"), "no partition of the topic t "),
+        (SeekTarget(Edge(end=False), "t", 3), "no partition t-3 "),
     ],
 )
-async def test_nowhere_to_go(target: Target, message: str) -> None:
-    travel = TimeTravel(cast("Positions", _NoTopics()))
+async def test_nowhere_to_go(target: SeekTarget, message: str) -> None:
+    travel = SeekResolver(cast("Positions", _NoTopics()))
     with pytest.raises(BadRequest, match=message):
         await travel.resolve({}, lambda topic: True, [target])

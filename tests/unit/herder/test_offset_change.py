@@ -8,15 +8,15 @@ from typing import Any, cast
 import pytest
 
 from runtime.herder.control.connector_locks import ConnectorLocks
-from runtime.herder.control.connectors import Fleet
+from runtime.herder.control.connectors import Connectors
 from runtime.herder.errors import Conflict
 from runtime.herder.offsets.offset_change import OffsetChanges
-from runtime.herder.offsets.offset_places import OffsetPlaces
+from runtime.herder.offsets.stored_offsets import StoredOffsets
 from runtime.kafka.errors import BrokerUnavailable
 from runtime.kafka.groups import Groups
 from runtime.storage.configs import ConfigStore
 from runtime.storage.connector_offsets import ConnectorOffsets
-from runtime.storage.journal import Action, Intent, Journal
+from runtime.storage.journal import OffsetAction, OffsetJournal, PlannedChange
 from runtime.storage.offsets import OffsetStore
 from tests.support.memory_logs import TestLogs, topic
 
@@ -28,14 +28,14 @@ class Rig:
         logs = TestLogs()
         store = OffsetStore(logs, topic("offsets"))
         own = ConnectorOffsets(store, topic, {}, lambda name: "", lambda config: "", list)
-        self.journal, self.locks = Journal(logs, topic("journal")), ConnectorLocks()
-        self.places = OffsetPlaces(own, cast(Groups, None))
+        self.journal, self.locks = OffsetJournal(logs, topic("journal")), ConnectorLocks()
+        self.places = StoredOffsets(own, cast(Groups, None))
         configs = ConfigStore(logs, topic("configs"))
-        self.changes = OffsetChanges(self.journal, configs, self.places, cast(Fleet, None), self.locks)
+        self.changes = OffsetChanges(self.journal, configs, self.places, cast(Connectors, None), self.locks)
         self.offset_log, self.journal_log = logs.by_topic["offsets"], logs.by_topic["journal"]
 
     async def patch(self, name: str, position: int) -> None:
-        """A client's request, as OffsetsDesk serves it."""
+        """A client's request, as OffsetRequests serves it."""
         self.changes.check_not_finishing(name)
         async with self.locks.hold(name):
             self.changes.check_free(name)
@@ -47,13 +47,13 @@ class Rig:
         return int(offset["position"])
 
 
-def _intent(name: str, position: int) -> Intent:
-    return Intent(name, Action.ALTER, (({"filename": "f"}, {"position": position}),), ())
+def _intent(name: str, position: int) -> PlannedChange:
+    return PlannedChange(name, OffsetAction.ALTER, (({"filename": "f"}, {"position": position}),), ())
 
 
 @pytest.fixture
 def rig(monkeypatch: pytest.MonkeyPatch) -> Rig:
-    monkeypatch.setattr("runtime.herder.offsets.offset_change.AGAIN", 0.0)
+    monkeypatch.setattr("runtime.herder.offsets.offset_change.RETRY_DELAY", 0.0)
     return Rig()
 
 
@@ -120,7 +120,7 @@ async def test_an_intent_whose_write_was_not_confirmed_blocks_later_requests_unt
 async def test_a_change_whose_end_is_repeated_is_in_the_history_once(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
     drop = rig.journal.drop
 
-    async def away(intent: Intent) -> None:
+    async def away(intent: PlannedChange) -> None:
         raise BrokerUnavailable("no answer")
 
     monkeypatch.setattr(rig.journal, "drop", away)

@@ -14,7 +14,7 @@ from runtime.config.worker_config import distributed
 from runtime.herder.configs.checks import WorkerChecks
 from runtime.herder.configs.password_keys import PasswordKeys
 from runtime.herder.configs.resolving_host import ResolvingHost
-from runtime.host.port import HOST_ABSENT, HOST_DIED, BadRequestError, ConnectorInfo, HostError, UnknownPluginError
+from runtime.host.port import HOST_ABSENT, HOST_DIED, ConnectorInfo, HostError, HostRequestError, UnknownPluginError
 
 WORKER = {
     "group.id": "g",
@@ -112,7 +112,7 @@ async def test_large_validations_slow_no_line_down() -> None:
     rig = Rig()
     for i in range(5):
         body = {"connector.class": "Source", "name": "x", **{f"k{n}.password": f"v{i}-{n}" for n in range(20_000)}}
-        with pytest.raises(BadRequestError, match="secret values"):
+        with pytest.raises(HostRequestError, match="secret values"):
             await rig.host.validate(body)
     started = time.process_time()
     for _ in range(100):

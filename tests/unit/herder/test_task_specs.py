@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from runtime.config import worker_config
-from runtime.herder.configs.task_specs import Order, client_warnings, spec
+from runtime.herder.configs.task_specs import TaskRequest, client_warnings, spec
 from runtime.host.port import ConnectorInfo
 
 WORKER = worker_config.distributed({
@@ -14,9 +14,9 @@ INFO = ConnectorInfo("FileStreamSource", "source", "1", "T", "runtime.connectors
 P = "producer.override."
 
 
-def order(**overrides: str) -> Order:
+def order(**overrides: str) -> TaskRequest:
     config = {"connector.class": "FileStreamSource", **{P + k.replace("_", "."): v for k, v in overrides.items()}}
-    return Order("c", 0, INFO, config, config)
+    return TaskRequest("c", 0, INFO, config, config)
 
 
 def test_offsets_go_to_the_workers_cluster_wherever_the_records_go() -> None:
@@ -47,7 +47,7 @@ def test_how_many_records_a_put_may_have() -> None:
     def most(worker: dict[str, str], connector: dict[str, str]) -> int | None:
         config = {"connector.class": "FileStreamSink", "topics": "t", **connector}
         known = worker_config.distributed({**WORKER.originals, **worker})
-        return spec(known, Order("c", 0, SINK, config, config), [], paused=False).max_poll_records
+        return spec(known, TaskRequest("c", 0, SINK, config, config), [], paused=False).max_poll_records
 
     assert most({}, {}) is None
     assert most({"consumer.max.poll.records": "20"}, {}) == 20

@@ -13,12 +13,12 @@ from starlette.routing import Route
 
 from runtime.herder.errors import BadRequest, Conflict
 from runtime.herder.monitoring.offset_views import OffsetViews
-from runtime.herder.offsets.offset_places import OffsetPlaces
-from runtime.herder.offsets.offset_requests import OffsetsDesk
+from runtime.herder.offsets.offset_requests import OffsetRequests
 from runtime.herder.offsets.orphans import Orphans
+from runtime.herder.offsets.stored_offsets import StoredOffsets
 from runtime.model.states import State, TargetState, TaskId
 from runtime.rest.app import application
-from runtime.storage.journal import Journal, Origin
+from runtime.storage.journal import ChangeOrigin, OffsetJournal
 from tests.support.herder_rig import HerderRig
 from tests.support.memory_logs import topic
 
@@ -31,9 +31,9 @@ class Rig(HerderRig):
 
     def __init__(self) -> None:
         super().__init__()
-        places = OffsetPlaces(self.offsets, self.groups)  # type: ignore[arg-type]
-        self.journal = Journal(self.logs, topic("j"))
-        self.desk = OffsetsDesk(self.herder, self.configs, self.fleet, self.host, places, self.journal)
+        places = StoredOffsets(self.offsets, self.groups)  # type: ignore[arg-type]
+        self.journal = OffsetJournal(self.logs, topic("j"))
+        self.desk = OffsetRequests(self.herder, self.configs, self.fleet, self.host, places, self.journal)
         self.orphans = Orphans(
             self.herder, self.desk.changes, self.configs, self.store, places, self.groups, self.host  # type: ignore[arg-type]
         )  # fmt: skip
@@ -67,7 +67,7 @@ async def test_a_group_in_use_is_not_an_orphan(rig: Rig) -> None:
     await _stopped_sink(rig)
     assert [sink["group"] for sink in (await rig.orphans.find())["sinks"]] == ["connect-a"]
     with pytest.raises(Conflict):
-        await rig.orphans.remove("elsewhere", GROUP, Origin())
+        await rig.orphans.remove("elsewhere", GROUP, ChangeOrigin())
     assert GROUP in rig.groups.offsets
 
 

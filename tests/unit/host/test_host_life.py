@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from runtime.host import client
-from runtime.host.client import Host
+from runtime.host.client import PluginHostClient
 from runtime.host.port import ConnectorInfo, HostError
 from runtime.host.settings import HostSettings
 from tests.support.waiting import wait_until
@@ -103,17 +103,17 @@ class Heard:
                 self.changed.clear()
 
 
-Start = Callable[..., Awaitable[tuple[Host, Heard]]]
+Start = Callable[..., Awaitable[tuple[PluginHostClient, Heard]]]
 
 
 @pytest.fixture
 async def start(tmp_path: Path) -> AsyncIterator[Start]:
     (tmp_path / "odd_plugins.py").write_text(PLUGINS)
-    hosts: list[Host] = []
+    hosts: list[PluginHostClient] = []
 
-    async def start(answer_within: float = 10.0) -> tuple[Host, Heard]:
+    async def start(answer_within: float = 10.0) -> tuple[PluginHostClient, Heard]:
         heard = Heard()
-        host = Host(HostSettings(plugin_path=(str(tmp_path),)), heard, answer_within)
+        host = PluginHostClient(HostSettings(plugin_path=(str(tmp_path),)), heard, answer_within)
         hosts.append(host)
         await host.start()
         return host, heard
@@ -126,7 +126,7 @@ async def start(tmp_path: Path) -> AsyncIterator[Start]:
 @pytest.fixture
 def short_grace(monkeypatch: pytest.MonkeyPatch) -> None:
     """Connectors that do not stop are abandoned soon."""
-    monkeypatch.setattr(client, "STOP_GRACE", 0.2)
+    monkeypatch.setattr(client, "STOP_TIMEOUT", 0.2)
 
 
 def odd(**config: str) -> dict[str, str]:
@@ -351,7 +351,7 @@ async def test_a_frozen_process_is_ended_and_no_plugin_is_blamed(start: Start, m
     host, heard = await start()
     await host.start_connector("odd", odd())
     host._timeout = 0.3
-    monkeypatch.setattr(client, "PING", 0.3)
+    monkeypatch.setattr(client, "PING_TIMEOUT", 0.3)
     pid = host.pid
     assert pid is not None
     os.kill(pid, signal.SIGSTOP)
@@ -415,7 +415,7 @@ async def test_configurations_and_offsets_hold_whatever_was_stored(start: Start)
 async def test_output_of_plugins_is_scrubbed(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
     (tmp_path / "odd_plugins.py").write_text(PLUGINS)
-    host = Host(
+    host = PluginHostClient(
         HostSettings(plugin_path=(str(tmp_path),)), Heard(), scrub=lambda text: text.replace("hello", "[hidden]")
     )
     await host.start()

@@ -12,8 +12,8 @@ import pytest
 
 from runtime import CONNECT_VERSION
 from runtime.definitions import invalid_message
-from runtime.host.client import Host
-from runtime.host.port import BadRequestError, UnknownPluginError
+from runtime.host.client import PluginHostClient
+from runtime.host.port import HostRequestError, UnknownPluginError
 from runtime.host.settings import HostSettings
 
 RECORDING = Path(__file__).parents[2] / "contract" / "parity" / "reference-public-eos-disabled.json"
@@ -46,14 +46,14 @@ class Silent:
 
 
 @pytest.fixture
-async def host() -> AsyncIterator[Host]:
-    host = Host(HostSettings(), Silent())
+async def host() -> AsyncIterator[PluginHostClient]:
+    host = PluginHostClient(HostSettings(), Silent())
     await host.start()
     yield host
     await host.close()
 
 
-async def test_plugin_definitions(host: Host) -> None:
+async def test_plugin_definitions(host: PluginHostClient) -> None:
     compared = 0
     for param in steps("plugin_config_connectors", "plugin_config_smts"):
         (step,) = param.values
@@ -67,14 +67,14 @@ async def test_plugin_definitions(host: Host) -> None:
     assert compared >= 12
 
 
-async def test_unknown_plugin(host: Host) -> None:
+async def test_unknown_plugin(host: PluginHostClient) -> None:
     with pytest.raises(UnknownPluginError, match="Unknown plugin Nope"):
         await host.describe("Nope")
-    with pytest.raises(BadRequestError, match=r"version range \[9.9,9.9\]"):
+    with pytest.raises(HostRequestError, match=r"version range \[9.9,9.9\]"):
         await host.describe("FileStreamSource", "9.9")
 
 
-async def test_lists_of_plugins(host: Host) -> None:
+async def test_lists_of_plugins(host: PluginHostClient) -> None:
     for param in steps("plugins"):
         (step,) = param.values
         kind = step["step"].removeprefix("all: ")
@@ -84,12 +84,12 @@ async def test_lists_of_plugins(host: Host) -> None:
     assert [p["type"] for p in await host.plugins(True)] == ["sink", "source"]
 
 
-async def refusal(host: Host, request: dict[str, Any]) -> str | None:
+async def refusal(host: PluginHostClient, request: dict[str, Any]) -> str | None:
     """What POST /connectors would answer with 400."""
     config = {**request["config"], "name": (request.get("name") or "").strip()}
     try:
         return invalid_message(await host.validate(config))
-    except (UnknownPluginError, BadRequestError) as error:
+    except (UnknownPluginError, HostRequestError) as error:
         return str(error)
 
 
@@ -102,7 +102,7 @@ def words(message: str | None) -> str | None:
     return " ".join(["no type", *sorted(found[1].split(", "))]) if found else message
 
 
-async def test_refused_configs(host: Host) -> None:
+async def test_refused_configs(host: PluginHostClient) -> None:
     for param in steps("create_invalid_config", "create_names_missing", "exactly_once_config"):
         (step,) = param.values
         if step.get("method") != "POST" or step["step"] in ELSEWHERE | NOT_YET:
@@ -111,7 +111,7 @@ async def test_refused_configs(host: Host) -> None:
         assert words(message) == words(step["body"].get("message")), param.id
 
 
-async def test_validation(host: Host) -> None:
+async def test_validation(host: PluginHostClient) -> None:
     found: dict[str, Any] = {}
     for param in steps("validate_source", "validate_errors"):
         (step,) = param.values

@@ -11,7 +11,7 @@ import pytest
 
 from runtime.logs import context
 from runtime.logs.formats import FIELDS, JsonFormat, TextFormat
-from runtime.logs.lines import LINES, ConnectorLines
+from runtime.logs.lines import MAX_LINES, ConnectorLines
 
 
 @pytest.fixture
@@ -97,9 +97,9 @@ def test_lines_are_kept_by_connector_and_task(lines: ConnectorLines) -> None:
 
 
 def test_lines_are_bounded(lines: ConnectorLines) -> None:
-    for i in range(LINES + 10):
+    for i in range(MAX_LINES + 10):
         say(str(i), "[many|task-0]")
-    assert [x["message"] for x in lines.last("many", 10_000)] == [str(i) for i in range(10, LINES + 10)]
+    assert [x["message"] for x in lines.last("many", 10_000)] == [str(i) for i in range(10, MAX_LINES + 10)]
     for _ in range(30):
         say("x" * 100_000, "[long|task-0]")
     assert sum(len(str(x["message"])) for x in lines.last("long", 10_000)) <= 64 * 1024

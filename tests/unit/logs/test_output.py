@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from runtime.logs.output import CUT, LONGEST, OutputLines
+from runtime.logs.output import CUT_MARK, MAX_LINE_BYTES, OutputLines
 
 
 def test_lines_are_put_together_from_chunks() -> None:
@@ -20,9 +20,9 @@ def test_lines_are_put_together_from_chunks() -> None:
 def test_a_long_line_is_cut_once() -> None:
     lines = OutputLines(10)
     assert list(lines.feed(b"0123456789")) == []
-    assert list(lines.feed(b"abc")) == [f"0123456789{CUT}"]
+    assert list(lines.feed(b"abc")) == [f"0123456789{CUT_MARK}"]
     assert list(lines.feed(b"def\nnext\n")) == ["next"]
-    assert list(lines.feed(b"x" * 25 + b"\nlast")) == [f"{'x' * 10}{CUT}"]
+    assert list(lines.feed(b"x" * 25 + b"\nlast")) == [f"{'x' * 10}{CUT_MARK}"]
     assert list(lines.close()) == ["last"]
 
 
@@ -30,5 +30,5 @@ def test_output_without_line_ends_takes_bounded_memory_and_time() -> None:
     lines, started = OutputLines(), time.process_time()
     found = [line for _ in range(2_000) for line in lines.feed(b"." * 65_536)]
     assert time.process_time() - started < 2.0
-    assert [len(line) for line in found] == [LONGEST + len(CUT)]
+    assert [len(line) for line in found] == [MAX_LINE_BYTES + len(CUT_MARK)]
     assert list(lines.close()) == []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from runtime.kafka.log.log import TopicLogs, TopicSpec
-from runtime.storage.documents import PIECE, Documents, _records
+from runtime.storage.documents import PIECE_SIZE, Documents, _records
 from tests.support.broker import KafkaBroker, unique
 
 
@@ -13,7 +13,7 @@ async def test_large_documents_are_whole_and_survive_a_crash_in_the_middle(broke
     logs = TopicLogs(settings)
     documents = Documents(logs, spec)
     await logs.start()
-    old, new = {"text": "ä" * PIECE}, {"text": "b" * (3 * PIECE)}
+    old, new = {"text": "ä" * PIECE_SIZE}, {"text": "b" * (3 * PIECE_SIZE)}
     await documents.put("k", old)
     await documents.put("small", {"n": 1})
     await logs._write(spec.topic, _records("k", new)[:-1])  # all of it but the head

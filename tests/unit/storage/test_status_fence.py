@@ -9,15 +9,15 @@ import pytest
 from runtime.kafka.log.log import LogRecord
 from runtime.model.states import State, TaskId
 from runtime.storage import statuses
-from runtime.storage.statuses import Status, StatusStore
+from runtime.storage.statuses import StatusRecord, StatusStore
 from tests.support.memory_logs import TestLogs, topic
 
 TASK = TaskId("c", 0)
 OURS, THEIRS = "here:8083", "there:8083"
 
 
-def status(state: State, worker: str, generation: int) -> Status:
-    return Status(state, None, worker, generation)
+def status(state: State, worker: str, generation: int) -> StatusRecord:
+    return StatusRecord(state, None, worker, generation)
 
 
 class Rig:
@@ -31,7 +31,7 @@ class Rig:
     def sent(self) -> list[bytes]:
         return [key for key, _ in self.logs.by_topic["s"].written]
 
-    def read(self, found: Status) -> None:
+    def read(self, found: StatusRecord) -> None:
         """Another worker's record for the task has been read from the topic."""
         other = Rig()
         other.store.put_task(TASK, found)
@@ -41,7 +41,7 @@ class Rig:
 
 @pytest.fixture
 def rig(monkeypatch: pytest.MonkeyPatch) -> Rig:
-    monkeypatch.setattr(statuses, "_AGAIN", 0.01)
+    monkeypatch.setattr(statuses, "_RETRY_DELAY", 0.01)
     return Rig()
 
 

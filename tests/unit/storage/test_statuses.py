@@ -9,12 +9,12 @@ import pytest
 from runtime.kafka.errors import KafkaProblem
 from runtime.kafka.log.log import LogRecord, Written
 from runtime.model.states import State, TaskId
-from runtime.storage.optimistic import Optimistic
-from runtime.storage.statuses import Status
+from runtime.storage.optimistic import OptimisticWrites
+from runtime.storage.statuses import StatusRecord
 from tests.unit.storage.conftest import MakeStores
 
-RUNNING = Status(State.RUNNING, None, "127.0.0.1:8083", 3, "4.3.0")
-FAILED = Status(State.FAILED, "a trace\n\tat x", "127.0.0.1:8083", 3, None)
+RUNNING = StatusRecord(State.RUNNING, None, "127.0.0.1:8083", 3, "4.3.0")
+FAILED = StatusRecord(State.FAILED, "a trace\n\tat x", "127.0.0.1:8083", 3, None)
 
 
 async def test_writes_show_at_once_and_to_the_next_worker(stores: MakeStores) -> None:
@@ -56,7 +56,7 @@ async def test_the_last_of_many_writes_stays(stores: MakeStores) -> None:
     one = await stores()
     for n in range(500):
         state = State.RUNNING if n % 2 else State.PAUSED
-        one.statuses.put_connector("c", Status(state, None, "w", n))
+        one.statuses.put_connector("c", StatusRecord(state, None, "w", n))
         shown = one.statuses.connector_status("c")
         assert shown is not None
         assert shown.generation == n
@@ -74,7 +74,7 @@ async def test_what_others_write_is_news(stores: MakeStores) -> None:
     await one.raw("status", (b"status-connector-c", b'{"state":"PAUSED","trace":null,"worker_id":"w","generation":9}'))
     for store in (one.statuses, two.statuses):
         await two.logs._read_to_end(f"{two.prefix}-status")
-        assert store.connector_status("c") == Status(State.PAUSED, None, "w", 9, None)
+        assert store.connector_status("c") == StatusRecord(State.PAUSED, None, "w", 9, None)
 
 
 @pytest.mark.parametrize(
@@ -104,7 +104,7 @@ class _Line:
     def __init__(self) -> None:
         self.value: bytes | None = None
         self.sent: list[asyncio.Future[Written]] = []
-        self.writes = Optimistic(self._send, self._take)
+        self.writes = OptimisticWrites(self._send, self._take)
 
     def _send(self, key: bytes, value: bytes | None) -> asyncio.Future[Written]:
         self.sent.append(asyncio.get_running_loop().create_future())

@@ -10,12 +10,12 @@ from runtime.herder.configs import task_specs
 from runtime.kafka.errors import GroupError
 from runtime.kafka.groups import Groups, TopicPartition
 from runtime.storage.connector_offsets import ConnectorOffsets
-from runtime.storage.journal import Entry
+from runtime.storage.journal import OffsetEntry
 
 TOPIC, PARTITION, OFFSET = "kafka_topic", "kafka_partition", "kafka_offset"
 
 
-class OffsetPlaces:
+class StoredOffsets:
     """Reads and writes offsets in KIP-875's shape; `group` is None for sources. Event loop only.
 
     Every call raises BrokerUnavailable when Kafka does not answer and GroupError when it refuses;
@@ -28,7 +28,7 @@ class OffsetPlaces:
         """Meanwhile the offsets are where this config says, for connectors that are not stored yet, or no more."""
         return self._store.configured(name, config)
 
-    async def read(self, name: str, group: str | None) -> list[Entry]:
+    async def read(self, name: str, group: str | None) -> list[OffsetEntry]:
         """All there are, in KIP-875's shape."""
         if group is not None:
             committed = await self._groups.committed(group)
@@ -36,7 +36,7 @@ class OffsetPlaces:
         await self._store.read_to_end(name)
         return [(o.partition, o.offset) for o in self._store.offsets(name)]
 
-    async def set(self, name: str, group: str | None, offsets: Sequence[Entry]) -> None:
+    async def set(self, name: str, group: str | None, offsets: Sequence[OffsetEntry]) -> None:
         """Set the offsets of these partitions, None removes; of a partition named twice the last counts."""
         if group is None:
             await self._store.read_to_end(name)
@@ -55,7 +55,7 @@ class OffsetPlaces:
         await self._evict_ours(name, group)
         await self._groups.delete(group)
 
-    async def check_sink(self, group: str, offsets: Sequence[Entry]) -> None:
+    async def check_sink(self, group: str, offsets: Sequence[OffsetEntry]) -> None:
         """GroupError when Kafka will not take these: it does not know a partition, or there is nothing to reset."""
         await self._groups.check_partitions(topic_partitions(offsets))
         if all(offset is None for _, offset in offsets) and not await self._groups.exists(group):
@@ -69,12 +69,12 @@ class OffsetPlaces:
             await self._groups.evict(group, members)
 
 
-def sink_entry(topic: str, partition: int, offset: int | None) -> Entry:
+def sink_entry(topic: str, partition: int, offset: int | None) -> OffsetEntry:
     """An offset of a sink in KIP-875's shape."""
     return {PARTITION: partition, TOPIC: topic}, None if offset is None else {OFFSET: offset}
 
 
-def topic_partitions(entries: Sequence[Entry]) -> dict[TopicPartition, int | None]:
+def topic_partitions(entries: Sequence[OffsetEntry]) -> dict[TopicPartition, int | None]:
     """The reverse of sink_entry, for entries that have been checked."""
     return {_partition(p or {}): None if o is None else int(o[OFFSET]) for p, o in entries}
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from runtime.herder.errors import BadRequest
 from runtime.herder.offsets.moments import Absolute, At, Edge, Moment, Relative, parse
-from runtime.herder.offsets.offset_places import PARTITION, TOPIC, sink_entry
+from runtime.herder.offsets.stored_offsets import PARTITION, TOPIC, sink_entry
 from runtime.kafka.clients.kafka_python import TopicPartition
 from runtime.kafka.positions import Offsets, Positions, of_topics
 
@@ -21,7 +21,7 @@ Answer = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class SeekTarget:
     """Where some partitions are to go: of one topic, or one of its partitions, or all there are."""
 
     moment: Moment
@@ -38,7 +38,7 @@ class _Known:
     ends: Offsets
 
 
-def targets(body: Any, now: datetime | None = None) -> list[Target]:
+def targets(body: Any, now: datetime | None = None) -> list[SeekTarget]:
     """`{"to": …, "kafka_topic": …, "kafka_partition": …}`, or `{"targets": [several of them]}`: the last that means a
     partition counts."""
     if not isinstance(body, dict):
@@ -50,7 +50,7 @@ def targets(body: Any, now: datetime | None = None) -> list[Target]:
     return [_target(item, now or datetime.now(UTC)) for item in body["targets"]]
 
 
-def _target(value: Any, now: datetime) -> Target:
+def _target(value: Any, now: datetime) -> SeekTarget:
     if not isinstance(value, dict) or not {"to"} <= value.keys() <= {"to", TOPIC, PARTITION}:
         raise BadRequest(f"A target has 'to', and may have '{TOPIC}' and '{PARTITION}'")
     topic, partition = value.get(TOPIC), value.get(PARTITION)
@@ -58,17 +58,17 @@ def _target(value: Any, now: datetime) -> Target:
         raise BadRequest(f"'{TOPIC}' must be a string and '{PARTITION}' a number")
     if partition is not None and topic is None:
         raise BadRequest(f"'{PARTITION}' needs its '{TOPIC}'")
-    return Target(parse(value["to"], now), topic, partition)
+    return SeekTarget(parse(value["to"], now), topic, partition)
 
 
-class TimeTravel:
+class SeekResolver:
     """Resolves targets. Event loop only."""
 
     def __init__(self, positions: Positions) -> None:
         self._positions = positions
 
     async def resolve(
-        self, committed: Mapping[TopicPartition, int], reads: Callable[[str], bool], wanted: Sequence[Target]
+        self, committed: Mapping[TopicPartition, int], reads: Callable[[str], bool], wanted: Sequence[SeekTarget]
     ) -> Answer:
         """`reads` says whether the sink reads a topic. BadRequest for a target that means no partition of it."""
         topics = await self._positions.partitions()
@@ -102,11 +102,11 @@ class TimeTravel:
         return goals
 
 
-def _chosen(partitions: Sequence[TopicPartition], wanted: Sequence[Target]) -> dict[TopicPartition, Target]:
+def _chosen(partitions: Sequence[TopicPartition], wanted: Sequence[SeekTarget]) -> dict[TopicPartition, SeekTarget]:
     """The last target for each partition; BadRequest for a target that matches no partition. Bodies may have many
     targets."""
     last = {(t.topic, t.partition): (i, t) for i, t in enumerate(wanted)}
-    chosen: dict[TopicPartition, Target] = {}
+    chosen: dict[TopicPartition, SeekTarget] = {}
     meant = set()
     for at in partitions:
         keys = [key for key in ((None, None), (at[0], None), at) if key in last]
@@ -145,7 +145,7 @@ def _change(at: TopicPartition, goal: int, known: _Known) -> Answer:
     }
 
 
-def _nowhere(target: Target) -> str:
+def _nowhere(target: SeekTarget) -> str:
     if target.topic is None:
         return "There is no partition for this sink to go to: no topic that it reads is there"
     if target.partition is None:
