@@ -7,7 +7,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, ClassVar
 
 from runtime.api.config.definition import ConfigDef
-from runtime.api.data.columns import Values
+from runtime.api.data.columns import ValueBatch
 from runtime.api.data.schema import Schema
 
 
@@ -27,15 +27,15 @@ class Converter(ABC):
     def to_connect(self, topic: str, data: bytes | None) -> tuple[Schema | None, Any]:
         """Schema and value of bytes from Kafka; DataError when they are malformed."""
 
-    def from_connect_together(self, topic: str, values: Values) -> Sequence[bytes | None] | None:
+    def from_connect_batch(self, topic: str, values: ValueBatch) -> Sequence[bytes | None] | None:
         """The same for many values at once. None, or any exception: they are converted one by one instead."""
         return None
 
-    def to_connect_together(self, topic: str, data: Sequence[bytes]) -> Values | None:
+    def to_connect_batch(self, topic: str, data: Sequence[bytes]) -> ValueBatch | None:
         """The same for many records at once, all of one schema. None, or any exception: one by one instead."""
         return None
 
-    def shapes_together(self, data: Sequence[bytes]) -> Sequence[Hashable] | None:
+    def schema_keys(self, data: Sequence[bytes]) -> Sequence[Hashable] | None:
         """Of records that cannot be taken at once: what tells those of different schemas apart. None: nothing does."""
         return None
 

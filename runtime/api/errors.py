@@ -4,7 +4,7 @@ ConnectError
 ├── ConfigError        a configuration value is wrong
 ├── DataError          a record cannot be converted or transformed
 │   ├── IllegalArgumentError
-│   ├── MissingError
+│   ├── NullPointerError
 │   ├── NoSuchGroupError
 │   └── SchemaBuilderError
 ├── RetriableError     the same call may succeed later
@@ -38,7 +38,7 @@ class IllegalArgumentError(DataError):
     java_name = "java.lang.IllegalArgumentException"
 
 
-class MissingError(DataError):
+class NullPointerError(DataError):
     """Something that is not there is needed, and Apache's worker falls over that (Java: NullPointerException)."""
 
     java_name = "java.lang.NullPointerException"

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from runtime.api.config.definition import ConfigDef, ConfigKey, Importance, Type
+from runtime.api.config.definition import ConfigDef, ConfigKey, ConfigType, Importance
 from runtime.api.errors import ConfigError
 from runtime.config import properties
 from runtime.config.worker_config import DISTRIBUTED, WorkerConfig, WorkerConfigError, distributed
@@ -20,7 +20,7 @@ _OF_TOPICS = ("config.storage.", "offset.storage.", "status.storage.")
 
 STANDALONE = ConfigDef(
     *(k for name, k in DISTRIBUTED.keys.items() if name not in _OF_GROUPS and not name.startswith(_OF_TOPICS)),
-    ConfigKey(FILE, Type.STRING, importance=Importance.HIGH, doc="File of source offsets, in Java's own format."),
+    ConfigKey(FILE, ConfigType.STRING, importance=Importance.HIGH, doc="File of source offsets, in Java's own format."),
 )
 """Every key of a standalone worker that is acted on."""
 

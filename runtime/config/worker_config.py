@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from runtime.api.config.definition import ConfigDef, ConfigKey, Importance, Type
+from runtime.api.config.definition import ConfigDef, ConfigKey, ConfigType, Importance
 from runtime.api.config.validators import one_of
 from runtime.api.errors import ConfigError
 from runtime.config import listeners, properties
@@ -22,55 +22,85 @@ _HEADERS = "org.apache.kafka.connect.storage.SimpleHeaderConverter"
 
 DISTRIBUTED = ConfigDef(
     ConfigKey(
-        "bootstrap.servers", Type.LIST, "localhost:9092", _H, "Brokers to ask first for the rest of the cluster."
+        "bootstrap.servers", ConfigType.LIST, "localhost:9092", _H, "Brokers to ask first for the rest of the cluster."
     ),
-    ConfigKey("group.id", Type.STRING, importance=_H, doc="Name of the Connect cluster this worker belongs to."),
-    ConfigKey("key.converter", Type.STRING, importance=_H, doc="Converter of record keys."),
-    ConfigKey("value.converter", Type.STRING, importance=_H, doc="Converter of record values."),
-    ConfigKey("header.converter", Type.STRING, _HEADERS, _L, "Converter of record headers."),
-    ConfigKey("config.storage.topic", Type.STRING, importance=_H, doc="Topic of connector configurations."),
-    ConfigKey("config.storage.replication.factor", Type.SHORT, 3, _L, "Replicas of that topic when it is created."),
-    ConfigKey("offset.storage.topic", Type.STRING, importance=_H, doc="Topic of source offsets."),
-    ConfigKey("offset.storage.partitions", Type.INT, 25, _L, "Partitions of that topic when it is created."),
-    ConfigKey("offset.storage.replication.factor", Type.SHORT, 3, _L, "Replicas of that topic when it is created."),
-    ConfigKey("status.storage.topic", Type.STRING, importance=_H, doc="Topic of connector and task states."),
-    ConfigKey("status.storage.partitions", Type.INT, 5, _L, "Partitions of that topic when it is created."),
-    ConfigKey("status.storage.replication.factor", Type.SHORT, 3, _L, "Replicas of that topic when it is created."),
-    ConfigKey("offset.flush.interval.ms", Type.LONG, 60_000, _L, "How often offsets are committed."),
-    ConfigKey("offset.flush.timeout.ms", Type.LONG, 5_000, _L, "How long a commit of offsets may take."),
-    ConfigKey("task.shutdown.graceful.timeout.ms", Type.LONG, 5_000, _L, "How long tasks may take to stop."),
-    ConfigKey("listeners", Type.LIST, "http://127.0.0.1:8083", _L, "Where the REST API listens."),
-    ConfigKey("admin.listeners", Type.LIST, None, _L, "Where /admin listens; empty: nowhere; unset: with the rest."),
-    ConfigKey("rest.advertised.listener", Type.STRING, None, _L, "Protocol by which others reach the REST API."),
-    ConfigKey("rest.advertised.host.name", Type.STRING, None, _L, "Host by which others reach the REST API."),
-    ConfigKey("rest.advertised.port", Type.INT, None, _L, "Port by which others reach the REST API."),
-    ConfigKey("access.control.allow.origin", Type.STRING, "", _L, "Origins whose pages may read answers (CORS)."),
-    ConfigKey("access.control.allow.methods", Type.STRING, "", _L, "Methods that such pages may use."),
-    ConfigKey("response.http.headers.config", Type.STRING, "", _L, "Headers that every answer gets."),
-    ConfigKey("rest.extension.classes", Type.LIST, "", _L, "Only Apache's basic authentication, which is built in."),
-    ConfigKey("config.providers", Type.LIST, "", _L, "Names of providers of values (config.providers.NAME.*)."),
-    ConfigKey("plugin.path", Type.LIST, "", _L, "Folders with Python plugins."),
-    ConfigKey("session.timeout.ms", Type.INT, 10_000, _H, "Silence after which a worker counts as dead."),
-    ConfigKey("heartbeat.interval.ms", Type.INT, 3_000, _H, "How often a worker says that it lives."),
-    ConfigKey("rebalance.timeout.ms", Type.INT, 60_000, _H, "How long workers may take to join again."),
-    ConfigKey("topic.tracking.enable", Type.BOOLEAN, True, _L, "Whether topics used by connectors are remembered."),
-    ConfigKey("topic.tracking.allow.reset", Type.BOOLEAN, True, _L, "Whether remembered topics may be forgotten."),
-    ConfigKey("topic.creation.enable", Type.BOOLEAN, True, _L, "Whether sources' topics are created as they say."),
-    ConfigKey("exactly.once.source.support", Type.STRING, "disabled", _H, "Exactly-once sources: only `disabled` yet."),
+    ConfigKey("group.id", ConfigType.STRING, importance=_H, doc="Name of the Connect cluster this worker belongs to."),
+    ConfigKey("key.converter", ConfigType.STRING, importance=_H, doc="Converter of record keys."),
+    ConfigKey("value.converter", ConfigType.STRING, importance=_H, doc="Converter of record values."),
+    ConfigKey("header.converter", ConfigType.STRING, _HEADERS, _L, "Converter of record headers."),
+    ConfigKey("config.storage.topic", ConfigType.STRING, importance=_H, doc="Topic of connector configurations."),
     ConfigKey(
-        "headrace.journal.topic", Type.STRING, "", _L, "Topic of offset changes; default: the offsets' with -headrace."
+        "config.storage.replication.factor", ConfigType.SHORT, 3, _L, "Replicas of that topic when it is created."
     ),
-    ConfigKey("connector.client.config.override.policy", Type.STRING, "All", _M, "What of clients may be overridden."),
-    ConfigKey("connector.client.config.override.allowlist", Type.LIST, "", _M, "With Allowlist: these settings."),
-    ConfigKey("headrace.allowed.hosts", Type.LIST, "", _M, "Further host names of the REST API in browsers."),
-    ConfigKey("headrace.file.paths", Type.LIST, "", _M, "Folders of files that connectors may name; empty: any."),
-    ConfigKey("headrace.slots", Type.INT, 0, _M, "Spark slots that run tasks; 0 means one for each core."),
-    ConfigKey("headrace.slot.memory.mb", Type.INT, 0, _M, "Memory after which a slot is replaced; 0: never."),
-    ConfigKey("headrace.log.format", Type.STRING, "text", _L, "Log lines as `text` or `json`.", one_of("text", "json")),
-    ConfigKey("headrace.stalled.ms", Type.LONG, 60_000, _L, "How long a task with work may do none until STALLED."),
-    ConfigKey("headrace.progress.interval.ms", Type.LONG, 5_000, _L, "How often events tell of progress."),
-    ConfigKey("headrace.stuck.ms", Type.LONG, 60_000, _L, "How long a poll or put may last before it is called stuck."),
-    ConfigKey("headrace.lease.ms", Type.INT, 6_000, _M, "How long slots go on without word from the worker."),
+    ConfigKey("offset.storage.topic", ConfigType.STRING, importance=_H, doc="Topic of source offsets."),
+    ConfigKey("offset.storage.partitions", ConfigType.INT, 25, _L, "Partitions of that topic when it is created."),
+    ConfigKey(
+        "offset.storage.replication.factor", ConfigType.SHORT, 3, _L, "Replicas of that topic when it is created."
+    ),
+    ConfigKey("status.storage.topic", ConfigType.STRING, importance=_H, doc="Topic of connector and task states."),
+    ConfigKey("status.storage.partitions", ConfigType.INT, 5, _L, "Partitions of that topic when it is created."),
+    ConfigKey(
+        "status.storage.replication.factor", ConfigType.SHORT, 3, _L, "Replicas of that topic when it is created."
+    ),
+    ConfigKey("offset.flush.interval.ms", ConfigType.LONG, 60_000, _L, "How often offsets are committed."),
+    ConfigKey("offset.flush.timeout.ms", ConfigType.LONG, 5_000, _L, "How long a commit of offsets may take."),
+    ConfigKey("task.shutdown.graceful.timeout.ms", ConfigType.LONG, 5_000, _L, "How long tasks may take to stop."),
+    ConfigKey("listeners", ConfigType.LIST, "http://127.0.0.1:8083", _L, "Where the REST API listens."),
+    ConfigKey(
+        "admin.listeners", ConfigType.LIST, None, _L, "Where /admin listens; empty: nowhere; unset: with the rest."
+    ),
+    ConfigKey("rest.advertised.listener", ConfigType.STRING, None, _L, "Protocol by which others reach the REST API."),
+    ConfigKey("rest.advertised.host.name", ConfigType.STRING, None, _L, "Host by which others reach the REST API."),
+    ConfigKey("rest.advertised.port", ConfigType.INT, None, _L, "Port by which others reach the REST API."),
+    ConfigKey("access.control.allow.origin", ConfigType.STRING, "", _L, "Origins whose pages may read answers (CORS)."),
+    ConfigKey("access.control.allow.methods", ConfigType.STRING, "", _L, "Methods that such pages may use."),
+    ConfigKey("response.http.headers.config", ConfigType.STRING, "", _L, "Headers that every answer gets."),
+    ConfigKey(
+        "rest.extension.classes", ConfigType.LIST, "", _L, "Only Apache's basic authentication, which is built in."
+    ),
+    ConfigKey("config.providers", ConfigType.LIST, "", _L, "Names of providers of values (config.providers.NAME.*)."),
+    ConfigKey("plugin.path", ConfigType.LIST, "", _L, "Folders with Python plugins."),
+    ConfigKey("session.timeout.ms", ConfigType.INT, 10_000, _H, "Silence after which a worker counts as dead."),
+    ConfigKey("heartbeat.interval.ms", ConfigType.INT, 3_000, _H, "How often a worker says that it lives."),
+    ConfigKey("rebalance.timeout.ms", ConfigType.INT, 60_000, _H, "How long workers may take to join again."),
+    ConfigKey(
+        "topic.tracking.enable", ConfigType.BOOLEAN, True, _L, "Whether topics used by connectors are remembered."
+    ),
+    ConfigKey(
+        "topic.tracking.allow.reset", ConfigType.BOOLEAN, True, _L, "Whether remembered topics may be forgotten."
+    ),
+    ConfigKey(
+        "topic.creation.enable", ConfigType.BOOLEAN, True, _L, "Whether sources' topics are created as they say."
+    ),
+    ConfigKey(
+        "exactly.once.source.support", ConfigType.STRING, "disabled", _H, "Exactly-once sources: only `disabled` yet."
+    ),
+    ConfigKey(
+        "headrace.journal.topic",
+        ConfigType.STRING,
+        "",
+        _L,
+        "Topic of offset changes; default: the offsets' with -headrace.",
+    ),
+    ConfigKey(
+        "connector.client.config.override.policy", ConfigType.STRING, "All", _M, "What of clients may be overridden."
+    ),
+    ConfigKey("connector.client.config.override.allowlist", ConfigType.LIST, "", _M, "With Allowlist: these settings."),
+    ConfigKey("headrace.allowed.hosts", ConfigType.LIST, "", _M, "Further host names of the REST API in browsers."),
+    ConfigKey("headrace.file.paths", ConfigType.LIST, "", _M, "Folders of files that connectors may name; empty: any."),
+    ConfigKey("headrace.slots", ConfigType.INT, 0, _M, "Spark slots that run tasks; 0 means one for each core."),
+    ConfigKey("headrace.slot.memory.mb", ConfigType.INT, 0, _M, "Memory after which a slot is replaced; 0: never."),
+    ConfigKey(
+        "headrace.log.format", ConfigType.STRING, "text", _L, "Log lines as `text` or `json`.", one_of("text", "json")
+    ),
+    ConfigKey(
+        "headrace.stalled.ms", ConfigType.LONG, 60_000, _L, "How long a task with work may do none until STALLED."
+    ),
+    ConfigKey("headrace.progress.interval.ms", ConfigType.LONG, 5_000, _L, "How often events tell of progress."),
+    ConfigKey(
+        "headrace.stuck.ms", ConfigType.LONG, 60_000, _L, "How long a poll or put may last before it is called stuck."
+    ),
+    ConfigKey("headrace.lease.ms", ConfigType.INT, 6_000, _M, "How long slots go on without word from the worker."),
 )
 """Every key of a distributed worker that is acted on."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from runtime.api.config.definition import ConfigDef, ConfigKey, Importance, Type
+from runtime.api.config.definition import ConfigDef, ConfigKey, ConfigType, Importance
 from runtime.api.connector import SinkConnector
 from runtime.api.data.batch import SinkBatch
 from runtime.api.data.java_text import java_text
@@ -12,7 +12,7 @@ from runtime.api.data.java_text_columns import java_texts
 from runtime.api.data.record import SinkRecord, TopicPartition
 from runtime.api.errors import ConfigError
 from runtime.api.task import SinkTask
-from runtime.connectors.line_file import LineFile
+from runtime.connectors.line_appender import LineAppender
 
 FILE = "file"
 
@@ -23,10 +23,10 @@ class FileStreamSinkTask(SinkTask):
 
     java_name = "org.apache.kafka.connect.file.FileStreamSinkTask"
     takes_batches = True
-    _file: LineFile | None = None
+    _file: LineAppender | None = None
 
     def start(self, config: Mapping[str, str]) -> None:
-        self._file = LineFile(config[FILE])
+        self._file = LineAppender(config[FILE])
 
     def put(self, records: Sequence[SinkRecord]) -> None:
         if not records:
@@ -55,7 +55,7 @@ class FileStreamSinkConnector(SinkConnector):
     java_name = "org.apache.kafka.connect.file.FileStreamSinkConnector"
     task_class = FileStreamSinkTask
     config_def = ConfigDef(
-        ConfigKey(FILE, Type.STRING, None, Importance.HIGH, "The file to append to; made when it is not there."),
+        ConfigKey(FILE, ConfigType.STRING, None, Importance.HIGH, "The file to append to; made when it is not there."),
     )
 
     def start(self, config: Mapping[str, str]) -> None:

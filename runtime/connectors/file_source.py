@@ -8,10 +8,10 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from runtime.api.config.definition import ConfigDef, ConfigKey, Importance, Type
+from runtime.api.config.definition import ConfigDef, ConfigKey, ConfigType, Importance
 from runtime.api.connector import ExactlyOnceSupport, SourceConnector
 from runtime.api.data.batch import SourceBatch
-from runtime.api.data.columns import Values
+from runtime.api.data.columns import ValueBatch
 from runtime.api.data.record import SourceRecord
 from runtime.api.data.schema import STRING_SCHEMA
 from runtime.api.errors import ConfigError, ConnectError
@@ -66,7 +66,7 @@ class FileStreamSourceTask(SourceTask):
         lines, positions = self._ready
         start = self._next
         self._next = end = start + self._batch_size
-        values = Values(STRING_SCHEMA, lines[start:end])
+        values = ValueBatch(STRING_SCHEMA, lines[start:end])
         return SourceBatch(
             self._partition, lambda n: {POSITION: positions[start + n]}, self._topic, values, int(time.time() * 1000)
         )
@@ -175,12 +175,16 @@ class FileStreamSourceConnector(SourceConnector):
     java_name = "org.apache.kafka.connect.file.FileStreamSourceConnector"
     task_class = FileStreamSourceTask
     config_def = ConfigDef(
-        ConfigKey(FILE, Type.STRING, None, Importance.HIGH, "The file to follow. It need not exist yet."),
+        ConfigKey(FILE, ConfigType.STRING, None, Importance.HIGH, "The file to follow. It need not exist yet."),
         ConfigKey(
-            TOPIC, Type.STRING, importance=Importance.HIGH, doc="The topic that gets the lines.", validator=_non_empty
+            TOPIC,
+            ConfigType.STRING,
+            importance=Importance.HIGH,
+            doc="The topic that gets the lines.",
+            validator=_non_empty,
         ),
         ConfigKey(
-            BATCH_SIZE, Type.INT, 2000, Importance.LOW, "How many lines one poll of the task brings at the most."
+            BATCH_SIZE, ConfigType.INT, 2000, Importance.LOW, "How many lines one poll of the task brings at the most."
         ),
     )
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from runtime.api.config.definition import ConfigDef, ConfigKey, Importance, Type, Width
+from runtime.api.config.definition import ConfigDef, ConfigKey, ConfigType, Importance, Width
 from runtime.api.converter import Converter, HeaderConverter
-from runtime.api.data.columns import Constant, Values, kinds
+from runtime.api.data.columns import ConstantColumn, ValueBatch, value_types
 from runtime.api.data.java_text import java_text
 from runtime.api.data.java_text_columns import java_texts
 from runtime.api.data.schema import OPTIONAL_STRING_SCHEMA, Schema
@@ -23,7 +23,7 @@ class StringConverter(Converter, HeaderConverter):
         CONVERTER_TYPE,
         ConfigKey(
             "converter.encoding",
-            Type.STRING,
+            ConfigType.STRING,
             "UTF-8",
             Importance.HIGH,
             "The character encoding of the bytes in Kafka, by its usual name.",
@@ -49,25 +49,25 @@ class StringConverter(Converter, HeaderConverter):
     def to_connect(self, topic: str, data: bytes | None) -> tuple[Schema | None, Any]:
         return OPTIONAL_STRING_SCHEMA, None if data is None else self._read.decode(data)
 
-    def from_connect_together(self, topic: str, values: Values) -> Sequence[bytes | None] | None:
-        if self._written.name != "utf-8" or (null := values.null) is None:
+    def from_connect_batch(self, topic: str, values: ValueBatch) -> Sequence[bytes | None] | None:
+        if self._written.name != "utf-8" or (null := values.all_null) is None:
             return None
         if null:
-            return Constant(None, values.count)
-        texts = java_texts(values) if kinds(values.rows) != {str} else values.rows
+            return ConstantColumn(None, values.count)
+        texts = java_texts(values) if value_types(values.rows) != {str} else values.rows
         try:
             return list(map(str.encode, texts))
         except UnicodeEncodeError:
             return [text.encode("utf-8", "surrogateescape") for text in texts]
 
-    def to_connect_together(self, topic: str, data: Sequence[bytes]) -> Values | None:
+    def to_connect_batch(self, topic: str, data: Sequence[bytes]) -> ValueBatch | None:
         """Decoded in one go, with line feeds between those that have none themselves."""
         if self._read.name != "utf-8":
             return None
         texts = b"\n".join(data).decode("utf-8", "surrogateescape").split("\n")
         if len(texts) != len(data):
             texts = [one.decode("utf-8", "surrogateescape") for one in data]
-        return Values(OPTIONAL_STRING_SCHEMA, texts)
+        return ValueBatch(OPTIONAL_STRING_SCHEMA, texts)
 
     def from_connect_header(self, topic: str, key: str, schema: Schema | None, value: Any) -> bytes | None:
         return self.from_connect(topic, schema, value)

@@ -1,4 +1,4 @@
-"""The transformations and predicates a connector's configuration names, with their own keys."""
+"""Validation of the transformations and predicates in a connector's configuration, including their own keys."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from runtime.api.config.definition import ConfigDef, ConfigKey, Importance, Type, Width
+from runtime.api.config.definition import ConfigDef, ConfigKey, ConfigType, Importance, Width
 from runtime.api.config.types import invalid, java_trim
-from runtime.definitions.converters import Suggest
+from runtime.definitions.converters import FixedRecommender
 from runtime.definitions.findings import Findings
-from runtime.definitions.messages import NO_PLUGINS, java_hint, not_an_interface
+from runtime.definitions.messages import NON_PLUGIN_CLASSES, java_hint, not_an_interface
 from runtime.definitions.versions import mismatch
-from runtime.plugins.registry import Kind, Plugin, Registry
+from runtime.plugins.registry import Plugin, PluginRegistry, PluginType
 from runtime.transforms.bundled import ABSTRACT
 
 Config = Mapping[str, str | None]
@@ -20,40 +20,40 @@ Config = Mapping[str, str | None]
 _IMPORTANCE = list(Importance)
 _CONDITION = (
     ConfigKey(
-        "predicate", Type.STRING, None, Importance.MEDIUM, "Name of the predicate that says to which records the "
-        "transformation applies; to all when not given.",
+        "predicate", ConfigType.STRING, None, Importance.MEDIUM,
+        "Alias of the predicate that selects the records to transform; all records if not set.",
     ),
     ConfigKey(
-        "negate", Type.BOOLEAN, False, Importance.MEDIUM, "Whether it applies to the records for which the predicate "
-        "does not hold.",
+        "negate", ConfigType.BOOLEAN, False, Importance.MEDIUM,
+        "Whether to transform the records that do not match the predicate, instead of those that do.",
     ),
 )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """One of the two lists: the key that names it, what its members are."""
+    """One of the two lists of plugins: its key, and the type and extra keys of its plugins."""
 
     name: str
     label: str
-    kind: Kind
+    kind: PluginType
     more: tuple[ConfigKey, ...] = ()
 
 
 _PARTS = (
-    _Part("transforms", "Transformation", Kind.TRANSFORMATION, _CONDITION),
-    _Part("predicates", "Predicate", Kind.PREDICATE),
+    _Part("transforms", "Transformation", PluginType.TRANSFORMATION, _CONDITION),
+    _Part("predicates", "Predicate", PluginType.PREDICATE),
 )
 
 
-def check_chain(config: Config, registry: Registry, findings: Findings) -> None:
-    """The keys of every alias, and what is wrong with them. References to predicates are followed at the start only."""
+def check_chain(config: Config, registry: PluginRegistry, findings: Findings) -> None:
+    """Adds the keys of every alias with their errors. References to predicates are checked when the task starts."""
     for part in _PARTS:
         for alias in dict.fromkeys(findings.values[part.name].value or []):
             _check(part, alias, config, registry, findings)
 
 
-def _check(part: _Part, alias: str, config: Config, registry: Registry, findings: Findings) -> None:
+def _check(part: _Part, alias: str, config: Config, registry: PluginRegistry, findings: Findings) -> None:
     prefix = f"{part.name}.{alias}"
     group = f"{part.name.capitalize()}: {alias}"
     text = config.get(f"{prefix}.type")
@@ -77,19 +77,19 @@ def _check(part: _Part, alias: str, config: Config, registry: Registry, findings
     findings.check(_own_keys(f"{prefix}.", group, [*own, *part.more]), config)
 
 
-def _keys(part: _Part, alias: str, group: str, registry: Registry, plugin: Plugin | None) -> ConfigDef:
+def _keys(part: _Part, alias: str, group: str, registry: PluginRegistry, plugin: Plugin | None) -> ConfigDef:
     prefix, lower = f"{part.name}.{alias}", part.label.lower()
     candidates = tuple(p.cls for p in registry.of_kind(part.kind))
     version = plugin.version if plugin is not None else None
     return ConfigDef(
         ConfigKey(
-            f"{prefix}.type", Type.CLASS, doc=f"Class of the {lower} {alias}.", group=group, order_in_group=0,
-            width=Width.LONG, display_name=f"{part.label} type for {alias}", recommender=Suggest(candidates),
+            f"{prefix}.type", ConfigType.CLASS, doc=f"Class of the {lower} {alias}.", group=group, order_in_group=0,
+            width=Width.LONG, display_name=f"{part.label} type for {alias}", recommender=FixedRecommender(candidates),
         ),
         ConfigKey(
-            f"{prefix}.plugin.version", Type.STRING, version, doc=f"Which version of the {lower} {alias} is accepted.",
+            f"{prefix}.plugin.version", ConfigType.STRING, version, doc=f"Accepted versions of the {lower} {alias}.",
             group=group, order_in_group=1, width=Width.LONG, display_name=f"{part.label} version for {alias}",
-            recommender=Suggest((version,) if version is not None else ()),
+            recommender=FixedRecommender((version,) if version is not None else ()),
         ),
     )  # fmt: skip
 
@@ -116,13 +116,13 @@ def _own_key(prefix: str, group: str, order: int, key: ConfigKey) -> ConfigKey:
 
 
 def _refuse(name: str, text: str, found: Plugin | None, part: _Part, findings: Findings) -> None:
-    """There is no such class, it is something else, or only the base of others."""
+    """Adds the error for a class that is unknown, abstract, or not a plugin of this type."""
     trimmed = java_trim(text)
-    if trimmed in ABSTRACT and part.kind is Kind.TRANSFORMATION:
+    if trimmed in ABSTRACT and part.kind is PluginType.TRANSFORMATION:
         findings.values[name].value = trimmed
         meant = ", ".join(ABSTRACT[trimmed])
         findings.error(name, f"This class is abstract and cannot be created. Did you mean {meant}?")
-    elif trimmed in NO_PLUGINS:
+    elif trimmed in NON_PLUGIN_CLASSES:
         findings.values[name].value = trimmed
         findings.error(name, not_an_interface(trimmed, part.kind))
     elif found is not None:

@@ -10,14 +10,14 @@ from runtime.api.config.definition import ConfigDef
 from runtime.api.config.types import invalid, java_trim
 from runtime.definitions.common import ConverterKey
 from runtime.definitions.findings import Findings
-from runtime.definitions.messages import NO_PLUGINS, java_hint, not_an_interface
+from runtime.definitions.messages import NON_PLUGIN_CLASSES, java_hint, not_an_interface
 from runtime.definitions.versions import mismatch
 from runtime.kafka.formats import java_ordered
-from runtime.plugins.registry import Kind, Plugin, Registry
+from runtime.plugins.registry import Plugin, PluginRegistry, PluginType
 
 
 @dataclass(frozen=True, slots=True)
-class Suggest:
+class FixedRecommender:
     """A recommender that knows its values beforehand."""
 
     values: tuple[str, ...] = ()
@@ -43,8 +43,8 @@ class Choice:
     candidates: tuple[str, ...]
 
     @property
-    def kind(self) -> Kind:
-        return Kind.HEADER_CONVERTER if self.which == "header" else Kind.CONVERTER
+    def kind(self) -> PluginType:
+        return PluginType.HEADER_CONVERTER if self.which == "header" else PluginType.CONVERTER
 
     @property
     def usable(self) -> bool:
@@ -54,16 +54,16 @@ class Choice:
         version = self.plugin.version if self.plugin is not None and self.usable else None
         if self.text is None:
             version = self.default_version
-        versions = Suggest((version,) if version else (), shown=self.plugin is not None)
-        return ConverterKey(self.default, version, Suggest(self.candidates), versions)
+        versions = FixedRecommender((version,) if version else (), shown=self.plugin is not None)
+        return ConverterKey(self.default, version, FixedRecommender(self.candidates), versions)
 
 
-def choose(which: str, config: Mapping[str, str | None], default: str, registry: Registry) -> Choice:
+def choose(which: str, config: Mapping[str, str | None], default: str, registry: PluginRegistry) -> Choice:
     """The converter of keys, values or headers; the worker's `default` where none is given."""
     name = f"{which}.converter"
     given = name in config
     text = config[name] if given else default
-    kind = Kind.HEADER_CONVERTER if which == "header" else Kind.CONVERTER
+    kind = PluginType.HEADER_CONVERTER if which == "header" else PluginType.CONVERTER
     worker = registry.find(default)
     return Choice(
         which,
@@ -76,14 +76,14 @@ def choose(which: str, config: Mapping[str, str | None], default: str, registry:
     )
 
 
-def check(choice: Choice, config: Mapping[str, str | None], registry: Registry, findings: Findings) -> None:
+def check(choice: Choice, config: Mapping[str, str | None], registry: PluginRegistry, findings: Findings) -> None:
     """Errors of the converter, and its own keys when the connector's configuration brings it."""
     name = f"{choice.which}.converter"
     value, plugin = findings.values[name], choice.plugin
     value.value = plugin.cls if plugin is not None else None
     if choice.text is None:
         return  # an error already, as every null
-    if plugin is None and java_trim(choice.text) in NO_PLUGINS:
+    if plugin is None and java_trim(choice.text) in NON_PLUGIN_CLASSES:
         value.value = java_trim(choice.text)
         findings.error(name, not_an_interface(value.value, choice.kind))
     elif plugin is None:
@@ -105,7 +105,7 @@ def _wrong_version(name: str, plugin: Plugin, config: Mapping[str, str | None], 
 
 
 def _check_keys(
-    choice: Choice, plugin: Plugin, config: Mapping[str, str | None], registry: Registry, findings: Findings
+    choice: Choice, plugin: Plugin, config: Mapping[str, str | None], registry: PluginRegistry, findings: Findings
 ) -> None:
     prefix = f"{choice.which}.converter."
     own = {k[len(prefix) :]: v for k, v in config.items() if k.startswith(prefix) and v is not None}

@@ -9,15 +9,15 @@ from runtime.definitions.common import common_keys
 from runtime.definitions.render import definition
 from runtime.definitions.sink import SINK_KEYS
 from runtime.definitions.source import SOURCE_KEYS
-from runtime.plugins.plugin import Kind, Plugin
+from runtime.plugins.plugin import Plugin, PluginType
 
 
 def describe(plugin: Plugin, cls: type) -> list[dict[str, Any]]:
     """A plugin's own keys; for connectors those that all have follow."""
     own: ConfigDef = getattr(cls, "config_def", None) or ConfigDef()
     keys = list(own)
-    if Kind.SOURCE in plugin.kinds:
+    if PluginType.SOURCE in plugin.kinds:
         keys += [*common_keys(plugin.version), *SOURCE_KEYS]
-    elif Kind.SINK in plugin.kinds:
+    elif PluginType.SINK in plugin.kinds:
         keys += [*common_keys(plugin.version), *SINK_KEYS]
     return [definition(key) for key in keys]

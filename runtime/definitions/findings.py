@@ -39,14 +39,14 @@ class Findings:
         """An error at a key, known or not."""
         self.values.setdefault(name, ConfigValue(name)).errors.append(message)
 
-    def nulls(self, names: Iterable[str]) -> None:
+    def add_null_errors(self, names: Iterable[str]) -> None:
         """Keys that were given without a value; those that nobody knows are listed first, as a Java map has them."""
         unknown = java_ordered({name: ConfigValue(name) for name in names if name not in self.values})
         self.values = {**unknown, **self.values}
         for name in names:
             self.error(name, NULL)
 
-    def good(self, name: str) -> Any:
+    def valid_value(self, name: str) -> Any:
         """The value of a key without errors; None otherwise."""
         value = self.values.get(name)
         return None if value is None or value.errors else value.value

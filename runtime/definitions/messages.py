@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from runtime.kafka.formats import java_copied
-from runtime.plugins.plugin import Kind, Plugin
+from runtime.plugins.plugin import Plugin, PluginType
 from runtime.transforms.bundled import ABSTRACT
 
 _JAVA_PLUGINS = (
@@ -61,7 +61,7 @@ def _description(plugin: Plugin) -> str:
     )
 
 
-NO_PLUGINS = frozenset(
+NON_PLUGIN_CLASSES = frozenset(
     ABSTRACT.keys()
     | {f"java.lang.{n}" for n in ("Boolean", "Exception", "Integer", "Long", "Object", "String", "Thread")}
     | {f"java.util.{n}" for n in ("ArrayList", "Date", "HashMap", "HashSet", "LinkedList", "Properties", "UUID")}
@@ -69,14 +69,14 @@ NO_PLUGINS = frozenset(
 """Classes that every Java worker has and that are no plugins: it says so, instead of not finding them."""
 
 _INTERFACES = {
-    Kind.CONVERTER: "Converter",
-    Kind.HEADER_CONVERTER: "HeaderConverter",
-    Kind.TRANSFORMATION: "Transformation",
-    Kind.PREDICATE: "Predicate",
+    PluginType.CONVERTER: "Converter",
+    PluginType.HEADER_CONVERTER: "HeaderConverter",
+    PluginType.TRANSFORMATION: "Transformation",
+    PluginType.PREDICATE: "Predicate",
 }
 
 
-def not_an_interface(cls: str, kind: Kind) -> str:
+def not_an_interface(cls: str, kind: PluginType) -> str:
     """For a class given as a plugin of a kind that it is not."""
     interface = _INTERFACES[kind]
     return f"Class class {cls} does not implement the {interface} interface"

@@ -1,10 +1,10 @@
-"""The keys that every sink connector has, and the rules about its topics."""
+"""Configuration keys common to all sink connectors, and the checks of their topics."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from runtime.api.config.definition import ConfigKey, ConfigValue, Importance, Type, Width
+from runtime.api.config.definition import ConfigKey, ConfigType, ConfigValue, Importance, Width
 from runtime.api.config.types import java_trim
 from runtime.api.config.validators import distinct_entries, regex
 from runtime.api.java_compat.regex import java_regex
@@ -15,31 +15,34 @@ _DLQ = "errors.deadletterqueue.topic.name"
 
 SINK_KEYS = (
     ConfigKey(
-        "topics", Type.LIST, "", _HIGH, "The topics to read, separated by commas.", distinct_entries, COMMON, 4,
+        "topics", ConfigType.LIST, "", _HIGH, "Topics to consume, separated by commas.", distinct_entries, COMMON, 4,
         Width.LONG, "Topics",
     ),
     ConfigKey(
-        "topics.regex", Type.STRING, "", _HIGH, "Instead of topics: a regular expression for the names of the topics "
-        "to read. New topics are found as they appear.", regex, COMMON, 4, Width.LONG, "Topics regex",
+        "topics.regex", ConfigType.STRING, "", _HIGH,
+        "Java regular expression for the names of the topics to consume, instead of topics. New topics that match are "
+        "consumed too.", regex, COMMON, 4, Width.LONG, "Topics regex",
     ),
     ConfigKey(
-        _DLQ, Type.STRING, "", _MEDIUM, "Topic for records that cannot be processed, where these are tolerated; none "
-        "when empty.", None, ERRORS, 6, Width.MEDIUM, "Dead Letter Queue Topic Name",
+        _DLQ, ConfigType.STRING, "", _MEDIUM,
+        "Topic for records that cannot be processed, if errors are tolerated; empty for none.", None, ERRORS, 6,
+        Width.MEDIUM, "Dead Letter Queue Topic Name",
     ),
     ConfigKey(
-        "errors.deadletterqueue.topic.replication.factor", Type.SHORT, 3, _MEDIUM, "Replicas of that topic when it has "
-        "to be created.", None, ERRORS, 7, Width.MEDIUM, "Dead Letter Queue Topic Replication Factor",
+        "errors.deadletterqueue.topic.replication.factor", ConfigType.SHORT, 3, _MEDIUM,
+        "Replication factor of the dead letter queue topic if the worker creates it.", None, ERRORS, 7, Width.MEDIUM,
+        "Dead Letter Queue Topic Replication Factor",
     ),
     ConfigKey(
-        "errors.deadletterqueue.context.headers.enable", Type.BOOLEAN, False, _MEDIUM, "Whether records in that topic "
-        "tell, in headers named __connect.errors.*, where they come from and what went wrong.", None, ERRORS, 8,
-        Width.MEDIUM, "Enable Error Context Headers",
+        "errors.deadletterqueue.context.headers.enable", ConfigType.BOOLEAN, False, _MEDIUM,
+        "Whether records in the dead letter queue carry headers (__connect.errors.*) with their origin and error.",
+        None, ERRORS, 8, Width.MEDIUM, "Enable Error Context Headers",
     ),
 )  # fmt: skip
 
 
 def check_topics(values: Mapping[str, ConfigValue], given: Mapping[str, str]) -> None:
-    """Either topics or topics.regex; and what a sink puts aside must not come back to it."""
+    """Exactly one of topics and topics.regex must be set, and neither may include the dead letter queue topic."""
     topics, pattern, dlq = values["topics"], values["topics.regex"], values[_DLQ]
     has_topics, has_pattern = (bool(java_trim(given.get(key.name, ""))) for key in (topics, pattern))
     if has_topics and has_pattern:

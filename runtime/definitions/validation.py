@@ -15,7 +15,7 @@ from runtime.definitions.findings import Findings
 from runtime.definitions.sink import SINK_KEYS, check_topics
 from runtime.definitions.source import SOURCE_KEYS
 from runtime.definitions.versions import mismatch
-from runtime.plugins.registry import Plugin, Registry
+from runtime.plugins.registry import Plugin, PluginRegistry
 
 Config = Mapping[str, str | None]
 
@@ -31,7 +31,7 @@ class WorkerDefaults:
 
 
 def validate(
-    config: Config, plugin: Plugin, connector: Connector, registry: Registry, defaults: WorkerDefaults
+    config: Config, plugin: Plugin, connector: Connector, registry: PluginRegistry, defaults: WorkerDefaults
 ) -> dict[str, Any]:
     """The answer of the REST API for a config whose `connector.class` has been found; nothing is started."""
     chosen = [
@@ -59,7 +59,7 @@ def validate(
 
 
 def _framework_keys(plugin: Plugin, connector: Connector, chosen: list[converters.Choice]) -> ConfigDef:
-    versions = converters.Suggest((plugin.version,))
+    versions = converters.FixedRecommender((plugin.version,))
     common = common_keys(plugin.version, versions, {choice.which: choice.key() for choice in chosen})
     return ConfigDef(*common, *(SOURCE_KEYS if isinstance(connector, SourceConnector) else SINK_KEYS))
 
@@ -76,7 +76,9 @@ def _own_values(connector: Connector, config: Config, given: Mapping[str, str]) 
 
 def _check_nulls(config: Config, connector: Connector, findings: Findings) -> None:
     """A null is an error, except for a connector's own key."""
-    findings.nulls([name for name, value in config.items() if value is None and name not in connector.config_def])
+    findings.add_null_errors(
+        [name for name, value in config.items() if value is None and name not in connector.config_def]
+    )
 
 
 def _check_version(config: Config, plugin: Plugin, findings: Findings) -> None:
@@ -90,11 +92,11 @@ def _check_version(config: Config, plugin: Plugin, findings: Findings) -> None:
 def _check_exactly_once(
     connector: SourceConnector, config: Mapping[str, str], enabled: bool, findings: Findings
 ) -> None:
-    if str(findings.good("exactly.once.support")).upper() == "REQUIRED":
+    if str(findings.valid_value("exactly.once.support")).upper() == "REQUIRED":
         if not enabled:
             findings.error("exactly.once.support", "This worker does not have exactly-once source support enabled.")
         _ask(findings, "exactly.once.support", lambda: _support_problem(connector.exactly_once_support(config)))
-    if str(findings.good("transaction.boundary")).upper() == "CONNECTOR":
+    if str(findings.valid_value("transaction.boundary")).upper() == "CONNECTOR":
         _ask(findings, "transaction.boundary", lambda: _boundary_problem(connector, config))
 
 

@@ -11,7 +11,7 @@ from runtime.api.data.record import TopicPartition
 from runtime.host.connectors import Send, StartedConnectors, Turn, public_name
 from runtime.host.port import HostRequestError, UnknownPluginError
 from runtime.host.settings import HostSettings
-from runtime.plugins.registry import CONNECTORS, Kind, Plugin, Registry
+from runtime.plugins.registry import CONNECTORS, Plugin, PluginRegistry, PluginType
 
 Config = Mapping[str, str | None]
 
@@ -24,7 +24,7 @@ class HostCalls:
 
     def __init__(self, settings: HostSettings, send: Send) -> None:
         self._settings = settings
-        self._registry = Registry(settings.plugin_path)
+        self._registry = PluginRegistry(settings.plugin_path)
         self._started, self._send = StartedConnectors(send), send
 
     def prepared(self, call: str, args: Sequence[Any]) -> Callable[[], Any]:
@@ -123,7 +123,7 @@ class HostCalls:
         if plugin is None:
             from runtime.definitions.messages import unknown_connector
 
-            available = [p for kind in (Kind.SINK, Kind.SOURCE) for p in self._registry.of_kind(kind)]
+            available = [p for kind in (PluginType.SINK, PluginType.SOURCE) for p in self._registry.of_kind(kind)]
             raise UnknownPluginError(unknown_connector(name, available))
         return plugin
 

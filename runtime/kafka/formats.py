@@ -9,13 +9,13 @@ from typing import Any
 
 import orjson
 
-from runtime.api.java_compat.jackson import spelled
+from runtime.api.java_compat.jackson import jackson_bytes
 
 
 def compact(value: object) -> bytes:
     """Compact UTF-8 JSON, as Connect's own converter writes it."""
     try:
-        return spelled(orjson.dumps(value))
+        return jackson_bytes(orjson.dumps(value))
     except TypeError:  # integers beyond 64 bits, keys that are no strings, half a surrogate pair
         return json.dumps(value, separators=(",", ":")).encode()
 

@@ -8,7 +8,7 @@ from enum import StrEnum
 from runtime import CONNECT_VERSION
 
 
-class Kind(StrEnum):
+class PluginType(StrEnum):
     """What a plugin is; in the order in which Connect lists them."""
 
     SINK = "sink"
@@ -25,7 +25,7 @@ class Plugin:
 
     cls: str
     target: str
-    kinds: tuple[Kind, ...]
+    kinds: tuple[PluginType, ...]
     version: str = CONNECT_VERSION
     listed: bool = True  # False: there for those who name it, not among what Apache's workers list
 
@@ -36,7 +36,7 @@ class Plugin:
     @property
     def aliases(self) -> set[str]:
         """The class name alone, and without the suffix that says what it is."""
-        suffix = "HeaderConverter" if self.kinds[0] is Kind.HEADER_CONVERTER else _SUFFIXES[self.kinds[0]]
+        suffix = "HeaderConverter" if self.kinds[0] is PluginType.HEADER_CONVERTER else _SUFFIXES[self.kinds[0]]
         name = self.simple_name
         if "$" in name:  # an inner class has no short name
             return set()
@@ -44,9 +44,9 @@ class Plugin:
 
 
 _SUFFIXES = {
-    Kind.SINK: "Connector",
-    Kind.SOURCE: "Connector",
-    Kind.TRANSFORMATION: "Transformation",
-    Kind.PREDICATE: "Predicate",
-    Kind.CONVERTER: "Converter",
+    PluginType.SINK: "Connector",
+    PluginType.SOURCE: "Connector",
+    PluginType.TRANSFORMATION: "Transformation",
+    PluginType.PREDICATE: "Predicate",
+    PluginType.CONVERTER: "Converter",
 }

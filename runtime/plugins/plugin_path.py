@@ -14,17 +14,17 @@ from types import ModuleType
 from runtime.api.connector import SinkConnector, SourceConnector
 from runtime.api.converter import Converter, HeaderConverter
 from runtime.api.transformation import Predicate, Transformation
-from runtime.plugins.plugin import Kind, Plugin
+from runtime.plugins.plugin import Plugin, PluginType
 
 _log = logging.getLogger(__name__)
 
-_BASES: tuple[tuple[type, Kind], ...] = (
-    (SinkConnector, Kind.SINK),
-    (SourceConnector, Kind.SOURCE),
-    (Converter, Kind.CONVERTER),
-    (HeaderConverter, Kind.HEADER_CONVERTER),
-    (Transformation, Kind.TRANSFORMATION),
-    (Predicate, Kind.PREDICATE),
+_BASES: tuple[tuple[type, PluginType], ...] = (
+    (SinkConnector, PluginType.SINK),
+    (SourceConnector, PluginType.SOURCE),
+    (Converter, PluginType.CONVERTER),
+    (HeaderConverter, PluginType.HEADER_CONVERTER),
+    (Transformation, PluginType.TRANSFORMATION),
+    (Predicate, PluginType.PREDICATE),
 )
 
 _JARS = ("*.jar", "*/*.jar", "*/lib/*.jar")

@@ -10,21 +10,35 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 from runtime.plugins import plugin_path as python_plugins
-from runtime.plugins.plugin import Kind, Plugin
+from runtime.plugins.plugin import Plugin, PluginType
 from runtime.transforms.bundled import PREDICATES, TRANSFORMATIONS
 
-__all__ = ["BUNDLED", "CONNECTORS", "Kind", "Plugin", "Registry", "entries", "load", "load_target", "registry"]
+__all__ = [
+    "BUNDLED",
+    "CONNECTORS",
+    "Plugin",
+    "PluginRegistry",
+    "PluginType",
+    "entries",
+    "load",
+    "load_target",
+    "registry",
+]
 
 _log = logging.getLogger(__name__)
 
 
-CONNECTORS = (Kind.SINK, Kind.SOURCE)
-_BOTH = (Kind.CONVERTER, Kind.HEADER_CONVERTER)
+CONNECTORS = (PluginType.SINK, PluginType.SOURCE)
+_BOTH = (PluginType.CONVERTER, PluginType.HEADER_CONVERTER)
 _K = "org.apache.kafka.connect."
 
-BUNDLED: tuple[tuple[str, str, tuple[Kind, ...]], ...] = (
-    (f"{_K}file.FileStreamSinkConnector", "runtime.connectors.file_sink:FileStreamSinkConnector", (Kind.SINK,)),
-    (f"{_K}file.FileStreamSourceConnector", "runtime.connectors.file_source:FileStreamSourceConnector", (Kind.SOURCE,)),
+BUNDLED: tuple[tuple[str, str, tuple[PluginType, ...]], ...] = (
+    (f"{_K}file.FileStreamSinkConnector", "runtime.connectors.file_sink:FileStreamSinkConnector", (PluginType.SINK,)),
+    (
+        f"{_K}file.FileStreamSourceConnector",
+        "runtime.connectors.file_source:FileStreamSourceConnector",
+        (PluginType.SOURCE,),
+    ),
     (f"{_K}converters.BooleanConverter", "runtime.converters.numeric:BooleanConverter", _BOTH),
     (f"{_K}converters.ByteArrayConverter", "runtime.converters.bytes:ByteArrayConverter", _BOTH),
     (f"{_K}converters.DoubleConverter", "runtime.converters.numeric:DoubleConverter", _BOTH),
@@ -33,20 +47,24 @@ BUNDLED: tuple[tuple[str, str, tuple[Kind, ...]], ...] = (
     (f"{_K}converters.LongConverter", "runtime.converters.numeric:LongConverter", _BOTH),
     (f"{_K}converters.ShortConverter", "runtime.converters.numeric:ShortConverter", _BOTH),
     (f"{_K}json.JsonConverter", "runtime.converters.json.json:JsonConverter", _BOTH),
-    (f"{_K}storage.SimpleHeaderConverter", "runtime.converters.header:SimpleHeaderConverter", (Kind.HEADER_CONVERTER,)),
+    (
+        f"{_K}storage.SimpleHeaderConverter",
+        "runtime.converters.header:SimpleHeaderConverter",
+        (PluginType.HEADER_CONVERTER,),
+    ),
     (f"{_K}storage.StringConverter", "runtime.converters.string:StringConverter", _BOTH),
-    *((name, target, (Kind.TRANSFORMATION,)) for name, target in TRANSFORMATIONS),
-    *((name, target, (Kind.PREDICATE,)) for name, target in PREDICATES),
+    *((name, target, (PluginType.TRANSFORMATION,)) for name, target in TRANSFORMATIONS),
+    *((name, target, (PluginType.PREDICATE,)) for name, target in PREDICATES),
 )
 """Java name, where the class is, what it can be."""
 
-EXTRAS: tuple[tuple[str, str, tuple[Kind, ...]], ...] = (
-    ("io.confluent.connect.avro.AvroConverter", "runtime.converters.avro.avro:AvroConverter", (Kind.CONVERTER,)),
+EXTRAS: tuple[tuple[str, str, tuple[PluginType, ...]], ...] = (
+    ("io.confluent.connect.avro.AvroConverter", "runtime.converters.avro.avro:AvroConverter", (PluginType.CONVERTER,)),
 )
 """What needs more than the runtime's own dependencies; found by name, but not listed."""
 
 
-class Registry:
+class PluginRegistry:
     """All plugins of a worker with this `plugin.path`."""
 
     def __init__(self, plugin_path: Sequence[str] = ()) -> None:
@@ -56,18 +74,18 @@ class Registry:
         plugins += python_plugins.scan(self.plugin_path)
         self._by_name = _named(plugins)
 
-    def find(self, name: str, kinds: Iterable[Kind] = tuple(Kind)) -> Plugin | None:
+    def find(self, name: str, kinds: Iterable[PluginType] = tuple(PluginType)) -> Plugin | None:
         """The plugin of that class name or alias, if it is of one of these kinds. Names are case sensitive."""
         plugin = self._by_name.get(name)
         return plugin if plugin is not None and set(plugin.kinds) & set(kinds) else None
 
-    def of_kind(self, kind: Kind) -> list[Plugin]:
+    def of_kind(self, kind: PluginType) -> list[Plugin]:
         """Sorted by class name."""
         return sorted({p for p in self._by_name.values() if kind in p.kinds and p.listed}, key=lambda p: p.cls)
 
     def entries(self, connectors_only: bool) -> list[dict[str, str]]:
         """What GET /connector-plugins answers: kind by kind, each sorted by class."""
-        kinds = CONNECTORS if connectors_only else tuple(Kind)
+        kinds = CONNECTORS if connectors_only else tuple(PluginType)
         return [
             {"class": p.cls, "type": kind.value, "version": p.version} for kind in kinds for p in self.of_kind(kind)
         ]
@@ -95,15 +113,15 @@ def _named(plugins: Iterable[Plugin]) -> dict[str, Plugin]:
 
 
 @lru_cache(maxsize=8)
-def registry(plugin_path: tuple[str, ...] = ()) -> Registry:
+def registry(plugin_path: tuple[str, ...] = ()) -> PluginRegistry:
     """The registry of a `plugin.path`; its folders are looked through once per process."""
-    return Registry(plugin_path)
+    return PluginRegistry(plugin_path)
 
 
-def load(kind: Kind | str, name: str, plugin_path: Sequence[str] = ()) -> type:
+def load(kind: PluginType | str, name: str, plugin_path: Sequence[str] = ()) -> type:
     """The class of a plugin by class name or alias; LookupError when there is none of that kind."""
     plugins = registry(tuple(plugin_path))
-    plugin = plugins.find(name, (Kind(kind),))
+    plugin = plugins.find(name, (PluginType(kind),))
     if plugin is None:
         raise LookupError(f"There is no {kind} plugin named {name}")
     return plugins.load_class(plugin)

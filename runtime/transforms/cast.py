@@ -5,20 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from runtime.api.config.definition import ConfigDef
-from runtime.api.config.definition import Type as ConfigType
+from runtime.api.config.definition import ConfigDef, ConfigType
 from runtime.api.config.types import invalid, java_trim
-from runtime.api.data.columns import Constant, Made, Origins, Values
+from runtime.api.data.columns import BatchMetadata, ConstantColumn, HashMapLayout, ValueBatch
 from runtime.api.data.java_text import JavaMap
 from runtime.api.data.logical import DATE, DECIMAL, TIME, TIMESTAMP
 from runtime.api.data.schema import Field, Schema, Type
 from runtime.api.data.schema_cache import SchemaCache
 from runtime.api.errors import ConfigError, DataError, SchemaBuilderError
-from runtime.api.transformation import Part, PartTransformation, Record, each_map
+from runtime.api.transformation import KeyOrValueTransformation, Record, RecordPart, update_each
 from runtime.transforms.definitions import REPLACE_NULL, key, split_by_colon
 from runtime.transforms.fields.casting import CASTABLE, caster
-from runtime.transforms.fields.requirements import require_map, require_struct
-from runtime.transforms.fields.struct_copy import StructCopy, rebuilt
+from runtime.transforms.fields.struct_copy import StructCopy, with_fields
+from runtime.transforms.fields.type_checks import require_map, require_struct
 
 _PURPOSE = "cast types"
 _LOGICAL = (DATE, DECIMAL, TIME, TIMESTAMP)
@@ -66,7 +65,7 @@ def _type(text: str) -> Type:
     return found
 
 
-class CastValue(PartTransformation):
+class CastValue(KeyOrValueTransformation):
     """Numbers narrow as in Java, texts have to be numbers to the last character. A null is left alone."""
 
     java_name = "org.apache.kafka.connect.transforms.Cast$Value"
@@ -107,32 +106,34 @@ class CastValue(PartTransformation):
             new[name] = cast(new.get(name))
         return new_schema, new
 
-    def update_together(self, values: Values, origins: Origins) -> Values | None:
+    def update_batch(self, values: ValueBatch, metadata: BatchMetadata) -> ValueBatch | None:
         schema = values.schema
-        if values.null:
+        if values.all_null:
             return values
         if schema is None:
             return self._maps(values)
         if self._whole is not None:
             new_schema, cast = self._schemas.get(schema)
-            return None if None in values.rows else Values(new_schema, list(map(cast, values.rows)))
+            return None if None in values.rows else ValueBatch(new_schema, list(map(cast, values.rows)))
         new_schema, (casts, copy) = self._schemas.get(schema)
         columns = copy.columns(values.columns)
         for name, cast in casts:
             old = columns[name]
             columns[name] = (
-                Constant(cast(old.value), len(old)) if type(old) is Constant else [cast(value) for value in old]
+                ConstantColumn(cast(old.value), len(old))
+                if type(old) is ConstantColumn
+                else [cast(value) for value in old]
             )
-        return Values.struct(new_schema, columns, values.count)
+        return ValueBatch.struct(new_schema, columns, values.count)
 
-    def _maps(self, values: Values) -> Values:
+    def _maps(self, values: ValueBatch) -> ValueBatch:
         if self._plain_whole is not None:
-            return each_map(self.update, values)
+            return update_each(self.update, values)
         old = values.columns
         columns = {**old}
         for name, cast in self._plain:
             columns[name] = list(map(cast, columns[name])) if name in columns else [cast(None)] * values.count
-        return Values.maps(columns, values.count, Made(len(old)))
+        return ValueBatch.maps(columns, values.count, HashMapLayout(len(old)))
 
     def _whole_cast(self, schema: Schema) -> Any:
         assert self._whole is not None
@@ -157,10 +158,10 @@ class CastValue(PartTransformation):
             cast = caster(old, target)
             casts.append((field.name, cast))
             fields.append(Field(field.name, Schema(target, old.optional, cast(old.default))))
-        new = rebuilt(schema, fields)
+        new = with_fields(schema, fields)
         return new, (casts, StructCopy(schema, self._fill, new))
 
 
 class CastKey(CastValue):
     java_name = "org.apache.kafka.connect.transforms.Cast$Key"
-    part = Part.KEY
+    part = RecordPart.KEY

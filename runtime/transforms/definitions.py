@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from runtime.api.config.definition import REQUIRED, ConfigKey, Importance, Type, Validator
+from runtime.api.config.definition import REQUIRED, ConfigKey, ConfigType, Importance, Validator
 from runtime.api.config.types import invalid
 from runtime.api.config.validators import one_of_ignoring_case
 from runtime.api.errors import ConfigError
@@ -13,7 +13,7 @@ HIGH, MEDIUM, LOW = Importance.HIGH, Importance.MEDIUM, Importance.LOW
 
 
 def key(
-    name: str, doc: str, type_: Type = Type.STRING, default: Any = REQUIRED, importance: Importance = HIGH,
+    name: str, doc: str, type_: ConfigType = ConfigType.STRING, default: Any = REQUIRED, importance: Importance = HIGH,
     validator: Validator | None = None,
 ) -> ConfigKey:  # fmt: skip
     """A key of a transformation or predicate: these have no groups and no display names."""
@@ -56,12 +56,12 @@ def split_by_colon(text: str) -> list[str]:
 REPLACE_NULL = key(
     "replace.null.with.default",
     "Whether a field that is null takes the default value of its schema, where there is one.",
-    Type.BOOLEAN, True, MEDIUM,
+    ConfigType.BOOLEAN, True, MEDIUM,
 )  # fmt: skip
 
 FIELD_SYNTAX = key(
     "field.syntax.version",
     "How field names are read: V1, each is the name of a field at the top; V2, dots lead into nested fields, and names "
     "that hold dots themselves stand in backticks.",
-    Type.STRING, "V1", HIGH, one_of_ignoring_case("V1", "V2"),
+    ConfigType.STRING, "V1", HIGH, one_of_ignoring_case("V1", "V2"),
 )  # fmt: skip

@@ -6,20 +6,20 @@ from collections.abc import Mapping
 from typing import Any
 
 from runtime.api.config.definition import ConfigDef
-from runtime.api.data.columns import Column, Constant, Origins, Values
+from runtime.api.data.columns import BatchMetadata, Column, ConstantColumn, ValueBatch
 from runtime.api.data.schema import Schema
 from runtime.api.data.schema_cache import SchemaCache
 from runtime.api.errors import IllegalArgumentError
-from runtime.api.transformation import Part, PartTransformation, Record, each_map
+from runtime.api.transformation import KeyOrValueTransformation, Record, RecordPart, update_each
 from runtime.transforms.definitions import FIELD_SYNTAX, MEDIUM, REPLACE_NULL, key
 from runtime.transforms.fields.field_path import FieldPath
-from runtime.transforms.fields.requirements import require_map, require_struct
-from runtime.transforms.fields.struct_copy import filled
+from runtime.transforms.fields.struct_copy import fill_nulls
+from runtime.transforms.fields.type_checks import require_map, require_struct
 
 _PURPOSE = "field extraction"
 
 
-class ExtractFieldValue(PartTransformation):
+class ExtractFieldValue(KeyOrValueTransformation):
     """A null stays null. Without a schema a missing field is null, with one it is an error."""
 
     java_name = "org.apache.kafka.connect.transforms.ExtractField$Value"
@@ -44,19 +44,23 @@ class ExtractFieldValue(PartTransformation):
             return extracted, extracted.default if found is None and self._fill else found
         return extracted, self._path.value_in_struct(schema, struct, self._fill)
 
-    def update_together(self, values: Values, origins: Origins) -> Values | None:
-        schema, name, nothing = values.schema, self._name, Constant(None, values.count)
+    def update_batch(self, values: ValueBatch, metadata: BatchMetadata) -> ValueBatch | None:
+        schema, name, nothing = values.schema, self._name, ConstantColumn(None, values.count)
         if schema is None:
-            if values.null:
+            if values.all_null:
                 return values
-            return each_map(self.update, values) if name is None else Values(None, values.columns.get(name, nothing))
+            return (
+                update_each(self.update, values)
+                if name is None
+                else ValueBatch(None, values.columns.get(name, nothing))
+            )
         extracted = self._schemas.get(schema)
-        if values.null:
-            return Values(extracted, nothing)
+        if values.all_null:
+            return ValueBatch(extracted, nothing)
         if name is None:
-            return Values(extracted, [self._path.value_in_struct(schema, row, self._fill) for row in values.rows])
+            return ValueBatch(extracted, [self._path.value_in_struct(schema, row, self._fill) for row in values.rows])
         column: Column = values.columns[name]
-        return Values(extracted, filled(column, extracted.default) if self._fill else column)
+        return ValueBatch(extracted, fill_nulls(column, extracted.default) if self._fill else column)
 
     def _extracted(self, schema: Schema) -> Schema:
         found = self._path.schema_in(schema)
@@ -67,4 +71,4 @@ class ExtractFieldValue(PartTransformation):
 
 class ExtractFieldKey(ExtractFieldValue):
     java_name = "org.apache.kafka.connect.transforms.ExtractField$Key"
-    part = Part.KEY
+    part = RecordPart.KEY

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from runtime.api.data.columns import Origins, Values
+from runtime.api.data.columns import BatchMetadata, ValueBatch
 from runtime.api.transformation import R, Transformation
 
 
@@ -14,5 +14,5 @@ class Filter(Transformation):
     def apply(self, record: R) -> R | None:
         return None
 
-    def apply_together(self, values: Values, origins: Origins) -> Values | None:
-        return Values(None, ())
+    def apply_batch(self, values: ValueBatch, metadata: BatchMetadata) -> ValueBatch | None:
+        return ValueBatch(None, ())

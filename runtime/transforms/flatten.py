@@ -8,21 +8,21 @@ from decimal import Decimal
 from typing import Any
 
 from runtime.api.config.definition import ConfigDef
-from runtime.api.data.columns import Column, Origins, Values
+from runtime.api.data.columns import BatchMetadata, Column, ValueBatch
 from runtime.api.data.java_text import JavaMap, map_order
-from runtime.api.data.schema import Schema, Type, struct
+from runtime.api.data.schema import Schema, Type, struct_schema
 from runtime.api.data.schema_cache import SchemaCache
 from runtime.api.errors import DataError, SchemaBuilderError
-from runtime.api.transformation import Part, PartTransformation, Record, each_map
+from runtime.api.transformation import KeyOrValueTransformation, Record, RecordPart, update_each
 from runtime.transforms.definitions import MEDIUM, key
-from runtime.transforms.fields.requirements import java_class, require_map, require_struct
+from runtime.transforms.fields.type_checks import java_class, require_map, require_struct
 
 _PURPOSE = "flattening"
 _NOT_DATA = frozenset({dt.date, dt.datetime, dt.time, Decimal})  # where no schema says what they are
 _Plan = list[tuple[tuple[str, ...], str, Any]]  # the way to a field, its new name, its default
 
 
-class FlattenValue(PartTransformation):
+class FlattenValue(KeyOrValueTransformation):
     """Arrays stay as they are; maps cannot be flattened where there is a schema. A null is left alone."""
 
     java_name = "org.apache.kafka.connect.transforms.Flatten$Value"
@@ -53,14 +53,14 @@ class FlattenValue(PartTransformation):
         flat, plan = self._schemas.get(schema)
         return flat, {name: _follow(value, way, default) for way, name, default in plan}
 
-    def update_together(self, values: Values, origins: Origins) -> Values | None:
-        if values.null:
+    def update_batch(self, values: ValueBatch, metadata: BatchMetadata) -> ValueBatch | None:
+        if values.all_null:
             return values
         if values.schema is None:
-            return each_map(self.update, values)
+            return update_each(self.update, values)
         flat, plan = self._schemas.get(values.schema)
         columns = values.columns
-        return Values.struct(
+        return ValueBatch.struct(
             flat, {name: _follow_all(columns[way[0]], way[1:], default) for way, name, default in plan}, values.count
         )
 
@@ -97,7 +97,7 @@ class FlattenValue(PartTransformation):
         fields: dict[str, Schema] = {}
         plan: _Plan = []
         self._collect(schema, "", (), schema.optional, schema.default, fields, plan)
-        return struct(fields, schema), plan
+        return struct_schema(fields, schema), plan
 
     def _collect(
         self, schema: Schema, prefix: str, way: tuple[str, ...], optional: bool, default: Mapping[str, Any] | None,
@@ -117,7 +117,7 @@ class FlattenValue(PartTransformation):
                 )
             if name in fields:
                 raise SchemaBuilderError(f"Cannot create field because of field name duplication {name}")
-            fields[name] = inner.but(optional=optional or inner.optional, default=own)
+            fields[name] = inner.replace(optional=optional or inner.optional, default=own)
             plan.append(((*way, field.name), name, inner.default))
 
 
@@ -140,4 +140,4 @@ def _follow_all(column: Column, way: tuple[str, ...], default: Any) -> Column:
 
 class FlattenKey(FlattenValue):
     java_name = "org.apache.kafka.connect.transforms.Flatten$Key"
-    part = Part.KEY
+    part = RecordPart.KEY

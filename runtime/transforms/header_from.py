@@ -6,28 +6,28 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import repeat
 from typing import Any
 
-from runtime.api.config.definition import ConfigDef, Type
+from runtime.api.config.definition import ConfigDef, ConfigType
 from runtime.api.config.validators import one_of
-from runtime.api.data.columns import Column, Constant, Made, Mixed, Origins, Values
+from runtime.api.data.columns import BatchMetadata, Column, ConstantColumn, HashMapLayout, MixedBatchError, ValueBatch
 from runtime.api.data.java_text import JavaMap
 from runtime.api.data.record import Header, Headers
-from runtime.api.data.schema import Schema, struct
+from runtime.api.data.schema import Schema, struct_schema
 from runtime.api.data.schema_cache import SchemaCache
-from runtime.api.errors import ConfigError, DataError, MissingError
-from runtime.api.transformation import Part, R, Transformation
+from runtime.api.errors import ConfigError, DataError, NullPointerError
+from runtime.api.transformation import R, RecordPart, Transformation
 from runtime.transforms.definitions import REPLACE_NULL, key, non_empty_list
-from runtime.transforms.fields.requirements import require_map, require_struct
-from runtime.transforms.fields.struct_copy import StructCopy, filled
+from runtime.transforms.fields.struct_copy import StructCopy, fill_nulls
+from runtime.transforms.fields.type_checks import require_map, require_struct
 
 
 class HeaderFromValue(Transformation):
     """Without a schema a missing field makes a header that is null, with one it is an error."""
 
     java_name = "org.apache.kafka.connect.transforms.HeaderFrom$Value"
-    part = Part.VALUE
+    part = RecordPart.VALUE
     config_def = ConfigDef(
-        key("fields", "The fields whose values go into headers.", Type.LIST, validator=non_empty_list),
-        key("headers", "The headers' names, one for each field.", Type.LIST, validator=non_empty_list),
+        key("fields", "The fields whose values go into headers.", ConfigType.LIST, validator=non_empty_list),
+        key("headers", "The headers' names, one for each field.", ConfigType.LIST, validator=non_empty_list),
         key("operation", "move takes the fields away, copy leaves them.", validator=one_of("move", "copy")),
         REPLACE_NULL,
     )
@@ -44,7 +44,7 @@ class HeaderFromValue(Transformation):
         self._schemas = SchemaCache(self._rest)
 
     def apply(self, record: R) -> R | None:
-        of_value = self.part is Part.VALUE
+        of_value = self.part is RecordPart.VALUE
         schema: Schema | None = record.value_schema if of_value else record.key_schema
         value: Any = record.value if of_value else record.key
         headers: Headers = list(record.headers or ())
@@ -58,7 +58,7 @@ class HeaderFromValue(Transformation):
             rest = {name: item for name, item in fields.items() if name not in self._moved}
             if schema is None:
                 value = JavaMap(rest)
-                value.taken, value.room = len(rest), len(fields) * 4 // 3 + 1
+                value.copied, value.capacity = len(rest), len(fields) * 4 // 3 + 1
             else:
                 rest_schema, copy = self._schemas.get(schema)
                 value = copy.row(rest)
@@ -72,22 +72,22 @@ class HeaderFromValue(Transformation):
         record.headers = headers
         return record
 
-    def apply_together(self, values: Values, origins: Origins) -> Values | None:
-        of_value = self.part is Part.VALUE
-        part = values if of_value else origins.keys
+    def apply_batch(self, values: ValueBatch, metadata: BatchMetadata) -> ValueBatch | None:
+        of_value = self.part is RecordPart.VALUE
+        part = values if of_value else metadata.keys
         columns, count = part.columns, part.count
         added = [self._column(part.schema, columns, count, *pair) for pair in self._pairs]
         if self._move:
             rest = {name: column for name, column in columns.items() if name not in self._moved}
             if part.schema is None:
-                part = Values.maps(rest, count, Made(len(rest), len(columns) * 4 // 3 + 1))
+                part = ValueBatch.maps(rest, count, HashMapLayout(len(rest), len(columns) * 4 // 3 + 1))
             else:
                 rest_schema, copy = self._schemas.get(part.schema)
-                part = Values.struct(rest_schema, copy.columns(rest), count)
-        origins.headers = _joined(origins.headers, added)
+                part = ValueBatch.struct(rest_schema, copy.columns(rest), count)
+        metadata.headers = _joined(metadata.headers, added)
         if of_value:
             return part
-        origins.keys = part
+        metadata.keys = part
         return values
 
     def _column(
@@ -95,14 +95,14 @@ class HeaderFromValue(Transformation):
     ) -> Iterable[Header]:
         """One header for each record."""
         if schema is None:
-            found: Column = columns.get(name) or Constant(None, count)
+            found: Column = columns.get(name) or ConstantColumn(None, count)
         else:
             schema, found = schema.field(name), columns[name]
             if schema is None:
-                raise Mixed
-            found = filled(found, schema.default) if self._fill else found
+                raise MixedBatchError
+            found = fill_nulls(found, schema.default) if self._fill else found
             if not schema.optional and None in found:
-                raise Mixed
+                raise MixedBatchError
         return zip(repeat(header), repeat(schema), found, strict=False)
 
     def _typed(self, schema: Schema, fields: Mapping[str, Any]) -> Headers:
@@ -111,26 +111,26 @@ class HeaderFromValue(Transformation):
     def _field(self, schema: Schema, fields: Mapping[str, object], name: str) -> tuple[Schema, object]:
         found = schema.field(name)
         if found is None:
-            raise MissingError(f"Field does not exist: {name}")
+            raise NullPointerError(f"Field does not exist: {name}")
         value = fields.get(name)
         if value is None and self._fill:
             value = found.default
         if value is None and not found.optional:
-            raise DataError(f"A null value requires an optional schema but was {found.spelled}")
+            raise DataError(f"A null value requires an optional schema but was {found.java_text}")
         return found, value
 
     def _rest(self, schema: Schema) -> tuple[Schema, StructCopy]:
-        rest = struct({f.name: f.schema for f in schema.fields if f.name not in self._moved}, schema)
+        rest = struct_schema({f.name: f.schema for f in schema.fields if f.name not in self._moved}, schema)
         return rest, StructCopy(schema, self._fill, rest)
 
 
 def _joined(headers: Sequence[Headers | None], added: list[Iterable[Header]]) -> list[Headers | None]:
     more = map(list, zip(*added, strict=True))
-    if type(headers) is Constant and not headers.value:
+    if type(headers) is ConstantColumn and not headers.value:
         return list(more)
     return [[*old, *new] if old else new for old, new in zip(headers, more, strict=True)]
 
 
 class HeaderFromKey(HeaderFromValue):
     java_name = "org.apache.kafka.connect.transforms.HeaderFrom$Key"
-    part = Part.KEY
+    part = RecordPart.KEY

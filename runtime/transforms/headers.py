@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from runtime.api.config.definition import ConfigDef, Type
+from runtime.api.config.definition import ConfigDef, ConfigType
 from runtime.api.config.validators import non_null
-from runtime.api.data.columns import Constant, Origins, Values
+from runtime.api.data.columns import BatchMetadata, ConstantColumn, ValueBatch
 from runtime.api.data.record import Header, Headers
 from runtime.api.literals.literals import parse_literal
 from runtime.api.transformation import R, Transformation
@@ -37,12 +37,12 @@ class InsertHeader(Transformation):
         record.headers = headers
         return record
 
-    def apply_together(self, values: Values, origins: Origins) -> Values | None:
-        added, old = self._header, origins.headers
-        if type(old) is Constant:
-            origins.headers = Constant([*(old.value or ()), added], values.count)
+    def apply_batch(self, values: ValueBatch, metadata: BatchMetadata) -> ValueBatch | None:
+        added, old = self._header, metadata.headers
+        if type(old) is ConstantColumn:
+            metadata.headers = ConstantColumn([*(old.value or ()), added], values.count)
         else:
-            origins.headers = [[*headers, added] if headers else [added] for headers in old]
+            metadata.headers = [[*headers, added] if headers else [added] for headers in old]
         return values
 
 
@@ -50,7 +50,9 @@ class DropHeaders(Transformation):
     """All headers of these names go."""
 
     java_name = "org.apache.kafka.connect.transforms.DropHeaders"
-    config_def = ConfigDef(key("headers", "The names of the headers to take away.", Type.LIST, validator=some_values))
+    config_def = ConfigDef(
+        key("headers", "The names of the headers to take away.", ConfigType.LIST, validator=some_values)
+    )
 
     def configure(self, config: Mapping[str, str]) -> None:
         self._names = frozenset(self.config_def.parse(config)["headers"])
@@ -60,12 +62,12 @@ class DropHeaders(Transformation):
             record.headers = self._left(record.headers)
         return record
 
-    def apply_together(self, values: Values, origins: Origins) -> Values | None:
-        old = origins.headers
-        if type(old) is Constant:
-            origins.headers = Constant(self._left(old.value), values.count)
+    def apply_batch(self, values: ValueBatch, metadata: BatchMetadata) -> ValueBatch | None:
+        old = metadata.headers
+        if type(old) is ConstantColumn:
+            metadata.headers = ConstantColumn(self._left(old.value), values.count)
         elif any(old):
-            origins.headers = list(map(self._left, old))
+            metadata.headers = list(map(self._left, old))
         return values
 
     def _left(self, headers: Headers | None) -> Headers | None:

@@ -6,15 +6,15 @@ from collections.abc import Mapping
 from typing import Any
 
 from runtime.api.config.definition import ConfigDef
-from runtime.api.data.columns import Origins, Values
-from runtime.api.data.schema import Schema, struct
+from runtime.api.data.columns import BatchMetadata, ValueBatch
+from runtime.api.data.schema import Schema, struct_schema
 from runtime.api.data.schema_cache import SchemaCache
 from runtime.api.data.validate import validate_value
-from runtime.api.transformation import Part, PartTransformation, Record
+from runtime.api.transformation import KeyOrValueTransformation, Record, RecordPart
 from runtime.transforms.definitions import MEDIUM, key
 
 
-class HoistFieldValue(PartTransformation):
+class HoistFieldValue(KeyOrValueTransformation):
     """Also a null is wrapped, where its schema allows one."""
 
     java_name = "org.apache.kafka.connect.transforms.HoistField$Value"
@@ -22,7 +22,7 @@ class HoistFieldValue(PartTransformation):
 
     def configure(self, config: Mapping[str, str]) -> None:
         self._field: str = self.config_def.parse(config)["field"]
-        self._schemas = SchemaCache(lambda schema: struct({self._field: schema}))
+        self._schemas = SchemaCache(lambda schema: struct_schema({self._field: schema}))
 
     def update(self, schema: Schema | None, value: Any, record: Record) -> tuple[Schema | None, Any]:
         if schema is None:
@@ -32,15 +32,15 @@ class HoistFieldValue(PartTransformation):
             validate_value(schema, value, self._field)
         return hoisted, {self._field: value}
 
-    def update_together(self, values: Values, origins: Origins) -> Values | None:
+    def update_batch(self, values: ValueBatch, metadata: BatchMetadata) -> ValueBatch | None:
         schema, rows, field = values.schema, values.rows, self._field
         if schema is None:
-            return Values.maps({field: rows}, values.count)
+            return ValueBatch.maps({field: rows}, values.count)
         if not schema.optional and None in rows:
             return None
-        return Values.struct(self._schemas.get(schema), {field: rows}, values.count)
+        return ValueBatch.struct(self._schemas.get(schema), {field: rows}, values.count)
 
 
 class HoistFieldKey(HoistFieldValue):
     java_name = "org.apache.kafka.connect.transforms.HoistField$Key"
-    part = Part.KEY
+    part = RecordPart.KEY

@@ -6,17 +6,25 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from runtime.api.config.definition import ConfigDef
-from runtime.api.data.columns import Column, Constant, Made, Mixed, Origins, Values, kinds
+from runtime.api.data.columns import (
+    BatchMetadata,
+    Column,
+    ConstantColumn,
+    HashMapLayout,
+    MixedBatchError,
+    ValueBatch,
+    value_types,
+)
 from runtime.api.data.java_text import JavaMap
 from runtime.api.data.logical import TIMESTAMP_SCHEMA, datetime_of
 from runtime.api.data.record import SinkRecord
-from runtime.api.data.schema import INT32_SCHEMA, INT64_SCHEMA, STRING_SCHEMA, Schema, struct
+from runtime.api.data.schema import INT32_SCHEMA, INT64_SCHEMA, STRING_SCHEMA, Schema, struct_schema
 from runtime.api.data.schema_cache import SchemaCache
 from runtime.api.errors import ConfigError, DataError, SchemaBuilderError
-from runtime.api.transformation import Part, PartTransformation, Record
+from runtime.api.transformation import KeyOrValueTransformation, Record, RecordPart
 from runtime.transforms.definitions import MEDIUM, REPLACE_NULL, key
-from runtime.transforms.fields.requirements import require_map, require_struct
 from runtime.transforms.fields.struct_copy import StructCopy
+from runtime.transforms.fields.type_checks import require_map, require_struct
 
 _PURPOSE = "field insertion"
 _SUFFIX = "A name that ends in ! makes a required field, one that ends in ?, or in neither, an optional one."
@@ -39,7 +47,7 @@ def _key(what: str, doc: str) -> Any:
     return key(f"{what}.field", f"{doc} {_SUFFIX}", default=None, importance=MEDIUM)
 
 
-class InsertFieldValue(PartTransformation):
+class InsertFieldValue(KeyOrValueTransformation):
     """A null is left alone."""
 
     java_name = "org.apache.kafka.connect.transforms.InsertField$Value"
@@ -78,51 +86,51 @@ class InsertFieldValue(PartTransformation):
         if schema is None:
             if always is not None and isinstance(value, dict):
                 made = JavaMap(value)
-                made.taken = len(value)
+                made.copied = len(value)
                 made.update(always)
                 return None, made
             return None, self._inserted(JavaMap.copy_of(require_map(value, _PURPOSE)), record, typed=False)
         old = require_struct(schema, value, _PURPOSE)
         extended, copy = self._schemas.get(schema)
-        if always is not None and not copy.matters:
+        if always is not None and not copy.changes_values:
             return extended, {**old, **always}
         return extended, self._inserted(copy.row(old), record, typed=True)
 
-    def update_together(self, values: Values, origins: Origins) -> Values | None:
-        if values.null:
+    def update_batch(self, values: ValueBatch, metadata: BatchMetadata) -> ValueBatch | None:
+        if values.all_null:
             return values
         if values.schema is None:
-            return self._maps(values, origins)
+            return self._maps(values, metadata)
         extended, copy = self._schemas.get(values.schema)
         columns = copy.columns(values.columns)
         for what, name, _ in self._insertions:
-            columns[name] = self._column(what, origins, values.count, typed=True)
-        return Values.struct(extended, columns, values.count)
+            columns[name] = self._column(what, metadata, values.count, typed=True)
+        return ValueBatch.struct(extended, columns, values.count)
 
-    def _maps(self, values: Values, origins: Origins) -> Values:
+    def _maps(self, values: ValueBatch, metadata: BatchMetadata) -> ValueBatch:
         old = values.columns
         columns = {**old}
         for what, name, _ in self._insertions:
-            columns[name] = self._column(what, origins, values.count, typed=False)
-        return Values.maps(columns, values.count, Made(len(old)))
+            columns[name] = self._column(what, metadata, values.count, typed=False)
+        return ValueBatch.maps(columns, values.count, HashMapLayout(len(old)))
 
-    def _column(self, what: str, origins: Origins, count: int, typed: bool) -> Column:
+    def _column(self, what: str, metadata: BatchMetadata, count: int, typed: bool) -> Column:
         """What is to be inserted in each value; Mixed where some get nothing."""
-        column: Column = Constant(self._static, count)
+        column: Column = ConstantColumn(self._static, count)
         if what == "topic":
-            column = origins.topics()
+            column = metadata.topics()
         elif what == "partition":
-            column = origins.partitions()
+            column = metadata.partitions()
         elif what == "offset":
-            column = origins.offsets()
+            column = metadata.offsets()
         elif what == "timestamp":
-            column = origins.timestamps()
-        if type(None) in kinds(column):
-            raise Mixed
+            column = metadata.timestamps()
+        if type(None) in value_types(column):
+            raise MixedBatchError
         if what != "timestamp" or not typed:
             return column
-        if type(column) is Constant:
-            return Constant(datetime_of(column.value), count)
+        if type(column) is ConstantColumn:
+            return ConstantColumn(datetime_of(column.value), count)
         return [datetime_of(time) for time in column]
 
     def _inserted(self, new: dict[str, Any], record: Record, typed: bool) -> dict[str, Any]:
@@ -160,15 +168,15 @@ class InsertFieldValue(PartTransformation):
             if insertion.name in fields:
                 raise SchemaBuilderError(f"Cannot create field because of field name duplication {insertion.name}")
             fields[insertion.name] = insertion.schema
-        return struct(fields, schema), StructCopy(schema, self._fill)
+        return struct_schema(fields, schema), StructCopy(schema, self._fill)
 
 
 def _insertion(what: str, text: str) -> _Insertion:
     if text.endswith("!"):
         return _Insertion(what, text[:-1], _TYPES[what])
-    return _Insertion(what, text[:-1] if text.endswith("?") else text, _TYPES[what].but(optional=True))
+    return _Insertion(what, text[:-1] if text.endswith("?") else text, _TYPES[what].replace(optional=True))
 
 
 class InsertFieldKey(InsertFieldValue):
     java_name = "org.apache.kafka.connect.transforms.InsertField$Key"
-    part = Part.KEY
+    part = RecordPart.KEY

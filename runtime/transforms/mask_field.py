@@ -7,20 +7,19 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
-from runtime.api.config.definition import ConfigDef, Type
+from runtime.api.config.definition import ConfigDef, ConfigType
 from runtime.api.config.validators import non_empty
-from runtime.api.data.columns import Column, Constant, Made, Origins, Values, kinds
+from runtime.api.data.columns import BatchMetadata, Column, ConstantColumn, HashMapLayout, ValueBatch, value_types
 from runtime.api.data.java_text import JavaMap, map_order, single_value
-from runtime.api.data.schema import Schema
-from runtime.api.data.schema import Type as Kind
+from runtime.api.data.schema import Schema, Type
 from runtime.api.data.schema_cache import SchemaCache
 from runtime.api.data.validate import BOUNDS
 from runtime.api.errors import DataError
-from runtime.api.transformation import Part, PartTransformation, Record
+from runtime.api.transformation import KeyOrValueTransformation, Record, RecordPart
 from runtime.transforms.definitions import LOW, REPLACE_NULL, key, some_values
-from runtime.transforms.fields.numbers import big_decimal, low_bits
-from runtime.transforms.fields.requirements import java_class, require_map, require_struct
+from runtime.transforms.fields.java_numbers import big_decimal, low_bits
 from runtime.transforms.fields.struct_copy import StructCopy
+from runtime.transforms.fields.type_checks import java_class, require_map, require_struct
 
 _PURPOSE = "mask fields"
 _NOTHING: dict[type, Any] = {
@@ -36,14 +35,19 @@ _NOTHING: dict[type, Any] = {
 }
 
 
-class MaskFieldValue(PartTransformation):
+class MaskFieldValue(KeyOrValueTransformation):
     """Each field gets the nothing of its type (0, false, an empty text), or a replacement."""
 
     java_name = "org.apache.kafka.connect.transforms.MaskField$Value"
     config_def = ConfigDef(
-        key("fields", "The fields to mask.", Type.LIST, validator=some_values),
+        key("fields", "The fields to mask.", ConfigType.LIST, validator=some_values),
         key(
-            "replacement", "What the fields say instead: for numbers and texts only.", Type.STRING, None, LOW, non_empty
+            "replacement",
+            "What the fields say instead: for numbers and texts only.",
+            ConfigType.STRING,
+            None,
+            LOW,
+            non_empty,
         ),
         REPLACE_NULL,
     )
@@ -67,21 +71,25 @@ class MaskFieldValue(PartTransformation):
             new[name] = self._masked(new.get(name), field)
         return schema, new
 
-    def update_together(self, values: Values, origins: Origins) -> Values | None:
+    def update_batch(self, values: ValueBatch, metadata: BatchMetadata) -> ValueBatch | None:
         schema = values.schema
         old = values.columns
         if schema is None:
-            missing = Constant(None, values.count)
+            missing = ConstantColumn(None, values.count)
             masks = {name: self._column(old.get(name, missing), None) for name in self._fields}
-            return Values.maps({**old, **masks}, values.count, Made(len(old)))
+            return ValueBatch.maps({**old, **masks}, values.count, HashMapLayout(len(old)))
         masked, copy = self._schemas.get(schema)
         old = copy.columns(old)
         masks = {name: self._column(old[name], field) for name, field in masked}
-        return Values.struct(schema, {**old, **masks}, values.count)
+        return ValueBatch.struct(schema, {**old, **masks}, values.count)
 
     def _column(self, old: Column, schema: Schema | None) -> Column:
-        if len(found := kinds(old)) == 1 and found <= {str, int, float}:  # what becomes of them depends on that alone
-            return Constant(self._masked(old[0], schema), len(old))
+        if len(found := value_types(old)) == 1 and found <= {
+            str,
+            int,
+            float,
+        }:  # what becomes of them depends on that alone
+            return ConstantColumn(self._masked(old[0], schema), len(old))
         return [self._masked(value, schema) for value in old]
 
     def _plan(self, schema: Schema) -> tuple[list[tuple[str, Schema]], StructCopy]:
@@ -97,7 +105,7 @@ class MaskFieldValue(PartTransformation):
         if isinstance(value, Decimal):
             return Decimal(0) if schema is None else Decimal(0).scaleb(int(value.as_tuple().exponent))
         nothing = _NOTHING.get(type(value))
-        if nothing is None or (schema is not None and schema.type is Kind.STRUCT):
+        if nothing is None or (schema is not None and schema.type is Type.STRUCT):
             raise DataError(f"Cannot mask value of type: class {java_class(value, schema)}")
         return nothing if type(value) not in (list, dict) else type(value)()
 
@@ -116,11 +124,11 @@ class MaskFieldValue(PartTransformation):
             return number
         if type(value) is float:
             found = float(number) if number else 0.0
-            return single_value(found) if schema is not None and schema.type is Kind.FLOAT32 else found
-        bound = BOUNDS[schema.type if schema is not None else Kind.INT64]
+            return single_value(found) if schema is not None and schema.type is Type.FLOAT32 else found
+        bound = BOUNDS[schema.type if schema is not None else Type.INT64]
         return (low_bits(number) + bound) % (2 * bound) - bound
 
 
 class MaskFieldKey(MaskFieldValue):
     java_name = "org.apache.kafka.connect.transforms.MaskField$Key"
-    part = Part.KEY
+    part = RecordPart.KEY

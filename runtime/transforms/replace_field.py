@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from runtime.api.config.definition import ConfigDef, Type
+from runtime.api.config.definition import ConfigDef, ConfigType
 from runtime.api.config.types import invalid
-from runtime.api.data.columns import Made, Mixed, Origins, Values
+from runtime.api.data.columns import BatchMetadata, HashMapLayout, MixedBatchError, ValueBatch
 from runtime.api.data.java_text import JavaMap, map_order
-from runtime.api.data.schema import Field, Schema, struct
+from runtime.api.data.schema import Field, Schema, struct_schema
 from runtime.api.data.schema_cache import SchemaCache
 from runtime.api.errors import DataError, SchemaBuilderError
-from runtime.api.transformation import Part, PartTransformation, Record, each_map
+from runtime.api.transformation import KeyOrValueTransformation, Record, RecordPart, update_each
 from runtime.transforms.definitions import MEDIUM, REPLACE_NULL, distinct_values, key, split_by_colon
-from runtime.transforms.fields.requirements import require_map, require_struct
 from runtime.transforms.fields.struct_copy import StructCopy
+from runtime.transforms.fields.type_checks import require_map, require_struct
 
 _PURPOSE = "field replacement"
 
@@ -34,7 +34,7 @@ def _mapping(name: str, pairs: list[str]) -> dict[str, str]:
     return mapping
 
 
-class ReplaceFieldValue(PartTransformation):
+class ReplaceFieldValue(KeyOrValueTransformation):
     """What is left out wins over what is kept. A null is left alone."""
 
     java_name = "org.apache.kafka.connect.transforms.ReplaceField$Value"
@@ -42,13 +42,13 @@ class ReplaceFieldValue(PartTransformation):
         key(
             "exclude",
             "The fields to leave out, even if they are to be kept too.",
-            Type.LIST,
+            ConfigType.LIST,
             "",
             MEDIUM,
             distinct_values,
         ),
-        key("include", "The only fields to keep; empty means all.", Type.LIST, "", MEDIUM, distinct_values),
-        key("renames", "New names of fields, as old:new.", Type.LIST, "", MEDIUM, _renames),
+        key("include", "The only fields to keep; empty means all.", ConfigType.LIST, "", MEDIUM, distinct_values),
+        key("renames", "New names of fields, as old:new.", ConfigType.LIST, "", MEDIUM, _renames),
         REPLACE_NULL,
     )
 
@@ -73,34 +73,34 @@ class ReplaceFieldValue(PartTransformation):
             if len(kept) < len(names):  # the last of two of the same name wins: the last in Java's order
                 ordered = [name for name in map_order(old) if self._kept(name)]
                 kept = JavaMap({new_name(name, name): old[name] for name in ordered})
-            kept.taken, kept.room = 0, len(old)
+            kept.copied, kept.capacity = 0, len(old)
             return None, kept
         replaced, befores, names, copy = self._schemas.get(schema)
         old = require_struct(schema, value, _PURPOSE)
         new = dict(zip(names, map(old.get, befores), strict=True))
-        return replaced, copy.row(new) if copy.matters else new
+        return replaced, copy.row(new) if copy.changes_values else new
 
-    def update_together(self, values: Values, origins: Origins) -> Values | None:
+    def update_batch(self, values: ValueBatch, metadata: BatchMetadata) -> ValueBatch | None:
         schema = values.schema
-        if values.null:
+        if values.all_null:
             return values
         if schema is None:
             return self._maps(values)
         replaced, befores, names, copy = self._schemas.get(schema)
         columns = values.columns
         new = {name: columns[before] for before, name in zip(befores, names, strict=True)}
-        return Values.struct(replaced, copy.columns(new), values.count)
+        return ValueBatch.struct(replaced, copy.columns(new), values.count)
 
-    def _maps(self, values: Values) -> Values:
+    def _maps(self, values: ValueBatch) -> ValueBatch:
         try:
             columns = values.columns
-        except Mixed:
-            return each_map(self.update, values)
+        except MixedBatchError:
+            return update_each(self.update, values)
         names = list(filter(self._kept, columns))
         new = {self._names.get(name, name): columns[name] for name in names}
         if len(new) < len(names):
-            return each_map(self.update, values)
-        return Values.maps(new, values.count, Made(0, len(columns)))
+            return update_each(self.update, values)
+        return ValueBatch.maps(new, values.count, HashMapLayout(0, len(columns)))
 
     def _kept(self, name: str) -> bool:
         return name not in self._exclude and (not self._include or name in self._include)
@@ -126,12 +126,12 @@ class ReplaceFieldValue(PartTransformation):
             if name in fields:
                 raise SchemaBuilderError(f"Cannot create field because of field name duplication {name}")
             fields[name] = field.schema
-        replaced = struct(fields, schema)
+        replaced = struct_schema(fields, schema)
         befores = [self._before(schema, name, wanted) for name, wanted in fields.items()]
-        taken = schema.but(fields=tuple(map(Field, fields, [before.schema for before in befores])))
+        taken = schema.replace(fields=tuple(map(Field, fields, [before.schema for before in befores])))
         return replaced, [before.name for before in befores], list(fields), StructCopy(taken, self._fill, replaced)
 
 
 class ReplaceFieldKey(ReplaceFieldValue):
     java_name = "org.apache.kafka.connect.transforms.ReplaceField$Key"
-    part = Part.KEY
+    part = RecordPart.KEY

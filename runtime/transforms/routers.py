@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from runtime.api.config.definition import ConfigDef
 from runtime.api.config.validators import regex
-from runtime.api.data.columns import Constant, Origins, Values
+from runtime.api.data.columns import BatchMetadata, ConstantColumn, ValueBatch
 from runtime.api.data.logical import datetime_of
 from runtime.api.errors import ConfigError, DataError, IllegalArgumentError
 from runtime.api.java_compat.date_format import DatePattern
@@ -37,12 +37,12 @@ class RegexRouter(Transformation):
         record.topic = self._topic(record.topic)
         return record
 
-    def apply_together(self, values: Values, origins: Origins) -> Values | None:
-        topics = origins.topics()
-        if type(topics) is Constant:
-            origins.topic = self._topic(topics.value)
+    def apply_batch(self, values: ValueBatch, metadata: BatchMetadata) -> ValueBatch | None:
+        topics = metadata.topics()
+        if type(topics) is ConstantColumn:
+            metadata.topic = self._topic(topics.value)
         else:
-            origins.route(list(map(self._topic, topics)))
+            metadata.route(list(map(self._topic, topics)))
         return values
 
     def _topic(self, topic: str) -> str:
@@ -87,15 +87,15 @@ class TimestampRouter(Transformation):
         record.topic = self._topic(record.topic, record.timestamp)
         return record
 
-    def apply_together(self, values: Values, origins: Origins) -> Values | None:
-        times, topics = origins.timestamps(), origins.topics()
+    def apply_batch(self, values: ValueBatch, metadata: BatchMetadata) -> ValueBatch | None:
+        times, topics = metadata.timestamps(), metadata.topics()
         if self._pattern is None:
             return None
         unit = self._pattern.unit
-        if type(topics) is Constant and min(times) // unit == max(times) // unit:
-            origins.topic = self._topic(topics.value, times[0])
+        if type(topics) is ConstantColumn and min(times) // unit == max(times) // unit:
+            metadata.topic = self._topic(topics.value, times[0])
         else:
-            origins.route(list(map(self._topic, topics, times)))
+            metadata.route(list(map(self._topic, topics, times)))
         return values
 
     def _topic(self, topic: str, timestamp: int) -> str:

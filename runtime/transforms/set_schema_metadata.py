@@ -5,18 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from runtime.api.config.definition import ConfigDef
-from runtime.api.config.definition import Type as ConfigType
-from runtime.api.data.columns import Origins, Values
+from runtime.api.config.definition import ConfigDef, ConfigType
+from runtime.api.data.columns import BatchMetadata, ValueBatch
 from runtime.api.data.schema import Schema, Type
 from runtime.api.data.schema_cache import SchemaCache
 from runtime.api.errors import ConfigError, DataError
-from runtime.api.transformation import Part, PartTransformation, Record
+from runtime.api.transformation import KeyOrValueTransformation, Record, RecordPart
 from runtime.transforms.definitions import REPLACE_NULL, key
 from runtime.transforms.fields.struct_copy import StructCopy
 
 
-class SetSchemaMetadataValue(PartTransformation):
+class SetSchemaMetadataValue(KeyOrValueTransformation):
     """Only structs can have theirs set, as in Apache's. A null without a schema is left alone."""
 
     java_name = "org.apache.kafka.connect.transforms.SetSchemaMetadata$Value"
@@ -42,26 +41,26 @@ class SetSchemaMetadataValue(PartTransformation):
                 return None, None
             raise DataError("Schema required for [updating schema metadata]")
         renamed, copy = self._schemas.get(schema)
-        return renamed, copy.row(value) if copy.matters and value is not None else value
+        return renamed, copy.row(value) if copy.changes_values and value is not None else value
 
-    def update_together(self, values: Values, origins: Origins) -> Values | None:
+    def update_batch(self, values: ValueBatch, metadata: BatchMetadata) -> ValueBatch | None:
         if values.schema is None:
-            return values if values.null else None
+            return values if values.all_null else None
         renamed, copy = self._schemas.get(values.schema)
-        if values.null or not copy.matters:
-            return values.but(renamed)
+        if values.all_null or not copy.changes_values:
+            return values.with_schema(renamed)
         old = values.columns
         new = copy.columns(old)
         if all(new[name] is old[name] for name in new):
-            return values.but(renamed)
-        return Values.struct(renamed, new, values.count)
+            return values.with_schema(renamed)
+        return ValueBatch.struct(renamed, new, values.count)
 
     def _renamed(self, schema: Schema) -> tuple[Schema, StructCopy]:
         if schema.type is not Type.STRUCT:
             raise DataError("Cannot list fields on non-struct type")
-        return schema.but(**self._changes), StructCopy(schema, self._fill)
+        return schema.replace(**self._changes), StructCopy(schema, self._fill)
 
 
 class SetSchemaMetadataKey(SetSchemaMetadataValue):
     java_name = "org.apache.kafka.connect.transforms.SetSchemaMetadata$Key"
-    part = Part.KEY
+    part = RecordPart.KEY

@@ -9,7 +9,7 @@ from typing import Any
 
 from runtime.api.config.definition import ConfigDef
 from runtime.api.config.validators import one_of
-from runtime.api.data.columns import Constant, Made, Origins, Values
+from runtime.api.data.columns import BatchMetadata, ConstantColumn, HashMapLayout, ValueBatch
 from runtime.api.data.java_text import JavaMap
 from runtime.api.data.logical import (
     DATE,
@@ -24,12 +24,12 @@ from runtime.api.data.logical import (
 )  # fmt: skip
 from runtime.api.data.schema import INT64_SCHEMA, STRING_SCHEMA, Field, Schema, Type
 from runtime.api.data.schema_cache import SchemaCache
-from runtime.api.errors import ConfigError, ConnectError, DataError, MissingError
+from runtime.api.errors import ConfigError, ConnectError, DataError, NullPointerError
 from runtime.api.java_compat.date_format import DatePattern
-from runtime.api.transformation import Part, PartTransformation, Record, each_map
+from runtime.api.transformation import KeyOrValueTransformation, Record, RecordPart, update_each
 from runtime.transforms.definitions import LOW, MEDIUM, REPLACE_NULL, key
-from runtime.transforms.fields.requirements import java_class, require_map, require_struct
-from runtime.transforms.fields.struct_copy import StructCopy, rebuilt
+from runtime.transforms.fields.struct_copy import StructCopy, with_fields
+from runtime.transforms.fields.type_checks import java_class, require_map, require_struct
 
 _PURPOSE = "converting timestamp formats"
 _TARGETS = {
@@ -43,7 +43,7 @@ _LONG = 1 << 63
 _PER_SECOND = {"nanoseconds": 10**9, "microseconds": 10**6, "milliseconds": 1000, "seconds": 1}
 
 
-class TimestampConverterValue(PartTransformation):
+class TimestampConverterValue(KeyOrValueTransformation):
     """Of the whole key or value, or of one of its fields; all in UTC. A null stays null."""
 
     java_name = "org.apache.kafka.connect.transforms.TimestampConverter$Value"
@@ -98,36 +98,36 @@ class TimestampConverterValue(PartTransformation):
             new[self._field] = self._converted(new[self._field])
         return changed, new
 
-    def update_together(self, values: Values, origins: Origins) -> Values | None:
+    def update_batch(self, values: ValueBatch, metadata: BatchMetadata) -> ValueBatch | None:
         schema, field = values.schema, self._field
         if schema is None:
-            return values if values.null else self._maps(values)
+            return values if values.all_null else self._maps(values)
         changed, refused, copy = self._schemas.get(schema)
-        if values.null:
-            return values.but(changed)
+        if values.all_null:
+            return values.with_schema(changed)
         if not field:
-            return Values(changed, list(map(self._converted, values.rows)))
+            return ValueBatch(changed, list(map(self._converted, values.rows)))
         if refused is not None:
             return None
         columns = copy.columns(values.columns)
         if field in columns:
             columns[field] = list(map(self._converted, columns[field]))
-        return Values.struct(changed, columns, values.count)
+        return ValueBatch.struct(changed, columns, values.count)
 
-    def _maps(self, values: Values) -> Values:
+    def _maps(self, values: ValueBatch) -> ValueBatch:
         field = self._field
         if not field:
-            return each_map(self.update, values)
+            return update_each(self.update, values)
         old = values.columns
-        times = list(map(self._converted, old[field])) if field in old else Constant(None, values.count)
-        return Values.maps({**old, field: times}, values.count, Made(len(old)))
+        times = list(map(self._converted, old[field])) if field in old else ConstantColumn(None, values.count)
+        return ValueBatch.maps({**old, field: times}, values.count, HashMapLayout(len(old)))
 
     def _changed(self, schema: Schema) -> tuple[Schema, Schema | None, StructCopy]:
         _check_type(schema)
         return self._target_of(schema), None, StructCopy(schema, False)
 
     def _target_of(self, schema: Schema) -> Schema:
-        return _TARGETS[self._target].but(optional=schema.optional)
+        return _TARGETS[self._target].replace(optional=schema.optional)
 
     def _field_changed(self, schema: Schema) -> tuple[Schema, Schema | None, StructCopy]:
         """The struct's new schema, the field's schema if it cannot hold a time (null structs pass), and how the fields
@@ -136,11 +136,11 @@ class TimestampConverterValue(PartTransformation):
             raise DataError("Cannot list fields on non-struct type")
         fields = [Field(f.name, self._target_of(f.schema)) if f.name == self._field else f for f in schema.fields]
         found = schema.field(self._field)
-        changed = rebuilt(schema, fields)
+        changed = with_fields(schema, fields)
         if found is None or _holds_times(found):
             return changed, None, StructCopy(schema, self._fill, changed)
         before = list(takewhile(lambda field: field.name != self._field, fields))  # their errors are reported first
-        return changed, found, StructCopy(schema, self._fill, changed.but(fields=tuple(before)))
+        return changed, found, StructCopy(schema, self._fill, changed.replace(fields=tuple(before)))
 
     def _converted(self, value: Any) -> Any:
         if value is None:
@@ -169,7 +169,7 @@ class TimestampConverterValue(PartTransformation):
             return datetime_of(self._millis(value))
         if kind is str:
             if self._pattern is None:
-                raise MissingError(f"Could not parse timestamp: value ({value}), as there is no format")
+                raise NullPointerError(f"Could not parse timestamp: value ({value}), as there is no format")
             try:
                 return self._pattern.parse(value)
             except ValueError as error:
@@ -197,9 +197,9 @@ def _holds_times(schema: Schema) -> bool:
 
 def _check_type(schema: Schema) -> None:
     if not _holds_times(schema):
-        raise ConnectError(f"Schema {schema.spelled} does not correspond to a known timestamp type format")
+        raise ConnectError(f"Schema {schema.java_text} does not correspond to a known timestamp type format")
 
 
 class TimestampConverterKey(TimestampConverterValue):
     java_name = "org.apache.kafka.connect.transforms.TimestampConverter$Key"
-    part = Part.KEY
+    part = RecordPart.KEY

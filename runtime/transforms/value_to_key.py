@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from runtime.api.config.definition import ConfigDef, Type
-from runtime.api.data.columns import Constant, Made, Origins, Values
+from runtime.api.config.definition import ConfigDef, ConfigType
+from runtime.api.data.columns import BatchMetadata, ConstantColumn, HashMapLayout, ValueBatch
 from runtime.api.data.java_text import JavaMap
-from runtime.api.data.schema import Schema, struct
+from runtime.api.data.schema import Schema, struct_schema
 from runtime.api.data.schema_cache import SchemaCache
 from runtime.api.errors import DataError
 from runtime.api.transformation import R, Transformation
 from runtime.transforms.definitions import REPLACE_NULL, some_values
 from runtime.transforms.definitions import key as config_key
-from runtime.transforms.fields.requirements import require_map, require_struct
 from runtime.transforms.fields.struct_copy import StructCopy
+from runtime.transforms.fields.type_checks import require_map, require_struct
 
 _PURPOSE = "copying fields from value to key"
 
@@ -24,7 +24,8 @@ class ValueToKey(Transformation):
 
     java_name = "org.apache.kafka.connect.transforms.ValueToKey"
     config_def = ConfigDef(
-        config_key("fields", "The value's fields that make the key.", Type.LIST, validator=some_values), REPLACE_NULL
+        config_key("fields", "The value's fields that make the key.", ConfigType.LIST, validator=some_values),
+        REPLACE_NULL,
     )
 
     def configure(self, config: Mapping[str, str]) -> None:
@@ -45,18 +46,18 @@ class ValueToKey(Transformation):
         value = require_struct(schema, record.value, _PURPOSE)
         key_schema, copy = self._schemas.get(schema)
         new = {name: value.get(name) for name in self._fields}
-        record.key_schema, record.key = key_schema, copy.row(new) if copy.matters else new
+        record.key_schema, record.key = key_schema, copy.row(new) if copy.changes_values else new
         return record
 
-    def apply_together(self, values: Values, origins: Origins) -> Values | None:
+    def apply_batch(self, values: ValueBatch, metadata: BatchMetadata) -> ValueBatch | None:
         schema, old, count = values.schema, values.columns, values.count
         if schema is None:
-            nothing = Constant(None, count)
-            made = Made(0, len(self._fields))
-            origins.keys = Values.maps({name: old.get(name, nothing) for name in self._fields}, count, made)
+            nothing = ConstantColumn(None, count)
+            made = HashMapLayout(0, len(self._fields))
+            metadata.keys = ValueBatch.maps({name: old.get(name, nothing) for name in self._fields}, count, made)
             return values
         key_schema, copy = self._schemas.get(schema)
-        origins.keys = Values.struct(key_schema, copy.columns({name: old[name] for name in self._fields}), count)
+        metadata.keys = ValueBatch.struct(key_schema, copy.columns({name: old[name] for name in self._fields}), count)
         return values
 
     def _key_schema(self, schema: Schema) -> tuple[Schema, StructCopy]:
@@ -67,5 +68,5 @@ class ValueToKey(Transformation):
             if found is None:
                 raise DataError(f"Field does not exist: {name}")
             fields[name] = found
-        key_schema = struct(fields)
+        key_schema = struct_schema(fields)
         return key_schema, StructCopy(schema, self._fill, key_schema)

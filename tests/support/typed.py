@@ -59,15 +59,15 @@ def _nullable(draw: st.DrawFn, typed: st.SearchStrategy[Typed]) -> Typed:
     """Sometimes optional, sometimes with a default (then a null would come back as that), sometimes documented."""
     schema, values = draw(typed)
     if schema.name is None:
-        schema = schema.but(
+        schema = schema.replace(
             name=draw(st.none() | NAMES), version=draw(st.none() | st.integers(0, 99)), doc=draw(st.none() | TEXT),
             parameters=tuple(draw(st.dictionaries(NAMES, TEXT, max_size=2)).items()),
         )  # fmt: skip
     kind = draw(st.sampled_from(("required", "optional", "default")))
     if kind == "optional":
-        return schema.but(optional=True), st.none() | values
+        return schema.replace(optional=True), st.none() | values
     if kind == "default" and schema.type.primitive:
-        return schema.but(default=draw(values)), values
+        return schema.replace(default=draw(values)), values
     return schema, values
 
 

@@ -10,7 +10,7 @@ from typing import Any, cast
 
 import pytest
 
-from runtime.api.config.definition import REQUIRED, ConfigDef, ConfigKey, Importance, Type
+from runtime.api.config.definition import REQUIRED, ConfigDef, ConfigKey, ConfigType, Importance
 from runtime.api.connector import SourceConnector
 from runtime.api.data.record import SinkRecord, SourceRecord
 from runtime.api.data.schema import STRING_SCHEMA
@@ -211,8 +211,8 @@ class LineConnector(SourceConnector):
 
     task_class = LineTask
     config_def = ConfigDef(
-        ConfigKey("file", Type.STRING, None, Importance.HIGH, "Source filename."),
-        ConfigKey("topic", Type.STRING, REQUIRED, Importance.HIGH, "Where to."),
+        ConfigKey("file", ConfigType.STRING, None, Importance.HIGH, "Source filename."),
+        ConfigKey("topic", ConfigType.STRING, REQUIRED, Importance.HIGH, "Where to."),
     )
 
     def start(self, config: Mapping[str, str]) -> None:
@@ -251,6 +251,10 @@ def test_the_definition_of_the_file_source() -> None:
     keys = {key.name: key for key in FileStreamSourceConnector.config_def}
     assert list(keys) == ["file", "topic", "batch.size"]
     assert keys["topic"].required
-    assert (keys["file"].default, keys["batch.size"].type, keys["batch.size"].importance) == (None, Type.INT, "LOW")
+    assert (keys["file"].default, keys["batch.size"].type, keys["batch.size"].importance) == (
+        None,
+        ConfigType.INT,
+        "LOW",
+    )
     errors = {value.name: value.errors for value in FileStreamSourceConnector().validate({"topic": ""})}
     assert errors["topic"] == ["Invalid value  for configuration topic: String must be non-empty"]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Protocol
 
-from runtime.api.config.types import Password, Type, parse
+from runtime.api.config.types import ConfigType, Password, parse
 from runtime.api.config.validators import Validator
 from runtime.api.errors import ConfigError
 
@@ -15,11 +15,11 @@ __all__ = [
     "REQUIRED",
     "ConfigDef",
     "ConfigKey",
+    "ConfigType",
     "ConfigValue",
     "Importance",
     "Password",
     "Recommender",
-    "Type",
     "Validator",
     "Width",
 ]
@@ -56,7 +56,7 @@ class ConfigKey:
     """One key. `default` REQUIRED means there is none; a default may be given as text."""
 
     name: str
-    type: Type
+    type: ConfigType
     default: Any = REQUIRED
     importance: Importance = Importance.HIGH
     doc: str = ""

@@ -15,7 +15,7 @@ _DOUBLE = re.compile(r"[+-]?(NaN|Infinity|([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0
 _SPLIT = re.compile(r"\s*,\s*")
 
 
-class Type(StrEnum):
+class ConfigType(StrEnum):
     BOOLEAN = "BOOLEAN"
     STRING = "STRING"
     INT = "INT"
@@ -79,25 +79,25 @@ def to_text(value: Any) -> str | None:
     return shown(value)
 
 
-def parse(name: str, text: Any, type_: Type) -> Any:
+def parse(name: str, text: Any, type_: ConfigType) -> Any:
     """The typed value of a text; a value that has its type already is kept. ConfigError when it is not one."""
     if text is None or not isinstance(text, str):
         return text
     trimmed = java_trim(text)
-    if type_ is Type.BOOLEAN:
+    if type_ is ConfigType.BOOLEAN:
         return _boolean(name, text, trimmed)
-    if type_ is Type.LIST:
+    if type_ is ConfigType.LIST:
         return _SPLIT.split(trimmed) if trimmed else []
-    if type_ is Type.PASSWORD:
+    if type_ is ConfigType.PASSWORD:
         return Password(trimmed)
-    if type_ is Type.DOUBLE:
+    if type_ is ConfigType.DOUBLE:
         return _double(name, text, trimmed)
     if type_ in _BITS:
         return _integer(name, text, trimmed, type_)
     return trimmed
 
 
-_BITS = {Type.SHORT: 16, Type.INT: 32, Type.LONG: 64}
+_BITS = {ConfigType.SHORT: 16, ConfigType.INT: 32, ConfigType.LONG: 64}
 
 
 def _boolean(name: str, text: str, trimmed: str) -> bool:
@@ -107,7 +107,7 @@ def _boolean(name: str, text: str, trimmed: str) -> bool:
     return lowered == "true"
 
 
-def _integer(name: str, text: str, trimmed: str, type_: Type) -> int:
+def _integer(name: str, text: str, trimmed: str, type_: ConfigType) -> int:
     limit = 1 << (_BITS[type_] - 1)
     if len(trimmed) <= 20 and _INTEGER.match(trimmed) and -limit <= (number := int(trimmed)) < limit:
         return number
@@ -116,7 +116,7 @@ def _integer(name: str, text: str, trimmed: str, type_: Type) -> int:
 
 def _double(name: str, text: str, trimmed: str) -> float:
     if not _DOUBLE.match(trimmed):
-        raise invalid(name, text, f"Not a number of type {Type.DOUBLE}")
+        raise invalid(name, text, f"Not a number of type {ConfigType.DOUBLE}")
     return float(trimmed if trimmed.endswith("y") else trimmed.rstrip("fFdD"))
 
 

@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Generic, Self, TypeVar, overload
 
-from runtime.api.data.columns import Column, Constant, Mixed, Values
+from runtime.api.data.columns import Column, ConstantColumn, MixedBatchError, ValueBatch
 from runtime.api.data.record import Headers, SinkRecord, SourceRecord
 
 R = TypeVar("R", SourceRecord, SinkRecord)
@@ -15,8 +15,8 @@ R = TypeVar("R", SourceRecord, SinkRecord)
 class _Batch(Sequence[R], Generic[R]):
     """A sequence of records over their values."""
 
-    values: Values
-    keys: Values
+    values: ValueBatch
+    keys: ValueBatch
     headers: Sequence[Headers | None]
     places: Sequence[int] = ()
     """Where its records are among those that it is only a part of."""
@@ -26,14 +26,14 @@ class _Batch(Sequence[R], Generic[R]):
     @property
     def topic(self) -> str:
         """The topic of all records; Mixed if their topics differ."""
-        if type(self._topics) is not Constant:
-            raise Mixed
+        if type(self._topics) is not ConstantColumn:
+            raise MixedBatchError
         topic: str = self._topics.value
         return topic
 
     @topic.setter
     def topic(self, topic: str) -> None:
-        self._topics = Constant(topic, len(self))
+        self._topics = ConstantColumn(topic, len(self))
 
     def topics(self) -> Column:
         return self._topics
@@ -88,20 +88,20 @@ class SourceBatch(_Batch[SourceRecord]):
         source_partition: Mapping[str, Any] | None,
         offset_of: Callable[[int], Mapping[str, Any] | None],
         topic: str,
-        values: Values,
+        values: ValueBatch,
         timestamp: int | None = None,
     ) -> None:
         self.source_partition, self.offset_of = source_partition, offset_of
         self.values = values
         self.topic = topic
-        self.times: Column = Constant(timestamp, values.count)
-        self.keys = Values(None, Constant(None, values.count))
-        self.headers: Sequence[Headers | None] = Constant(None, values.count)
+        self.times: Column = ConstantColumn(timestamp, values.count)
+        self.keys = ValueBatch(None, ConstantColumn(None, values.count))
+        self.headers: Sequence[Headers | None] = ConstantColumn(None, values.count)
 
     @property
     def keyed(self) -> bool:
         """Whether the records have got keys, or null keys of some schema."""
-        return self.keys.schema is not None or self.keys.null is not True
+        return self.keys.schema is not None or self.keys.all_null is not True
 
     def _made(self) -> list[SourceRecord]:
         partition, offset_of = self.source_partition, self.offset_of
@@ -114,10 +114,10 @@ class SourceBatch(_Batch[SourceRecord]):
         ]
 
     def partitions(self) -> Column:
-        return Constant(None, len(self))
+        return ConstantColumn(None, len(self))
 
     def offsets(self) -> Column:
-        raise Mixed
+        raise MixedBatchError
 
     def timestamps(self) -> Column:
         return self.times
@@ -127,7 +127,12 @@ class SinkBatch(_Batch[SinkRecord]):
     """Records of one topic, as the Kafka client's messages brought them."""
 
     def __init__(
-        self, topic: str, messages: Sequence[Any], keys: Values, values: Values, headers: Sequence[Headers | None]
+        self,
+        topic: str,
+        messages: Sequence[Any],
+        keys: ValueBatch,
+        values: ValueBatch,
+        headers: Sequence[Headers | None],
     ) -> None:
         self.messages, self.keys, self.values, self.headers = messages, keys, values, headers
         self.topic = topic
@@ -157,6 +162,6 @@ class SinkBatch(_Batch[SinkRecord]):
 
 def _one_each(headers: Sequence[Headers | None]) -> Sequence[Headers | None]:
     """Tasks may change the headers of one record: it is not to be those of all."""
-    if type(headers) is Constant and headers.value is not None:
+    if type(headers) is ConstantColumn and headers.value is not None:
         return [list(headers.value) for _ in headers]
     return headers

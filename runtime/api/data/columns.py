@@ -1,6 +1,7 @@
-"""Many values of one schema at once: what converters and transformations hand each other where records are alike.
+"""Batches of values that share a schema, stored as columns, for converters and transformations that process many
+records in one call.
 
-The fields of structs are columns: to leave one out, to add one or to take one costs nothing per record.
+Each field of a struct is a column, so adding, removing or extracting a field costs nothing per record.
 """
 
 from __future__ import annotations
@@ -15,14 +16,15 @@ from runtime.api.data.record import Headers
 from runtime.api.data.schema import Schema, Type
 
 Column = Sequence[Any]
+"""One value for each record of a batch."""
 
 
-class Mixed(Exception):
-    """The values are not alike: they are to be taken one by one."""
+class MixedBatchError(Exception):
+    """The values of a batch differ in schema, keys or topic: process its records one by one."""
 
 
-class Constant(Sequence[Any]):
-    """A column that says the same for all."""
+class ConstantColumn(Sequence[Any]):
+    """A column with the same value for every record."""
 
     __slots__ = ("_count", "value")
 
@@ -36,40 +38,39 @@ class Constant(Sequence[Any]):
         return repeat(self.value, self._count)
 
     def __getitem__(self, index: Any) -> Any:
-        return Constant(self.value, len(range(self._count)[index])) if isinstance(index, slice) else self.value
+        return ConstantColumn(self.value, len(range(self._count)[index])) if isinstance(index, slice) else self.value
 
 
-class Made(NamedTuple):
-    """How a transformation made maps (see JavaMap)."""
+class HashMapLayout(NamedTuple):
+    """How Java would have created the maps of a batch, which determines the order of their keys (see JavaMap)."""
 
-    taken: int
-    room: int | None = None
+    copied: int
+    capacity: int | None = None
 
 
-class Values:
-    """Values in the order of their records. Never changed: what is made of them is another one."""
+class ValueBatch:
+    """Values in the order of their records, and their common schema (None: without one). Immutable."""
 
-    __slots__ = ("_columns", "_rows", "count", "made", "schema")
+    __slots__ = ("_columns", "_rows", "count", "layout", "schema")
 
     def __init__(self, schema: Schema | None, rows: Column) -> None:
         self.schema, self.count = schema, len(rows)
-        self.made: Made | None = None
+        self.layout: HashMapLayout | None = None
         self._rows: Column | None = rows
         self._columns: Mapping[str, Column] | None = None
 
     @classmethod
-    def struct(cls, schema: Schema | None, columns: Mapping[str, Column], count: int) -> Values:
-        """Structs that have a value (or None) in each of the schema's fields."""
+    def struct(cls, schema: Schema | None, columns: Mapping[str, Column], count: int) -> ValueBatch:
+        """Structs with a value (or None) in each of the schema's fields."""
         values = cls(schema, ())
         values.count, values._rows, values._columns = count, None, columns
         return values
 
     @classmethod
-    def maps(cls, columns: Mapping[str, Column], count: int, made: Made | None = None) -> Values:
-        """Maps without a schema that all have the same keys, in this order. `made`: how Java made them, where that is
-        not as JSON is read."""
+    def maps(cls, columns: Mapping[str, Column], count: int, layout: HashMapLayout | None = None) -> ValueBatch:
+        """Maps without a schema that have the same keys, in this order; `layout` is None for maps read from JSON."""
         values = cls.struct(None, columns, count)
-        values.made = made
+        values.layout = layout
         return values
 
     @property
@@ -79,7 +80,7 @@ class Values:
             columns = self._columns or {}
             names, rows = tuple(columns), zip(*columns.values(), strict=True)
             found: Column = [dict(zip(names, row, strict=True)) for row in rows] if names else self._empty()
-            self._rows = found if self.made is None else [_java_map(row, self.made) for row in found]
+            self._rows = found if self.layout is None else [_java_map(row, self.layout) for row in found]
         return self._rows
 
     @property
@@ -88,18 +89,19 @@ class Values:
         if self._rows is not None:
             return self._rows[0]
         row = {name: column[0] for name, column in (self._columns or {}).items()}
-        return row if self.made is None else _java_map(row, self.made)
+        return row if self.layout is None else _java_map(row, self.layout)
 
     def _empty(self) -> Column:
         return [{} for _ in range(self.count)]
 
     @property
     def columns(self) -> Mapping[str, Column]:
-        """The fields of structs, in the schema's order, or the entries of maps without a schema; Mixed for any other
-        values and for maps with different keys."""
+        """The fields of structs in the schema's order, or the entries of maps without a schema.
+
+        Raises MixedBatchError for any other values and for maps with different keys."""
         if self._columns is None:
             if not self.count or (self.schema is not None and self.schema.type is not Type.STRUCT):
-                raise Mixed
+                raise MixedBatchError
             assert self._rows is not None
             schema = self.schema
             if schema is None:
@@ -109,89 +111,94 @@ class Values:
         return self._columns
 
     @property
-    def null(self) -> bool | None:
-        """Whether all values are null (True) or none is (False); None where only some are."""
-        found = set() if self._rows is None else kinds(self._rows)
+    def all_null(self) -> bool | None:
+        """True if all values are null, False if none is, None if only some are."""
+        found = set() if self._rows is None else value_types(self._rows)
         return type(None) in found if len(found) == 1 or type(None) not in found else None
 
-    def but(self, schema: Schema | None) -> Values:
+    def with_schema(self, schema: Schema | None) -> ValueBatch:
         """The same values under another schema."""
-        values = Values(schema, ())
-        values.count, values.made, values._rows, values._columns = self.count, self.made, self._rows, self._columns
+        values = ValueBatch(schema, ())
+        values.count, values.layout, values._rows, values._columns = self.count, self.layout, self._rows, self._columns
         return values
 
 
 def _keys(rows: Column) -> tuple[str, ...]:
-    """The keys that all of these maps have, in the same order."""
+    """The keys of these maps; MixedBatchError if the maps differ in keys or in their order."""
     if set(map(type, rows)) != {dict}:
-        raise Mixed
+        raise MixedBatchError
     found = set(map(tuple, rows))
     names = found.pop()
     if found or set(map(type, names)) != {str}:
-        raise Mixed
+        raise MixedBatchError
     return names
 
 
-def _java_map(row: dict[str, Any], made: Made) -> JavaMap:
-    found = JavaMap(row)
-    found.taken = made.taken
-    if made.room is not None:
-        found.room = made.room
-    return found
+def _java_map(row: dict[str, Any], layout: HashMapLayout) -> JavaMap:
+    result = JavaMap(row)
+    result.copied = layout.copied
+    if layout.capacity is not None:
+        result.capacity = layout.capacity
+    return result
 
 
 def columns_of(names: tuple[str, ...], rows: Column) -> dict[str, Column]:
-    """These fields of mappings; Mixed when one of them lacks one, or is no mapping."""
+    """These fields of mappings; MixedBatchError if a value is not a mapping or lacks a field."""
     if not names:
-        raise Mixed
+        raise MixedBatchError
     try:
         return {name: list(map(itemgetter(name), rows)) for name in names}
     except (KeyError, TypeError, IndexError) as error:
-        raise Mixed from error
+        raise MixedBatchError from error
 
 
 def _fields_of(names: tuple[str, ...], rows: Column) -> dict[str, Column]:
     """As columns_of(), for structs: a missing field is null."""
     try:
         return columns_of(names, rows)
-    except Mixed:
+    except MixedBatchError:
         if not names or not all(isinstance(row, Mapping) for row in rows):
             raise
     return {name: [row.get(name) for row in rows] for name in names}
 
 
-def kinds(column: Column) -> set[type]:
+def value_types(column: Column) -> set[type]:
     """The Python types in a column."""
-    return {type(column.value)} if type(column) is Constant else set(map(type, column))
+    return {type(column.value)} if type(column) is ConstantColumn else set(map(type, column))
 
 
-class Origins(Protocol):
-    """Where the records of a batch are from, or go to: what a transformation of values may ask for."""
+class BatchMetadata(Protocol):
+    """Everything but the values of a batch of records: topics, partitions, offsets, timestamps, keys and headers.
+
+    A transformation may assign `topic`, `keys` and `headers`, or call route(); the other columns are read-only."""
 
     topic: str
-    """The topic of all records; reading it raises Mixed if the records go to different topics."""
-    keys: Values
+    """The topic of all records; reading it raises MixedBatchError if the records have different topics."""
+    keys: ValueBatch
     headers: Sequence[Headers | None]
 
-    def topics(self) -> Column: ...
+    def topics(self) -> Column:
+        """The topic of each record."""
 
     def route(self, topics: Column) -> None:
-        """Each record goes to a topic of its own."""
+        """Sends each record to its own topic."""
 
-    def partitions(self) -> Column: ...
+    def partitions(self) -> Column:
+        """The Kafka partition of each record; None where it has not been chosen yet."""
 
     def offsets(self) -> Column:
-        """Of records read from Kafka; Mixed for others."""
+        """The offset of each record read from Kafka; MixedBatchError for records from a source."""
 
-    def timestamps(self) -> Column: ...
+    def timestamps(self) -> Column:
+        """Milliseconds since 1970 for each record; None for a record without a timestamp."""
 
 
-def together(plugin: object, single: str, batch: str) -> Any:
-    """The plugin's method for many values, where it says the same as the one for a single value: that one has not been
-    overridden in a class below it. None otherwise."""
-    for kind in type(plugin).__mro__:
-        if batch in vars(kind):
+def batch_method(plugin: object, single: str, batch: str) -> Any:
+    """The plugin's method `batch` for many values, or None if a subclass overrides only its counterpart `single`, which
+    the inherited batch method would ignore."""
+    for cls in type(plugin).__mro__:
+        if batch in vars(cls):
             return getattr(plugin, batch)
-        if single in vars(kind):
+        if single in vars(cls):
             return None
     return None

@@ -60,24 +60,24 @@ class JavaMap(dict[Any, Any]):
     The first `taken` keys are those of the map it is a copy of; `room` is the capacity it began with, where that was
     said; `order` tells the keys' order where it is not that of a HashMap."""
 
-    __slots__ = ("order", "room", "taken")
+    __slots__ = ("capacity", "copied", "order")
     order: Callable[[], list[Any]]
-    room: int
-    taken: int
+    capacity: int
+    copied: int
 
     @classmethod
     def copy_of(cls, value: Mapping[Any, Any]) -> JavaMap:
         """As `new HashMap(value)`."""
         made = cls(value)
-        made.taken = len(value)
+        made.copied = len(value)
         return made
 
     @classmethod
     def sized(cls, room: int) -> JavaMap:
         """As `new HashMap(room)`."""
         made = cls()
-        made.taken = 0
-        made.room = room
+        made.copied = 0
+        made.capacity = room
         return made
 
 
@@ -90,10 +90,10 @@ def map_order(value: Mapping[Any, Any], keys: Schema | None = None) -> list[Any]
         return value.order()
     found = list(value)
     buckets = 1
-    room = value.room if hasattr(value, "room") else value.taken * 4 // 3 + 1
+    room = value.capacity if hasattr(value, "capacity") else value.copied * 4 // 3 + 1
     while buckets < room:
         buckets *= 2
-    return _by_bucket(_by_bucket(found[: value.taken], 16, single) + found[value.taken :], buckets, single)
+    return _by_bucket(_by_bucket(found[: value.copied], 16, single) + found[value.copied :], buckets, single)
 
 
 def _by_bucket(keys: list[Any], buckets: int, single: bool) -> list[Any]:

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from itertools import repeat
 from typing import Any
 
-from runtime.api.data.columns import Column, Constant, Mixed, Values, kinds
+from runtime.api.data.columns import Column, ConstantColumn, MixedBatchError, ValueBatch, value_types
 from runtime.api.data.java_text import float_text, java_text, map_order
 from runtime.api.data.schema import Schema, Type
 
 
-def java_texts(values: Values) -> Sequence[str]:
+def java_texts(values: ValueBatch) -> Sequence[str]:
     """`null`, `1.0E8`, `Struct{a=1}`: one text for each value."""
     schema = values.schema
     try:
@@ -19,15 +19,15 @@ def java_texts(values: Values) -> Sequence[str]:
             return _maps(values)
         if schema.type is Type.STRUCT:
             return _structs(schema, values)
-    except Mixed:
+    except MixedBatchError:
         pass
     return _texts(values.rows, schema)
 
 
 def _texts(column: Column, schema: Schema | None) -> Sequence[str]:
-    if type(column) is Constant:
-        return Constant(java_text(column.value, schema), len(column))
-    found = kinds(column)
+    if type(column) is ConstantColumn:
+        return ConstantColumn(java_text(column.value, schema), len(column))
+    found = value_types(column)
     if found == {str}:
         return column
     if found == {int}:
@@ -36,13 +36,13 @@ def _texts(column: Column, schema: Schema | None) -> Sequence[str]:
         return list(map(float_text, column))
     if schema is not None and schema.type is Type.STRUCT and found == {dict}:
         try:
-            return _structs(schema, Values(schema, column))
-        except Mixed:
+            return _structs(schema, ValueBatch(schema, column))
+        except MixedBatchError:
             pass
     return [java_text(value, schema) for value in column]
 
 
-def _maps(values: Values) -> list[str]:
+def _maps(values: ValueBatch) -> list[str]:
     """Maps that have the same keys are printed in the same order."""
     columns = values.columns
     order = map_order(values.first)
@@ -56,17 +56,17 @@ def _maps(values: Values) -> list[str]:
     return list(map("".join, zip(*parts, repeat("}", values.count), strict=False)))
 
 
-def _structs(schema: Schema, values: Values) -> list[str]:
+def _structs(schema: Schema, values: ValueBatch) -> list[str]:
     columns = values.columns
     parts: list[Any] = []
     lead, comma = "Struct{", ""
     for field in schema.fields:
         column = columns[field.name]
-        if type(None) in kinds(column):  # a field without a value is left out
+        if type(None) in value_types(column):  # a field without a value is left out
             return _with_gaps(schema, values)
         lead += f"{comma}{field.name}="
         comma = ","
-        if type(column) is Constant:
+        if type(column) is ConstantColumn:
             lead += java_text(column.value, field.schema)
         else:
             parts += [repeat(lead), _texts(column, field.schema)]
@@ -74,7 +74,7 @@ def _structs(schema: Schema, values: Values) -> list[str]:
     return list(map("".join, zip(*parts, repeat(lead + "}", values.count), strict=False)))
 
 
-def _with_gaps(schema: Schema, values: Values) -> list[str]:
+def _with_gaps(schema: Schema, values: ValueBatch) -> list[str]:
     columns = values.columns
     fields = [
         [f"{field.name}={text}" if value is not None else None for value, text in zip(column, texts, strict=True)]

@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Any
 
 from runtime.api.data.schema import Schema, Type
-from runtime.api.errors import DataError, MissingError
+from runtime.api.errors import DataError, NullPointerError
 
 DECIMAL = "org.apache.kafka.connect.data.Decimal"
 DATE = "org.apache.kafka.connect.data.Date"
@@ -49,7 +49,7 @@ def scale_of(schema: Schema) -> int:
     """The scale of a decimal's schema; DataError when it has none."""
     text = schema.parameter("scale")
     if text is None:
-        kind = DataError if schema.parameters else MissingError
+        kind = DataError if schema.parameters else NullPointerError
         raise kind("Invalid Decimal schema: scale parameter not found.")
     if _SCALE.match(text) and -(1 << 31) <= (scale := int(text)) < 1 << 31:
         return scale

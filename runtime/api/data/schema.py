@@ -7,13 +7,14 @@ and `datetime.datetime` (in UTC) where a schema names one of the logical types. 
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import StrEnum
 from typing import Any
 
-from runtime.api.errors import MissingError, SchemaBuilderError
+from runtime.api.errors import NullPointerError, SchemaBuilderError
 
 
 class Type(StrEnum):
@@ -79,7 +80,7 @@ class Schema:
         return self._by_name.get(name)
 
     @property
-    def spelled(self) -> str:
+    def java_text(self) -> str:
         """As Java prints schemas: `Schema{INT32}`, or with its name `Schema{a.Name:STRUCT}`."""
         return f"Schema{{{self.type.name}}}" if self.name is None else f"Schema{{{self.name}:{self.type.name}}}"
 
@@ -87,20 +88,20 @@ class Schema:
         """One of the parameters; None when it is not there."""
         return dict(self.parameters).get(name)
 
-    def but(self, **changes: Any) -> Schema:
+    def replace(self, **changes: Any) -> Schema:
         """The same schema with these attributes changed."""
-        return replace(self, **changes)
+        return dataclasses.replace(self, **changes)
 
     def element(self) -> Schema:
-        """The schema of an array's elements or a map's values; MissingError if there is none."""
+        """The schema of an array's elements or a map's values; NullPointerError if there is none."""
         if self.values is None:
-            raise MissingError(f"The {self.type} schema has no schema of its values")
+            raise NullPointerError(f"The {self.type} schema has no schema of its values")
         return self.values
 
     def key(self) -> Schema:
-        """The schema of a map's keys; MissingError if there is none."""
+        """The schema of a map's keys; NullPointerError if there is none."""
         if self.keys is None:
-            raise MissingError(f"The {self.type} schema has no schema of its keys")
+            raise NullPointerError(f"The {self.type} schema has no schema of its keys")
         return self.keys
 
 
@@ -115,7 +116,7 @@ def _exact(value: Any) -> Any:
     return None
 
 
-def struct(fields: Mapping[str, Schema], like: Schema | None = None) -> Schema:
+def struct_schema(fields: Mapping[str, Schema], like: Schema | None = None) -> Schema:
     """A struct of these fields; name, version, doc and parameters from `like`. SchemaBuilderError for a field without a
     name, as Java's SchemaBuilder raises it."""
     if "" in fields:

@@ -21,7 +21,7 @@ _BEFORE_MONTH = tuple(accumulate(_LENGTHS, initial=0))
 _SUNDAY = 1
 
 
-class Field(Enum):
+class CalendarField(Enum):
     ERA = auto()
     YEAR = auto()
     WEEK_YEAR = auto()
@@ -42,7 +42,7 @@ class Field(Enum):
     DST_OFFSET = auto()
 
 
-class Wall(NamedTuple):
+class LocalTime(NamedTuple):
     """A local time in milliseconds since 1970, and the zone offsets given with it."""
 
     ms: int
@@ -51,25 +51,25 @@ class Wall(NamedTuple):
 
 
 @dataclass(slots=True)
-class Fields:
+class CalendarFields:
     """Values in the order in which they were set."""
 
-    values: dict[Field, int] = field(default_factory=dict)
+    values: dict[CalendarField, int] = field(default_factory=dict)
 
-    def set(self, name: Field, value: int) -> None:
+    def set(self, name: CalendarField, value: int) -> None:
         self.values.pop(name, None)
         self.values[name] = value
 
-    def clear(self, name: Field) -> None:
+    def clear(self, name: CalendarField) -> None:
         self.values.pop(name, None)
 
-    def wall(self) -> Wall:
+    def local_time(self) -> LocalTime:
         values = self.values
         stamps = {name: stamp for stamp, name in enumerate(values, 1)}
-        by_week = stamps.get(Field.WEEK_YEAR, 0) > stamps.get(Field.YEAR, 0)
+        by_week = stamps.get(CalendarField.WEEK_YEAR, 0) > stamps.get(CalendarField.YEAR, 0)
         days = _week_date(values) if by_week else _date(values, stamps)
         ms = (days - _EPOCH_DAY) * _DAY_MS + _time_of_day(values, stamps)
-        return Wall(ms, values.get(Field.ZONE_OFFSET), values.get(Field.DST_OFFSET))
+        return LocalTime(ms, values.get(CalendarField.ZONE_OFFSET), values.get(CalendarField.DST_OFFSET))
 
 
 def days_of(year: int, month: int) -> int:
@@ -85,67 +85,69 @@ def _on_or_before(day: int, day_of_week: int) -> int:
     return day - (day - (day_of_week - 1)) % 7
 
 
-def _time_of_day(values: dict[Field, int], stamps: dict[Field, int]) -> int:
-    of_day, half = stamps.get(Field.HOUR_OF_DAY, 0), _both(stamps, Field.HOUR, Field.AM_PM)
-    latest = max(of_day, half) or max(stamps.get(Field.HOUR, 0), stamps.get(Field.AM_PM, 0))
+def _time_of_day(values: dict[CalendarField, int], stamps: dict[CalendarField, int]) -> int:
+    of_day, half = stamps.get(CalendarField.HOUR_OF_DAY, 0), _both(stamps, CalendarField.HOUR, CalendarField.AM_PM)
+    latest = max(of_day, half) or max(stamps.get(CalendarField.HOUR, 0), stamps.get(CalendarField.AM_PM, 0))
     if latest and latest == of_day:
-        hours = values[Field.HOUR_OF_DAY]
+        hours = values[CalendarField.HOUR_OF_DAY]
     else:
-        hours = values.get(Field.HOUR, 0) + 12 * values.get(Field.AM_PM, 0)
-    seconds = (hours * 60 + values.get(Field.MINUTE, 0)) * 60 + values.get(Field.SECOND, 0)
-    return seconds * 1000 + values.get(Field.MILLISECOND, 0)
+        hours = values.get(CalendarField.HOUR, 0) + 12 * values.get(CalendarField.AM_PM, 0)
+    seconds = (hours * 60 + values.get(CalendarField.MINUTE, 0)) * 60 + values.get(CalendarField.SECOND, 0)
+    return seconds * 1000 + values.get(CalendarField.MILLISECOND, 0)
 
 
-def _both(stamps: dict[Field, int], one: Field, other: Field) -> int:
+def _both(stamps: dict[CalendarField, int], one: CalendarField, other: CalendarField) -> int:
     """When the later of the two fields was set; 0 if one is missing."""
     return max(stamps[one], stamps[other]) if one in stamps and other in stamps else 0
 
 
-_OF_MONTH = (Field.DAY_OF_MONTH, Field.WEEK_OF_MONTH, Field.WEEKDAY_IN_MONTH)
+_OF_MONTH = (CalendarField.DAY_OF_MONTH, CalendarField.WEEK_OF_MONTH, CalendarField.WEEKDAY_IN_MONTH)
 
 
-def _deciding(stamps: dict[Field, int]) -> Field:
+def _deciding(stamps: dict[CalendarField, int]) -> CalendarField:
     """The field that determines the day of the year or of the month."""
     found = stamps.get
-    latest: dict[Field, int] = {
-        Field.DAY_OF_MONTH: found(Field.DAY_OF_MONTH, 0),
-        Field.WEEK_OF_MONTH: _both(stamps, Field.WEEK_OF_MONTH, Field.DAY_OF_WEEK),
-        Field.WEEKDAY_IN_MONTH: _both(stamps, Field.WEEKDAY_IN_MONTH, Field.DAY_OF_WEEK),
-        Field.DAY_OF_YEAR: found(Field.DAY_OF_YEAR, 0),
-        Field.WEEK_OF_YEAR: _both(stamps, Field.WEEK_OF_YEAR, Field.DAY_OF_WEEK),
+    latest: dict[CalendarField, int] = {
+        CalendarField.DAY_OF_MONTH: found(CalendarField.DAY_OF_MONTH, 0),
+        CalendarField.WEEK_OF_MONTH: _both(stamps, CalendarField.WEEK_OF_MONTH, CalendarField.DAY_OF_WEEK),
+        CalendarField.WEEKDAY_IN_MONTH: _both(stamps, CalendarField.WEEKDAY_IN_MONTH, CalendarField.DAY_OF_WEEK),
+        CalendarField.DAY_OF_YEAR: found(CalendarField.DAY_OF_YEAR, 0),
+        CalendarField.WEEK_OF_YEAR: _both(stamps, CalendarField.WEEK_OF_YEAR, CalendarField.DAY_OF_WEEK),
     }
     if not any(latest.values()):
         latest = {
-            Field.WEEK_OF_MONTH: found(Field.WEEK_OF_MONTH, 0),
-            Field.WEEKDAY_IN_MONTH: max(found(Field.WEEKDAY_IN_MONTH, 0), found(Field.DAY_OF_WEEK, 0)),
-            Field.WEEK_OF_YEAR: found(Field.WEEK_OF_YEAR, 0),
+            CalendarField.WEEK_OF_MONTH: found(CalendarField.WEEK_OF_MONTH, 0),
+            CalendarField.WEEKDAY_IN_MONTH: max(
+                found(CalendarField.WEEKDAY_IN_MONTH, 0), found(CalendarField.DAY_OF_WEEK, 0)
+            ),
+            CalendarField.WEEK_OF_YEAR: found(CalendarField.WEEK_OF_YEAR, 0),
         }
     best = max(latest.values())
     if not best:
-        return Field.DAY_OF_MONTH
+        return CalendarField.DAY_OF_MONTH
     return _among([name for name, stamp in latest.items() if stamp == best], stamps)
 
 
-def _among(tied: list[Field], stamps: dict[Field, int]) -> Field:
+def _among(tied: list[CalendarField], stamps: dict[CalendarField, int]) -> CalendarField:
     """Fields tie when the day of the week, which belongs to each of them, was set last. Then the field set later
     counts; if these tie too, the week of the month comes first."""
     return max(tied, key=lambda name: stamps.get(name, 0)) if len(tied) > 1 else tied[0]
 
 
-def _date(values: dict[Field, int], stamps: dict[Field, int]) -> int:
-    year = values.get(Field.YEAR, 1970)
-    if values.get(Field.ERA) == 0:
+def _date(values: dict[CalendarField, int], stamps: dict[CalendarField, int]) -> int:
+    year = values.get(CalendarField.YEAR, 1970)
+    if values.get(CalendarField.ERA) == 0:
         year = 1 - year
     deciding = _deciding(stamps)
-    month = values.get(Field.MONTH, 0) if deciding in _OF_MONTH else 0
+    month = values.get(CalendarField.MONTH, 0) if deciding in _OF_MONTH else 0
     first = days_of(year, month)
-    weekday = values.get(Field.DAY_OF_WEEK, _SUNDAY)
-    if deciding is Field.DAY_OF_MONTH:
-        return first + values.get(Field.DAY_OF_MONTH, 1) - 1
-    if deciding is Field.DAY_OF_YEAR:
-        return first + values[Field.DAY_OF_YEAR] - 1
-    if deciding is Field.WEEKDAY_IN_MONTH:
-        number = values.get(Field.WEEKDAY_IN_MONTH, 1)
+    weekday = values.get(CalendarField.DAY_OF_WEEK, _SUNDAY)
+    if deciding is CalendarField.DAY_OF_MONTH:
+        return first + values.get(CalendarField.DAY_OF_MONTH, 1) - 1
+    if deciding is CalendarField.DAY_OF_YEAR:
+        return first + values[CalendarField.DAY_OF_YEAR] - 1
+    if deciding is CalendarField.WEEKDAY_IN_MONTH:
+        number = values.get(CalendarField.WEEKDAY_IN_MONTH, 1)
         if number >= 0:
             return _on_or_before(first + 7 * number - 1, weekday)
         return _on_or_before(days_of(year, month + 1) + 7 * (number + 1) - 1, weekday)
@@ -160,12 +162,12 @@ def _first_week(first: int, weekday: int) -> int:
     return _on_or_before(sunday + 6, weekday)
 
 
-def _week_date(values: dict[Field, int]) -> int:
-    week, weekday = values.get(Field.WEEK_OF_YEAR, 1), values.get(Field.DAY_OF_WEEK, _SUNDAY)
+def _week_date(values: dict[CalendarField, int]) -> int:
+    week, weekday = values.get(CalendarField.WEEK_OF_YEAR, 1), values.get(CalendarField.DAY_OF_WEEK, _SUNDAY)
     if weekday >= 8:
         week, weekday = week + (weekday - 1) // 7, (weekday - 1) % 7 + 1
         weekday = weekday % 7 + 1
     elif weekday <= 0:
         weeks = -weekday // 7 + 1
         week, weekday = week - weeks, (weekday + 7 * weeks) % 7 + 1
-    return _first_week(days_of(values[Field.WEEK_YEAR], 0), _SUNDAY) + weekday - 1 + 7 * (week - 1)
+    return _first_week(days_of(values[CalendarField.WEEK_YEAR], 0), _SUNDAY) + weekday - 1 + 7 * (week - 1)

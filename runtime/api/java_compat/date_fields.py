@@ -6,8 +6,8 @@ import datetime as dt
 import re
 from decimal import Decimal
 
-from runtime.api.java_compat.calendar import Field, Fields
-from runtime.api.java_compat.date_usual import Token
+from runtime.api.java_compat.calendar import CalendarField, CalendarFields
+from runtime.api.java_compat.date_fixed_width import Token
 from runtime.api.java_compat.zones import offset_at, zone_named
 
 MONTHS = ("January", "February", "March", "April", "May", "June", "July", "August", "September", "October",
@@ -19,12 +19,13 @@ _NUMERIC = frozenset("yYwWDdFuHkKhmsS")
 _NUMBER = re.compile(r"(-?\d+)(E[+-]?\d+)?")
 _MAX, _MIN = (1 << 31) - 1, -(1 << 31)
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
+_F = CalendarField
 _FIELDS = {
-    "y": Field.YEAR, "Y": Field.WEEK_YEAR, "M": Field.MONTH, "L": Field.MONTH, "w": Field.WEEK_OF_YEAR,
-    "W": Field.WEEK_OF_MONTH, "D": Field.DAY_OF_YEAR, "d": Field.DAY_OF_MONTH, "F": Field.WEEKDAY_IN_MONTH,
-    "u": Field.DAY_OF_WEEK, "H": Field.HOUR_OF_DAY, "k": Field.HOUR_OF_DAY, "K": Field.HOUR, "h": Field.HOUR,
-    "m": Field.MINUTE, "s": Field.SECOND, "S": Field.MILLISECOND, "E": Field.DAY_OF_WEEK, "a": Field.AM_PM,
-    "G": Field.ERA,
+    "y": _F.YEAR, "Y": _F.WEEK_YEAR, "M": _F.MONTH, "L": _F.MONTH, "w": _F.WEEK_OF_YEAR,
+    "W": _F.WEEK_OF_MONTH, "D": _F.DAY_OF_YEAR, "d": _F.DAY_OF_MONTH, "F": _F.WEEKDAY_IN_MONTH,
+    "u": _F.DAY_OF_WEEK, "H": _F.HOUR_OF_DAY, "k": _F.HOUR_OF_DAY, "K": _F.HOUR, "h": _F.HOUR,
+    "m": _F.MINUTE, "s": _F.SECOND, "S": _F.MILLISECOND, "E": _F.DAY_OF_WEEK, "a": _F.AM_PM,
+    "G": _F.ERA,
 }  # fmt: skip
 
 
@@ -37,7 +38,7 @@ class FieldReader:
 
     def __init__(self, text: str) -> None:
         self._text, self._position = text, 0
-        self._fields = Fields()
+        self._fields = CalendarFields()
         self._zone = "UTC"
         self._unclear_year: dt.datetime | None = None  # years before this date belong to the next century
 
@@ -46,20 +47,20 @@ class FieldReader:
         time = self._resolved()
         if self._unclear_year is not None and time < self._unclear_year:
             values = self._fields.values
-            for year in (Field.YEAR, Field.WEEK_YEAR):
+            for year in (CalendarField.YEAR, CalendarField.WEEK_YEAR):
                 if year in values:
                     values[year] += 100
             time = self._resolved()
         return time
 
     def _resolved(self) -> dt.datetime:
-        wall = self._fields.wall()
-        if wall.zone_offset is not None:
-            offset = wall.zone_offset + (wall.dst_offset or 0)
+        local_time = self._fields.local_time()
+        if local_time.zone_offset is not None:
+            offset = local_time.zone_offset + (local_time.dst_offset or 0)
         else:
-            offset = offset_at(self._zone, wall.ms, wall.dst_offset)
+            offset = offset_at(self._zone, local_time.ms, local_time.dst_offset)
         try:
-            return _EPOCH + dt.timedelta(milliseconds=wall.ms - offset)
+            return _EPOCH + dt.timedelta(milliseconds=local_time.ms - offset)
         except OverflowError as error:
             raise ValueError("beyond the years that dates can have") from error
 
@@ -172,8 +173,8 @@ class FieldReader:
             raise ValueError(self._text)
         (self._zone, saving), self._position = found
         if saving is not None:
-            self._fields.clear(Field.ZONE_OFFSET)
-            self._fields.set(Field.DST_OFFSET, saving)
+            self._fields.clear(CalendarField.ZONE_OFFSET)
+            self._fields.set(CalendarField.DST_OFFSET, saving)
 
     def _offset_digits(self, sign: str, minutes: bool, colon: bool, one_digit: bool = False) -> None:
         """`+08`, `+0830`, `+08:30`, or `+8:30` where one digit is enough."""
@@ -186,8 +187,8 @@ class FieldReader:
         self._offset(total if sign == "+" else -total)
 
     def _offset(self, minutes: int) -> None:
-        self._fields.set(Field.ZONE_OFFSET, minutes * 60_000)
-        self._fields.set(Field.DST_OFFSET, 0)
+        self._fields.set(CalendarField.ZONE_OFFSET, minutes * 60_000)
+        self._fields.set(CalendarField.DST_OFFSET, 0)
 
 
 def _short(names: tuple[str, ...]) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from runtime.api.errors import ConfigError
 from runtime.api.java_compat.date_fields import DAYS, MONTHS, FieldReader, is_number
-from runtime.api.java_compat.date_usual import usual_reader, usual_writer
+from runtime.api.java_compat.date_fixed_width import fixed_width_reader, fixed_width_writer
 
 _LETTERS = "GyYMLwWDdFEuaHkKhmsSzZX"
 
@@ -28,18 +28,21 @@ class DatePattern:
     def __init__(self, pattern: str) -> None:
         self._tokens = _tokens(pattern)
         self._writers = [_writer(token) for token in self._tokens]
-        self._usual_writer, self._usual_reader = usual_writer(self._tokens), usual_reader(self._tokens)
+        self._fixed_width_writer, self._fixed_width_reader = (
+            fixed_width_writer(self._tokens),
+            fixed_width_reader(self._tokens),
+        )
         self.unit = min([_UNITS.get(token.letter, _DAY) for token in self._tokens], default=_DAY)
         """Milliseconds since 1970 for whose multiples alone the text is another one."""
 
     def format(self, time: dt.datetime) -> str:
-        if self._usual_writer is not None:
-            return self._usual_writer(time)
+        if self._fixed_width_writer is not None:
+            return self._fixed_width_writer(time)
         return "".join([write(time) for write in self._writers])
 
     def parse(self, text: str) -> dt.datetime:
         """ValueError when the text does not begin as the pattern says. What comes behind is not looked at."""
-        time = self._usual_reader(text) if self._usual_reader is not None else None
+        time = self._fixed_width_reader(text) if self._fixed_width_reader is not None else None
         return time if time is not None else self._parse(text)
 
     def _parse(self, text: str) -> dt.datetime:

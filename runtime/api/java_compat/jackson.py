@@ -9,7 +9,7 @@ _ESCAPE = re.compile(rb"\\\\|\\u00[0-9a-f]{2}")
 _BEYOND_BMP = re.compile(rb"[\xf0-\xf4][\x80-\xbf]{3}")
 
 
-def spelled(text: bytes) -> bytes:
+def jackson_bytes(text: bytes) -> bytes:
     """Compact UTF-8 JSON in Jackson's spelling: control characters with hexadecimals in capitals, and characters
     beyond U+FFFF as pairs of escapes."""
     if b"\\u00" in text:

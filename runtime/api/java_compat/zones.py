@@ -16,7 +16,7 @@ _MS = dt.timedelta(milliseconds=1)
 _EPOCH = dt.datetime(1970, 1, 1)
 
 
-class Named(NamedTuple):
+class ZoneName(NamedTuple):
     """The meaning of a zone's name. `dst_offset` in milliseconds; None if the zone's own rules determine it."""
 
     zone: str
@@ -24,19 +24,19 @@ class Named(NamedTuple):
 
 
 @cache
-def _names() -> list[tuple[str, Named]]:
-    found: dict[str, Named] = {}
+def _names() -> list[tuple[str, ZoneName]]:
+    found: dict[str, ZoneName] = {}
     for line in files("runtime.api.java_compat").joinpath("zones.tsv").read_text("utf-8").splitlines():
         zone, saving, *names = line.split("\t")
         standard, daylight = [name.lower() for name in names[:2]], [name.lower() for name in names[2:]]
         for mine, other in zip(standard, daylight, strict=True):
-            found.setdefault(mine, Named(zone, None if mine == other else 0))
+            found.setdefault(mine, ZoneName(zone, None if mine == other else 0))
         for name in daylight:
-            found.setdefault(name, Named(zone, int(saving) * 60_000 or None))
+            found.setdefault(name, ZoneName(zone, int(saving) * 60_000 or None))
     return list(found.items())
 
 
-def zone_named(text: str, position: int) -> tuple[Named, int] | None:
+def zone_named(text: str, position: int) -> tuple[ZoneName, int] | None:
     """The zone whose name begins at this position, and the position after the name."""
     rest = text[position : position + 64].lower()
     for name, named in _names():

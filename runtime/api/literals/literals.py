@@ -12,7 +12,7 @@ from runtime.api.data.class_names import java_class
 from runtime.api.data.java_text import float_text, iso_text, map_order
 from runtime.api.data.schema import STRING_SCHEMA, Schema, Type
 from runtime.api.errors import DataError
-from runtime.api.literals.parser import Literal, NotALiteral, Parser
+from runtime.api.literals.parser import Literal, LiteralParser, NotALiteral
 
 __all__ = ["Literal", "header_text", "parse_literal"]
 
@@ -72,6 +72,6 @@ def parse_literal(text: str) -> Literal:
     if not first or not (first in _FIRST or first <= " " or first.isdigit()):
         return STRING_SCHEMA, text
     try:
-        return Parser(text).parse(embedded=False)
+        return LiteralParser(text).parse(embedded=False)
     except (NotALiteral, RecursionError):
         return STRING_SCHEMA, text

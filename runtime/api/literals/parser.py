@@ -11,9 +11,9 @@ from runtime.api.data.java_text import JavaMap, single_value
 from runtime.api.data.logical import DATE_SCHEMA, TIME_SCHEMA, TIMESTAMP_SCHEMA, decimal_schema
 from runtime.api.data.schema import BOOLEAN_SCHEMA, FLOAT32_SCHEMA, FLOAT64_SCHEMA, STRING_SCHEMA, Schema, Type
 from runtime.api.java_compat.date_format import DatePattern
-from runtime.api.literals.schemas import Literal, NotALiteral, Unified
+from runtime.api.literals.schemas import CommonSchema, Literal, NotALiteral
 
-__all__ = ["Literal", "NotALiteral", "Parser"]
+__all__ = ["Literal", "LiteralParser", "NotALiteral"]
 
 _TOKEN = re.compile(r'[:,{}\[\]"]|(?:[^\\:,{}\[\]"]|\\.|\\\Z)+', re.DOTALL)
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,10})?\Z")
@@ -28,7 +28,7 @@ _TIMES = {
 _DEEPEST = 100  # levels of nested arrays and maps
 
 
-class Parser:
+class LiteralParser:
     """Parses one text. NotALiteral if a text that begins as an array, a map or an element is not one."""
 
     def __init__(self, text: str) -> None:
@@ -86,7 +86,7 @@ class Parser:
         return found
 
     def _array(self) -> Literal:
-        items = Unified()
+        items = CommonSchema()
         while self._at < len(self._tokens):
             if self._take("]"):
                 return Schema(Type.ARRAY, values=items.schema), items.values()
@@ -101,7 +101,7 @@ class Parser:
         raise NotALiteral
 
     def _map(self) -> Literal:
-        keys, values = Unified(), Unified()
+        keys, values = CommonSchema(), CommonSchema()
         while self._at < len(self._tokens):
             if self._take("}"):
                 return _map_of(keys, values)
@@ -145,7 +145,7 @@ class Parser:
         return _time(token)
 
 
-def _map_of(keys: Unified, values: Unified) -> Literal:
+def _map_of(keys: CommonSchema, values: CommonSchema) -> Literal:
     """Values have a schema of their own only where keys have one."""
     found_keys = keys.values()
     found_values = values.values() if keys.schema is not None else values.raw

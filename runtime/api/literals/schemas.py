@@ -22,7 +22,7 @@ class NotALiteral(Exception):
     """The text is not an array, a map, or an element of one."""
 
 
-class Unified:
+class CommonSchema:
     """Finds a common schema. Numbers combine with wider numbers, all other values with their own type only."""
 
     def __init__(self) -> None:

@@ -13,16 +13,16 @@ from typing import Any
 
 import orjson
 
-from runtime.api.config.definition import ConfigDef, ConfigKey, Importance, Type
+from runtime.api.config.definition import ConfigDef, ConfigKey, ConfigType, Importance
 from runtime.api.converter import Converter
 from runtime.api.data.schema import Schema
 from runtime.api.data.schema_cache import SchemaCache
 from runtime.api.errors import ConfigError, DataError, RetriableError
 from runtime.converters.avro.read import ToConnect, connect_schema
-from runtime.converters.avro.registry import Registry, registry_of
+from runtime.converters.avro.registry import SchemaRegistryClient, registry_client
 from runtime.converters.avro.schema import AvroSchemas
-from runtime.converters.avro.target import Target
-from runtime.converters.avro.union import Codec
+from runtime.converters.avro.target import TargetSchema
+from runtime.converters.avro.union import UnionCodec
 from runtime.converters.avro.write import FromConnect, value_writer
 from runtime.converters.definitions import CONVERTER_TYPE
 
@@ -40,7 +40,7 @@ def _installed(name: str, value: Any) -> None:
         raise ConfigError(f"Invalid value {value} for configuration {name}: it must name a schema registry")
 
 
-def _optional(name: str, type_: Type, default: Any, doc: str) -> ConfigKey:
+def _optional(name: str, type_: ConfigType, default: Any, doc: str) -> ConfigKey:
     return ConfigKey(name, type_, default, Importance.LOW, doc)
 
 
@@ -50,18 +50,24 @@ class AvroConverter(Converter):
     java_name = "io.confluent.connect.avro.AvroConverter"
     config_def = ConfigDef(
         CONVERTER_TYPE,
-        ConfigKey("schema.registry.url", Type.LIST, doc="Registries, tried in order.", validator=_installed),
-        _optional("auto.register.schemas", Type.BOOLEAN, True, "Whether new schemas are registered, or must be there."),
-        _optional("use.latest.version", Type.BOOLEAN, False, "Whether the subject's newest schema is written with."),
-        _optional("key.subject.name.strategy", Type.STRING, _STRATEGIES[0], "Subjects of keys' schemas."),
-        _optional("value.subject.name.strategy", Type.STRING, _STRATEGIES[0], "Subjects of values' schemas."),
-        _optional("basic.auth.credentials.source", Type.STRING, "URL", "URL or USER_INFO."),
-        _optional("basic.auth.user.info", Type.PASSWORD, "", "user:password, for USER_INFO."),
-        _optional("bearer.auth.token", Type.PASSWORD, "", "A token for Authorization: Bearer."),
-        _optional("schema.registry.ssl.truststore.location", Type.STRING, "", "PEM file with trusted certificates."),
-        _optional("schemas.cache.config", Type.INT, 1000, "Taken for compatibility; what is used is kept."),
-        _optional("connect.meta.data", Type.BOOLEAN, True, "Whether connect.* properties are written and read."),
-        _optional("enhanced.avro.schema.support", Type.BOOLEAN, False, "Whether enums are written as such."),
+        ConfigKey("schema.registry.url", ConfigType.LIST, doc="Registries, tried in order.", validator=_installed),
+        _optional(
+            "auto.register.schemas", ConfigType.BOOLEAN, True, "Whether new schemas are registered, or must be there."
+        ),
+        _optional(
+            "use.latest.version", ConfigType.BOOLEAN, False, "Whether the subject's newest schema is written with."
+        ),
+        _optional("key.subject.name.strategy", ConfigType.STRING, _STRATEGIES[0], "Subjects of keys' schemas."),
+        _optional("value.subject.name.strategy", ConfigType.STRING, _STRATEGIES[0], "Subjects of values' schemas."),
+        _optional("basic.auth.credentials.source", ConfigType.STRING, "URL", "URL or USER_INFO."),
+        _optional("basic.auth.user.info", ConfigType.PASSWORD, "", "user:password, for USER_INFO."),
+        _optional("bearer.auth.token", ConfigType.PASSWORD, "", "A token for Authorization: Bearer."),
+        _optional(
+            "schema.registry.ssl.truststore.location", ConfigType.STRING, "", "PEM file with trusted certificates."
+        ),
+        _optional("schemas.cache.config", ConfigType.INT, 1000, "Taken for compatibility; what is used is kept."),
+        _optional("connect.meta.data", ConfigType.BOOLEAN, True, "Whether connect.* properties are written and read."),
+        _optional("enhanced.avro.schema.support", ConfigType.BOOLEAN, False, "Whether enums are written as such."),
     )
 
     def configure(self, config: Mapping[str, str], is_key: bool = False) -> None:
@@ -73,14 +79,14 @@ class AvroConverter(Converter):
         self._strategy = _strategy(parsed[f"{part}.subject.name.strategy"])
         self._register = parsed["auto.register.schemas"] and not self._latest
         self._meta, self._enhanced = parsed["connect.meta.data"], parsed["enhanced.avro.schema.support"]
-        self._registry: Registry = registry_of(config, parsed)
+        self._registry: SchemaRegistryClient = registry_client(config, parsed)
         self._written = SchemaCache(self._written_as)
         self._read: dict[int, _Reader] = {}
-        self._rehearsing = False
+        self._registration_disabled = False
 
-    def rehearse(self) -> None:
+    def disable_registration(self) -> None:
         """From now on nothing is registered: for previews."""
-        self._rehearsing = True
+        self._registration_disabled = True
 
     def from_connect(self, topic: str, schema: Schema | None, value: Any) -> bytes | None:
         if value is None:
@@ -119,9 +125,9 @@ class AvroConverter(Converter):
         found = written.writers.get(subject)
         if found is None:
             number, latest = self._number(subject, orjson.dumps(written.avro).decode())
-            codec = Codec()
+            codec = UnionCodec()
             parsed = codec.parse(latest or written.avro)
-            convert = value_writer(schema, Target(parsed, codec.named, own=not latest))
+            convert = value_writer(schema, TargetSchema(parsed, codec.named, own=not latest))
             found = written.writers[subject] = _Writer(number, parsed, convert)
         return found
 
@@ -131,7 +137,7 @@ class AvroConverter(Converter):
             return self._registry.latest(subject)
         if not self._register:
             return self._registry.lookup(subject, text), None
-        if self._rehearsing:
+        if self._registration_disabled:
             return self._registry.lookup(subject, text, missing=0), None
         return self._registry.register(subject, text), None
 
@@ -145,7 +151,7 @@ class AvroConverter(Converter):
     def _reader(self, number: int) -> _Reader:
         document, named = self._registry.schema(number)
         schema, convert = connect_schema(document, named, self._meta)
-        codec = Codec()
+        codec = UnionCodec()
         for other in named:
             codec.parse(other)
         return _Reader(schema, convert, codec.parse(document))

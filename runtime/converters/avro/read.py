@@ -79,7 +79,7 @@ class _Reading:
         made = decimal_schema(int(document.get("scale", 0)))
         precision = int(document.get("precision", 64))
         if precision != 64:
-            made = made.but(parameters=(*made.parameters, ("connect.decimal.precision", str(precision))))
+            made = made.replace(parameters=(*made.parameters, ("connect.decimal.precision", str(precision))))
         return made
 
     def _definition(self, document: Mapping[str, Any], space: str) -> tuple[Schema, ToConnect | None]:
@@ -108,9 +108,9 @@ class _Reading:
         for given in document["fields"]:
             schema, convert = self.of(given["type"], space)
             if given.get("default") is not None:
-                schema = schema.but(default=default_value(schema, given["default"]))
+                schema = schema.replace(default=default_value(schema, given["default"]))
             if given.get("doc") is not None:
-                schema = schema.but(doc=given["doc"])
+                schema = schema.replace(doc=given["doc"])
             fields.append(Field(given["name"], schema))
             if convert is not None:
                 converts.append((given["name"], convert))
@@ -134,10 +134,10 @@ class _Reading:
         optional = len(others) < len(branches)
         if len(others) == 1:
             schema, convert = self.of(others[0], space)
-            return schema.but(optional=optional), convert and (lambda v: None if v is None else convert(v))
+            return schema.replace(optional=optional), convert and (lambda v: None if v is None else convert(v))
         made = [self.of(branch, space) for branch in others]
         names = branch_names(others, space)
-        fields = tuple(Field(n, schema.but(optional=True)) for n, (schema, _) in zip(names, made, strict=True))
+        fields = tuple(Field(n, schema.replace(optional=True)) for n, (schema, _) in zip(names, made, strict=True))
         converts = {n: convert for n, (_, convert) in zip(names, made, strict=True) if convert is not None}
         return Schema(Type.STRUCT, optional, name=UNION, fields=fields), _branches(converts) if converts else None
 
@@ -156,7 +156,7 @@ class _Reading:
             told["parameters"] = tuple({**dict(schema.parameters), **document["connect.parameters"]}.items())
         if "connect.default" in document:
             told["default"] = default_value(schema, document["connect.default"])
-        return schema.but(**told) if told else schema
+        return schema.replace(**told) if told else schema
 
 
 def _struct(converts: list[tuple[str, ToConnect]]) -> ToConnect:

@@ -14,7 +14,7 @@ _JSON = "application/vnd.schemaregistry.v1+json"
 _NOT_FOUND = 404
 
 
-class Registry:
+class SchemaRegistryClient:
     """Asks the first registry that answers. DataError for a refusal, RetriableError when nobody answers."""
 
     def __init__(
@@ -103,7 +103,7 @@ class _MissingError(DataError):
     """The registry does not know it."""
 
 
-def registry_of(given: Mapping[str, str], parsed: Mapping[str, Any]) -> Registry:
+def registry_client(given: Mapping[str, str], parsed: Mapping[str, Any]) -> SchemaRegistryClient:
     """As a converter's configuration says."""
     source = parsed["basic.auth.credentials.source"].upper()
     if source not in ("URL", "USER_INFO"):
@@ -112,7 +112,7 @@ def registry_of(given: Mapping[str, str], parsed: Mapping[str, Any]) -> Registry
     user, _, password = info.partition(":")
     credentials = (user, password) if source == "USER_INFO" else None
     trusted = parsed["schema.registry.ssl.truststore.location"]
-    return Registry(parsed["schema.registry.url"], credentials, given.get("bearer.auth.token", ""), trusted)
+    return SchemaRegistryClient(parsed["schema.registry.url"], credentials, given.get("bearer.auth.token", ""), trusted)
 
 
 def _context(trusted: str) -> Any:

@@ -50,7 +50,7 @@ class AvroSchemas:
         """Enums are such in unions, whatever `enhanced` says: beside text they were text else."""
         if schema.type is Type.STRING and ENUM in dict(schema.parameters):
             return self._enum(schema, dict(schema.parameters))
-        return self.avro(schema.but(optional=False))
+        return self.avro(schema.replace(optional=False))
 
     def _base(self, schema: Schema) -> Avro:
         if schema.type is Type.STRUCT:
@@ -81,7 +81,7 @@ class AvroSchemas:
     def _enum(self, schema: Schema, parameters: dict[str, str]) -> Avro:
         symbols = [text for key, text in parameters.items() if key.startswith(f"{ENUM}.")]
         name = parameters[ENUM]
-        return self._once(schema.but(name=name), lambda: {**_named("enum", name), "symbols": symbols})
+        return self._once(schema.replace(name=name), lambda: {**_named("enum", name), "symbols": symbols})
 
     def _map(self, schema: Schema) -> Avro:
         keys = schema.key()
@@ -120,7 +120,7 @@ class AvroSchemas:
         """The definition of a named type where it is met first, its name after that."""
         name = str(schema.name)
         known = self._named.get(name)
-        like = schema.but(optional=False, default=None)
+        like = schema.replace(optional=False, default=None)
         if known is None:
             self._named[name] = like
             return make()

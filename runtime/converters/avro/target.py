@@ -35,7 +35,7 @@ class Branch:
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class TargetSchema:
     """A place in a schema that Codec has parsed. `own`: the schema has been made from the Connect schema."""
 
     avro: Avro
@@ -49,14 +49,14 @@ class Target:
         others = [b for b in self.avro if not is_null(b)] if isinstance(self.avro, list) else [self.avro]
         return [self._branch(None, other, None) for other in others if other is not None][:1]
 
-    def at(self, branch: Branch) -> Target:
+    def at(self, branch: Branch) -> TargetSchema:
         return replace(self, avro=branch.avro)
 
-    def field(self, name: str) -> Target:
+    def field(self, name: str) -> TargetSchema:
         fields = self._one().get("fields", ())
         return replace(self, avro=next((field["type"] for field in fields if field["name"] == name), None))
 
-    def inside(self, key: str) -> Target:
+    def inside(self, key: str) -> TargetSchema:
         """Of an array's `items`, of a map's `values`."""
         return replace(self, avro=self._one().get(key))
 
@@ -73,7 +73,7 @@ class Target:
         return Branch(name or (full or kind).rpartition(".")[2], definition, kind, full, tag)
 
 
-def by_field(schema: Schema, target: Target) -> dict[str, Branch | None]:
+def by_field(schema: Schema, target: TargetSchema) -> dict[str, Branch | None]:
     """The branch that each field of Connect's union stands for; None where the schema has none such."""
     fields, branches = union_fields(schema), target.branches()
     if target.own:

@@ -17,7 +17,7 @@ from runtime.converters.avro.schema import LOGICAL
 _WRAPPER = "headrace_branch_"
 
 
-class Codec:
+class UnionCodec:
     """The schemas of one document, and of those that it refers to, as fastavro takes them."""
 
     def __init__(self) -> None:

@@ -8,12 +8,12 @@ from typing import Any
 from runtime.api.data.schema import Schema, Type
 from runtime.api.errors import DataError
 from runtime.converters.avro.names import UNION
-from runtime.converters.avro.target import Branch, Target, by_field, for_value
+from runtime.converters.avro.target import Branch, TargetSchema, by_field, for_value
 
 FromConnect = Callable[[Any], Any]
 
 
-def value_writer(schema: Schema, target: Target) -> FromConnect | None:
+def value_writer(schema: Schema, target: TargetSchema) -> FromConnect | None:
     """None where values go as they are. `target`: where in the Avro schema they go."""
     if schema.name == UNION:
         return _nullable(_union(schema, target))
@@ -26,7 +26,7 @@ def value_writer(schema: Schema, target: Target) -> FromConnect | None:
     return _nullable(_wrapping(branch, _single(schema, target.at(branch))))
 
 
-def _single(schema: Schema, target: Target) -> FromConnect | None:
+def _single(schema: Schema, target: TargetSchema) -> FromConnect | None:
     if schema.type is Type.STRUCT:
         return _nullable(_struct(schema, target))
     if schema.type is Type.ARRAY:
@@ -42,7 +42,7 @@ def _nullable(convert: FromConnect) -> FromConnect:
     return lambda value: None if value is None else convert(value)
 
 
-def _struct(schema: Schema, target: Target) -> FromConnect:
+def _struct(schema: Schema, target: TargetSchema) -> FromConnect:
     fields = [(f.name, value_writer(f.schema, target.field(f.name)), f.schema) for f in schema.fields]
 
     def convert(struct: Mapping[str, Any]) -> dict[str, Any]:
@@ -66,7 +66,7 @@ def _array(inner: FromConnect | None) -> FromConnect | None:
     return None if inner is None else _nullable(lambda values: [inner(value) for value in values])
 
 
-def _map(schema: Schema, target: Target) -> FromConnect | None:
+def _map(schema: Schema, target: TargetSchema) -> FromConnect | None:
     keys = schema.key()
     if keys.type is Type.STRING and not keys.optional:
         inner = value_writer(schema.element(), target.inside("values"))
@@ -83,7 +83,7 @@ def _map(schema: Schema, target: Target) -> FromConnect | None:
     )
 
 
-def _union(schema: Schema, target: Target) -> FromConnect:
+def _union(schema: Schema, target: TargetSchema) -> FromConnect:
     """As the one branch that has a value."""
     if not target.branches():
         return lambda struct: None  # a field that the written schema does not have
@@ -103,7 +103,7 @@ def _union(schema: Schema, target: Target) -> FromConnect:
     return convert
 
 
-def _branch(schema: Schema, name: str, branch: Branch | None, target: Target) -> FromConnect:
+def _branch(schema: Schema, name: str, branch: Branch | None, target: TargetSchema) -> FromConnect:
     own = schema.field(name)
     if branch is None or own is None:
         return _refused(f"the union's {name}")

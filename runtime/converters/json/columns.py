@@ -12,7 +12,7 @@ from typing import Any
 
 import orjson
 
-from runtime.api.data.columns import Column, Constant, Mixed, Values, columns_of, kinds
+from runtime.api.data.columns import Column, ConstantColumn, MixedBatchError, ValueBatch, columns_of, value_types
 from runtime.api.data.java_text import map_order
 from runtime.api.data.logical import DATE, DECIMAL, TIME, TIMESTAMP
 from runtime.api.data.schema import Schema, Type
@@ -20,7 +20,7 @@ from runtime.api.data.validate import BOUNDS
 from runtime.api.java_compat.jackson import beyond_bmp_escaped
 from runtime.converters.json.read import gap_check, reader
 from runtime.converters.json.scalars import number
-from runtime.converters.json.text import dumps, dumps_plain, hashed
+from runtime.converters.json.text import dumps, dumps_plain, in_hash_order
 from runtime.converters.json.write import WriteOptions, writer
 
 ColumnReader = Callable[[Column], Column]
@@ -33,18 +33,18 @@ _NULL = type(None)
 _SCALARS = {str, int, float, bool, _NULL}
 
 
-def values_reader(schema: Schema, fill: bool) -> Callable[[list[Any]], Values]:
+def values_reader(schema: Schema, fill: bool) -> Callable[[list[Any]], ValueBatch]:
     """What makes values of payloads; raises what an unusual payload brings."""
     if schema.type is not Type.STRUCT or schema.name in _LOGICAL or not schema.fields:
         read = _column_reader(schema, fill)
-        return lambda payloads: Values(schema, read(payloads))
+        return lambda payloads: ValueBatch(schema, read(payloads))
     names = tuple(field.name for field in schema.fields)
     plan = [
         (field.name, _column_reader(field.schema, fill), gap_check(field.schema, "field", field.name))
         for field in schema.fields
     ]
 
-    def read_structs(payloads: list[Any]) -> Values:
+    def read_structs(payloads: list[Any]) -> ValueBatch:
         found = _fields(names, payloads)
         columns = {}
         for name, read_column, check in plan:
@@ -52,7 +52,7 @@ def values_reader(schema: Schema, fill: bool) -> Callable[[list[Any]], Values]:
             if check is not None and column is not found[name]:
                 for value in column:
                     check(value)
-        return Values.struct(schema, columns, len(payloads))
+        return ValueBatch.struct(schema, columns, len(payloads))
 
     return read_structs
 
@@ -60,7 +60,7 @@ def values_reader(schema: Schema, fill: bool) -> Callable[[list[Any]], Values]:
 def _fields(names: tuple[str, ...], payloads: list[Any]) -> Mapping[str, Column]:
     try:
         return columns_of(names, payloads)
-    except Mixed:  # a missing field is a null one
+    except MixedBatchError:  # a missing field is a null one
         if set(map(type, payloads)) != {dict}:
             raise
         return {name: [payload.get(name) for payload in payloads] for name in names}
@@ -82,11 +82,11 @@ def _usual_reader(schema: Schema, fill: bool) -> Callable[[Column], Column | Non
         return lambda column: None
     if schema.type is Type.STRUCT and schema.fields:
         read_structs = values_reader(schema, fill)
-        return lambda column: read_structs(list(column)).rows if kinds(column) == {dict} else None
+        return lambda column: read_structs(list(column)).rows if value_types(column) == {dict} else None
     if schema.type is Type.FLOAT64:  # there is no -0.0
-        return lambda column: [found + 0.0 for found in column] if kinds(column) == {float} else None
+        return lambda column: [found + 0.0 for found in column] if value_types(column) == {float} else None
     usual, bound = _usual(schema, fill), BOUNDS.get(schema.type)
-    return lambda column: column if usual and kinds(column) <= usual and _within(column, bound) else None
+    return lambda column: column if usual and value_types(column) <= usual and _within(column, bound) else None
 
 
 def _usual(schema: Schema, fill: bool) -> set[type]:
@@ -100,13 +100,13 @@ def _usual(schema: Schema, fill: bool) -> set[type]:
 def _within(column: Column, bound: int | None) -> bool:
     if bound is None:
         return True
-    numbers = column if _NULL not in kinds(column) else [number for number in column if number is not None]
+    numbers = column if _NULL not in value_types(column) else [number for number in column if number is not None]
     return not numbers or (min(numbers) >= -bound and max(numbers) < bound)
 
 
 def values_writer(
     schema: Schema, options: WriteOptions, prefix: bytes, suffix: bytes
-) -> Callable[[Values], list[bytes]]:
+) -> Callable[[ValueBatch], list[bytes]]:
     """What makes messages of values: `prefix`, the payload, `suffix`."""
     if schema.type is not Type.STRUCT or schema.name in _LOGICAL or not schema.fields:
         write = _column_writer(schema, options)
@@ -128,15 +128,15 @@ def _fields_writer(schema: Schema, options: WriteOptions) -> Callable[[Mapping[s
     return write_fields
 
 
-def write_maps(values: Values, prefix: bytes, suffix: bytes, hash_order: bool) -> list[bytes]:
+def write_maps(values: ValueBatch, prefix: bytes, suffix: bytes, hash_order: bool) -> list[bytes]:
     """Messages of maps without a schema that have the same keys; Mixed for other
     values. `hash_order`: see WriteOptions."""
     parts: list[Part] = [prefix, b"{"]
     columns = values.columns
     for name in map_order(values.first) if hash_order else columns:
         column = columns[name]
-        if hash_order and not kinds(column) <= _SCALARS:
-            column = list(map(hashed, column))
+        if hash_order and not value_types(column) <= _SCALARS:
+            column = list(map(in_hash_order, column))
         parts += [dumps(name), b":", *_write_plain(column), b","]
     if len(parts) > 2:
         parts.pop()
@@ -144,11 +144,11 @@ def write_maps(values: Values, prefix: bytes, suffix: bytes, hash_order: bool) -
 
 
 def _write_plain(column: Column) -> list[Part]:
-    if type(column) is Constant:
+    if type(column) is ConstantColumn:
         return [dumps_plain(column.value)]
     if (texts := _write_texts(column)) is not None:
         return texts
-    found = kinds(column)
+    found = value_types(column)
     if found <= {int, bool, _NULL}:
         return _numbers(column)
     if found == {float}:
@@ -174,7 +174,7 @@ def _column_writer(schema: Schema, options: WriteOptions) -> ColumnWriter:
     write, write_usual = writer(schema, options), _usual_writer(schema, options)
 
     def write_column(column: Column) -> list[Part]:
-        if type(column) is Constant:
+        if type(column) is ConstantColumn:
             return [dumps(write(column.value))]
         found = write_usual(column)
         return [[dumps(write(value)) for value in column]] if found is None else found
@@ -189,13 +189,13 @@ def _usual_writer(schema: Schema, options: WriteOptions) -> Callable[[Column], l
     if schema.type is Type.STRUCT and schema.fields:
         return _inner_writer(schema, options)
     if schema.type is Type.FLOAT64:
-        return lambda column: _numbers(list(map(number, column))) if kinds(column) == {float} else None
+        return lambda column: _numbers(list(map(number, column))) if value_types(column) == {float} else None
     usual, bound = _usual(schema, options.fill), BOUNDS.get(schema.type)
     if not usual:
         return lambda column: None
     if schema.type is Type.STRING:
         return _write_texts
-    return lambda column: _numbers(column) if kinds(column) <= usual and _within(column, bound) else None
+    return lambda column: _numbers(column) if value_types(column) <= usual and _within(column, bound) else None
 
 
 def _inner_writer(schema: Schema, options: WriteOptions) -> Callable[[Column], list[Part] | None]:
@@ -203,15 +203,15 @@ def _inner_writer(schema: Schema, options: WriteOptions) -> Callable[[Column], l
 
     def write_structs(column: Column) -> list[Part] | None:
         try:
-            return write_fields(columns_of(names, column)) if kinds(column) == {dict} else None
-        except Mixed:  # a missing field is a null one
+            return write_fields(columns_of(names, column)) if value_types(column) == {dict} else None
+        except MixedBatchError:  # a missing field is a null one
             return None
 
     return write_structs
 
 
 def _write_texts(column: Column) -> list[Part] | None:
-    if kinds(column) != {str} or len(texts := _texts(column)) != len(column):
+    if value_types(column) != {str} or len(texts := _texts(column)) != len(column):
         return None
     return [b'"', texts, b'"']
 

@@ -39,7 +39,7 @@ class Envelopes:
                 return None
         return None
 
-    def split_together(self, data: Sequence[bytes]) -> tuple[Schema, list[Any]] | None:
+    def split_batch(self, data: Sequence[bytes]) -> tuple[Schema, list[Any]] | None:
         """The schema and the payloads of compact envelopes that all begin alike; None for others. Raises where one is
         no JSON."""
         if self.split(data[0]) is None:

@@ -7,10 +7,10 @@ from typing import Any
 
 import orjson
 
-from runtime.api.config.definition import ConfigDef, ConfigKey, Importance, Type, Width
+from runtime.api.config.definition import ConfigDef, ConfigKey, ConfigType, Importance, Width
 from runtime.api.config.validators import one_of_ignoring_case
 from runtime.api.converter import Converter, HeaderConverter
-from runtime.api.data.columns import Mixed, Values, kinds
+from runtime.api.data.columns import MixedBatchError, ValueBatch, value_types
 from runtime.api.data.schema import Schema
 from runtime.api.data.schema_cache import SchemaCache
 from runtime.api.errors import DataError
@@ -19,11 +19,13 @@ from runtime.converters.json.columns import values_reader, values_writer, write_
 from runtime.converters.json.envelope import Envelopes, within_64_bits
 from runtime.converters.json.read import InexactError, reader
 from runtime.converters.json.schema import read_schema, schema_json
-from runtime.converters.json.text import dumps, dumps_plain, hashed, loads, loads_exactly, spelled_alike
+from runtime.converters.json.text import dumps, dumps_plain, dumps_unchanged, in_hash_order, loads, loads_exactly
 from runtime.converters.json.write import WriteOptions, writer
 
 
-def _key(name: str, kind: Type, default: Any, doc: str, group: str, order: int, display: str, **more: Any) -> ConfigKey:
+def _key(
+    name: str, kind: ConfigType, default: Any, doc: str, group: str, order: int, display: str, **more: Any
+) -> ConfigKey:
     return ConfigKey(
         name,
         kind,
@@ -46,7 +48,7 @@ class JsonConverter(Converter, HeaderConverter):
         CONVERTER_TYPE,
         _key(
             "schemas.enable",
-            Type.BOOLEAN,
+            ConfigType.BOOLEAN,
             True,
             "Whether each message carries its schema, as an object with the fields schema and payload.",
             "Schemas",
@@ -55,7 +57,7 @@ class JsonConverter(Converter, HeaderConverter):
         ),
         _key(
             "schemas.cache.size",
-            Type.INT,
+            ConfigType.INT,
             1000,
             "How many schemas are kept in their converted form.",
             "Schemas",
@@ -64,7 +66,7 @@ class JsonConverter(Converter, HeaderConverter):
         ),
         _key(
             "schema.content",
-            Type.STRING,
+            ConfigType.STRING,
             None,
             "A schema, in JSON, for messages that are plain payloads: they are read as if it were in each of them.",
             "Schemas",
@@ -73,7 +75,7 @@ class JsonConverter(Converter, HeaderConverter):
         ),
         _key(
             "decimal.format",
-            Type.STRING,
+            ConfigType.STRING,
             "BASE64",
             "How decimals are written: BASE64 (the unscaled bytes) or NUMERIC (a JSON number).",
             "Serialization",
@@ -84,7 +86,7 @@ class JsonConverter(Converter, HeaderConverter):
         ),
         _key(
             "replace.null.with.default",
-            Type.BOOLEAN,
+            ConfigType.BOOLEAN,
             True,
             "Whether a null takes the default value that its schema has.",
             "Serialization",
@@ -103,12 +105,12 @@ class JsonConverter(Converter, HeaderConverter):
     def _apply(self, parsed: Mapping[str, Any]) -> None:
         self._schemas: bool = parsed["schemas.enable"]
         fill: bool = parsed["replace.null.with.default"]
-        self._hashed = parsed["converter.type"] == "key"
-        options = WriteOptions(fill, parsed["decimal.format"].upper() == "NUMERIC", self._hashed)
+        self._in_hash_order = parsed["converter.type"] == "key"
+        options = WriteOptions(fill, parsed["decimal.format"].upper() == "NUMERIC", self._in_hash_order)
         self._written = SchemaCache(lambda schema: _Written(schema, options, self._schemas))
         self._read = SchemaCache(lambda schema: reader(schema, fill))
-        self._read_together = SchemaCache(lambda schema: values_reader(schema, fill))
-        self._written_together = SchemaCache(lambda schema: self._writer_of_many(schema, options))
+        self._batch_readers = SchemaCache(lambda schema: values_reader(schema, fill))
+        self._batch_writers = SchemaCache(lambda schema: self._writer_of_many(schema, options))
         self._envelopes = Envelopes(parsed["schemas.cache.size"], fill)
         content = _content(parsed["schema.content"], fill)
         self._content = content if self._schemas else None
@@ -117,7 +119,7 @@ class JsonConverter(Converter, HeaderConverter):
         if schema is None:
             if value is None:
                 return None
-            data = dumps_plain(hashed(value) if self._hashed else value)
+            data = dumps_plain(in_hash_order(value) if self._in_hash_order else value)
             return b'{"schema":null,"payload":' + data + b"}" if self._schemas else data
         written = self._written.get(schema)
         if self._schemas:
@@ -140,38 +142,38 @@ class JsonConverter(Converter, HeaderConverter):
             return None, within_64_bits(payload, data, True)
         return schema, self._payload(schema, payload, data, enveloped=True)
 
-    def from_connect_together(self, topic: str, values: Values) -> Sequence[bytes | None] | None:
+    def from_connect_batch(self, topic: str, values: ValueBatch) -> Sequence[bytes | None] | None:
         schema = values.schema
         if schema is not None:
-            return self._written_together.get(schema)(values)
+            return self._batch_writers.get(schema)(values)
         prefix, suffix = (b'{"schema":null,"payload":', b"}") if self._schemas else (b"", b"")
         try:
-            return write_maps(values, prefix, suffix, self._hashed)
-        except Mixed:
+            return write_maps(values, prefix, suffix, self._in_hash_order)
+        except MixedBatchError:
             rows = values.rows
         if None in rows:
             return None
-        if self._hashed:
-            rows = list(map(hashed, rows))
-        found = map(dumps if spelled_alike(rows) else dumps_plain, rows)
+        if self._in_hash_order:
+            rows = list(map(in_hash_order, rows))
+        found = map(dumps if dumps_unchanged(rows) else dumps_plain, rows)
         return [prefix + one + suffix for one in found]
 
-    def _writer_of_many(self, schema: Schema, options: WriteOptions) -> Callable[[Values], list[bytes]]:
+    def _writer_of_many(self, schema: Schema, options: WriteOptions) -> Callable[[ValueBatch], list[bytes]]:
         prefix = self._written.get(schema).prefix
         return values_writer(schema, options, prefix, b"}" if self._schemas else b"")
 
-    def to_connect_together(self, topic: str, data: Sequence[bytes]) -> Values | None:
+    def to_connect_batch(self, topic: str, data: Sequence[bytes]) -> ValueBatch | None:
         if self._content is not None:
             return None
         if not self._schemas:
             rows = list(map(orjson.loads, data))
-            return Values(None, rows) if kinds(rows) <= {dict, str} else None
-        if (known := self._envelopes.split_together(data)) is None:
+            return ValueBatch(None, rows) if value_types(rows) <= {dict, str} else None
+        if (known := self._envelopes.split_batch(data)) is None:
             return None
         schema, payloads = known
-        return self._read_together.get(schema)(payloads)
+        return self._batch_readers.get(schema)(payloads)
 
-    def shapes_together(self, data: Sequence[bytes]) -> Sequence[bytes] | None:
+    def schema_keys(self, data: Sequence[bytes]) -> Sequence[bytes] | None:
         return self._envelopes.beginnings(data) if self._schemas and self._content is None else None
 
     def _payload(self, schema: Schema, payload: Any, data: bytes, enveloped: bool) -> Any:

@@ -11,7 +11,7 @@ import orjson
 from runtime.api.data.class_names import java_class
 from runtime.api.data.java_text import float_text
 from runtime.api.errors import DataError
-from runtime.api.java_compat.jackson import spelled
+from runtime.api.java_compat.jackson import jackson_bytes
 
 _HALVES = re.compile("([\ud800-\udfff])")
 
@@ -47,13 +47,13 @@ def quoted(text: str) -> bytes:
     """A string in quotes. Halves of surrogate pairs are escaped; escapes of bytes that were not UTF-8 become U+FFFD,
     as in Java."""
     try:
-        return spelled(orjson.dumps(text))
+        return jackson_bytes(orjson.dumps(text))
     except TypeError:
         pass
     if all(0xDC80 <= ord(half) < 0xDD00 for half in _HALVES.findall(text)):
-        return spelled(orjson.dumps(text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")))
+        return jackson_bytes(orjson.dumps(text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")))
     parts = [
-        b"\\u%04X" % ord(part) if n % 2 else spelled(orjson.dumps(part))[1:-1]
+        b"\\u%04X" % ord(part) if n % 2 else jackson_bytes(orjson.dumps(part))[1:-1]
         for n, part in enumerate(_HALVES.split(text))
     ]
     return b'"' + b"".join(parts) + b'"'

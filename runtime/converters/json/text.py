@@ -13,7 +13,7 @@ import orjson
 
 from runtime.api.data.java_text import map_order
 from runtime.api.errors import DataError
-from runtime.api.java_compat.jackson import spelled
+from runtime.api.java_compat.jackson import jackson_bytes
 from runtime.converters.json.fallback import written
 from runtime.converters.json.scalars import number, unsupported
 
@@ -28,7 +28,7 @@ def dumps(value: Any) -> bytes:
         text = orjson.dumps(value)
     except TypeError:  # a value that orjson cannot write, or nested too deeply for it
         return written(value)
-    return spelled(text)
+    return jackson_bytes(text)
 
 
 def plain(value: Any) -> Any:
@@ -52,11 +52,11 @@ def plain(value: Any) -> Any:
     raise unsupported(value)
 
 
-def hashed(value: Any) -> Any:
+def in_hash_order(value: Any) -> Any:
     """The value with the entries of its maps in the order of Java's HashMap."""
     if isinstance(value, Mapping):
-        return {key: hashed(value[key]) for key in map_order(value)}
-    return [hashed(item) for item in value] if isinstance(value, list | tuple) else value
+        return {key: in_hash_order(value[key]) for key in map_order(value)}
+    return [in_hash_order(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 def dumps_plain(value: Any) -> bytes:
@@ -68,7 +68,7 @@ def dumps_plain(value: Any) -> bytes:
     return dumps(found)
 
 
-def spelled_alike(values: Sequence[Any]) -> bool:
+def dumps_unchanged(values: Sequence[Any]) -> bool:
     """Whether dumps() can take all of them as they are: texts, or flat objects of what JSON spells in one way only."""
     found: set[type] = set()
     for value in values:

@@ -32,7 +32,7 @@ class WriteOptions:
 
     fill: bool = True
     numeric: bool = False
-    hashed: bool = False
+    in_hash_order: bool = False
 
 
 def writer(schema: Schema | None, options: WriteOptions) -> Writer:
@@ -149,13 +149,13 @@ def _array(schema: Schema, options: WriteOptions) -> Writer:
 def _map(schema: Schema, options: WriteOptions) -> Writer:
     """An object when keys are strings, otherwise an array of pairs."""
     keys, item = writer(schema.key(), options), writer(schema.values, options)
-    as_object, hashed = schema.key().type is Type.STRING, options.hashed
+    as_object, in_hash_order = schema.key().type is Type.STRING, options.in_hash_order
 
     def write(value: Any) -> Any:
         if not isinstance(value, Mapping):
             raise _invalid(schema, value)
         if as_object:
-            order = map_order(value) if hashed else value
+            order = map_order(value) if in_hash_order else value
             return {_name(keys(key)): item(value[key]) for key in order}
         return [[keys(key), item(value[key])] for key in map_order(value, schema.keys)]
 

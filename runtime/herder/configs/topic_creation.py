@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from runtime.api.config.definition import Type
+from runtime.api.config.definition import ConfigType
 from runtime.api.config.types import parse
 from runtime.api.errors import ConfigError
 from runtime.api.java_compat.regex import java_regex
@@ -24,7 +24,7 @@ def topic_groups(config: Mapping[str, str]) -> list[TopicGroup]:
     if not any(key.startswith(PREFIX) for key in config):
         return []
     default = _group(_DEFAULT, config, None)
-    names = [n for n in parse(f"{PREFIX}groups", config.get(f"{PREFIX}groups", ""), Type.LIST) if n != _DEFAULT]
+    names = [n for n in parse(f"{PREFIX}groups", config.get(f"{PREFIX}groups", ""), ConfigType.LIST) if n != _DEFAULT]
     return [*(_group(name, config, default) for name in names), default]
 
 
@@ -42,7 +42,7 @@ def _group(name: str, config: Mapping[str, str], default: TopicGroup | None) -> 
 
 
 def _patterns(prefix: str, given: Mapping[str, str], key: str) -> list[str]:
-    patterns: list[str] = parse(f"{prefix}{key}", given.get(key, ""), Type.LIST)
+    patterns: list[str] = parse(f"{prefix}{key}", given.get(key, ""), ConfigType.LIST)
     for pattern in patterns:
         try:
             java_regex(pattern)
@@ -53,7 +53,7 @@ def _patterns(prefix: str, given: Mapping[str, str], key: str) -> list[str]:
 
 
 def _partitions(prefix: str, given: Mapping[str, str], default: TopicGroup | None) -> int:
-    number = _number(prefix, given, "partitions", Type.INT, default.partitions if default else None)
+    number = _number(prefix, given, "partitions", ConfigType.INT, default.partitions if default else None)
     if number == 0 or number < _BROKERS_DEFAULT:
         raise ConfigError(
             f"Invalid value {number} for configuration partitions: Number of partitions must be positive, or -1 to use "
@@ -63,7 +63,9 @@ def _partitions(prefix: str, given: Mapping[str, str], default: TopicGroup | Non
 
 
 def _replicas(prefix: str, given: Mapping[str, str], default: TopicGroup | None) -> int:
-    number = _number(prefix, given, "replication.factor", Type.SHORT, default.replication_factor if default else None)
+    number = _number(
+        prefix, given, "replication.factor", ConfigType.SHORT, default.replication_factor if default else None
+    )
     if number == 0 or number < _BROKERS_DEFAULT:
         raise ConfigError(
             f"Invalid value {number} for configuration replication.factor: Replication factor must be positive and not "
@@ -72,7 +74,7 @@ def _replicas(prefix: str, given: Mapping[str, str], default: TopicGroup | None)
     return number
 
 
-def _number(prefix: str, given: Mapping[str, str], key: str, kind: Type, default: int | None) -> int:
+def _number(prefix: str, given: Mapping[str, str], key: str, kind: ConfigType, default: int | None) -> int:
     if key in given:
         number: int = parse(f"{prefix}{key}", given[key], kind)
         return number

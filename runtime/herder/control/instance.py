@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from runtime.api.config.definition import Type
+from runtime.api.config.definition import ConfigType
 from runtime.api.config.types import parse
 from runtime.api.errors import ConfigError
 from runtime.herder.configs.resolving_host import ResolvingHost
@@ -85,7 +85,7 @@ class Starter:
 
 
 def _most_tasks(config: Mapping[str, str]) -> int:
-    number: int = parse("tasks.max", config.get("tasks.max", "1"), Type.INT)
+    number: int = parse("tasks.max", config.get("tasks.max", "1"), ConfigType.INT)
     if number < 1:
         raise ConfigError(f"Invalid value {number} for configuration tasks.max: Value must be at least 1")
     return number

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 
-from runtime.api.config.definition import REQUIRED, ConfigKey, Importance, Type
+from runtime.api.config.definition import REQUIRED, ConfigKey, ConfigType, Importance
 
 _TABLE = """
 p acks STRING LOW all
@@ -177,5 +177,5 @@ def client_keys(kind: str) -> Mapping[str, ConfigKey]:
         if kind[0] in clients:
             given = default[0] if default else ""
             doc = f"A setting of Kafka's {kind}; see Kafka's documentation of its clients."
-            found[name] = ConfigKey(name, Type(type_), _DEFAULTS.get(given, given), Importance(importance), doc)
+            found[name] = ConfigKey(name, ConfigType(type_), _DEFAULTS.get(given, given), Importance(importance), doc)
     return found

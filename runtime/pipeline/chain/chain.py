@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from runtime.api.transformation import Part, PartTransformation, Record, Transformation
+from runtime.api.transformation import KeyOrValueTransformation, Record, RecordPart, Transformation
 from runtime.pipeline.chain.column_steps import B, all_through, step_together
 from runtime.pipeline.chain.step import Step
 from runtime.pipeline.task.failure import Failure, Stage
@@ -170,8 +170,13 @@ are not filled in."""
 
 
 def _transform(transformation: Transformation) -> _Each:
-    if isinstance(transformation, PartTransformation) and type(transformation).apply is PartTransformation.apply:
-        return _values(transformation.update) if transformation.part is Part.VALUE else _keys(transformation.update)
+    if (
+        isinstance(transformation, KeyOrValueTransformation)
+        and type(transformation).apply is KeyOrValueTransformation.apply
+    ):
+        return (
+            _values(transformation.update) if transformation.part is RecordPart.VALUE else _keys(transformation.update)
+        )
     return _each(transformation.apply)
 
 

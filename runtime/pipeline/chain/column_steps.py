@@ -6,13 +6,13 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
 from runtime.api.data.batch import SinkBatch, SourceBatch
-from runtime.api.data.columns import Origins, Values, together
-from runtime.api.transformation import Part, PartTransformation, Transformation
+from runtime.api.data.columns import BatchMetadata, ValueBatch, batch_method
+from runtime.api.transformation import KeyOrValueTransformation, RecordPart, Transformation
 
 if TYPE_CHECKING:
     from runtime.pipeline.chain.step import Step
 
-Together = Callable[[Values, Origins], Values | None]
+Together = Callable[[ValueBatch, BatchMetadata], ValueBatch | None]
 """The values of a batch as they go on; the rest is changed in the Origins. None, or any exception: one by one."""
 B = TypeVar("B", SourceBatch, SinkBatch)
 
@@ -22,7 +22,7 @@ def step_together(step: Step) -> Together | None:
     update = _of(step.transformation)
     if step.predicate is None:
         return update
-    test = together(step.predicate, "test", "test_together")
+    test = batch_method(step.predicate, "test", "test_batch")
     return None if test is None else _where(test, step.negate, update)
 
 
@@ -43,34 +43,34 @@ def all_through(step: Together, batches: Sequence[B]) -> list[B] | None:
     return changed
 
 
-def _where(test: Callable[[Values, Origins], bool | None], negate: bool, update: Together | None) -> Together:
+def _where(test: Callable[[ValueBatch, BatchMetadata], bool | None], negate: bool, update: Together | None) -> Together:
     """Of a step that applies to all records of a batch, or to none."""
 
-    def run(values: Values, origins: Origins) -> Values | None:
-        holds = test(values, origins)
+    def run(values: ValueBatch, metadata: BatchMetadata) -> ValueBatch | None:
+        holds = test(values, metadata)
         if holds is negate:
             return values
-        return None if holds is None or update is None else update(values, origins)
+        return None if holds is None or update is None else update(values, metadata)
 
     return run
 
 
 def _of(found: Transformation) -> Together | None:
-    if not isinstance(found, PartTransformation):
-        changed: Together | None = together(found, "apply", "apply_together")
+    if not isinstance(found, KeyOrValueTransformation):
+        changed: Together | None = batch_method(found, "apply", "apply_batch")
         return changed
-    if type(found).apply is not PartTransformation.apply:
+    if type(found).apply is not KeyOrValueTransformation.apply:
         return None
-    update: Together | None = together(found, "update", "update_together")
-    return update if update is None or found.part is Part.VALUE else _of_keys(update)
+    update: Together | None = batch_method(found, "update", "update_batch")
+    return update if update is None or found.part is RecordPart.VALUE else _of_keys(update)
 
 
 def _of_keys(update: Together) -> Together:
-    def run(values: Values, origins: Origins) -> Values | None:
-        keys = update(origins.keys, origins)
+    def run(values: ValueBatch, metadata: BatchMetadata) -> ValueBatch | None:
+        keys = update(metadata.keys, metadata)
         if keys is None:
             return None
-        origins.keys = keys
+        metadata.keys = keys
         return values
 
     return run

@@ -56,7 +56,7 @@ class Tracer:
         at("configure() of the transformations")
         self.steps = _named(spec, load_steps(spec))
         at("configure() of the converters")
-        self.converters = _rehearsing(load_converters(spec))
+        self.converters = _registration_disabled(load_converters(spec))
 
     def stages(self) -> list[Shown]:
         """What there is on the way."""
@@ -231,12 +231,12 @@ def _named(spec: TaskSpec, steps: list[Step]) -> list[Named]:
     return [Named(alias, config.get(f"transforms.{alias}.predicate"), step) for alias, step in named]
 
 
-def _rehearsing(converters: Converters) -> Converters:
+def _registration_disabled(converters: Converters) -> Converters:
     """Converters that know how to leave the outside world alone are asked to."""
     for converter in converters:
-        rehearse = getattr(converter, "rehearse", None)
-        if rehearse is not None:
-            rehearse()
+        disable_registration = getattr(converter, "disable_registration", None)
+        if disable_registration is not None:
+            disable_registration()
     return converters
 
 

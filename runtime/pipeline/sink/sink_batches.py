@@ -7,7 +7,7 @@ from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from runtime.api.data.batch import SinkBatch
-from runtime.api.data.columns import Constant, Mixed, Values, together
+from runtime.api.data.columns import ConstantColumn, MixedBatchError, ValueBatch, batch_method
 from runtime.api.data.record import Headers, SinkRecord
 
 if TYPE_CHECKING:
@@ -40,9 +40,9 @@ class SinkBatches:
     def __init__(self, converters: Converters, by_keys: bool) -> None:
         """`by_keys`: maps with different keys go into different batches."""
         self._key, self._value, self._header = converters
-        self._keys = together(self._key, "to_connect", "to_connect_together")
-        self._values = together(self._value, "to_connect", "to_connect_together")
-        self._shapes = together(self._value, "to_connect", "shapes_together")
+        self._keys = batch_method(self._key, "to_connect", "to_connect_batch")
+        self._values = batch_method(self._value, "to_connect", "to_connect_batch")
+        self._shapes = batch_method(self._value, "to_connect", "schema_keys")
         self._by_keys = by_keys
 
     def of(self, messages: Sequence[Any]) -> list[SinkBatch] | None:
@@ -60,11 +60,11 @@ class SinkBatches:
         if batch is None:
             shapes = None if self._shapes is None else self._shapes(part.data)
             if shapes is None:
-                raise Mixed
+                raise MixedBatchError
             batches = [self._batch(part.at(places)) for places in _alike(shapes)]
             alike = [one for one in batches if one is not None]
             if len(alike) < len(batches):
-                raise Mixed
+                raise MixedBatchError
             return alike
         if not self._by_keys or batch.values.schema is not None or _alike_maps(batch.values):
             return [batch]
@@ -92,7 +92,7 @@ def batches_of(records: Sequence[SinkRecord]) -> list[SinkBatch] | None:
     """Records as their converters made them in a few batches; None where they are too different."""
     try:
         return [_batch_of(_at(places, records), places) for places in _alike(list(map(_shape, records)))]
-    except Mixed:
+    except MixedBatchError:
         return None
 
 
@@ -104,8 +104,8 @@ def _shape(record: SinkRecord) -> Hashable:
 
 def _batch_of(records: Sequence[SinkRecord], places: Sequence[int]) -> SinkBatch:
     first = records[0]
-    keys = Values(first.key_schema, [record.key for record in records])
-    values = Values(first.value_schema, [record.value for record in records])
+    keys = ValueBatch(first.key_schema, [record.key for record in records])
+    values = ValueBatch(first.value_schema, [record.value for record in records])
     messages, headers = [record.source for record in records], [record.headers for record in records]
     batch = SinkBatch(first.topic, messages, keys, values, headers)
     batch.places = places
@@ -132,11 +132,11 @@ def _parts(messages: Sequence[Any]) -> list[_Part]:
     return [whole.at(places)._replace(topic=shapes[places[0]][0]) for places in _alike(shapes)]
 
 
-def _converted(converter: Converter, convert: Any, topic: str, data: Sequence[bytes | None]) -> Values | None:
+def _converted(converter: Converter, convert: Any, topic: str, data: Sequence[bytes | None]) -> ValueBatch | None:
     if data[0] is None:
         schema, null = converter.to_connect(topic, None)
-        return Values(schema, Constant(null, len(data)))
-    found: Values | None = None if convert is None else convert(topic, data)
+        return ValueBatch(schema, ConstantColumn(null, len(data)))
+    found: ValueBatch | None = None if convert is None else convert(topic, data)
     return found
 
 
@@ -146,7 +146,7 @@ def _alike(shapes: Sequence[Hashable]) -> list[Sequence[int]]:
     if different == 1:
         return [range(len(shapes))]
     if _too_many(different, len(shapes)):
-        raise Mixed
+        raise MixedBatchError
     found: dict[Hashable, list[int]] = defaultdict(list)
     for place, shape in enumerate(shapes):
         found[shape].append(place)
@@ -157,11 +157,11 @@ def _too_many(batches: int, records: int) -> bool:
     return batches > 1 and batches * _FEWEST > records
 
 
-def _alike_maps(values: Values) -> bool:
+def _alike_maps(values: ValueBatch) -> bool:
     """Whether they have the same keys, or are all null."""
     try:
-        return bool(values.null or values.columns)
-    except Mixed:
+        return bool(values.all_null or values.columns)
+    except MixedBatchError:
         return False
 
 
@@ -172,10 +172,10 @@ def _taken(batch: SinkBatch, places: Sequence[int]) -> SinkBatch:
     part = batch.copy()
     part.messages, part.headers = _at(places, batch.messages), _at(places, batch.headers)
     part.places = _at(places, batch.places)
-    part.keys = Values(batch.keys.schema, _at(places, batch.keys.rows))
-    part.values = Values(batch.values.schema, _at(places, batch.values.rows))
+    part.keys = ValueBatch(batch.keys.schema, _at(places, batch.keys.rows))
+    part.values = ValueBatch(batch.values.schema, _at(places, batch.values.rows))
     topics = batch.topics()
-    part.route(Constant(topics.value, len(places)) if type(topics) is Constant else _at(places, topics))
+    part.route(ConstantColumn(topics.value, len(places)) if type(topics) is ConstantColumn else _at(places, topics))
     return part
 
 

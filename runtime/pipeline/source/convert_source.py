@@ -8,7 +8,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from runtime.api.data.batch import SourceBatch
-from runtime.api.data.columns import Column, Constant, Values, together
+from runtime.api.data.columns import Column, ConstantColumn, ValueBatch, batch_method
 from runtime.pipeline.task.failure import Failure, Stage
 from runtime.pipeline.tolerance import Tolerance, plugin_name
 
@@ -51,8 +51,8 @@ class SourceConversion:
         self._key, self._value, self._header = converters
         self._offsets = offsets
         self._tolerance = tolerance
-        self._values = together(self._value, "from_connect", "from_connect_together")
-        self._keys = together(self._key, "from_connect", "from_connect_together")
+        self._values = batch_method(self._value, "from_connect", "from_connect_batch")
+        self._keys = batch_method(self._key, "from_connect", "from_connect_batch")
 
     def convert(self, records: Sequence[SourceRecord]) -> Batch:
         """All records, or those before the first that fails the task. Skipped and dropped records keep their offsets'
@@ -95,8 +95,8 @@ class SourceConversion:
     def _headers_together(self, batch: SourceBatch) -> Column:
         """The headers of each message, None for none."""
         topic, headers = batch.topic, batch.headers
-        if type(headers) is Constant:
-            return Constant(self._headers(topic, headers.value) if headers.value else None, len(batch))
+        if type(headers) is ConstantColumn:
+            return ConstantColumn(self._headers(topic, headers.value) if headers.value else None, len(batch))
         return [self._headers(topic, own) if own else None for own in headers]
 
     def _convert(self, records: Sequence[SourceRecord], first: int) -> Batch:
@@ -211,11 +211,11 @@ def source_place(record: Any) -> tuple[Any, str]:
 
 def _some(column: Column | None) -> bool:
     """Whether there is anything but None, or may be."""
-    return column is not None and not (type(column) is Constant and column.value is None)
+    return column is not None and not (type(column) is ConstantColumn and column.value is None)
 
 
 def _bytes_of(column: Column | None) -> int:
-    if column is None or type(column) is Constant:
+    if column is None or type(column) is ConstantColumn:
         return len(column) * len(column.value or b"") if column is not None else 0
     return sum(map(len, filter(None, column)))
 
@@ -249,9 +249,9 @@ def _alike(records: Sequence[SourceRecord]) -> SourceBatch | None:
             or record.kafka_partition is not None
         ):
             return None
-    values = Values(schema, [record.value for record in records])
+    values = ValueBatch(schema, [record.value for record in records])
     batch = SourceBatch(partition, lambda n: records[n].source_offset, topic, values)
-    batch.keys = Values(key_schema, _column([record.key for record in records]))
+    batch.keys = ValueBatch(key_schema, _column([record.key for record in records]))
     batch.times = _column([record.timestamp for record in records])
     batch.headers = _column([record.headers or None for record in records])
     return batch
@@ -259,7 +259,7 @@ def _alike(records: Sequence[SourceRecord]) -> SourceBatch | None:
 
 def _column(items: list[Any]) -> Column:
     """Nothing but None is a Constant."""
-    return Constant(None, len(items)) if items.count(None) == len(items) else items
+    return ConstantColumn(None, len(items)) if items.count(None) == len(items) else items
 
 
 def _before(records: Sequence[SourceRecord], record: Any) -> Sequence[SourceRecord]:

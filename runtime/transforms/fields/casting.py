@@ -14,7 +14,7 @@ from runtime.api.data.java_text import float_text, iso_text, single_value, widen
 from runtime.api.data.logical import DATE, millis, time_millis
 from runtime.api.data.schema import Schema, Type
 from runtime.api.errors import DataError
-from runtime.transforms.fields.numbers import low_bits, nearest_single
+from runtime.transforms.fields.java_numbers import low_bits, nearest_single
 
 _INTEGER = re.compile(r"[+-]?\d+\Z")  # digits of any script, as in Java, within the first 65,536 characters
 _LONGEST = 400  # digits; a number with more, leading zeros apart, is out of any range
@@ -119,7 +119,7 @@ def to_boolean(value: Any) -> bool:
 
 
 def _unexpected(value: Any) -> DataError:
-    from runtime.transforms.fields.requirements import java_class
+    from runtime.transforms.fields.type_checks import java_class
 
     return DataError(f"Unexpected type in Cast transformation: class {java_class(value)}")
 

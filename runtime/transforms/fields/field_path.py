@@ -7,7 +7,7 @@ from typing import Any
 
 from runtime.api.data.schema import Schema, Type
 from runtime.api.errors import ConfigError, DataError, IllegalArgumentError
-from runtime.transforms.fields.requirements import require_map
+from runtime.transforms.fields.type_checks import require_map
 
 
 class FieldPath:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from runtime.api.data.columns import Column, Constant, Mixed
+from runtime.api.data.columns import Column, ConstantColumn, MixedBatchError
 from runtime.api.data.schema import Field, Schema
 from runtime.api.data.validate import validate_value
 from runtime.api.errors import SchemaBuilderError
@@ -25,7 +25,7 @@ class StructCopy:
         self._needed = [field for field, old in given if not fill and not old.optional]
 
     @property
-    def matters(self) -> bool:
+    def changes_values(self) -> bool:
         """Whether copying can change or refuse any field."""
         return bool(self._defaults or self._needed)
 
@@ -44,24 +44,24 @@ class StructCopy:
         """The same for many structs; Mixed if one of them is refused."""
         new = {**columns}
         for name, default in self._defaults:
-            new[name] = filled(new[name], default)
+            new[name] = fill_nulls(new[name], default)
         if any(None in new[field.name] for field in self._needed):
-            raise Mixed
+            raise MixedBatchError
         return new
 
 
-def filled(column: Column, default: Any) -> Column:
+def fill_nulls(column: Column, default: Any) -> Column:
     """The column with a default in place of its nulls."""
     if default is None:
         return column
-    if type(column) is Constant:
-        return Constant(default, len(column)) if column.value is None else column
+    if type(column) is ConstantColumn:
+        return ConstantColumn(default, len(column)) if column.value is None else column
     return [default if value is None else value for value in column] if None in column else column
 
 
-def rebuilt(schema: Schema, fields: Iterable[Field]) -> Schema:
+def with_fields(schema: Schema, fields: Iterable[Field]) -> Schema:
     """The struct's schema with other fields."""
     named = tuple(fields)
     if any(not field.name for field in named):
         raise SchemaBuilderError("fieldName cannot be null.")
-    return schema.but(fields=named)
+    return schema.replace(fields=named)

@@ -7,7 +7,7 @@ from typing import Any
 
 from runtime.api.config.definition import ConfigDef
 from runtime.api.config.validators import non_empty, regex
-from runtime.api.data.columns import Constant, Origins, Values
+from runtime.api.data.columns import BatchMetadata, ConstantColumn, ValueBatch
 from runtime.api.data.record import Headers
 from runtime.api.java_compat.regex import java_regex
 from runtime.api.transformation import Predicate, Record
@@ -41,9 +41,9 @@ class TopicNameMatches(Predicate):
     def test(self, record: Record) -> bool:
         return self._test(record.topic)
 
-    def test_together(self, values: Values, origins: Origins) -> bool | None:
-        topics = origins.topics()
-        found = {self._test(topics.value)} if type(topics) is Constant else set(map(self._test, topics))
+    def test_batch(self, values: ValueBatch, metadata: BatchMetadata) -> bool | None:
+        topics = metadata.topics()
+        found = {self._test(topics.value)} if type(topics) is ConstantColumn else set(map(self._test, topics))
         return found.pop() if len(found) == 1 else None
 
     def _test(self, topic: str) -> bool:
@@ -67,8 +67,8 @@ class HasHeaderKey(Predicate):
     def test(self, record: Record) -> bool:
         return self._among(record.headers)
 
-    def test_together(self, values: Values, origins: Origins) -> bool | None:
-        found = set(map(self._among, origins.headers)) if any(origins.headers) else {False}
+    def test_batch(self, values: ValueBatch, metadata: BatchMetadata) -> bool | None:
+        found = set(map(self._among, metadata.headers)) if any(metadata.headers) else {False}
         return found.pop() if len(found) == 1 else None
 
     def _among(self, headers: Headers | None) -> bool:
@@ -83,5 +83,5 @@ class RecordIsTombstone(Predicate):
     def test(self, record: Record) -> bool:
         return record.value is None
 
-    def test_together(self, values: Values, origins: Origins) -> bool | None:
-        return values.null
+    def test_batch(self, values: ValueBatch, metadata: BatchMetadata) -> bool | None:
+        return values.all_null

@@ -46,7 +46,7 @@ def _schema(node: Json) -> Schema:
         parameters=tuple((name, value) for name, value in node.get("parameters", ())),
         **{name: node[name] for name in _ATTRIBUTES if name in node},
     )
-    return bare.but(default=read_value(bare, node["default"])) if "default" in node else bare
+    return bare.replace(default=read_value(bare, node["default"])) if "default" in node else bare
 
 
 def read_value(schema: Schema | None, node: Json) -> Any:

@@ -9,7 +9,7 @@ from functools import cache
 from typing import Any
 
 from runtime.api.data.batch import SinkBatch, SourceBatch
-from runtime.api.data.columns import Constant, Values, together
+from runtime.api.data.columns import ConstantColumn, ValueBatch, batch_method
 from runtime.api.data.projection import project
 from runtime.api.data.record import SinkRecord
 from runtime.api.data.schema import Schema, Type
@@ -180,15 +180,15 @@ _RUN: dict[str, Callable[[Json], Json]] = {
 
 
 def _all_to_connect(cases: Sequence[Json]) -> list[Json] | None:
-    convert = together(_plugin(cases[0]), "to_connect", "to_connect_together")
+    convert = batch_method(_plugin(cases[0]), "to_connect", "to_connect_batch")
     values = convert("topic", [_data(case) for case in cases])
     return None if values is None else [write_pair(values.schema, value) for value in values.rows]
 
 
 def _all_from_connect(cases: Sequence[Json]) -> list[Json] | None:
-    convert = together(_plugin(cases[0]), "from_connect", "from_connect_together")
+    convert = batch_method(_plugin(cases[0]), "from_connect", "from_connect_batch")
     schema = read_schema(cases[0]["schema"])
-    found = convert("topic", Values(schema, [read_value(schema, case["value"]) for case in cases]))
+    found = convert("topic", ValueBatch(schema, [read_value(schema, case["value"]) for case in cases]))
     return None if found is None else list(map(_bytes, found))
 
 
@@ -204,15 +204,15 @@ def _batch(cases: Sequence[Json]) -> Any:
     nodes = [case["record"] for case in cases]
     records = [read_record(node) for node in nodes]
     first = records[0]
-    keys = Values(first.key_schema, [record.key for record in records])
-    values = Values(first.value_schema, [record.value for record in records])
+    keys = ValueBatch(first.key_schema, [record.key for record in records])
+    values = ValueBatch(first.value_schema, [record.value for record in records])
     headers = [record.headers or None for record in records]
     if isinstance(first, SinkRecord):
         times = first.timestamp if first.timestamp is not None else -1
         messages = [Message(node["offset"], None, None, None, first.topic, node["partition"], times) for node in nodes]
         return SinkBatch(first.topic, messages, keys, values, headers)
     batch = SourceBatch({}, lambda n: {}, first.topic, values, first.timestamp)
-    batch.keys, batch.headers = keys, headers if any(headers) else Constant(None, len(records))
+    batch.keys, batch.headers = keys, headers if any(headers) else ConstantColumn(None, len(records))
     return batch
 
 

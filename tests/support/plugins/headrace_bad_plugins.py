@@ -9,17 +9,19 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from runtime.api.config.definition import ConfigDef, ConfigKey, ConfigValue, Type
+from runtime.api.config.definition import ConfigDef, ConfigKey, ConfigType, ConfigValue
 from runtime.api.connector import Connector, SinkConnector, SourceConnector
 from runtime.api.data.record import SinkRecord, SourceRecord, TopicPartition
 from runtime.api.data.schema import STRING_SCHEMA
 from runtime.api.task import SinkTask, SourceTask
 
 KEYS = ConfigDef(
-    ConfigKey("topic", Type.STRING, "", doc="Where records go."),
-    ConfigKey("bad.in", Type.STRING, "", doc="A method: validate, start, task_configs, stop, task.start, task.poll …"),
-    ConfigKey("bad.how", Type.STRING, "raise", doc="raise, mute, verbose, garbage, block, exit, kill, leak"),
-    ConfigKey("bad.after", Type.INT, 0, doc="How often the method is well-behaved before."),
+    ConfigKey("topic", ConfigType.STRING, "", doc="Where records go."),
+    ConfigKey(
+        "bad.in", ConfigType.STRING, "", doc="A method: validate, start, task_configs, stop, task.start, task.poll …"
+    ),
+    ConfigKey("bad.how", ConfigType.STRING, "raise", doc="raise, mute, verbose, garbage, block, exit, kill, leak"),
+    ConfigKey("bad.after", ConfigType.INT, 0, doc="How often the method is well-behaved before."),
 )
 _log = logging.getLogger(__name__)
 _leaked: list[Any] = []

@@ -7,7 +7,7 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from runtime.api.config.definition import ConfigDef, ConfigKey, Type
+from runtime.api.config.definition import ConfigDef, ConfigKey, ConfigType
 from runtime.api.connector import SinkConnector, SourceConnector
 from runtime.api.data.record import SinkRecord, SourceRecord, TopicPartition
 from runtime.api.data.schema import STRING_SCHEMA
@@ -35,7 +35,7 @@ class CountingTask(SourceTask):
 class CountingConnector(SourceConnector):
     """Does not override alter_offsets: altering its offsets is a possible success only (KIP-875)."""
 
-    config_def = ConfigDef(ConfigKey("topic", Type.STRING, doc="Where the numbers go."))
+    config_def = ConfigDef(ConfigKey("topic", ConfigType.STRING, doc="Where the numbers go."))
     task_class = CountingTask
 
     def start(self, config: Mapping[str, str]) -> None:
@@ -61,7 +61,7 @@ class BlockingTask(CountingTask):
 class BlockingConnector(CountingConnector):
     """For the watchdog."""
 
-    config_def = ConfigDef(*CountingConnector.config_def, ConfigKey("gate", Type.STRING, doc="A file."))
+    config_def = ConfigDef(*CountingConnector.config_def, ConfigKey("gate", ConfigType.STRING, doc="A file."))
     task_class = BlockingTask
 
 
@@ -106,7 +106,7 @@ class GatedSinkTask(SinkTask):
 class GatedSinkConnector(SinkConnector):
     """For what is told of sinks that do not get on."""
 
-    config_def = ConfigDef(ConfigKey("gate", Type.STRING, doc="A file."))
+    config_def = ConfigDef(ConfigKey("gate", ConfigType.STRING, doc="A file."))
     task_class = GatedSinkTask
 
     def start(self, config: Mapping[str, str]) -> None:
@@ -124,7 +124,7 @@ def _note(config: Mapping[str, str], what: object) -> None:
 class TellingSourceConnector(CountingConnector):
     """Writes what its hook is given, and its start(), into the file `told`."""
 
-    config_def = ConfigDef(*CountingConnector.config_def, ConfigKey("told", Type.STRING, doc="A file."))
+    config_def = ConfigDef(*CountingConnector.config_def, ConfigKey("told", ConfigType.STRING, doc="A file."))
 
     def start(self, config: Mapping[str, str]) -> None:
         super().start(config)
@@ -140,7 +140,7 @@ class TellingSourceConnector(CountingConnector):
 class TellingSinkConnector(GatedSinkConnector):
     """Writes what its hook is given, and its start(), into the file `told`; refuses offsets beyond 100."""
 
-    config_def = ConfigDef(*GatedSinkConnector.config_def, ConfigKey("told", Type.STRING, doc="A file."))
+    config_def = ConfigDef(*GatedSinkConnector.config_def, ConfigKey("told", ConfigType.STRING, doc="A file."))
 
     def start(self, config: Mapping[str, str]) -> None:
         super().start(config)

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Mapping
 from typing import Any
 
-from runtime.api.config.definition import ConfigDef, ConfigKey, Type
+from runtime.api.config.definition import ConfigDef, ConfigKey, ConfigType
 from runtime.api.errors import DataError, RetriableError
 from runtime.api.transformation import R, Transformation
 
@@ -17,9 +17,9 @@ class Misbehaving(Transformation):
     tell, which quotes `secret.password`."""
 
     config_def = ConfigDef(
-        ConfigKey("how", Type.STRING, doc="What."),
-        ConfigKey("when", Type.STRING, "", doc="In which values."),
-        ConfigKey("secret.password", Type.PASSWORD, "", doc="A secret."),
+        ConfigKey("how", ConfigType.STRING, doc="What."),
+        ConfigKey("when", ConfigType.STRING, "", doc="In which values."),
+        ConfigKey("secret.password", ConfigType.PASSWORD, "", doc="A secret."),
     )
 
     def configure(self, config: Mapping[str, str]) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from runtime.api.config import validators
-from runtime.api.config.definition import ConfigDef, ConfigKey, Type
+from runtime.api.config.definition import ConfigDef, ConfigKey, ConfigType
 from runtime.api.errors import ConfigError
 
 
@@ -17,7 +17,7 @@ def errors(definition: ConfigDef, config: Mapping[str, Any]) -> dict[str, list[s
 
 
 def test_a_bad_number_fails_its_validator_too() -> None:
-    definition = ConfigDef(ConfigKey("n", Type.INT, 1, validator=validators.at_least(1)))
+    definition = ConfigDef(ConfigKey("n", ConfigType.INT, 1, validator=validators.at_least(1)))
     assert errors(definition, {"n": "x"}) == {
         "n": [
             "Invalid value x for configuration n: Not a number of type INT",
@@ -27,7 +27,7 @@ def test_a_bad_number_fails_its_validator_too() -> None:
 
 
 def test_missing_keys_and_defaults() -> None:
-    definition = ConfigDef(ConfigKey("must", Type.STRING), ConfigKey("may", Type.LIST, "a,b"))
+    definition = ConfigDef(ConfigKey("must", ConfigType.STRING), ConfigKey("may", ConfigType.LIST, "a,b"))
     assert errors(definition, {}) == {"must": ['Missing required configuration "must" which has no default value.']}
     assert definition.parse({"must": " x "}) == {"must": "x", "may": ["a", "b"]}
     with pytest.raises(ConfigError, match='Missing required configuration "must"'):
@@ -39,7 +39,7 @@ def test_keys_that_are_not_defined_are_passed_over() -> None:
 
 
 def test_dependents_have_to_be_defined() -> None:
-    definition = ConfigDef(ConfigKey("a", Type.STRING, "", dependents=("b",)))
+    definition = ConfigDef(ConfigKey("a", ConfigType.STRING, "", dependents=("b",)))
     assert errors(definition, {}) == {"b": ["b is referred in the dependents, but not defined."]}
 
 
@@ -55,7 +55,8 @@ class OnlyWithSsl:
 
 def test_recommenders_see_the_other_values() -> None:
     definition = ConfigDef(
-        ConfigKey("ssl", Type.BOOLEAN, False), ConfigKey("store", Type.STRING, "jks", recommender=OnlyWithSsl())
+        ConfigKey("ssl", ConfigType.BOOLEAN, False),
+        ConfigKey("store", ConfigType.STRING, "jks", recommender=OnlyWithSsl()),
     )
     hidden, shown = (definition.validate({"ssl": text})[1] for text in ("false", "true"))
     assert (hidden.recommended_values, hidden.visible) == ([], False)

@@ -65,7 +65,7 @@ def test_usual_patterns_as_field_by_field(
 ) -> None:
     pattern = "".join(field + (between or "-" * ("X" in field)) for field, between in parts)
     quick, slow = (DatePattern(pattern) for _ in range(2))
-    slow._usual_writer = slow._usual_reader = None
+    slow._fixed_width_writer = slow._fixed_width_reader = None
     text = slow.format(datetime_of(ms))
     assert quick.format(datetime_of(ms)) == text
     for old, new in odd:
@@ -83,5 +83,5 @@ def _read(pattern: DatePattern, text: str) -> Any:
 @pytest.mark.parametrize("pattern", ["yyyy-MM-dd'T'HH:mm:ss.SSSX", "yyyyMMdd HHmmss", "dd/MM/yyyy", "HH:mm"])
 def test_usual_patterns_are_read_at_once(pattern: str) -> None:
     found = DatePattern(pattern)
-    assert found._usual_writer is not None and found._usual_reader is not None
-    assert found._usual_reader(found.format(datetime_of(0))) == datetime_of(0)
+    assert found._fixed_width_writer is not None and found._fixed_width_reader is not None
+    assert found._fixed_width_reader(found.format(datetime_of(0))) == datetime_of(0)

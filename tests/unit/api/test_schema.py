@@ -64,7 +64,7 @@ def test_schemas_are_equal_by_value() -> None:
     again.field("name", STRING_SCHEMA).field("age", Schema(Type.INT32, default=7)).field("nick", OPTIONAL_STRING_SCHEMA)
     assert again.build() == PERSON
     assert hash(again.build()) == hash(PERSON)
-    assert PERSON.but(version=3) != PERSON
+    assert PERSON.replace(version=3) != PERSON
     assert PERSON.field("name") is STRING_SCHEMA
     assert PERSON.field("zz") is None
 

@@ -4,51 +4,55 @@ from __future__ import annotations
 
 import pytest
 
-from runtime.api.config.types import Password, Type, java_trim, parse, shown, to_text
+from runtime.api.config.types import ConfigType, Password, java_trim, parse, shown, to_text
 from runtime.api.errors import ConfigError
 
 
 @pytest.mark.parametrize(
     ("type_", "text", "value"),
     [
-        (Type.BOOLEAN, " TRUE ", True),
-        (Type.BOOLEAN, "false", False),
-        (Type.STRING, " a b\u0007", "a b"),
-        (Type.STRING, "\u00a0a", "\u00a0a"),
-        (Type.INT, " +5 ", 5),
-        (Type.INT, "-2147483648", -(2**31)),
-        (Type.SHORT, "32767", 32767),
-        (Type.LONG, "9223372036854775807", 2**63 - 1),
-        (Type.DOUBLE, "1.5e3", 1500.0),
-        (Type.DOUBLE, "2.5f", 2.5),
-        (Type.DOUBLE, "Infinity", float("inf")),
-        (Type.LIST, " a , b ,", ["a", "b", ""]),
-        (Type.LIST, " ", []),
-        (Type.CLASS, " StringConverter", "StringConverter"),
-        (Type.PASSWORD, "s3cret", Password("s3cret")),
-        (Type.INT, None, None),
-        (Type.INT, 7, 7),
+        (ConfigType.BOOLEAN, " TRUE ", True),
+        (ConfigType.BOOLEAN, "false", False),
+        (ConfigType.STRING, " a b\u0007", "a b"),
+        (ConfigType.STRING, "\u00a0a", "\u00a0a"),
+        (ConfigType.INT, " +5 ", 5),
+        (ConfigType.INT, "-2147483648", -(2**31)),
+        (ConfigType.SHORT, "32767", 32767),
+        (ConfigType.LONG, "9223372036854775807", 2**63 - 1),
+        (ConfigType.DOUBLE, "1.5e3", 1500.0),
+        (ConfigType.DOUBLE, "2.5f", 2.5),
+        (ConfigType.DOUBLE, "Infinity", float("inf")),
+        (ConfigType.LIST, " a , b ,", ["a", "b", ""]),
+        (ConfigType.LIST, " ", []),
+        (ConfigType.CLASS, " StringConverter", "StringConverter"),
+        (ConfigType.PASSWORD, "s3cret", Password("s3cret")),
+        (ConfigType.INT, None, None),
+        (ConfigType.INT, 7, 7),
     ],
 )
-def test_parse(type_: Type, text: object, value: object) -> None:
+def test_parse(type_: ConfigType, text: object, value: object) -> None:
     assert parse("k", text, type_) == value
 
 
 @pytest.mark.parametrize(
     ("type_", "text", "message"),
     [
-        (Type.BOOLEAN, "maybe", "Invalid value maybe for configuration k: Expected value to be either true or false"),
-        (Type.INT, "abc", "Invalid value abc for configuration k: Not a number of type INT"),
-        (Type.INT, "1.5", "Invalid value 1.5 for configuration k: Not a number of type INT"),
-        (Type.INT, "1_000", "Invalid value 1_000 for configuration k: Not a number of type INT"),
-        (Type.INT, "2147483648", "Invalid value 2147483648 for configuration k: Not a number of type INT"),
-        (Type.SHORT, "32768", "Invalid value 32768 for configuration k: Not a number of type SHORT"),
-        (Type.LONG, "9" * 20, f"Invalid value {'9' * 20} for configuration k: Not a number of type LONG"),
-        (Type.LONG, "9" * 5000, f"Invalid value {'9' * 5000} for configuration k: Not a number of type LONG"),
-        (Type.DOUBLE, "nan", "Invalid value nan for configuration k: Not a number of type DOUBLE"),
+        (
+            ConfigType.BOOLEAN,
+            "maybe",
+            "Invalid value maybe for configuration k: Expected value to be either true or false",
+        ),
+        (ConfigType.INT, "abc", "Invalid value abc for configuration k: Not a number of type INT"),
+        (ConfigType.INT, "1.5", "Invalid value 1.5 for configuration k: Not a number of type INT"),
+        (ConfigType.INT, "1_000", "Invalid value 1_000 for configuration k: Not a number of type INT"),
+        (ConfigType.INT, "2147483648", "Invalid value 2147483648 for configuration k: Not a number of type INT"),
+        (ConfigType.SHORT, "32768", "Invalid value 32768 for configuration k: Not a number of type SHORT"),
+        (ConfigType.LONG, "9" * 20, f"Invalid value {'9' * 20} for configuration k: Not a number of type LONG"),
+        (ConfigType.LONG, "9" * 5000, f"Invalid value {'9' * 5000} for configuration k: Not a number of type LONG"),
+        (ConfigType.DOUBLE, "nan", "Invalid value nan for configuration k: Not a number of type DOUBLE"),
     ],
 )
-def test_parse_refuses(type_: Type, text: str, message: str) -> None:
+def test_parse_refuses(type_: ConfigType, text: str, message: str) -> None:
     with pytest.raises(ConfigError) as raised:
         parse("k", text, type_)
     assert str(raised.value) == message

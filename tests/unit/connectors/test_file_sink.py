@@ -9,7 +9,7 @@ import pytest
 from runtime.api.data.record import SinkRecord
 from runtime.api.errors import ConfigError, ConnectError
 from runtime.connectors.file_sink import FileStreamSinkConnector, FileStreamSinkTask
-from runtime.connectors.line_file import LineFile
+from runtime.connectors.line_appender import LineAppender
 
 
 def _records(*values: object) -> list[SinkRecord]:
@@ -33,7 +33,7 @@ def test_values_become_lines(tmp_path: Path) -> None:
 def test_a_torn_tail_is_moved_away(tmp_path: Path, kept: bytes, torn: bytes, caplog: pytest.LogCaptureFixture) -> None:
     path = tmp_path / "out.txt"
     path.write_bytes(kept + torn)
-    file = LineFile(str(path))
+    file = LineAppender(str(path))
     file.append(b"next\n")
     file.close()
     assert path.read_bytes() == kept + b"next\n"
@@ -43,7 +43,7 @@ def test_a_torn_tail_is_moved_away(tmp_path: Path, kept: bytes, torn: bytes, cap
 
 def test_a_line_torn_by_another_writer_is_moved_away_before_the_next_append(tmp_path: Path) -> None:
     path = tmp_path / "out.txt"
-    file = LineFile(str(path))
+    file = LineAppender(str(path))
     file.append(b"one\n")
     with path.open("ab") as other:
         other.write(b"killed her")
@@ -52,7 +52,7 @@ def test_a_line_torn_by_another_writer_is_moved_away_before_the_next_append(tmp_
 
 
 def test_what_is_no_regular_file_is_written_to_as_it_is() -> None:
-    file = LineFile("/dev/null")
+    file = LineAppender("/dev/null")
     file.append(b"one\n")
     file.sync()
     file.close()
@@ -60,9 +60,9 @@ def test_what_is_no_regular_file_is_written_to_as_it_is() -> None:
 
 def test_errors_name_the_file(tmp_path: Path) -> None:
     with pytest.raises(ConnectError, match="Cannot write to /dev/full: No space left on device"):
-        LineFile("/dev/full").append(b"one\n")
+        LineAppender("/dev/full").append(b"one\n")
     with pytest.raises(ConnectError, match=f"Cannot open {tmp_path}: Is a directory"):
-        LineFile(str(tmp_path))
+        LineAppender(str(tmp_path))
 
 
 def test_the_connector_wants_a_file() -> None:

@@ -57,22 +57,22 @@ EVERYTHING = record(
     ("i8", INT8_SCHEMA),
     ("i16", INT16_SCHEMA),
     ("i32", INT32_SCHEMA),
-    ("i64", INT64_SCHEMA.but(doc="a long one")),
+    ("i64", INT64_SCHEMA.replace(doc="a long one")),
     ("f32", FLOAT32_SCHEMA),
-    ("f64", FLOAT64_SCHEMA.but(default=1.5)),
+    ("f64", FLOAT64_SCHEMA.replace(default=1.5)),
     ("flag", BOOLEAN_SCHEMA),
-    ("text", STRING_SCHEMA.but(default="none")),
+    ("text", STRING_SCHEMA.replace(default="none")),
     ("raw", BYTES_SCHEMA),
     ("price", decimal_schema(2)),
     ("day", DATE_SCHEMA),
     ("time", TIME_SCHEMA),
-    ("at", TIMESTAMP_SCHEMA.but(optional=True)),
+    ("at", TIMESTAMP_SCHEMA.replace(optional=True)),
     ("home", ADDRESS),
-    ("work", ADDRESS.but(optional=True)),
+    ("work", ADDRESS.replace(optional=True)),
     ("tags", Schema(Type.ARRAY, values=OPTIONAL_STRING_SCHEMA)),
     ("sizes", Schema(Type.MAP, keys=STRING_SCHEMA, values=INT32_SCHEMA)),
     ("by_number", Schema(Type.MAP, keys=INT32_SCHEMA, values=ADDRESS, optional=True)),
-    ("level", STRING_SCHEMA.but(name="com.x.Level", version=3, parameters=(("a", "b"),))),
+    ("level", STRING_SCHEMA.replace(name="com.x.Level", version=3, parameters=(("a", "b"),))),
     ("inner", record(("n", INT32_SCHEMA), name=None)),
     ("other", record(("m", INT32_SCHEMA), name=None)),
     version=7,
@@ -140,18 +140,18 @@ def test_nulls_and_what_has_no_schema(stub: StubRegistry) -> None:
         converter.from_connect("t", None, {"a": 1})
     with pytest.raises(DataError, match="null used for required field: n"):
         converter.from_connect("t", record(("n", INT32_SCHEMA)), {})
-    filled = converter.from_connect("t", record(("n", INT32_SCHEMA.but(default=4))), {})
+    filled = converter.from_connect("t", record(("n", INT32_SCHEMA.replace(default=4))), {})
     assert converter.to_connect("t", filled)[1] == {"n": 4}
 
 
 AVRO = [
     ("string", STRING_SCHEMA, "a", "a"),
-    (["null", "long"], INT64_SCHEMA.but(optional=True), 5, 5),
+    (["null", "long"], INT64_SCHEMA.replace(optional=True), 5, 5),
     ({"type": "long", "logicalType": "timestamp-micros"}, INT64_SCHEMA, 5, 5),
     ({"type": "string", "logicalType": "uuid"}, STRING_SCHEMA, "0" * 32, "0" * 32),
     (
         {"type": "enum", "name": "E", "symbols": ["A", "B"]},
-        STRING_SCHEMA.but(parameters=(
+        STRING_SCHEMA.replace(parameters=(
             ("io.confluent.connect.avro.Enum", "E"), ("io.confluent.connect.avro.Enum.A", "A"),
             ("io.confluent.connect.avro.Enum.B", "B"),
         )), "B", "B",
@@ -169,7 +169,7 @@ AVRO = [
         ]},
         record(
             ("u", Schema(Type.STRUCT, optional=True, name="io.confluent.connect.avro.Union", fields=(
-                Field("string", OPTIONAL_STRING_SCHEMA), Field("int", INT32_SCHEMA.but(optional=True)),
+                Field("string", OPTIONAL_STRING_SCHEMA), Field("int", INT32_SCHEMA.replace(optional=True)),
                 Field("S", record(("s", INT32_SCHEMA), name="S", optional=True)),
             ))),
             ("again", Schema(Type.ARRAY, values=record(("s", INT32_SCHEMA), name="S"))), name="R",
@@ -251,7 +251,7 @@ def test_several_registries_and_credentials() -> None:
 
 def test_a_rehearsal_registers_nothing(stub: StubRegistry) -> None:
     converter = made(stub)
-    converter.rehearse()
+    converter.disable_registration()
     assert converter.from_connect("t", STRING_SCHEMA, "a") == b"\x00\x00\x00\x00\x00\x02a"
     assert stub.subjects == {}
 

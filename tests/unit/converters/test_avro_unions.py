@@ -17,13 +17,13 @@ from runtime.api.data.logical import TIMESTAMP_SCHEMA
 from runtime.api.data.schema import INT8_SCHEMA, INT32_SCHEMA, INT64_SCHEMA, STRING_SCHEMA, Field, Schema, Type
 from runtime.api.errors import DataError
 from runtime.converters.avro.avro import AvroConverter
-from runtime.converters.avro.registry import Registry
+from runtime.converters.avro.registry import SchemaRegistryClient
 
 UNION = "io.confluent.connect.avro.Union"
 Avro = Any
 
 
-class _Registry(Registry):
+class _Registry(SchemaRegistryClient):
     """Keeps what is registered, and asks nobody."""
 
     def __init__(self) -> None:
@@ -63,7 +63,7 @@ def record(name: str, /, **fields: Avro) -> dict[str, Any]:
 
 
 def union(*fields: tuple[str, Schema], **more: Any) -> Schema:
-    optional = tuple(Field(name, schema.but(optional=True)) for name, schema in fields)
+    optional = tuple(Field(name, schema.replace(optional=True)) for name, schema in fields)
     return Schema(Type.STRUCT, name=UNION, fields=optional, **more)
 
 
@@ -201,10 +201,10 @@ def test_plain_values_to_unions_of_the_newest_schema() -> None:
     assert written_as(["null", "int", "long"], INT64_SCHEMA, 5) == b"\x04\x0a"
     assert written_as(["null", "string", LETTERS], STRING_SCHEMA, "A") == b"\x02\x02A"
     assert written_as(["null", LETTERS, "int"], STRING_SCHEMA, "A") == b"\x02\x00"
-    assert written_as(["null", CREATED, "int"], INT64_SCHEMA.but(optional=True), None) == b"\x00"
+    assert written_as(["null", CREATED, "int"], INT64_SCHEMA.replace(optional=True), None) == b"\x00"
     deleted = Schema(Type.STRUCT, name="e.Deleted", fields=(Field("id", INT32_SCHEMA),))
     assert written_as([CREATED, DELETED], deleted, {"id": 7}) == b"\x02\x0e"
-    for schema, value in ((INT64_SCHEMA, 5), (deleted.but(name=None), {"id": 7})):
+    for schema, value in ((INT64_SCHEMA, 5), (deleted.replace(name=None), {"id": 7})):
         with pytest.raises(DataError, match="no branch, or several"):
             written_as([CREATED, DELETED, "int"], schema, value)
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from runtime.api.data.columns import Values
+from runtime.api.data.columns import ValueBatch
 from runtime.api.data.schema import STRING_SCHEMA, Schema, Type
 from runtime.api.errors import ConnectError, DataError
 from runtime.api.literals.literals import header_text, parse_literal
@@ -32,7 +32,7 @@ def _nested(depth: int) -> Any:
 def test_deeply_nested_json_is_read_and_written(depth: int) -> None:
     text = b"[" * depth + b"1" + b"]" * depth
     assert _json().from_connect("t", None, _nested(depth)) == text
-    assert _json().from_connect_together("t", Values(None, [_nested(depth)] * 2)) in (None, [text, text])
+    assert _json().from_connect_batch("t", ValueBatch(None, [_nested(depth)] * 2)) in (None, [text, text])
     _, value = _json().to_connect("t", text)
     assert _json().from_connect("t", None, value) == text
 
@@ -74,7 +74,7 @@ def test_keys_are_in_the_order_of_a_hash_map() -> None:
     expected = b'{"aa":3,"a":{"c":[{"aa":2,"b":1}],"d":1},"b":1}'
     converter = _json(key=True)
     assert converter.from_connect("t", None, key) == expected
-    assert converter.from_connect_together("t", Values(None, [key, {**key}])) == [expected] * 2
+    assert converter.from_connect_batch("t", ValueBatch(None, [key, {**key}])) == [expected] * 2
 
 
 @pytest.mark.parametrize("encoding", ["UTF-16", "UTF-32", "US-ASCII", "ISO-8859-1", "windows-1252", "UTF-8"])

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from runtime.api.converter import Converter
-from runtime.api.data.columns import Constant, Values, together
+from runtime.api.data.columns import ConstantColumn, ValueBatch, batch_method
 from runtime.api.data.java_text import JavaMap, java_text
 from runtime.api.data.java_text_columns import java_texts
 from runtime.api.data.schema import INT32_SCHEMA, OPTIONAL_STRING_SCHEMA, Field, Schema, Type
@@ -39,10 +39,10 @@ def _json(**config: str) -> JsonConverter:
     return converter
 
 
-def _written(converter: Converter, values: Values) -> tuple[Any, Any]:
+def _written(converter: Converter, values: ValueBatch) -> tuple[Any, Any]:
     """Together, and one by one; an exception where there is one."""
     return (
-        _caught(lambda: converter.from_connect_together("t", values)),
+        _caught(lambda: converter.from_connect_batch("t", values)),
         _caught(lambda: [converter.from_connect("t", values.schema, value) for value in values.rows]),
     )
 
@@ -54,11 +54,11 @@ def _caught(call: Any) -> Any:
         return error
 
 
-def _agrees(together: Any, single: Any) -> None:
+def _agrees(batch_method: Any, single: Any) -> None:
     if isinstance(single, Exception):
-        assert together is None or isinstance(together, Exception)
-    elif together is not None and not isinstance(together, Exception):
-        assert list(together) == single
+        assert batch_method is None or isinstance(batch_method, Exception)
+    elif batch_method is not None and not isinstance(batch_method, Exception):
+        assert list(batch_method) == single
 
 
 def _spelled(value: Any) -> Any:
@@ -70,10 +70,10 @@ def _spelled(value: Any) -> Any:
 
 def _read_alike(converter: Converter, data: list[bytes]) -> None:
     single = _caught(lambda: [converter.to_connect("t", one) for one in data])
-    found = _caught(lambda: converter.to_connect_together("t", data))
+    found = _caught(lambda: converter.to_connect_batch("t", data))
     if isinstance(single, Exception):
         assert found is None or isinstance(found, Exception)
-    elif isinstance(found, Values):
+    elif isinstance(found, ValueBatch):
         assert [schema for schema, _ in single] == [found.schema] * len(data)
         assert [_spelled(value) for _, value in single] == [_spelled(value) for value in found.rows]
 
@@ -84,7 +84,7 @@ def test_json_with_any_schema(data: st.DataObject, flag: str, decimals: str, env
     schema, strategy = data.draw(TYPED)
     config = {"replace_null_with_default": flag, "decimal_format": decimals, "schemas_enable": str(envelopes).lower()}
     rows = data.draw(st.lists(st.none() | strategy if data.draw(st.booleans()) else strategy, min_size=1, max_size=6))
-    found, single = _written(_json(**config), Values(schema, rows))
+    found, single = _written(_json(**config), ValueBatch(schema, rows))
     _agrees(found, single)
     if not isinstance(single, Exception):
         _read_alike(_json(**config), single)
@@ -113,7 +113,7 @@ def _text(payload: Any) -> bytes:
 @given(st.lists(JSON, min_size=1, max_size=5), st.booleans())
 def test_json_without_schemas(values: list[Any], envelopes: bool) -> None:
     converter = _json(schemas_enable=str(envelopes).lower())
-    _agrees(*_written(converter, Values(None, values)))
+    _agrees(*_written(converter, ValueBatch(None, values)))
     _read_alike(converter, [_text(value) for value in values])
 
 
@@ -133,12 +133,12 @@ def test_one_message_that_is_different(broken: bytes, first: bool) -> None:
 def test_alike_messages_do_go_together() -> None:
     converter = _json()
     rows = [{"a": n, "b": f"text {n}", "c": n % 2 == 0} for n in range(5)]
-    data = converter.from_connect_together("t", Values(FLAT, rows))
+    data = converter.from_connect_batch("t", ValueBatch(FLAT, rows))
     assert data is not None
-    found = converter.to_connect_together("t", [one for one in data if one is not None])
+    found = converter.to_connect_batch("t", [one for one in data if one is not None])
     assert found is not None and found.rows == rows
-    with_constant = Values.struct(FLAT, {**found.columns, "b": Constant("x", 5)}, 5)
-    assert converter.from_connect_together("t", with_constant) == [
+    with_constant = ValueBatch.struct(FLAT, {**found.columns, "b": ConstantColumn("x", 5)}, 5)
+    assert converter.from_connect_batch("t", with_constant) == [
         converter.from_connect("t", FLAT, {**row, "b": "x"}) for row in rows
     ]
 
@@ -148,7 +148,7 @@ def test_alike_messages_do_go_together() -> None:
 def test_strings(lines: list[str | None], encoding: str) -> None:
     converter = StringConverter()
     converter.configure({"converter.encoding": encoding}, False)
-    found, single = _written(converter, Values(OPTIONAL_STRING_SCHEMA, lines))
+    found, single = _written(converter, ValueBatch(OPTIONAL_STRING_SCHEMA, lines))
     _agrees(found, single)
     if not isinstance(single, Exception) and None not in single:
         _read_alike(converter, single)
@@ -158,17 +158,20 @@ def test_strings(lines: list[str | None], encoding: str) -> None:
 @given(st.data())
 def test_texts(data: st.DataObject) -> None:
     schema, strategy = data.draw(TYPED)
-    values = Values(schema, data.draw(st.lists(st.none() | strategy, max_size=5)))
+    values = ValueBatch(schema, data.draw(st.lists(st.none() | strategy, max_size=5)))
     assert list(java_texts(values)) == [java_text(value, schema) for value in values.rows]
 
 
 def test_texts_of_structs() -> None:
     rows = [{"a": 1, "b": None, "c": True}, {"a": 2, "b": "x", "c": False}]
-    assert java_texts(Values(FLAT, rows)) == ["Struct{a=1,c=true}", "Struct{a=2,b=x,c=false}"]
-    constant = Values.struct(FLAT, {"a": Constant(1, 2), "b": ["x", "y"], "c": Constant(True, 2)}, 2)
+    assert java_texts(ValueBatch(FLAT, rows)) == ["Struct{a=1,c=true}", "Struct{a=2,b=x,c=false}"]
+    constant = ValueBatch.struct(FLAT, {"a": ConstantColumn(1, 2), "b": ["x", "y"], "c": ConstantColumn(True, 2)}, 2)
     assert java_texts(constant) == ["Struct{a=1,b=x,c=true}", "Struct{a=1,b=y,c=true}"]
-    assert java_texts(Values.struct(FLAT, dict.fromkeys("abc", Constant(1, 2)), 2)) == ["Struct{a=1,b=1,c=1}"] * 2
-    assert java_texts(Values(None, [JavaMap.copy_of({"a": 1}), None])) == ["{a=1}", "null"]
+    assert (
+        java_texts(ValueBatch.struct(FLAT, dict.fromkeys("abc", ConstantColumn(1, 2)), 2))
+        == ["Struct{a=1,b=1,c=1}"] * 2
+    )
+    assert java_texts(ValueBatch(None, [JavaMap.copy_of({"a": 1}), None])) == ["{a=1}", "null"]
 
 
 def test_a_converter_that_says_something_else_is_asked_for_each() -> None:
@@ -176,5 +179,5 @@ def test_a_converter_that_says_something_else_is_asked_for_each() -> None:
         def to_connect(self, topic: str, data: bytes | None) -> tuple[Schema | None, Any]:
             return INT32_SCHEMA, 7
 
-    assert together(Loud(), "to_connect", "to_connect_together") is None
-    assert together(Loud(), "from_connect", "from_connect_together") is not None
+    assert batch_method(Loud(), "to_connect", "to_connect_batch") is None
+    assert batch_method(Loud(), "from_connect", "from_connect_batch") is not None

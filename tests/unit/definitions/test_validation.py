@@ -9,9 +9,9 @@ import pytest
 from runtime.api.connector import Connector
 from runtime.definitions import invalid_message
 from runtime.definitions.validation import WorkerDefaults, validate
-from runtime.plugins.registry import Registry
+from runtime.plugins.registry import PluginRegistry
 
-REGISTRY = Registry()
+REGISTRY = PluginRegistry()
 DEFAULTS = WorkerDefaults("JsonConverter", "StringConverter", "SimpleHeaderConverter")
 K = "org.apache.kafka.connect."
 NULL = "Null value can not be supplied as the configuration value."

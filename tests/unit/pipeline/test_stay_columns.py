@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from runtime.api.data.batch import SinkBatch, SourceBatch
-from runtime.api.data.columns import Mixed, Values
+from runtime.api.data.columns import MixedBatchError, ValueBatch
 from runtime.api.data.schema import STRING_SCHEMA, Field, Schema, Type
 from runtime.pipeline.chain.chain import Chain
 from runtime.pipeline.chain.step import Step
@@ -62,7 +62,7 @@ def _filled(schema: Schema | None, value: Any) -> Any:
 
 @pytest.mark.parametrize(("name", "config"), STEPS.items())
 def test_nulls_and_missing_fields(name: str, config: Mapping[str, str]) -> None:
-    batch = SourceBatch({}, lambda n: {}, "topic", Values(SCHEMA, ROWS), 0)
+    batch = SourceBatch({}, lambda n: {}, "topic", ValueBatch(SCHEMA, ROWS), 0)
     chain = Chain([Step(made(name, config))], tolerance(), lambda record: (record, ""))
     [changed], steps = chain.run_together([batch])
     assert steps == 1
@@ -73,7 +73,7 @@ def test_nulls_and_missing_fields(name: str, config: Mapping[str, str]) -> None:
 def _sink_batch(times: list[int]) -> SinkBatch:
     messages = [Message(offset, b"", _time=time) for offset, time in enumerate(times)]
     count = len(times)
-    return SinkBatch("t", messages, Values(None, [None] * count), Values(None, ["x"] * count), [None] * count)
+    return SinkBatch("t", messages, ValueBatch(None, [None] * count), ValueBatch(None, ["x"] * count), [None] * count)
 
 
 def test_topics_below_a_second() -> None:
@@ -87,6 +87,6 @@ def test_topics_below_a_second() -> None:
     [changed], done = chain.run_together([batch])
     assert done == 3
     assert [record.topic for record in changed] == ["r-01.000", "r-01.001", "r-01.001", "r-02.000"]
-    with pytest.raises(Mixed):
+    with pytest.raises(MixedBatchError):
         assert changed.topic
     assert batch.topic == "t"

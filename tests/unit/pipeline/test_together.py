@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from runtime.api.data.batch import SinkBatch, SourceBatch
-from runtime.api.data.columns import Values
+from runtime.api.data.columns import ValueBatch
 from runtime.api.data.java_text import java_text
 from runtime.api.data.java_text_columns import java_texts
 from runtime.api.data.record import SinkRecord, SourceRecord, TopicPartition
@@ -264,7 +264,7 @@ def test_source_records(
 @given(CHAINS, st.lists(st.sampled_from(["", "x", "é\udc80", "a\nb"]), min_size=1, max_size=5), SCHEMAS)
 def test_source_batches(steps: list[Step], lines: list[str], schemas: bool | None) -> None:
     def batch() -> SourceBatch:
-        return SourceBatch({"f": "x"}, lambda n: {"position": n}, "t", Values(STRING_SCHEMA, lines), 7)
+        return SourceBatch({"f": "x"}, lambda n: {"position": n}, "t", ValueBatch(STRING_SCHEMA, lines), 7)
 
     task = FileStreamSourceTask()
     expected = _sourced(steps, schemas, batch().records, False, task, {})
@@ -348,8 +348,8 @@ def test_new_topics_and_headers_make_no_records() -> None:
 
 
 def test_headers_of_all_belong_to_each() -> None:
-    batch = SourceBatch({"f": "x"}, lambda n: {"position": n}, "t", Values(STRING_SCHEMA, ["x", "y"]))
-    made("InsertHeader", {"header": "h", "value.literal": "17"}).apply_together(batch.values, batch)
+    batch = SourceBatch({"f": "x"}, lambda n: {"position": n}, "t", ValueBatch(STRING_SCHEMA, ["x", "y"]))
+    made("InsertHeader", {"header": "h", "value.literal": "17"}).apply_batch(batch.values, batch)
     first, second = batch
     assert first.headers is not None
     first.headers.clear()

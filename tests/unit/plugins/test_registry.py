@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from runtime import CONNECT_VERSION
-from runtime.plugins.registry import BUNDLED, Kind, Registry, entries, load
+from runtime.plugins.registry import BUNDLED, PluginRegistry, PluginType, entries, load
 
 K = "org.apache.kafka.connect."
 
@@ -34,7 +34,7 @@ def test_every_bundled_plugin_loads_and_knows_its_java_name() -> None:
     "name", ["FileStreamSource", "FileStreamSourceConnector", f"{K}file.FileStreamSourceConnector"]
 )
 def test_a_connector_has_three_names(name: str) -> None:
-    plugin = Registry().find(name)
+    plugin = PluginRegistry().find(name)
     assert plugin is not None and plugin.cls == f"{K}file.FileStreamSourceConnector"
 
 
@@ -54,7 +54,7 @@ def test_converters_have_short_names(name: str, cls: str) -> None:
 
 @pytest.mark.parametrize("name", ["filestreamsource", "Nope", "", "FileStream"])
 def test_unknown_names(name: str) -> None:
-    assert Registry().find(name) is None
+    assert PluginRegistry().find(name) is None
     with pytest.raises(LookupError):
         load("source", name)
 
@@ -66,8 +66,8 @@ def test_a_plugin_of_another_kind_is_not_found() -> None:
 
 def test_entries_are_in_connects_order() -> None:
     found = entries(connectors_only=False)
-    assert list(dict.fromkeys(e["type"] for e in found)) == [kind.value for kind in Kind]
-    for kind in Kind:
+    assert list(dict.fromkeys(e["type"] for e in found)) == [kind.value for kind in PluginType]
+    for kind in PluginType:
         classes = [e["class"] for e in found if e["type"] == kind]
         assert classes == sorted(classes)
     assert {e["version"] for e in found} == {CONNECT_VERSION}
@@ -92,7 +92,7 @@ def test_python_plugins_of_a_folder(tmp_path: Path, caplog: pytest.LogCaptureFix
     (tmp_path / "hr_broken.py").write_text("import a_module_that_is_not_there")
     (tmp_path / "hr_exiting.py").write_text("raise SystemExit(3)")
     (tmp_path / "json.py").write_text("1 / 0")
-    registry = Registry([str(tmp_path)])
+    registry = PluginRegistry([str(tmp_path)])
     assert [e for e in registry.entries(True) if e["type"] == "source" and "hr_" in e["class"]] == [
         {"class": "hr_package.inner.BillsSource", "type": "source", "version": "7.1"},
         {"class": "hr_single.OrdersSource", "type": "source", "version": "7.1"},
@@ -110,7 +110,7 @@ def test_python_plugins_of_a_folder(tmp_path: Path, caplog: pytest.LogCaptureFix
 def test_an_alias_of_two_plugins_names_neither(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     for module in ("hr_one", "hr_two"):
         (tmp_path / f"{module}.py").write_text(CONNECTOR.format(name="SameSource"))
-    registry = Registry([str(tmp_path)])
+    registry = PluginRegistry([str(tmp_path)])
     assert registry.find("SameSource") is None
     assert registry.find("hr_one.SameSource") is not None
     assert "hr_one.SameSource, hr_two.SameSource" in caplog.text
@@ -119,12 +119,12 @@ def test_an_alias_of_two_plugins_names_neither(tmp_path: Path, caplog: pytest.Lo
 def test_java_plugins_are_ignored_with_a_warning(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     (tmp_path / "debezium").mkdir()
     (tmp_path / "debezium" / "debezium-core.jar").touch()
-    assert Registry([str(tmp_path)]).entries(True) == entries(True)
+    assert PluginRegistry([str(tmp_path)]).entries(True) == entries(True)
     assert [r.getMessage() for r in caplog.records] == [
         f"plugin.path: Java plugins in {tmp_path} are ignored, this worker runs Python plugins only"
     ]
 
 
 def test_a_folder_that_is_not_there(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    assert Registry([str(tmp_path / "none")]).entries(True) == entries(True)
+    assert PluginRegistry([str(tmp_path / "none")]).entries(True) == entries(True)
     assert "is not a folder" in caplog.text

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from runtime.api.errors import ConfigError
 from runtime.api.java_compat.regex.cursor import PatternError
-from runtime.api.java_compat.regex.parser import Parser
+from runtime.api.java_compat.regex.parser import PatternParser
 from runtime.api.java_compat.regex.replacement import Replacement
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ def compiled(pattern: str) -> regex.Pattern[str]:
     import regex  # here, since most processes never match anything
 
     try:
-        return regex.compile(Parser(pattern).translation(), regex.V1)
+        return regex.compile(PatternParser(pattern).translation(), regex.V1)
     except (RecursionError, MemoryError, OverflowError) as error:
         raise PatternError("The expression is too large", pattern, -1) from error
     except regex.error as error:

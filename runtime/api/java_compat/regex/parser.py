@@ -7,7 +7,7 @@ import re
 from runtime.api.java_compat.regex import assertions, escapes
 from runtime.api.java_compat.regex.classes import character_class, single
 from runtime.api.java_compat.regex.cursor import Cursor
-from runtime.api.java_compat.regex.quantifiers import Part, alternatives, quantified, sequence
+from runtime.api.java_compat.regex.quantifiers import Fragment, alternatives, quantified, sequence
 
 _FLAGS = frozenset("imsduxU")
 
@@ -15,7 +15,7 @@ _FLAGS = frozenset("imsduxU")
 _REFERENCE = re.compile(r"\(\?#(\d+)\)")  # placeholder until the number of groups is known
 
 
-class Parser:
+class PatternParser:
     """One pattern; PatternError when Java refuses it."""
 
     def __init__(self, pattern: str) -> None:
@@ -36,15 +36,15 @@ class Parser:
     def _reference_text(self, number: int) -> str:
         return rf"\g<{number}>" if number <= self._groups else "(?!)"
 
-    def _alternatives(self) -> Part:
+    def _alternatives(self) -> Fragment:
         found = [self._sequence()]
         while self._cursor.peek() == "|":
             self._cursor.next()
             found.append(self._sequence())
         return alternatives(found)
 
-    def _sequence(self) -> Part:
-        found: list[Part] = []
+    def _sequence(self) -> Fragment:
+        found: list[Fragment] = []
         cursor = self._cursor
         while (char := cursor.peek()) not in "|)" and not (char == "\0" and cursor.ended):
             if char == "(":
@@ -58,62 +58,62 @@ class Parser:
                 found.append(quantified(self._atom(char), cursor))
         return sequence(found)
 
-    def _atom(self, char: str) -> Part:
+    def _atom(self, char: str) -> Fragment:
         cursor = self._cursor
         if char == "[":
-            return Part(character_class(cursor), 1, 1)
+            return Fragment(character_class(cursor), 1, 1)
         if char == "\\":
             cursor.at += 1
             return self._escape()
         if char == "{":  # Java repeats nothing here
-            return Part("", 0, 0)
+            return Fragment("", 0, 0)
         cursor.next()
         if char == "^":
-            return Part(assertions.line_start(cursor.flags), 0, 0, still=True)
+            return Fragment(assertions.line_start(cursor.flags), 0, 0, still=True)
         if char == "$":
-            return Part(assertions.line_end(cursor.flags, "m" in cursor.flags), 0, 0, still=True)
+            return Fragment(assertions.line_end(cursor.flags, "m" in cursor.flags), 0, 0, still=True)
         if char == ".":
-            return Part(assertions.any_character(cursor.flags), 1, 1)
-        return Part(single(char, cursor), 1, 1)
+            return Fragment(assertions.any_character(cursor.flags), 1, 1)
+        return Fragment(single(char, cursor), 1, 1)
 
-    def _escape(self) -> Part:
+    def _escape(self) -> Fragment:
         """An escape; the cursor is after the backslash."""
         cursor = self._cursor
         letter = cursor.raw()
         if letter in "pP":
-            return Part(escapes.family(cursor), 1, 1)
+            return Fragment(escapes.family(cursor), 1, 1)
         cursor.at += 1
         if letter in "123456789":
             return self._reference(int(letter))
         found = self._assertion(letter) or escapes.character_set(letter, cursor)
         if found is not None:
-            return found if isinstance(found, Part) else Part(found, 1, 1)
+            return found if isinstance(found, Fragment) else Fragment(found, 1, 1)
         char = escapes.character(letter, cursor)
         if char is None:
             raise cursor.error("Illegal/unsupported escape sequence")
-        return Part(single(char, cursor), 1, 1)
+        return Fragment(single(char, cursor), 1, 1)
 
-    def _assertion(self, letter: str) -> Part | None:
+    def _assertion(self, letter: str) -> Fragment | None:
         r"""Escapes that are not a single character: \A, \b, \R, \k<name> and similar ones."""
         if letter == "k":
             return self._named_reference()
         if letter == "R":
-            return Part(rf"(?:\r\n|[{escapes.VERTICAL}])", 1, 2)
+            return Fragment(rf"(?:\r\n|[{escapes.VERTICAL}])", 1, 2)
         if letter == "X":
-            return Part(r"\X", 1, 0, False)
+            return Fragment(r"\X", 1, 0, False)
         found = assertions.assertion(letter, self._cursor)
-        return None if found is None else Part(found, 0, 0, still=True)
+        return None if found is None else Fragment(found, 0, 0, still=True)
 
-    def _reference(self, number: int) -> Part:
+    def _reference(self, number: int) -> Fragment:
         cursor = self._cursor
         while "0" <= cursor.peek() <= "9" and number * 10 + int(cursor.peek()) <= self._groups:
             number = number * 10 + int(cursor.read())
         return self._referring(number)
 
-    def _referring(self, number: int) -> Part:
-        return Part(f"(?i:(?#{number}))" if "i" in self._cursor.flags else f"(?:(?#{number}))", 0, None)
+    def _referring(self, number: int) -> Fragment:
+        return Fragment(f"(?i:(?#{number}))" if "i" in self._cursor.flags else f"(?:(?#{number}))", 0, None)
 
-    def _named_reference(self) -> Part:
+    def _named_reference(self) -> Fragment:
         cursor = self._cursor
         if cursor.read() != "<":
             raise cursor.error("\\k is not followed by '<' for named capturing group")
@@ -134,12 +134,12 @@ class Parser:
             raise cursor.error("named capturing group is missing trailing '>'")
         return name
 
-    def _group(self) -> Part | None:
+    def _group(self) -> Fragment | None:
         """A group with its quantifier; None for flags that apply from here on."""
         cursor = self._cursor
         flags = cursor.flags
         if cursor.next() != "?":
-            found: Part | None = self._capturing()
+            found: Fragment | None = self._capturing()
         else:
             kind = cursor.raw(1)
             cursor.at += 2
@@ -150,17 +150,17 @@ class Parser:
         cursor.flags = flags
         return quantified(found, cursor, group=True)
 
-    def _capturing(self, name: str = "") -> Part:
+    def _capturing(self, name: str = "") -> Fragment:
         self._groups += 1
         inner = self._alternatives()
         return inner._replace(text=f"({f'?P<{name}>' if name else ''}{inner.text})")
 
-    def _special(self, kind: str) -> Part | None:
+    def _special(self, kind: str) -> Fragment | None:
         if kind in ":>":
             inner = self._alternatives()
             return inner._replace(text=f"(?{kind}{inner.text})")
         if kind in "=!":
-            return Part(f"(?{kind}{self._alternatives().text})", 0, 0, still=True)
+            return Fragment(f"(?{kind}{self._alternatives().text})", 0, 0, still=True)
         if kind == "<":
             return self._behind_or_named()
         if kind in "$@":
@@ -168,7 +168,7 @@ class Parser:
         self._cursor.at -= 1
         return self._flagged()
 
-    def _behind_or_named(self) -> Part:
+    def _behind_or_named(self) -> Fragment:
         cursor = self._cursor
         char = cursor.read()
         if char not in "=!":
@@ -180,9 +180,9 @@ class Parser:
         inner = self._alternatives()
         if inner.most is None:
             raise cursor.error("Look-behind group does not have an obvious maximum length")
-        return Part(f"(?<{char}{inner.text})", 0, 0, still=True)
+        return Fragment(f"(?<{char}{inner.text})", 0, 0, still=True)
 
-    def _flagged(self) -> Part | None:
+    def _flagged(self) -> Fragment | None:
         cursor = self._cursor
         self._read_flags()
         char = cursor.read()

@@ -12,7 +12,7 @@ _LONGEST = 10_000
 be limited to this one. The regex package takes memory for each repetition."""
 
 
-class Part(NamedTuple):
+class Fragment(NamedTuple):
     """An expression of the regex package, with the lengths that Java's check of look-behinds uses."""
 
     text: str
@@ -24,8 +24,8 @@ class Part(NamedTuple):
     checked: bool = False  # Java checks whether adding `most` to the parts before overflows
 
 
-def sequence(parts: list[Part]) -> Part:
-    return Part(
+def sequence(parts: list[Fragment]) -> Fragment:
+    return Fragment(
         "".join(part.text for part in parts),
         sum(part.least for part in parts),
         _total(parts),
@@ -36,11 +36,11 @@ def sequence(parts: list[Part]) -> Part:
     )
 
 
-def alternatives(parts: list[Part]) -> Part:
+def alternatives(parts: list[Fragment]) -> Fragment:
     if len(parts) == 1:
         return parts[0]
     most = [part.most for part in parts]
-    return Part(
+    return Fragment(
         "|".join(part.text for part in parts),
         min(part.least for part in parts),
         None if None in most else max(length for length in most if length is not None),
@@ -50,7 +50,7 @@ def alternatives(parts: list[Part]) -> Part:
     )
 
 
-def _total(parts: list[Part]) -> int | None:
+def _total(parts: list[Fragment]) -> int | None:
     total = 0
     for part in parts:
         if part.most is None:
@@ -65,7 +65,7 @@ def _int32(number: int) -> int:
     return (number + (1 << 31)) % (1 << 32) - (1 << 31)
 
 
-def quantified(part: Part, cursor: Cursor, group: bool = False) -> Part:
+def quantified(part: Fragment, cursor: Cursor, group: bool = False) -> Fragment:
     """The part with its quantifier, if any."""
     char = cursor.peek()
     if char == "?":
@@ -123,7 +123,7 @@ def _is_digit(char: str) -> bool:
     return "0" <= char <= "9"
 
 
-def _times(part: Part, least: int, most: int | None, manner: str, group: bool) -> Part:
+def _times(part: Fragment, least: int, most: int | None, manner: str, group: bool) -> Fragment:
     length = _longest(part, least, most, manner, group)
     plain = most is None and not (manner or group or part.still)
     checked = not plain and (least, most) != (0, 1)
@@ -137,7 +137,7 @@ def _times(part: Part, least: int, most: int | None, manner: str, group: bool) -
     if part.still and (least, most) != (1, 1):  # repeating an assertion changes nothing
         least, most = min(least, 1), 1 if most is None else min(most, 1)
     times = f"{{{least},{'' if most is None else most}}}"
-    return Part(
+    return Fragment(
         never + text + {"{0,}": "*", "{1,}": "+", "{0,1}": "?"}.get(times, times) + manner,
         shortest,
         length,
@@ -148,7 +148,7 @@ def _times(part: Part, least: int, most: int | None, manner: str, group: bool) -
     )
 
 
-def _longest(part: Part, least: int, most: int | None, manner: str, group: bool) -> int | None:
+def _longest(part: Fragment, least: int, most: int | None, manner: str, group: bool) -> int | None:
     """The longest text that the repeated part matches, as Java calculates it."""
     loop = group and not part.certain and manner != "+" and (least, most) != (0, 1)
     if part.most is None or loop:

@@ -15,7 +15,7 @@ _TAIL_PIECE = 64 * 1024
 _log = logging.getLogger(__name__)
 
 
-class LineFile:
+class LineAppender:
     """A file that several tasks may append to, each whole lines at a time.
 
     A process that is killed while it writes leaves a torn line behind. The next writer moves it to `<file>.torn`

@@ -36,7 +36,7 @@ _ISO = "{y}-{M}-{d}T{H}:{m}:{s}.{S}+00:00"
 _NOTHING = {"y": "1970", "M": "01", "d": "01", "H": "00", "m": "00", "s": "00", "S": "000"}
 
 
-def usual_writer(tokens: Sequence[Token]) -> Callable[[dt.datetime], str] | None:
+def fixed_width_writer(tokens: Sequence[Token]) -> Callable[[dt.datetime], str] | None:
     """What writes times; None where the pattern is another."""
     letters = _letters(tokens)
     if letters is None:
@@ -55,7 +55,7 @@ def usual_writer(tokens: Sequence[Token]) -> Callable[[dt.datetime], str] | None
     return lambda time: (text := form % take(time))[:cut] + text[cut + 3 :]
 
 
-def usual_reader(tokens: Sequence[Token]) -> Callable[[str], dt.datetime | None] | None:
+def fixed_width_reader(tokens: Sequence[Token]) -> Callable[[str], dt.datetime | None] | None:
     """What reads times; None where the pattern is another."""
     letters = _letters(tokens)
     if letters is None:
