@@ -1,0 +1,244 @@
+"""Connect's group protocol as bytes: what a worker says when it joins, and what the leader assigns (KIP-415, KIP-507).
+
+Three versions share one group type, `connect`: 0 ("default", eager), 1 ("compatible", incremental cooperative) and
+2 ("sessioned": version 1 with signed requests between workers). The broker does not look into these bytes, and Java's
+workers read them field by field without checking for a remainder. Workers of Headrace therefore append a trailer of
+their own, `Details`, which Java ignores.
+
+The functions are pure. Integers are big-endian and signed, as in Kafka's protocol.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import IntEnum
+from typing import Any, Final
+
+import orjson
+
+GROUP_TYPE: Final = "connect"
+PROTOCOL_NAMES: Final[Mapping[int, str]] = {2: "sessioned", 1: "compatible", 0: "default"}
+"""Names under which a member offers each version, the most wanted first."""
+
+CONNECTOR: Final = -1
+"""The task number that stands for the connector itself in an assignment."""
+
+_MAGIC: Final = b"HDRC"
+"""Begins the trailer, so that other appendices are not taken for ours."""
+_MAX_ENTRIES: Final = 1_000_000
+"""Connectors in one assignment, and tasks of one connector; more is treated as damage."""
+
+_INT16, _INT32, _INT64 = struct.Struct(">h"), struct.Struct(">i"), struct.Struct(">q")
+
+
+class ProtocolError(ValueError):
+    """The bytes are not metadata or an assignment of Connect's group protocol."""
+
+
+class AssignmentError(IntEnum):
+    """The error field of an assignment."""
+
+    NONE = 0
+    CONFIG_MISMATCH = 1
+    """The leader had not read the config topic as far as another member: nothing was assigned, join again."""
+
+
+Work = Mapping[str, tuple[int, ...]]
+"""Tasks by connector; `CONNECTOR` among the tasks stands for the connector itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Details:
+    """What workers of Headrace add about themselves. Java's workers send none.
+
+    `load` is in processor cores, `slots` the number of slots; `cordoned` keeps new work away from the worker.
+    `process` identifies the worker's process on its machine (see `process_identity`)."""
+
+    version: str = ""
+    slots: int = 0
+    load: float = 0.0
+    cordoned: bool = False
+    process: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """What the leader gives to one member.
+
+    `config_offset` is the offset of the config topic that the assignment is based on. `assigned` is everything the
+    member owns from now on in version 0, and from version 1 on only what is added to what it already runs.
+    `revoked` (from version 1 on) is what the member stops before it joins again. `delay` is the number of milliseconds
+    until the next rebalance, for tasks that wait for a worker to return."""
+
+    leader: str
+    leader_url: str
+    config_offset: int
+    assigned: Work = field(default_factory=dict)
+    revoked: Work = field(default_factory=dict)
+    delay: int = 0
+    error: AssignmentError = AssignmentError.NONE
+    version: int = 2
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerMetadata:
+    """What a member says when it joins: its REST URL, how far it has read the config topic, and what it runs."""
+
+    url: str
+    config_offset: int
+    allocation: Assignment | None = None
+    details: Details | None = None
+    version: int = 2
+
+
+def encode_metadata(metadata: WorkerMetadata) -> bytes:
+    """The member metadata of JoinGroup."""
+    parts = [_INT16.pack(metadata.version), _string(metadata.url), _INT64.pack(metadata.config_offset)]
+    if metadata.version > 0:
+        held = None if metadata.allocation is None else encode_assignment(metadata.allocation)
+        parts.append(_INT32.pack(-1) if held is None else _INT32.pack(len(held)) + held)
+    if metadata.details is not None:
+        parts.append(_trailer(metadata.details))
+    return b"".join(parts)
+
+
+def decode_metadata(data: bytes) -> WorkerMetadata:
+    """Raises ProtocolError for bytes that no worker writes."""
+    source = _Reader(data)
+    version = _version(source)
+    url, config_offset = source.string(), source.integer(_INT64)
+    allocation = None
+    if version > 0:
+        held = source.nullable_bytes()
+        allocation = decode_assignment(held) if held else None
+    return WorkerMetadata(url, config_offset, allocation, _details(source.rest()), version)
+
+
+def encode_assignment(assignment: Assignment) -> bytes:
+    """The assignment of one member in SyncGroup."""
+    parts = [
+        _INT16.pack(assignment.version),
+        _INT16.pack(assignment.error),
+        _string(assignment.leader),
+        _string(assignment.leader_url),
+        _INT64.pack(assignment.config_offset),
+        *_work(assignment.assigned),
+    ]
+    if assignment.version > 0:
+        parts += [*_work(assignment.revoked), _INT32.pack(assignment.delay)]
+    return b"".join(parts)
+
+
+def decode_assignment(data: bytes) -> Assignment:
+    """Raises ProtocolError for bytes that no leader writes."""
+    source = _Reader(data)
+    version = _version(source)
+    code = source.integer(_INT16)
+    try:
+        error = AssignmentError(code)
+    except ValueError:
+        raise ProtocolError(f"unknown error {code} in an assignment") from None
+    leader, leader_url, config_offset = source.string(), source.string(), source.integer(_INT64)
+    assigned = source.work()
+    revoked, delay = (source.work(), source.integer(_INT32)) if version > 0 else ({}, 0)
+    return Assignment(leader, leader_url, config_offset, assigned, revoked, delay, error, version)
+
+
+def _version(source: _Reader) -> int:
+    version = source.integer(_INT16)
+    if version < 0:
+        raise ProtocolError(f"version {version} of Connect's group protocol")
+    return version
+
+
+def _string(text: str) -> bytes:
+    data = text.encode()
+    if len(data) > 0x7FFF:
+        raise ProtocolError(f"a text of {len(data)} bytes: at most 32767 fit")
+    return _INT16.pack(len(data)) + data
+
+
+def _work(work: Work) -> Iterable[bytes]:
+    yield _INT32.pack(len(work))
+    for connector, tasks in work.items():
+        yield _string(connector)
+        yield struct.pack(f">i{len(tasks)}i", len(tasks), *tasks)
+
+
+def _trailer(details: Details) -> bytes:
+    return _MAGIC + orjson.dumps(
+        {
+            "version": details.version,
+            "slots": details.slots,
+            "load": details.load,
+            "cordoned": details.cordoned,
+            "process": dict(details.process),
+        }
+    )
+
+
+def _details(rest: bytes) -> Details | None:
+    """None for members without a trailer, and for trailers that cannot be read: these only inform."""
+    if not rest.startswith(_MAGIC):
+        return None
+    try:
+        found = orjson.loads(rest[len(_MAGIC) :])
+        return Details(
+            str(found["version"]),
+            int(found["slots"]),
+            float(found["load"]),
+            found["cordoned"] is True,
+            dict(found["process"]),
+        )
+    except (KeyError, TypeError, ValueError):
+        return None
+
+
+class _Reader:
+    """Reads values one after another."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data, self._at = data, 0
+
+    def integer(self, form: struct.Struct) -> int:
+        return int(form.unpack(self._take(form.size))[0])
+
+    def string(self) -> str:
+        size = self.integer(_INT16)
+        if size < 0:
+            return ""
+        try:
+            return self._take(size).decode()
+        except UnicodeDecodeError:
+            raise ProtocolError("a text is not UTF-8") from None
+
+    def nullable_bytes(self) -> bytes | None:
+        size = self.integer(_INT32)
+        return None if size < 0 else self._take(size)
+
+    def work(self) -> dict[str, tuple[int, ...]]:
+        """An array that Java may leave null. The same connector may be listed more than once."""
+        found: dict[str, tuple[int, ...]] = {}
+        for _ in range(self._count()):
+            connector = self.string()
+            tasks = struct.unpack(f">{(count := self._count())}i", self._take(4 * count))
+            found[connector] = found.get(connector, ()) + tasks
+        return found
+
+    def rest(self) -> bytes:
+        return self._data[self._at :]
+
+    def _count(self) -> int:
+        count = self.integer(_INT32)
+        if count > _MAX_ENTRIES:
+            raise ProtocolError(f"an array of {count} entries")
+        return max(count, 0)
+
+    def _take(self, size: int) -> bytes:
+        end = self._at + size
+        if end > len(self._data):
+            raise ProtocolError(f"{end - len(self._data)} bytes are missing")
+        part, self._at = self._data[self._at : end], end
+        return part
