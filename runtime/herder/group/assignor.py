@@ -1,0 +1,239 @@
+"""Assigns connectors and tasks to the workers of a group: sticky, incremental, balanced by weight.
+
+The assignor is a pure function of what every worker can read: members say what they run when they join, previous
+owners are in the status topic, departures in the journal. A new leader therefore decides as the old one would have.
+
+Work moves in two generations (KIP-415): the owner stops it in the first, another member starts it in the second, so
+that nothing ever has two owners. Weights are relative: a worker's share is its capacity divided by that of all.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
+
+IMBALANCE: Final = 0.1
+"""Part of its share by which a worker may differ from it before work is moved. Measured weights fluctuate."""
+
+_EPSILON: Final = 1e-9
+
+
+class Unit(NamedTuple):
+    """What is assigned as a whole: a task, or with `task` -1 the connector itself."""
+
+    connector: str
+    task: int
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A worker in the group. `worker_id` (host:port of its REST API) survives its restarts, `member_id` does not.
+
+    A cordoned worker gets no work; a draining one also gives away what it has."""
+
+    member_id: str
+    worker_id: str
+    capacity: float = 1.0
+    cordoned: bool = False
+    draining: bool = False
+
+    @property
+    def accepts(self) -> bool:
+        """Whether the member may be given work."""
+        return not self.cordoned and not self.draining
+
+
+@dataclass(frozen=True, slots=True)
+class Situation:
+    """What an assignment is based on. Times are in seconds of one clock.
+
+    `weights` names everything that should run. `running` is what members said they run. `previous` is the worker that
+    ran a unit last; `departed` is when workers left that have not been given their work back since. `restricted` names,
+    for connectors that not every worker can run, the members that can."""
+
+    members: Sequence[Member]
+    weights: Mapping[Unit, float]
+    running: Mapping[str, Collection[Unit]] = field(default_factory=dict)
+    previous: Mapping[Unit, str] = field(default_factory=dict)
+    departed: Mapping[str, float] = field(default_factory=dict)
+    restricted: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    now: float = 0.0
+    delay: float = 300.0
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What changes, by member id. `waiting` is reserved for workers that may return; `unassignable` fits no member.
+
+    `next_rebalance` is the number of seconds until the assignment must be computed again; None: not needed."""
+
+    assigned: Mapping[str, list[Unit]]
+    revoked: Mapping[str, list[Unit]]
+    waiting: frozenset[Unit] = frozenset()
+    unassignable: frozenset[Unit] = frozenset()
+    next_rebalance: float | None = None
+
+
+def assign(situation: Situation) -> Decision:
+    """Decide one generation. Deterministic: equal situations give equal decisions, whatever the order of members."""
+    return _Assignment(situation).decide()
+
+
+class _Assignment:
+    def __init__(self, situation: Situation) -> None:
+        self._situation = situation
+        self._members = {m.member_id: m for m in sorted(situation.members, key=lambda m: m.member_id)}
+        self._accepting = [m for m in self._members.values() if m.accepts]
+        self._held: dict[str, set[Unit]] = {name: set() for name in self._members}
+        self._load = dict.fromkeys(self._members, 0.0)
+        self._assigned: dict[str, list[Unit]] = defaultdict(list)
+        self._revoked: dict[str, list[Unit]] = defaultdict(list)
+
+    def decide(self) -> Decision:
+        moving = self._keep() | self._drain()
+        held = {unit for units in self._held.values() for unit in units}
+        free = [unit for unit in self._situation.weights if unit not in held and unit not in moving]
+        free, waiting, soonest = self._wait(free)
+        unassignable = self._place(self._return(free))
+        if not waiting:
+            self._balance()
+        next_rebalance = None if soonest is None else max(0.0, soonest - self._situation.now)
+        return Decision(self._assigned, self._revoked, frozenset(waiting), frozenset(unassignable), next_rebalance)
+
+    def _keep(self) -> set[Unit]:
+        """What members run stays with them, unless it is not wanted, not allowed there, or claimed by two.
+        Returns wanted units that some member has to stop first."""
+        claims: dict[Unit, list[str]] = defaultdict(list)
+        for name in self._members:
+            for unit in sorted(self._situation.running.get(name, ())):
+                claims[unit].append(name)
+        moving = set()
+        for unit, names in claims.items():
+            allowed = [n for n in names if unit in self._situation.weights and self._may_run(n, unit)]
+            owner = next((n for n in allowed if self._ran_last(n, unit)), allowed[0] if allowed else None)
+            for name in names:
+                if name != owner:
+                    self._revoked[name].append(unit)
+            if owner is not None:
+                self._hold(owner, unit)
+            elif unit in self._situation.weights:
+                moving.add(unit)
+        return moving
+
+    def _drain(self) -> set[Unit]:
+        """Draining members stop what another member can run."""
+        moving = set()
+        for member in self._members.values():
+            if not member.draining:
+                continue
+            for unit in sorted(self._held[member.member_id]):
+                if any(self._may_run(other.member_id, unit) for other in self._accepting):
+                    self._revoke(member.member_id, unit)
+                    moving.add(unit)
+        return moving
+
+    def _wait(self, free: Iterable[Unit]) -> tuple[list[Unit], set[Unit], float | None]:
+        """Units whose worker may still return wait for it (`scheduled.rebalance.max.delay.ms`)."""
+        situation = self._situation
+        present = {member.worker_id for member in self._members.values()}
+        deadlines = {w: t + situation.delay for w, t in situation.departed.items() if w not in present}
+        now_free, waiting, soonest = [], set(), None
+        for unit in free:
+            deadline = deadlines.get(situation.previous.get(unit, ""), 0.0)
+            if deadline > situation.now:
+                waiting.add(unit)
+                soonest = deadline if soonest is None else min(soonest, deadline)
+            else:
+                now_free.append(unit)
+        return now_free, waiting, soonest
+
+    def _return(self, free: Iterable[Unit]) -> list[Unit]:
+        """Give workers that have come back what they ran before; returns the other units."""
+        back = {m.worker_id: m for m in self._accepting if m.worker_id in self._situation.departed}
+        others = []
+        for unit in free:
+            member = back.get(self._situation.previous.get(unit, ""))
+            if member is not None and self._may_run(member.member_id, unit):
+                self._give(member.member_id, unit)
+            else:
+                others.append(unit)
+        return others
+
+    def _place(self, units: Iterable[Unit]) -> list[Unit]:
+        """Heavy units first, each on the member with the smallest load for its capacity; returns what fits nowhere."""
+        queue = [(self._load[m.member_id] / m.capacity, m.member_id) for m in self._accepting]
+        heapq.heapify(queue)
+        unassignable = []
+        for unit in sorted(units, key=lambda u: (-self._situation.weights[u], u)):
+            refused = []
+            while queue:
+                load, name = heapq.heappop(queue)
+                if self._may_run(name, unit):
+                    self._give(name, unit)
+                    refused.append((self._load[name] / self._members[name].capacity, name))
+                    break
+                refused.append((load, name))
+            else:
+                unassignable.append(unit)
+            for entry in refused:
+                heapq.heappush(queue, entry)
+        return unassignable
+
+    def _balance(self) -> None:
+        """If a member is far over or under its share, work moves from those over theirs to those with the least, as
+        long as the receiver ends up below the giver. Small differences move nothing."""
+        capacity = sum(member.capacity for member in self._accepting)
+        if len(self._accepting) < 2 or not capacity:
+            return
+        total = sum(self._load[m.member_id] for m in self._accepting)
+        shares = {m.member_id: total * m.capacity / capacity for m in self._accepting}
+        over = {name for name, share in shares.items() if self._load[name] > share * (1 + IMBALANCE)}
+        under = {name for name, share in shares.items() if self._load[name] < share * (1 - IMBALANCE)}
+        if not over and not under:
+            return
+        expected = dict(self._load)  # as it will be when revoked work has been placed
+        for name in sorted(shares, key=lambda name: shares[name] - self._load[name]):
+            started = set(self._assigned[name])  # in this generation: moving it at once would be wasteful
+            for unit in sorted(self._held[name] - started, key=lambda u: (-self._situation.weights[u], u)):
+                weight = self._situation.weights[unit]
+                if not weight or expected[name] <= shares[name] + _EPSILON:
+                    continue
+                target = self._lightest(expected, unit, name)
+                if target is None or not (name in over or target in under):
+                    continue
+                if self._improves(expected, name, target, weight):
+                    expected[name] -= weight
+                    expected[target] += weight
+                    self._revoke(name, unit)
+
+    def _lightest(self, loads: Mapping[str, float], unit: Unit, besides: str) -> str | None:
+        able = (m for m in self._accepting if m.member_id != besides and self._may_run(m.member_id, unit))
+        found = min(able, key=lambda m: (loads[m.member_id] / m.capacity, m.member_id), default=None)
+        return None if found is None else found.member_id
+
+    def _improves(self, loads: Mapping[str, float], source: str, target: str, weight: float) -> bool:
+        after = (loads[target] + weight) / self._members[target].capacity
+        return after < loads[source] / self._members[source].capacity - _EPSILON
+
+    def _may_run(self, name: str, unit: Unit) -> bool:
+        able = self._situation.restricted.get(unit.connector)
+        return able is None or name in able
+
+    def _ran_last(self, name: str, unit: Unit) -> bool:
+        return self._situation.previous.get(unit) == self._members[name].worker_id
+
+    def _give(self, name: str, unit: Unit) -> None:
+        self._assigned[name].append(unit)
+        self._hold(name, unit)
+
+    def _hold(self, name: str, unit: Unit) -> None:
+        self._held[name].add(unit)
+        self._load[name] += self._situation.weights[unit]
+
+    def _revoke(self, name: str, unit: Unit) -> None:
+        self._held[name].discard(unit)
+        self._load[name] -= self._situation.weights[unit]
+        self._revoked[name].append(unit)
