@@ -83,6 +83,11 @@ class OffsetJournal:
     def __init__(self, logs: LogOpener, spec: TopicSpec) -> None:
         self._documents = Documents(logs, spec)
 
+    @property
+    def documents(self) -> Documents:
+        """The topic's documents; other stores keep theirs under keys of their own."""
+        return self._documents
+
     async def begin(self, intent: PlannedChange) -> None:
         """From now on the change will happen, whoever dies."""
         await self._documents.put(_INTENT + intent.connector, asdict(intent))

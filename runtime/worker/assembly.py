@@ -15,6 +15,7 @@ from runtime.herder.configs.checks import WorkerChecks
 from runtime.herder.configs.resolving_host import ResolvingHost
 from runtime.herder.configs.task_specs import offsets_topic
 from runtime.herder.control.connectors import Connectors
+from runtime.herder.control.crash_loop import CrashLoopGuard
 from runtime.herder.control.tasks import TaskServices
 from runtime.herder.herder import Herder, TopicTracking
 from runtime.herder.internal_requests import InternalRequests
@@ -90,14 +91,14 @@ def assemble(config: WorkerConfig, url: str, backing: WorkerStorage, secrets: Se
     groups = Groups(admin_settings(config))
     events = EventLog()
     board = StatusBoard(statuses, events, worker_id, secrets)
-    fleet = Connectors(configs, statuses, board)
+    journal = OffsetJournal(logs, _journal(config))
+    fleet = Connectors(configs, statuses, board, CrashLoopGuard(journal.documents))
     passing = PassingSecrets(secrets)
     plugins = PluginHostClient(_host(config), fleet, scrub=passing.scrub)
     host = ResolvingHost(plugins, config, secrets, passing, WorkerChecks(config))
     engine = SparkEngine(_engine(config), fleet, lease=membership)
     herder = Herder(configs, statuses, host, fleet, TopicTracking(config.topic_tracking, config.topic_tracking_reset))
     health = WorkerHealth(logs, waiting_for=f"Kafka at {config.bootstrap_servers}", place=backing.place)
-    journal = OffsetJournal(logs, _journal(config))
     places = StoredOffsets(offsets, groups)
     desk = OffsetRequests(herder, configs, fleet, host, places, journal)
     positions = Positions(admin_settings(config))

@@ -14,8 +14,7 @@ from typing import Any
 
 from runtime.herder.configs.resolving_host import ResolvingHost
 from runtime.herder.control.hosted_connector import HostedConnector
-from runtime.herder.control.start_gate import StartGate
-from runtime.herder.control.start_trials import StartTrials
+from runtime.herder.control.start_control import StartControl
 from runtime.herder.control.tasks import NoLeaseError, Tasks
 from runtime.herder.status.status_board import StatusBoard
 from runtime.host.port import HostError
@@ -50,14 +49,6 @@ class PendingRequests:
         self.reconfigure |= other.reconfigure
 
 
-@dataclass(frozen=True, slots=True)
-class StartControl:
-    """Shared by the starts of all connectors of a worker."""
-
-    gate: StartGate = field(default_factory=StartGate)
-    trials: StartTrials = field(default_factory=StartTrials)
-
-
 class ConnectorLoop:
     """Brings one connector to its target state and keeps it there. Event loop only."""
 
@@ -67,7 +58,7 @@ class ConnectorLoop:
     ) -> None:  # fmt: skip
         self.name, self._on_gone, self._gate = name, on_gone, starts.gate
         self._configs, self._board, self._tasks = configs, board, tasks
-        self._hosted = HostedConnector(name, configs, host, board, tasks, starts.trials, self.wake)
+        self._hosted = HostedConnector(name, configs, host, board, tasks, starts, self.wake)
         self._wishes = PendingRequests()
         self._wake, self._idle = asyncio.Event(), asyncio.Event()
         self._closing = self.gone = self._unleased = False
@@ -234,6 +225,8 @@ class ConnectorLoop:
         await self._tasks.run(info, stored, paused, restart=wishes.restart_tasks, as_they_are=as_they_are)
 
     async def _start(self, stored: StoredConnector, wishes: PendingRequests) -> None:
+        if wishes.restart_connector:
+            self._hosted.release()
         if not await self._hosted.resolve(stored):
             return
         await self._hosted.renew(stored, wishes.restart_connector, wishes.reconfigure)

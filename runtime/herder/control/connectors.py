@@ -8,7 +8,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from runtime.engine.port import TaskStack
-from runtime.herder.control.connector_loop import SETTLE_TIMEOUT, ConnectorLoop, StartControl
+from runtime.herder.control.connector_loop import SETTLE_TIMEOUT, ConnectorLoop
+from runtime.herder.control.crash_loop import CrashLoopGuard
+from runtime.herder.control.start_control import StartControl
 from runtime.herder.control.tasks import Tasks, TaskServices
 from runtime.herder.status.status_board import StatusBoard
 from runtime.model.states import State, TaskId
@@ -24,11 +26,13 @@ STACK_TIMEOUT = 5.0  # seconds for a slot to say where a task is
 class Connectors:
     """Starts a loop for every stored connector. Hears the plugin host and the engine (HostListener, EngineListener)."""
 
-    def __init__(self, configs: ConfigStore, statuses: StatusStore, board: StatusBoard) -> None:
+    def __init__(
+        self, configs: ConfigStore, statuses: StatusStore, board: StatusBoard, crashes: CrashLoopGuard | None = None
+    ) -> None:
         self._configs, self._statuses, self._board = configs, statuses, board
         self._parts: TaskServices | None = None
         self._loops: dict[str, ConnectorLoop] = {}
-        self._starts = StartControl()
+        self._starts = StartControl(crashes)
 
     def start(self, parts: TaskServices) -> None:
         """Begin to start connectors according to the config topic."""
@@ -36,6 +40,7 @@ class Connectors:
 
     async def take_over(self) -> None:
         """Start a loop for each stored connector, and remove statuses of connectors that are no longer stored."""
+        await self._starts.crashes.begin()
         for name in self._statuses.connectors():
             if self._configs.connector(name) is None:
                 self._board.remove_connector(name)
@@ -68,7 +73,7 @@ class Connectors:
         """The connector has been deleted, and its tasks have ended."""
         if self._loops.get(loop.name) is loop:
             del self._loops[loop.name]
-            self._starts.trials.forget(loop.name)
+            self._starts.forget(loop.name)
 
     def restart(self, name: str, connector: bool, tasks: set[int]) -> None:
         loop = self._loops.get(name)
@@ -112,6 +117,7 @@ class Connectors:
             if number % YIELD_EVERY == 0:
                 await asyncio.sleep(0)
             loop.unassign()
+        await self._starts.crashes.close()
 
     # HostListener
 

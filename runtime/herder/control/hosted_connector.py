@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from runtime.api.errors import ConfigError
 from runtime.herder.configs.resolving_host import ResolvingHost
 from runtime.herder.control.instance import Instance, Starter, TaskConfigs
-from runtime.herder.control.start_trials import StartTrials
+from runtime.herder.control.start_control import StartControl
 from runtime.herder.control.tasks import Tasks
 from runtime.herder.status.status_board import StatusBoard
 from runtime.host.port import ConnectorInfo, HostError, UnknownPluginError
@@ -31,14 +31,15 @@ class HostedConnector:
 
     def __init__(
         self, name: str, configs: ConfigStore, host: ResolvingHost, board: StatusBoard, tasks: Tasks,
-        trials: StartTrials, wake: Callable[[], None],
+        starts: StartControl, wake: Callable[[], None],
     ) -> None:  # fmt: skip
         self._name, self._configs, self._host, self._board, self._tasks = name, configs, host, board, tasks
-        self._starter = Starter(name, host, trials, tasks)
+        self._starts, self._starter = starts, Starter(name, host, starts, tasks)
         self._wake = wake
         self._instance = Instance()
         self._awaited: asyncio.Task[TaskConfigs] | None = None  # wakes the loop when done
         self._applied: Mapping[str, str] | None = None
+        self._resolved: Mapping[str, str] | None = None
         self.info: ConnectorInfo | None = None
 
     @property
@@ -72,6 +73,10 @@ class HostedConnector:
         self._instance.started = False
         return not self._instance.busy
 
+    def release(self) -> None:
+        """A restart was requested: a connector in quarantine starts again."""
+        self._starts.crashes.release(self._name)
+
     def unassign(self) -> None:
         """Report UNASSIGNED because the worker ends (FACTS 7)."""
         if self._instance.config is not None and not self._instance.failed:
@@ -85,6 +90,8 @@ class HostedConnector:
         """Show the state of a connector at rest. True if FAILED is shown instead, as in Connect: for a connector that
         has failed or could not be started."""
         failed = self._instance.failed and self._instance.config == stored.config and not restart
+        if restart:
+            self.release()
         trace = await self._refusal(stored)
         if trace is not None:
             self.show(State.FAILED, trace)
@@ -94,8 +101,10 @@ class HostedConnector:
 
     async def _refusal(self, stored: StoredConnector) -> str | None:
         """Why this config could not be started; also learns the plugin's version, which is shown at rest too."""
+        if (refusal := self._starts.crashes.quarantined(self._name, stored.config)) is not None:
+            return refusal.trace
         try:
-            self.info = await self._host.resolve(stored.config.get("connector.class", ""))
+            self.info = await self._find_class(stored.config)
             config = await self._host.learned(self._name, stored.config)
         except UnknownPluginError as e:
             return _unknown(e)
@@ -111,7 +120,7 @@ class HostedConnector:
     async def resolve(self, stored: StoredConnector) -> bool:
         """Find the class; a connector whose class this worker does not have is FAILED, with the reason in its trace."""
         try:
-            self.info = await self._host.resolve(stored.config.get("connector.class", ""))
+            self.info = await self._find_class(stored.config)
         except UnknownPluginError as e:
             self._fail(stored, _unknown(e))
             return False
@@ -122,6 +131,15 @@ class HostedConnector:
             return False
         self._tasks.version = self.info.version
         return True
+
+    async def _find_class(self, config: Mapping[str, str]) -> ConnectorInfo:
+        """Imports the plugin the first time, which may end the plugin host or the worker as start() may."""
+        cls = config.get("connector.class", "")
+        if self._resolved == config:
+            return await self._host.resolve(cls)
+        info = await self._starts.find_class(self._name, config, lambda: self._host.resolve(cls))
+        self._resolved = config
+        return info
 
     async def renew(self, stored: StoredConnector, restart: bool, reconfigure: bool) -> None:
         """Replace the instance if its config differs from the stored one, or if a restart was requested."""

@@ -10,7 +10,7 @@ from runtime.api.config.definition import ConfigType
 from runtime.api.config.types import parse
 from runtime.api.errors import ConfigError
 from runtime.herder.configs.resolving_host import ResolvingHost
-from runtime.herder.control.start_trials import StartTrials
+from runtime.herder.control.start_control import StartControl
 from runtime.herder.control.tasks import Tasks
 from runtime.host.port import ConnectorInfo, HostError
 
@@ -57,15 +57,16 @@ class Instance:
 class Starter:
     """Starts one connector's instances and generates their task configs. Event loop only."""
 
-    def __init__(self, name: str, host: ResolvingHost, trials: StartTrials, tasks: Tasks) -> None:
-        self._name, self._host, self._trials, self._tasks = name, host, trials, tasks
+    def __init__(self, name: str, host: ResolvingHost, starts: StartControl, tasks: Tasks) -> None:
+        self._name, self._host, self._starts, self._tasks = name, host, starts, tasks
 
     def begin(
         self, instance: Instance, info: ConnectorInfo, on_started: Callable[[], None]
     ) -> asyncio.Task[TaskConfigs]:
         """The instance's call: starts the instance unless it is started, then generates its task configs. Raises
         ConfigError, TimeoutError, or the plugin host's HostError."""
-        work = self._trials.run(self._name, lambda: self._bring_up(instance, info, on_started))
+        assert instance.config is not None
+        work = self._starts.start(self._name, instance.config, lambda: self._bring_up(instance, info, on_started))
         instance.call = asyncio.create_task(work, name=f"start {self._name}")
         return instance.call
 

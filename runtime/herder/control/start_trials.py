@@ -25,9 +25,10 @@ TRIAL_TIMEOUT = 10.0
 class StartTrials:
     """The start trials of all connectors of a worker. Event loop only."""
 
-    def __init__(self) -> None:
+    def __init__(self, turn: asyncio.Lock) -> None:
+        """`turn` is held while a suspect starts."""
         self._deaths: dict[str, int] = {}  # of suspects, while they started alone
-        self._turn = asyncio.Lock()
+        self._turn = turn
 
     async def run(self, name: str, start: Callable[[], Coroutine[Any, Any, _T]]) -> _T:
         """Returns the result of `start`, which starts a connector. A HostError is passed on, no longer `temporary` if

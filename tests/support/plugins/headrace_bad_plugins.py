@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import signal
 import threading
 import time
 from collections.abc import Mapping, Sequence
@@ -20,7 +21,9 @@ KEYS = ConfigDef(
     ConfigKey(
         "bad.in", ConfigType.STRING, "", doc="A method: validate, start, task_configs, stop, task.start, task.poll …"
     ),
-    ConfigKey("bad.how", ConfigType.STRING, "raise", doc="raise, mute, verbose, garbage, block, exit, kill, leak"),
+    ConfigKey(
+        "bad.how", ConfigType.STRING, "raise", doc="raise, mute, verbose, garbage, block, exit, kill, leak, kill_worker"
+    ),
     ConfigKey("bad.after", ConfigType.INT, 0, doc="How often the method is well-behaved before."),
 )
 _log = logging.getLogger(__name__)
@@ -59,6 +62,9 @@ class Behaviour:
             raise SystemExit(f"left in {method}")
         if self._how == "kill":
             os._exit(11)
+        if self._how == "kill_worker":
+            os.kill(os.getppid(), signal.SIGKILL)
+            threading.Event().wait()
         if self._how == "block":
             threading.Event().wait()
         if self._how == "leak":

@@ -220,6 +220,18 @@ async def test_a_connector_that_ends_the_host_fails_and_the_others_run(rig: Herd
     assert await rig.fleet.fails("killer", 10)
 
 
+async def test_a_connector_whose_class_ends_the_host_on_import_fails_and_the_others_run(rig: HerderRig) -> None:
+    async def killer_dies(cls: str) -> None:
+        if cls == "Killer":
+            raise died()
+
+    rig.plugins.on_resolve = killer_dies
+    await rig.create("killer", connector_class="Killer")
+    await rig.create("a")
+    await rig.until(lambda: rig.state("killer") is State.FAILED and _runs(rig, "a"))
+    assert "ended the plugin host 3 times" in rig.trace("killer")
+
+
 async def test_an_error_reported_while_task_configs_are_made_fails_the_connector(rig: HerderRig) -> None:
     making = asyncio.Event()
 

@@ -1,0 +1,221 @@
+"""Quarantines a connector that ends the worker each time it starts.
+
+A plugin may kill the worker, and the worker's supervisor starts the worker again, which starts the connector again.
+Before connectors start, their names are therefore written to Headrace's own topic:
+
+a worker finds names there ─ its predecessor died while these connectors were starting: counted, they are suspects
+suspects start one at a time ─ the worker survives: acquitted
+                             └ the worker dies again: counted; after LIMIT deaths the connector is FAILED
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import hashlib
+import json
+import logging
+from collections.abc import Callable, Coroutine, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, TypeVar
+
+from runtime.host.port import HostError
+from runtime.kafka.errors import KafkaProblem
+from runtime.storage.documents import Documents
+
+_T = TypeVar("_T")
+
+LIMIT = 3
+"""Deaths of the worker during the start of one connector."""
+
+TRIAL = 10.0
+"""Seconds after which a start that has not returned is no longer suspected."""
+
+_KEY = "starts"
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """Seconds."""
+
+    linger: float = 1.0  # after the start of a suspect, in which the worker may still die of it
+    quiet: float = 5.0  # without starts, after which the worker counts as stable
+    write: float = 2.0  # for writing the names; starts never wait longer for Kafka
+
+
+@dataclass(frozen=True, slots=True)
+class Suspect:
+    """A connector during whose start the worker has died."""
+
+    digest: str  # of its configuration
+    deaths: int
+
+
+class CrashLoopGuard:
+    """The starts of all connectors of a worker. Event loop only."""
+
+    def __init__(self, documents: Documents | None = None, timing: Timing | None = None) -> None:
+        """Without `documents` nothing survives the worker."""
+        self._documents, self._timing = documents, timing or Timing()
+        self._suspects: dict[str, Suspect] = {}
+        self._starting: dict[str, str] = {}  # digests of configurations by connector
+        self._each_start = False  # every start is written, not only the first ones after a quiet time
+        self._written: dict[str, Any] = {}  # as the topic has it
+        self._waiting = 0  # suspects whose turn has not come
+        self._turn, self._write_lock = asyncio.Lock(), asyncio.Lock()
+        self._writes: set[asyncio.Task[None]] = set()
+        self._requested = self._done = 0  # writes
+        self._quiet: asyncio.TimerHandle | None = None
+
+    async def begin(self) -> None:
+        """Count the connectors that were starting when the previous worker died. Before any connector starts."""
+        if self._documents is None:
+            return
+        try:
+            await self._documents.read_to_end()
+        except KafkaProblem as e:
+            _log.warning("Cannot read which connectors were starting when the previous worker ended: %s", e)
+        found = self._written = self._documents.get(_KEY) or {}
+        self._suspects = {name: Suspect(**suspect) for name, suspect in found.get("suspects", {}).items()}
+        for name, digest in found.get("starting", {}).items():
+            known = self._suspects.get(name)
+            deaths = known.deaths if known is not None and known.digest == digest else 0
+            self._suspects[name] = Suspect(digest, deaths + 1)
+            self._each_start = True
+        if self._each_start:
+            _log.warning("The previous worker died while connectors were starting: %s", ", ".join(found["starting"]))
+            await self._record()
+        for name, suspect in self._suspects.items():
+            if suspect.deaths >= LIMIT:
+                _log.error("The connector %s is in quarantine: the worker died while it was starting", name)
+
+    async def close(self) -> None:
+        """The worker ends by itself: connectors that are starting have not ended it."""
+        if self._quiet is not None:
+            self._quiet.cancel()
+        self._starting.clear()
+        await self._record()
+
+    def quarantined(self, name: str, config: Mapping[str, str]) -> HostError | None:
+        """Why the connector is not started with this configuration."""
+        suspect = self._suspects.get(name)
+        if suspect is None or suspect.deaths < LIMIT or suspect.digest != _digest(config):
+            return None
+        message = (
+            f"Quarantined: the worker died {suspect.deaths} times in a row while this connector was starting. Fix or "
+            "replace its plugin, then restart the connector or update its configuration to start it again"
+        )
+        return HostError("connect", message, f"org.apache.kafka.connect.errors.ConnectException: {message}\n")
+
+    def release(self, name: str) -> None:
+        """A restart was requested. One more death of the worker is enough to quarantine the connector again."""
+        suspect = self._suspects.get(name)
+        if suspect is not None and suspect.deaths >= LIMIT:
+            self._suspects[name] = Suspect(suspect.digest, LIMIT - 1)
+            self._each_start = True
+
+    def forget(self, name: str) -> None:
+        """The connector has been deleted."""
+        if self._suspects.pop(name, None) is not None:
+            self._record_later()
+
+    async def run(
+        self, name: str, config: Mapping[str, str], start: Callable[[], Coroutine[Any, Any, _T]], *, last: bool
+    ) -> _T:
+        """The result of `start`, which runs the connector's code; with `last` a suspect is acquitted afterwards.
+        Raises the HostError of a connector in quarantine."""
+        if (refusal := self.quarantined(name, config)) is not None:
+            raise refusal
+        digest, suspect = _digest(config), self._suspects.get(name)
+        if suspect is not None and suspect.digest == digest:
+            return await self._in_turn(name, digest, start, last)
+        self._suspects.pop(name, None)  # its configuration has changed
+        return await self._recorded(name, digest, start)
+
+    async def _recorded(self, name: str, digest: str, start: Callable[[], Coroutine[Any, Any, _T]]) -> _T:
+        self._starting[name] = digest
+        over = asyncio.get_running_loop().call_later(TRIAL, self._survived, name)
+        try:
+            if self._each_start or not self._written.get("starting"):
+                await self._record()
+            return await start()
+        finally:
+            over.cancel()
+            self._survived(name)
+
+    def _survived(self, name: str) -> None:
+        if self._starting.pop(name, None) is not None and self._each_start:
+            self._record_later()
+        self._plan_quiet()
+
+    async def _in_turn(self, name: str, digest: str, start: Callable[[], Coroutine[Any, Any, _T]], last: bool) -> _T:
+        """Start a suspect while no other suspect starts."""
+        self._waiting += 1
+        try:
+            await self._turn.acquire()
+        finally:
+            self._waiting -= 1
+        turn, loop = contextlib.ExitStack(), asyncio.get_running_loop()
+        turn.callback(self._turn.release)
+        turn.callback(self._survived, name)
+        loop.call_later(TRIAL, turn.close)
+        self._starting[name] = digest
+        try:
+            await self._record()
+            result = await start()
+        except BaseException:
+            turn.close()
+            raise
+        if last:
+            turn.callback(self._suspects.pop, name, None)
+        loop.call_later(self._timing.linger if last else 0.0, turn.close)
+        return result
+
+    def _plan_quiet(self) -> None:
+        if self._quiet is not None:
+            self._quiet.cancel()
+        self._quiet = asyncio.get_running_loop().call_later(self._timing.quiet, self._calm_down)
+
+    def _calm_down(self) -> None:
+        """No connector has started for a while: the worker has survived all starts."""
+        if self._starting or self._waiting:
+            return  # planned again when they have started
+        self._suspects = {name: suspect for name, suspect in self._suspects.items() if suspect.deaths >= LIMIT}
+        self._each_start = False
+        self._record_later()
+
+    def _record_later(self) -> None:
+        write = asyncio.get_running_loop().create_task(self._record())
+        self._writes.add(write)
+        write.add_done_callback(self._writes.discard)
+
+    async def _record(self) -> None:
+        """Write the present state. Starts do not depend on it: without Kafka they continue unrecorded."""
+        self._requested += 1
+        write = asyncio.get_running_loop().create_task(self._write(self._requested))
+        self._writes.add(write)
+        write.add_done_callback(self._writes.discard)
+        await asyncio.wait({write}, timeout=self._timing.write)
+
+    async def _write(self, number: int) -> None:
+        async with self._write_lock:
+            if self._documents is None or self._done >= number:
+                return  # a later request was written
+            requested, starting = self._requested, dict(self._starting)
+            suspects = {name: asdict(suspect) for name, suspect in self._suspects.items()}
+            state = {"starting": starting, "suspects": suspects} if starting or suspects else {}
+            if state != self._written:
+                before, self._written = self._written, state
+                try:
+                    await (self._documents.put(_KEY, state) if state else self._documents.remove(_KEY))
+                except KafkaProblem as e:
+                    self._written = before
+                    _log.warning("Cannot record which connectors are starting: %s", e)
+                    return
+            self._done = requested
+
+
+def _digest(config: Mapping[str, str]) -> str:
+    return hashlib.sha256(json.dumps(dict(config), sort_keys=True).encode()).hexdigest()

@@ -1,0 +1,149 @@
+"""A connector that ends the worker at each start, over the lives of several workers."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import NoReturn
+
+import pytest
+
+from runtime.herder.control.crash_loop import LIMIT, CrashLoopGuard, Timing
+from runtime.host.port import HostError
+from runtime.storage.documents import Documents
+from tests.support.memory_logs import TestLogs, topic
+
+KILLER, CALM = {"connector.class": "Killer"}, {"connector.class": "Calm"}
+TIMING = Timing(linger=0.02, quiet=0.1, write=0.5)
+
+
+class WorkerDied(BaseException):
+    """Ends the test's worker inside of start()."""
+
+
+class Workers:
+    """Workers one after the other, with the same topic."""
+
+    def __init__(self) -> None:
+        self.logs = TestLogs()
+        self.documents = Documents(self.logs, topic("j"))
+        self.starts: list[str] = []
+
+    async def boot(self) -> CrashLoopGuard:
+        """The next worker. Its predecessor wrote nothing more after its death."""
+        guard = CrashLoopGuard(self.documents, TIMING)
+        await guard.begin()
+        return guard
+
+    async def start(self, guard: CrashLoopGuard, name: str, config: dict[str, str] = CALM) -> None:
+        async def start() -> None:
+            self.starts.append(name)
+            if config is KILLER:
+                await _dead(guard)
+
+        await guard.run(name, config, start, last=True)
+
+    async def boot_and_die(self, *innocent: str) -> None:
+        """A worker that starts these connectors and the killer."""
+        guard = await self.boot()
+        starts = [asyncio.create_task(self.start(guard, name)) for name in innocent]
+        killer = asyncio.create_task(self.start(guard, "killer", KILLER))
+        await asyncio.wait({killer, *starts}, timeout=0.2)
+        for task in (killer, *starts):
+            task.cancel()
+        await asyncio.gather(killer, *starts, return_exceptions=True)
+
+
+async def _dead(guard: CrashLoopGuard) -> NoReturn:
+    """The process is gone: nothing that it would still write reaches the topic."""
+    guard._documents = None
+    await asyncio.Event().wait()
+    raise WorkerDied
+
+
+@pytest.fixture
+def workers() -> Workers:
+    return Workers()
+
+
+async def test_a_connector_is_quarantined_after_three_deaths(workers: Workers) -> None:
+    for _ in range(LIMIT):
+        await workers.boot_and_die("a", "b")
+    guard = await workers.boot()
+    with pytest.raises(HostError, match="the worker died 3 times in a row while this connector was starting") as e:
+        await workers.start(guard, "killer", KILLER)
+    assert not e.value.temporary
+    assert "restart the connector or update its configuration" in e.value.trace
+    assert workers.starts.count("killer") == LIMIT
+    await workers.start(guard, "a")
+    await workers.start(guard, "b")
+
+
+async def test_the_quarantine_outlasts_workers_that_live(workers: Workers) -> None:
+    for _ in range(LIMIT):
+        await workers.boot_and_die()
+    for _ in range(2):
+        guard = await workers.boot()
+        await workers.start(guard, "a")
+        await asyncio.sleep(TIMING.quiet + 0.1)
+        await guard.close()
+    assert (await workers.boot()).quarantined("killer", KILLER)
+
+
+async def test_a_restart_releases_and_one_more_death_quarantines_again(workers: Workers) -> None:
+    for _ in range(LIMIT):
+        await workers.boot_and_die()
+    guard = await workers.boot()
+    guard.release("killer")
+    start = asyncio.create_task(workers.start(guard, "killer", KILLER))
+    await asyncio.sleep(0.05)
+    start.cancel()
+    assert workers.starts.count("killer") == LIMIT + 1
+    assert (await workers.boot()).quarantined("killer", KILLER)
+
+
+async def test_a_new_configuration_releases(workers: Workers) -> None:
+    for _ in range(LIMIT):
+        await workers.boot_and_die()
+    guard = await workers.boot()
+    await workers.start(guard, "killer", {"connector.class": "Fixed"})
+    await asyncio.sleep(TIMING.quiet + 0.1)
+    assert workers.documents.get("starts") is None
+
+
+async def test_a_deleted_connector_is_forgotten(workers: Workers) -> None:
+    for _ in range(LIMIT):
+        await workers.boot_and_die()
+    guard = await workers.boot()
+    guard.forget("killer")
+    await asyncio.sleep(0.01)
+    assert workers.documents.get("starts") is None
+
+
+async def test_suspects_that_start_are_acquitted(workers: Workers) -> None:
+    await workers.boot_and_die("a", "b")
+    guard = await workers.boot()
+    await asyncio.gather(workers.start(guard, "a"), workers.start(guard, "b"))
+    await asyncio.sleep(TIMING.quiet + 0.15)
+    assert workers.documents.get("starts") is None
+
+
+async def test_a_worker_that_stops_leaves_no_suspects(workers: Workers) -> None:
+    guard = await workers.boot()
+    await workers.start(guard, "a")
+    await guard.close()
+    assert workers.documents.get("starts") is None
+
+
+async def test_connectors_start_while_kafka_is_away(workers: Workers) -> None:
+    guard = await workers.boot()
+    workers.logs.by_topic["j"].away = True
+    await workers.start(guard, "a")
+    assert workers.starts == ["a"]
+
+
+async def test_many_starts_are_written_once(workers: Workers) -> None:
+    guard = await workers.boot()
+    await asyncio.gather(*(workers.start(guard, f"c{number}") for number in range(50)))
+    await asyncio.sleep(TIMING.quiet + 0.1)
+    assert len(workers.logs.by_topic["j"].written) <= 3
+    assert workers.documents.get("starts") is None
