@@ -13,6 +13,7 @@ from runtime.api.errors import ConnectError, RetriableError
 from runtime.pipeline.task.control import StoppedError
 from runtime.pipeline.task.error_counts import Counts
 from runtime.pipeline.task.failure import Failure, Stage
+from runtime.pipeline.task.fallbacks import Fallbacks
 from runtime.pipeline.task.trace import message_of
 
 if TYPE_CHECKING:
@@ -61,6 +62,7 @@ class Tolerance:
     def __init__(self, policy: Policy, task: str, control: Control, reporter: Reporter | None = None) -> None:
         self.policy, self.counts = policy, Counts()
         control.errors = self.counts
+        self.fallbacks = Fallbacks(control.meter)
         self._task, self._control, self._reporter = task, control, reporter
         self._held: list[Failure] = []
 

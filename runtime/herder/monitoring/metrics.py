@@ -13,7 +13,7 @@ from runtime.herder.errors import NotFound
 from runtime.herder.herder import Herder
 from runtime.herder.monitoring.metric_families import Labels, MetricFamilies
 from runtime.herder.monitoring.stalls import Stalls
-from runtime.herder.status.meter_board import TaskMeter
+from runtime.herder.status.meter_board import FALLBACKS, TaskMeter
 from runtime.herder.status.status_board import StatusBoard
 from runtime.model.states import State, TaskId
 from runtime.storage.configs import StoredConnector
@@ -119,6 +119,11 @@ def _task(f: MetricFamilies, kind: str, labels: Labels, meter: TaskMeter, runs: 
     f.gauge(f"{prefix}_{batch}_max_time_ms", labels, meter.value("longest_ms"), "Longest time of a batch.")
     f.counter(f"headrace_{batch}_time_ms_total", labels, meter.total("batch_ms"), "Time of all batches.")
     f.counter(f"headrace_{batch}_total", labels, batches, "Batches.")
+    for plugin in FALLBACKS:
+        if count := meter.total(f"fallbacks_{plugin}"):
+            why = {**labels, "reason": f"{plugin}_error"}
+            help_text = "Batches processed record by record because a plugin raised."
+            f.counter("headrace_task_record_by_record_batches_total", why, count, help_text)
     if sink and runs:  # what a task told before it ended is no longer so
         f.gauge(f"{prefix}_partition_count", labels, meter.value("partitions"), "Partitions assigned to a task.")
         f.gauge("headrace_sink_record_lag", labels, meter.value("lag"), "Records behind the ends of its partitions.")

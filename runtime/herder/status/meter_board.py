@@ -9,7 +9,11 @@ from typing import Any
 
 from runtime.model.states import State, TaskId
 
-TOTALS = ("read", "written", "batches", "batch_ms", "commits", "commit_failures")
+FALLBACKS = ("predicate", "transformation", "converter")
+TOTALS = (
+    "read", "written", "batches", "batch_ms", "commits", "commit_failures",
+    *(f"fallbacks_{plugin}" for plugin in FALLBACKS),
+)  # fmt: skip
 
 
 @dataclass(slots=True)

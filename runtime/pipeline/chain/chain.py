@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from runtime.api.transformation import KeyOrValueTransformation, Record, RecordPart, Transformation
 from runtime.pipeline.chain.column_steps import B, all_through, step_together
 from runtime.pipeline.chain.step import Step
 from runtime.pipeline.task.failure import Failure, Stage
+from runtime.pipeline.task.fallbacks import Fallbacks
 from runtime.pipeline.tolerance import Tolerance, plugin_name
 
 Results = list[Record | None]
@@ -49,7 +51,7 @@ class Chain:
 
     def __init__(self, steps: Sequence[Step], tolerance: Tolerance, where: Callable[[Record], tuple[Any, str]]) -> None:
         """`where` gives what a failure of the record is reported with: the record as it was read, and in words."""
-        self._stages = [(_loop(step), self._fixer(step)) for step in steps]
+        self._stages = [(_loop(step, tolerance.fallbacks), self._fixer(step)) for step in steps]
         self._together = [step_together(step) for step in steps]
         self._steps, self._tolerance, self._where = list(steps), tolerance, where
 
@@ -69,8 +71,9 @@ class Chain:
     def run_together(self, batches: Sequence[B]) -> tuple[Sequence[B], int]:
         """Batches through as many steps as can take all of them at once, and how many these are: the records go through
         the others one by one, with run(). Batches that are dropped are left out."""
+        raised = partial(self._tolerance.fallbacks.count, "transformation")
         for number, step in enumerate(self._together):
-            changed = None if step is None else all_through(step, batches)
+            changed = None if step is None else all_through(step, batches, raised)
             if changed is None:
                 return batches, number
             batches = changed
@@ -109,7 +112,7 @@ class Chain:
         return fix
 
 
-def _loop(step: Step) -> Callable[[Outcome, Fix], None]:
+def _loop(step: Step, fallbacks: Fallbacks) -> Callable[[Outcome, Fix], None]:
     """One step over what has come through so far."""
     transform = _transform(step.transformation)
     chosen = _choose(step)
@@ -118,7 +121,8 @@ def _loop(step: Step) -> Callable[[Outcome, Fix], None]:
         records = outcome.records
         try:
             subset = records if chosen is None else chosen(records)
-        except Exception:  # a predicate raised: record by record, so that the right one fails
+        except Exception as error:  # a predicate raised: record by record, the record that causes it fails
+            fallbacks.count("predicate", error)
             subset, each = records, _each(step.apply)
         else:
             each = transform

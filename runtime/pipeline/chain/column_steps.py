@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
 from runtime.api.data.batch import SinkBatch, SourceBatch
-from runtime.api.data.columns import BatchMetadata, ValueBatch, batch_method
+from runtime.api.data.columns import BatchMetadata, MixedBatchError, ValueBatch, batch_method
 from runtime.api.transformation import KeyOrValueTransformation, RecordPart, Transformation
 
 if TYPE_CHECKING:
@@ -26,14 +26,19 @@ def step_together(step: Step) -> Together | None:
     return None if test is None else _where(test, step.negate, update)
 
 
-def all_through(step: Together, batches: Sequence[B]) -> list[B] | None:
-    """What becomes of batches, without those that are dropped; None where one of them has to go record by record."""
+def all_through(step: Together, batches: Sequence[B], raised: Callable[[Exception], object]) -> list[B] | None:
+    """The batches after the step, without dropped ones; None if one of them has to be processed record by record.
+
+    `raised` is called with the exception when that is the reason."""
     changed = []
     for batch in batches:
         after = batch.copy()
         try:
             values = step(batch.values, after)
-        except Exception:  # one by one it will be seen whose fault it is
+        except MixedBatchError:
+            return None
+        except Exception as error:  # record by record, the record that causes it fails
+            raised(error)
             return None
         if values is None:
             return None

@@ -28,7 +28,7 @@ class SinkConversion:
         self._key, self._value, self._header = converters
         self._chain = chain
         self._tolerance = tolerance
-        self._batches = SinkBatches(converters, chain.takes_batches)
+        self._batches = SinkBatches(converters, chain.takes_batches, tolerance.fallbacks)
 
     def convert(
         self, messages: Sequence[Any], assigned: Container[TopicPartition]

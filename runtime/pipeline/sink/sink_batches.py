@@ -13,6 +13,7 @@ from runtime.api.data.record import Headers, SinkRecord
 if TYPE_CHECKING:
     from runtime.api.converter import Converter
     from runtime.pipeline.load import Converters
+    from runtime.pipeline.task.fallbacks import Fallbacks
 
 T = TypeVar("T")
 
@@ -37,13 +38,13 @@ class _Part(NamedTuple):
 class SinkBatches:
     """The converters of a sink task, asked for many messages at once."""
 
-    def __init__(self, converters: Converters, by_keys: bool) -> None:
+    def __init__(self, converters: Converters, by_keys: bool, fallbacks: Fallbacks) -> None:
         """`by_keys`: maps with different keys go into different batches."""
         self._key, self._value, self._header = converters
         self._keys = batch_method(self._key, "to_connect", "to_connect_batch")
         self._values = batch_method(self._value, "to_connect", "to_connect_batch")
         self._shapes = batch_method(self._value, "to_connect", "schema_keys")
-        self._by_keys = by_keys
+        self._by_keys, self._fallbacks = by_keys, fallbacks
 
     def of(self, messages: Sequence[Any]) -> list[SinkBatch] | None:
         """All messages in a few batches, each in their order; None where they are to be converted one by one."""
@@ -51,7 +52,10 @@ class SinkBatches:
             return None
         try:
             batches = [batch for part in _parts(messages) for batch in self._batches(part)]
-        except Exception:  # one by one it will be seen whose fault it is
+        except MixedBatchError:
+            return None
+        except Exception as error:  # record by record, the record that causes it fails
+            self._fallbacks.count("converter", error)
             return None
         return None if _too_many(len(batches), len(messages)) else batches
 

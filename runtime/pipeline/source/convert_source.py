@@ -8,7 +8,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from runtime.api.data.batch import SourceBatch
-from runtime.api.data.columns import Column, ConstantColumn, ValueBatch, batch_method
+from runtime.api.data.columns import Column, ConstantColumn, MixedBatchError, ValueBatch, batch_method
 from runtime.pipeline.task.failure import Failure, Stage
 from runtime.pipeline.tolerance import Tolerance, plugin_name
 
@@ -80,7 +80,10 @@ class SourceConversion:
             keys = self._keys(batch.topic, batch.keys) if batch.keyed and self._keys is not None else None
             found = self._values(batch.topic, batch.values)
             headers = self._headers_together(batch)
-        except Exception:  # one by one it will be seen whose fault it is
+        except MixedBatchError:
+            return None
+        except Exception as error:  # record by record, the record that causes it fails
+            self._tolerance.fallbacks.count("converter", error)
             return None
         if found is None or (keys is None and batch.keyed):
             return None

@@ -7,6 +7,9 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import Any
 
+FALLBACKS = ("predicate", "transformation", "converter")
+"""The plugins whose exception may make a batch fall back to processing record by record."""
+
 MEASURE = 1.0
 """Seconds between two looks at how far behind a sink is."""
 
@@ -27,6 +30,7 @@ class Meter:
     record_time: int = -1  # of the newest record that was put, in milliseconds since 1970
     progress_at: int = -1  # when a record was last written
     active: int = 0  # records that are read and on their way
+    fallbacks: dict[str, int] = field(default_factory=lambda: dict.fromkeys(FALLBACKS, 0))  # batches, by plugin
     changes: int = 0
     waiting: deque[int] = field(default_factory=deque)  # records of each batch that is not acknowledged yet
 
@@ -71,6 +75,11 @@ class Meter:
         self.commit_failures += not well
         self.changes += 1
 
+    def fell_back(self, plugin: str) -> None:
+        """A batch was processed record by record because a plugin (one of FALLBACKS) raised."""
+        self.fallbacks[plugin] += 1
+        self.changes += 1
+
     def snapshot(self) -> dict[str, Any]:
         """As JSON. The task may go on counting meanwhile: it is in the next one then."""
         return {
@@ -86,6 +95,7 @@ class Meter:
             "lag": self.lag,
             "record_time": self.record_time,
             "progress_at": self.progress_at,
+            **{f"fallbacks_{plugin}": batches for plugin, batches in self.fallbacks.items()},
         }
 
     def _batch(self, seconds: float) -> None:

@@ -194,7 +194,7 @@ def _all_from_connect(cases: Sequence[Json]) -> list[Json] | None:
 
 def _all_transform(cases: Sequence[Json]) -> list[Json] | None:
     step = step_together(Step(_plugin(cases[0])))
-    changed = None if step is None else all_through(step, [_batch(cases)])
+    changed = None if step is None else all_through(step, [_batch(cases)], lambda error: None)
     if changed is None:
         return None
     return list(map(write_record, changed[0].records)) if changed else [None] * len(cases)
