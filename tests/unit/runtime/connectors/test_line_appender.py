@@ -1,4 +1,4 @@
-"""FileStreamSink: every line in the file is a whole one."""
+"""Appending lines to a file that several tasks share."""
 
 from __future__ import annotations
 
@@ -6,26 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from runtime.api.data.record import SinkRecord
-from runtime.api.errors import ConfigError, ConnectError
-from runtime.connectors.file_sink import FileStreamSinkConnector, FileStreamSinkTask
+from runtime.api.errors import ConnectError
 from runtime.connectors.line_appender import LineAppender
-
-
-def _records(*values: object) -> list[SinkRecord]:
-    return [SinkRecord("t", 0, None, None, None, value, offset) for offset, value in enumerate(values)]
-
-
-def test_values_become_lines(tmp_path: Path) -> None:
-    file = tmp_path / "out.txt"
-    task = FileStreamSinkTask()
-    task.start({"file": str(file)})
-    task.put(_records("a", None, 1e8, {"b": 1, "a": None}, [True, "x"], "gr\udcfcn"))
-    task.put([])
-    task.flush({})
-    task.stop()
-    task.stop()
-    assert file.read_bytes() == b"a\nnull\n1.0E8\n{a=null, b=1}\n[true, x]\ngr\xfcn\n"
 
 
 @pytest.mark.parametrize("kept", [b"", b"one\ntwo\n", b"x" * 200_000 + b"\n"])
@@ -63,9 +45,3 @@ def test_errors_name_the_file(tmp_path: Path) -> None:
         LineAppender("/dev/full").append(b"one\n")
     with pytest.raises(ConnectError, match=f"Cannot open {tmp_path}: Is a directory"):
         LineAppender(str(tmp_path))
-
-
-def test_the_connector_wants_a_file() -> None:
-    with pytest.raises(ConfigError, match="file"):
-        FileStreamSinkConnector().start({})
-    assert FileStreamSinkConnector().alter_offsets({}, {})

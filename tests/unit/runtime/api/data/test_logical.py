@@ -1,0 +1,20 @@
+"""Logical types and the plain values that carry them."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import pytest
+
+from runtime.api.data.logical import decimal_from_bytes, decimal_schema, decimal_to_bytes
+from runtime.api.errors import DataError
+
+
+@pytest.mark.parametrize("text", ["0.00", "1.28", "-1.28", "-1.29", "12345678901234567890.12", "0.01"])
+def test_decimals(text: str) -> None:
+    schema = decimal_schema(2)
+    data = decimal_to_bytes(schema, Decimal(text))
+    assert decimal_from_bytes(schema, data) == Decimal(text)
+    assert len(data) == (int(Decimal(text).scaleb(2)) ** 2).bit_length() // 16 + 1 or len(data) <= 10
+    with pytest.raises(DataError, match="mismatching scale"):
+        decimal_to_bytes(schema, Decimal("1.5"))

@@ -1,0 +1,103 @@
+"""JsonConverter with and without schemas."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+import pytest
+
+from runtime.api.data.schema import STRING_SCHEMA, Schema, Type
+from runtime.api.errors import ConfigError, DataError
+from runtime.converters.json.json import JsonConverter
+from tests.support.schemas import LINE
+
+
+def _json(**config: str) -> JsonConverter:
+    converter = JsonConverter()
+    converter.configure(config, False)
+    return converter
+
+
+PLAIN = {"schemas.enable": "false"}
+
+
+def test_json_without_schemas() -> None:
+    converter = _json(**PLAIN)
+    assert converter.from_connect("t", STRING_SCHEMA, 'a "quoted" ü') == '"a \\"quoted\\" ü"'.encode()
+    assert converter.from_connect("t", STRING_SCHEMA, "gr\udcfcn") == '"gr\ufffdn"'.encode()
+    assert converter.from_connect("t", LINE, {"line": "a"}) == b'{"line":"a","n":null}'
+    assert converter.from_connect("t", None, {"a": [1, b"\x01", None]}) == b'{"a":[1,"AQ==",null]}'
+    assert converter.from_connect("t", None, None) is None
+    assert converter.to_connect("t", b'{"a":1e3}') == (None, {"a": 1000.0})
+    assert converter.to_connect("t", None) == (None, None)
+    with pytest.raises(
+        DataError, match=r"Converting byte\[\] to Kafka Connect data failed due to serialization error: "
+    ):
+        converter.to_connect("t", b"{")
+
+
+def test_json_with_schemas() -> None:
+    converter = _json()
+    data = converter.from_connect("t", STRING_SCHEMA, "a")
+    assert data == b'{"schema":{"type":"string","optional":false},"payload":"a"}'
+    assert converter.to_connect("t", data) == (STRING_SCHEMA, "a")
+    assert converter.from_connect("t", None, {"a": 1}) == b'{"schema":null,"payload":{"a":1}}'
+    assert converter.from_connect("t", None, None) is None
+    assert converter.to_connect("t", b'{"schema":null,"payload":5}')[1] == 5
+    for bare in (b'"bare"', b'{"payload":1}', b'{"schema":{},"payload":1}', b'{"schema":{"type":"uint"},"payload":1}'):
+        with pytest.raises(DataError):
+            converter.to_connect("t", bare)
+
+
+@pytest.mark.parametrize(
+    ("schema", "value"),
+    [
+        (LINE, {"line": "a", "n": 3}),
+        (Schema(Type.ARRAY, values=Schema(Type.INT8)), [1, -128]),
+        (Schema(Type.MAP, keys=STRING_SCHEMA, values=Schema(Type.FLOAT64)), {"a": 1.5}),
+        (Schema(Type.MAP, keys=Schema(Type.INT32), values=STRING_SCHEMA), {1: "a"}),
+        (Schema(Type.BYTES, name="b", version=2, doc="d", parameters=(("k", "v"),)), b"\x00\x01"),
+        (Schema(Type.BOOLEAN, optional=True), None),
+    ],
+)
+def test_json_envelopes_there_and_back(schema: Schema, value: Any) -> None:
+    converter = _json()
+    data = converter.from_connect("t", schema, value)
+    assert data is not None
+    assert converter.to_connect("t", data) == (schema, value)
+
+
+def test_json_schema_as_connect_spells_it() -> None:
+    data = _json().from_connect("t", LINE, {"line": "a"})
+    assert data is not None
+    assert orjson.loads(data)["schema"] == {
+        "type": "struct",
+        "fields": [
+            {"type": "string", "optional": False, "field": "line"},
+            {"type": "int32", "optional": True, "field": "n"},
+        ],
+        "optional": False,
+    }
+
+
+@pytest.mark.parametrize(
+    ("schema", "payload", "value"),
+    [("int32", '"x"', 0), ("boolean", "3", False), ("string", "4", None), ("int8", "300", 44), ("double", "1", 1.0)],
+)
+def test_json_reads_other_scalars_as_java_does(schema: str, payload: str, value: Any) -> None:
+    data = f'{{"schema":{{"type":"{schema}"}},"payload":{payload}}}'.encode()
+    assert _json().to_connect("t", data)[1] == value
+
+
+def test_json_refuses_what_the_schema_does_not_say() -> None:
+    for schema, value in ((STRING_SCHEMA, None), (Schema(Type.INT8), 200), (Schema(Type.INT32), "x"), (LINE, "x")):
+        with pytest.raises(DataError):
+            _json().from_connect("t", schema, value)
+
+
+def test_json_configuration() -> None:
+    with pytest.raises(ConfigError, match=r"schemas\.enable"):
+        _json(**{"schemas.enable": "x"})
+    converter = _json(**{"schema.content": '{"type":"int32"}'})
+    assert converter.to_connect("t", b"7") == (Schema(Type.INT32), 7)
