@@ -10,11 +10,11 @@ from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
 
-from runtime.host import frames
 from runtime.host.port import HostError, HostRequestError, UnknownPluginError
 from runtime.host.settings import HostSettings
 from runtime.logs.formats import Scrub
 from runtime.logs.output import OutputLines
+from runtime.system import frames
 
 _output = logging.getLogger("runtime.host.output")
 

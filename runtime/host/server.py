@@ -14,11 +14,11 @@ from collections.abc import Callable
 from typing import Any, BinaryIO
 
 from runtime.api.errors import ConfigError, ConnectError, DataError, UnsupportedOffsetsError
-from runtime.host import frames
 from runtime.host.calls import HostCalls
 from runtime.host.port import HostRequestError, UnknownPluginError
 from runtime.host.settings import HostSettings
 from runtime.pipeline.task.trace import message_of, trace_of
+from runtime.system import frames
 
 _STOP_TIMEOUT = 2.0
 """Seconds that connectors have to stop when the host ends."""

@@ -1,69 +1,51 @@
-"""Frames between the worker and its slots: four bytes of length, then a JSON object.
+"""The messages between the worker and its slots: JSON objects in frames (runtime.system.frames).
 
-The standard library's JSON, not a faster one: offsets and log lines hold integers beyond 64 bits, NaN and lone
-surrogates (bytes that were not UTF-8), and all of them have to arrive as they were sent.
+Encoded by the standard library, not by a faster one: offsets and log lines hold integers beyond 64 bits, NaN and lone
+surrogates (bytes that were not UTF-8), and all of them have to arrive unchanged.
 """
 
 from __future__ import annotations
 
 import asyncio
-import json
 import socket
-import struct
 from dataclasses import fields, is_dataclass
 from typing import Any
 
+from runtime.system import frames
+from runtime.system.frames import MAX_FRAME, FrameError
+
 Message = dict[str, Any]
 
-MAX_FRAME = 64 * 1024 * 1024
-MAX_HELLO = 4096  # from peers that have not proved yet who they are
-
-_LENGTH = struct.Struct(">I")
-
-
-class ChannelError(Exception):
-    """The peer does not keep to the protocol; the connection is of no more use."""
+MAX_HELLO = 4096
+"""Bytes of the first message of a peer, which has not proved its identity yet."""
 
 
 def encode(message: Message) -> bytes:
-    """A frame. Dataclasses in the message become objects."""
-    body = json.dumps(message, default=_as_object, separators=(",", ":")).encode()
-    if len(body) > MAX_FRAME:
-        raise ChannelError(f"a frame of {len(body)} bytes is longer than the {MAX_FRAME} allowed")
-    return _LENGTH.pack(len(body)) + body
+    """A frame with the message; dataclasses in it become objects. FrameError if it is too long, TypeError for values
+    that the channel does not support."""
+    return frames.encode_exact(message, _as_object)
 
 
 def _as_object(value: Any) -> Any:
     if is_dataclass(value):
         return {field.name: getattr(value, field.name) for field in fields(value)}
-    raise TypeError(f"{type(value).__name__} does not travel between worker and slots")
+    raise TypeError(f"a {type(value).__name__} cannot be sent between worker and slots")
 
 
-def decode(body: bytes) -> Message:
-    try:
-        message = json.loads(body)
-    except ValueError as error:
-        raise ChannelError(f"a frame is not JSON: {error}") from error
+def _checked(message: Any) -> Message:
     if not isinstance(message, dict):
-        raise ChannelError("a frame is not a JSON object")
+        raise FrameError("a frame is not a JSON object")
     return message
 
 
-def _checked(header: bytes, limit: int) -> int:
-    length: int = _LENGTH.unpack(header)[0]
-    if length > limit:
-        raise ChannelError(f"a frame of {length} bytes is longer than the {limit} allowed")
-    return length
-
-
-async def read_frame(reader: asyncio.StreamReader, limit: int = MAX_FRAME) -> Message:
-    """The next message. asyncio.IncompleteReadError at the end of the stream."""
-    length = _checked(await reader.readexactly(_LENGTH.size), limit)
-    return decode(await reader.readexactly(length))
+async def read_message(reader: asyncio.StreamReader, limit: int = MAX_FRAME) -> Message:
+    """The next message, of at most `limit` bytes. asyncio.IncompleteReadError at the end of the stream, FrameError if
+    the peer violates the protocol."""
+    return _checked(await frames.receive(reader, limit))
 
 
 class BlockingChannel:
-    """The slot's side. One thread receives, another sends."""
+    """The slot's end of the channel. One thread receives, another sends."""
 
     def __init__(self, path: str, timeout: float) -> None:
         """Connects to the worker's Unix socket at `path` within `timeout` seconds."""
@@ -74,13 +56,10 @@ class BlockingChannel:
         self._stream = self._socket.makefile("rb")
 
     def send(self, message: Message) -> None:
+        """Blocks until the socket has taken the message. OSError if the worker has closed it."""
         self._socket.sendall(encode(message))
 
     def receive(self) -> Message | None:
-        """The next message; None at the end of the stream."""
-        header = self._stream.read(_LENGTH.size)
-        if len(header) < _LENGTH.size:
-            return None
-        length = _checked(header, MAX_FRAME)
-        body = self._stream.read(length)
-        return decode(body) if len(body) == length else None
+        """The next message; None at the end of the stream. FrameError if the worker violates the protocol."""
+        found = frames.read(self._stream)
+        return None if found is None else _checked(found[0])

@@ -13,13 +13,14 @@ from collections.abc import Callable
 from typing import Protocol, cast
 
 from runtime.engine.placement.roster import Link
-from runtime.engine.protocol.channel import MAX_HELLO, ChannelError, Message, read_frame
+from runtime.engine.protocol.channel import MAX_HELLO, Message, read_message
+from runtime.system.frames import FrameError
 from runtime.system.processes import OwnProcess, peer
 
 _log = logging.getLogger(__name__)
 
 HELLO_TIMEOUT = 5.0
-CLOSE_REASONS = (OSError, EOFError, ChannelError)  # EOFError: asyncio.IncompleteReadError is one
+CLOSE_REASONS = (OSError, EOFError, FrameError)  # EOFError: asyncio.IncompleteReadError is one
 
 
 class LinkListener(Protocol):
@@ -72,9 +73,9 @@ class SlotServer:
         try:
             pid, uid = peer(writer.get_extra_info("socket"))
             if uid != os.getuid() or not self._listener.is_slot(pid):
-                raise ChannelError(f"process {pid} of user {uid} is not a slot of this worker")
+                raise FrameError(f"process {pid} of user {uid} is not a slot of this worker")
             async with asyncio.timeout(HELLO_TIMEOUT):
-                hello = await read_frame(reader, MAX_HELLO)
+                hello = await read_message(reader, MAX_HELLO)
             link = Link(
                 slot=int(hello["slot"]),
                 attempt=int(hello["attempt"]),
@@ -95,7 +96,7 @@ class SlotServer:
     async def _follow(self, link: Link, reader: asyncio.StreamReader) -> None:
         try:
             while True:
-                message = await read_frame(reader)
+                message = await read_message(reader)
                 try:
                     self._listener.link_message(link, message)
                 except Exception:  # one report that cannot be dealt with must not cost the slot

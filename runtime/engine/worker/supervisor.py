@@ -12,7 +12,6 @@ from dataclasses import replace
 
 from runtime.engine.placement.roster import Link, Roster, Task
 from runtime.engine.port import EngineListener, SlotInfo, TaskStack
-from runtime.engine.protocol.channel import ChannelError
 from runtime.engine.protocol.descriptors import room_to_come
 from runtime.engine.protocol.settings import EngineSettings
 from runtime.engine.protocol.task_specs import about
@@ -21,6 +20,7 @@ from runtime.engine.worker.slots import Slots
 from runtime.engine.worker.stacks import Stacks
 from runtime.model.states import State, TaskId
 from runtime.model.task_spec import TaskSpec
+from runtime.system.frames import FrameError
 
 PLACE_EVERY = 0.005
 """Seconds for which placements are collected."""
@@ -146,7 +146,7 @@ class SparkEngine:
         for task, link in self._roster.placements():
             try:
                 link.send({"op": "start", "spec": task.spec})
-            except (ChannelError, TypeError, ValueError):  # too long, or not JSON
+            except (FrameError, TypeError, ValueError):  # too long, or not JSON
                 self._refuse(task, link, traceback.format_exc())
         self._slots.want()
         if self._roster.has_waiting and self._roster.links:

@@ -1,3 +1,5 @@
+"""Messages between the worker and its slots arrive unchanged, or are refused."""
+
 from __future__ import annotations
 
 import asyncio
@@ -9,9 +11,10 @@ from typing import Any
 
 import pytest
 
-from runtime.engine.protocol.channel import BlockingChannel, ChannelError, decode, encode, read_frame
+from runtime.engine.protocol.channel import BlockingChannel, encode, read_message
 from runtime.engine.protocol.task_specs import spec_from_json
 from runtime.model.task_spec import ConverterSpec, SourceOffset, TaskSpec
+from runtime.system.frames import FrameError
 
 
 def reader_of(data: bytes) -> asyncio.StreamReader:
@@ -23,7 +26,7 @@ def reader_of(data: bytes) -> asyncio.StreamReader:
 
 @pytest.mark.parametrize("value", [2**70, -(2**64), math.inf, "line \udcff", "\0", "日本", {"a": [None, 1.5]}])
 async def test_values_arrive_as_they_were_sent(value: Any) -> None:
-    assert await read_frame(reader_of(encode({"op": "x", "value": value}))) == {"op": "x", "value": value}
+    assert await read_message(reader_of(encode({"op": "x", "value": value}))) == {"op": "x", "value": value}
 
 
 async def test_a_specification_arrives_as_it_was_sent() -> None:
@@ -40,29 +43,29 @@ async def test_a_specification_arrives_as_it_was_sent() -> None:
         offsets=[SourceOffset({"filename": "f"}, {"position": 2**63 - 1}, '["größe",{"filename":"f"}]')],
         plugin_path=["/plugins"],
     )
-    message = await read_frame(reader_of(encode({"op": "start", "spec": spec})))
+    message = await read_message(reader_of(encode({"op": "start", "spec": spec})))
     assert spec_from_json(message["spec"]) == spec
 
 
 async def test_a_frame_over_the_limit_is_refused_by_its_header() -> None:
-    with pytest.raises(ChannelError, match="longer"):
-        await read_frame(reader_of((5000).to_bytes(4, "big")), limit=4096)
+    with pytest.raises(FrameError, match="longer"):
+        await read_message(reader_of((5000).to_bytes(4, "big")), limit=4096)
 
 
 @pytest.mark.parametrize("cut", [0, 2, 6])
 async def test_the_end_of_the_stream_is_an_eof(cut: int) -> None:
     with pytest.raises(EOFError):
-        await read_frame(reader_of(encode({"op": "x"})[:cut]))
+        await read_message(reader_of(encode({"op": "x"})[:cut]))
 
 
 @pytest.mark.parametrize("body", [b"[1]", b"{", b"\xff", b"null"])
-def test_what_is_no_object_is_refused(body: bytes) -> None:
-    with pytest.raises(ChannelError):
-        decode(body)
+async def test_a_body_that_is_not_a_json_object_is_refused(body: bytes) -> None:
+    with pytest.raises(FrameError):
+        await read_message(reader_of(len(body).to_bytes(4, "big") + body))
 
 
-def test_what_cannot_travel_is_refused() -> None:
-    with pytest.raises(TypeError, match="object does not travel"):
+def test_a_value_that_the_channel_does_not_support_is_refused() -> None:
+    with pytest.raises(TypeError, match="object cannot be sent"):
         encode({"op": object()})
 
 

@@ -1,0 +1,94 @@
+"""Frames between two processes: a header of four bytes, then a body of JSON. Readers for threads and for asyncio.
+
+The header is the length of the body in bytes, big-endian. Its highest bit marks a body that only the standard library
+can decode: orjson supports neither integers beyond 64 bits, nor NaN, nor half surrogate pairs. Both sides refuse frames
+over a limit, so a broken peer cannot make the other one allocate gigabytes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Callable, Iterator
+from typing import Any, BinaryIO
+
+import orjson
+
+MAX_FRAME = 64 * 1024 * 1024
+"""Bytes of a body."""
+
+_HEADER = 4
+_EXACT = 1 << 31
+
+
+class FrameError(ValueError):
+    """A frame is too long or not JSON. The stream cannot be used any more when a peer has sent such a frame."""
+
+
+def encode(message: Any) -> bytes:
+    """A frame. FrameError if it is too long, TypeError for values that JSON does not support."""
+    try:
+        return _frame(orjson.dumps(message), 0)
+    except TypeError:
+        return encode_exact(message)
+
+
+def encode_exact(message: Any, default: Callable[[Any], Any] | None = None) -> bytes:
+    """As encode(), for messages with integers of any size, NaN or half surrogate pairs anywhere. `default` converts
+    other values, as for json.dumps()."""
+    return _frame(json.dumps(message, default=default, separators=(",", ":")).encode(), _EXACT)
+
+
+def read(stream: BinaryIO, limit: int = MAX_FRAME) -> tuple[Any] | None:
+    """The next message, in a tuple; None at the end of the stream. FrameError if the frame is invalid. Blocks."""
+    header = stream.read(_HEADER)
+    if len(header) < _HEADER:
+        return None
+    length = _length(header, limit)
+    body = stream.read(length)
+    return (_decoded(header, body),) if len(body) == length else None
+
+
+def read_all(stream: BinaryIO) -> Iterator[Any]:
+    """All messages until the end of the stream. FrameError if a frame is invalid. Blocks."""
+    while (message := read(stream)) is not None:
+        yield message[0]
+
+
+async def receive(stream: asyncio.StreamReader, limit: int = MAX_FRAME) -> Any:
+    """The next message. asyncio.IncompleteReadError at the end of the stream, FrameError if the frame is invalid."""
+    header = await stream.readexactly(_HEADER)
+    return _decoded(header, await stream.readexactly(_length(header, limit)))
+
+
+async def receive_all(stream: asyncio.StreamReader) -> AsyncIterator[Any]:
+    """All messages until the end of the stream. FrameError if a frame is invalid."""
+    try:
+        while True:
+            yield await receive(stream)
+    except asyncio.IncompleteReadError:
+        return
+
+
+def _frame(body: bytes, flag: int) -> bytes:
+    _check(len(body), MAX_FRAME)
+    return (len(body) | flag).to_bytes(_HEADER, "big") + body
+
+
+def _length(header: bytes, limit: int) -> int:
+    length = int.from_bytes(header, "big") & ~_EXACT
+    _check(length, limit)
+    return length
+
+
+def _check(length: int, limit: int) -> None:
+    if length > limit:
+        raise FrameError(f"a frame of {length} bytes is longer than the {limit} bytes allowed")
+
+
+def _decoded(header: bytes, body: bytes) -> Any:
+    decode = json.loads if int.from_bytes(header, "big") & _EXACT else orjson.loads
+    try:
+        return decode(body)
+    except ValueError as error:
+        raise FrameError(f"a frame is not JSON: {error}") from error
