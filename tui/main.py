@@ -130,22 +130,22 @@ def _script(options: dict[str, Any], commands: tuple[str, ...]) -> int:
     collector.for_a_script()
     from tui.script.door import ScriptOptions, run
 
-    return run(ScriptOptions(commands=commands, mistakes=_mistakes, **options))
+    return run(ScriptOptions(commands=commands, settings_problems=_settings_problems, **options))
 
 
-def _mistakes(folder: Path) -> list[str]:
-    """In the user's settings. The screens are loaded only where there are any: they alone know their keys."""
+def _settings_problems(folder: Path) -> list[str]:
+    """Problems in the user's settings. The screens, which know the keys, are imported only if there are settings."""
     from tui.appearance.settings import FILE
 
     if not any((folder / name).exists() for name in (FILE, "themes")):
         return []
     from importlib import import_module
 
-    from tui.appearance.appearance import mistakes
+    from tui.appearance.appearance import problems
 
     for screens in ("tui.app", "tui.screens.home.controller"):
         import_module(screens)
-    return mistakes(folder)
+    return problems(folder)
 
 
 def _screen(options: dict[str, Any]) -> int:

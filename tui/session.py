@@ -136,7 +136,12 @@ def screen_context(
     from tui.commands.base import CommandContext
 
     return CommandContext(
-        lambda: cluster, profile=lambda: profile, profiles=known, narrate=narrate, read=read, shown=profile.name
+        lambda: cluster,
+        profile=lambda: profile,
+        profiles=known,
+        narrate=narrate,
+        read=read,
+        screen_profile=profile.name,
     )
 
 

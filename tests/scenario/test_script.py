@@ -149,12 +149,12 @@ def test_colour_only_on_a_terminal_and_a_question_before_delete(console: Console
     assert "\x1b" not in plain
     refused = on_terminal(console, f"delete '{stopped}'", answer=b"n\n")
     assert f"delete {stopped}? [y/N]" in refused
-    assert "nothing was done" in refused
+    assert "nothing was changed" in refused
     console(f"get connectors '{stopped}'")
     entry = json.dumps({"partition": {"filename": "/f"}, "offset": {"position": 9}})
     refused = on_terminal(console, f"patch offsets '{stopped}' '{entry}'", answer=b"n\n")
     assert "none → position 9" in refused.partition(f"set the offsets of {stopped}? [y/N]")[0]
-    assert "not confirmed, nothing was done" in refused
+    assert "not confirmed; nothing was changed" in refused
     assert console(f"get offsets '{stopped}' -o json").json == {"offsets": []}
 
 

@@ -75,7 +75,7 @@ def test_plan_and_apply(console: Console, files: Files) -> None:
     assert (config["db.password"], config["ref"], config["batch.size"]) == ("hunter2", "${file:/etc/none:key}", "7")
     masked = files.source("new", **{"db.password": "********"})
     refused = console(f"apply -f {files.folder}", code=1).err
-    assert f"{masked}: " in refused and "db.password holds a mask" in refused
+    assert f"{masked}: " in refused and "db.password is a mask" in refused
 
 
 def test_prune_deletes_what_no_file_describes(our_connect: WorkerProcess, broker: KafkaBroker, tmp_path: Path) -> None:
@@ -88,7 +88,7 @@ def test_prune_deletes_what_no_file_describes(our_connect: WorkerProcess, broker
     assert f"@@ delete {gone} @@" in plan.out and "0 to update, 1 to delete, 1 unchanged" in plan.out
     (files.folder / "bad.json").write_text('{"name": "bad", "config": {"connector.class": "Nope"}}')
     failed = console(f"apply -f {files.folder} --prune -y", code=1).err
-    assert f"{gone}: not deleted: something else failed" in failed
+    assert f"{gone}: not deleted, because another change failed" in failed
     (files.folder / "bad.json").unlink()
     done = console(f"apply -f {files.folder} --prune -y", f"wait {gone} DELETED")
     assert f"{gone}: deleted" in done.err
@@ -117,7 +117,7 @@ def test_loggers_plugins_and_topics(console: Console, files: Files) -> None:
     assert console(f"get loggers {logger} -o json").json[logger]["level"] == "DEBUG"
     assert console(f"patch logger {logger} -l INFO -s cluster").err == f"{logger}: INFO on all workers\n"
     assert "no logger matches" in console("get loggers none.of.them*", code=3).err
-    assert "is none of TRACE" in console("patch logger x -l LOUD", code=2).err
+    assert "is not one of TRACE" in console("patch logger x -l LOUD", code=2).err
     assert "org.apache.kafka.connect.file.FileStreamSinkConnector" in console("get plugins -o name").out
     assert "converter" in console("get plugins -t all").out
     found = console("describe plugin FileStreamSource --search ^batch -o name").out

@@ -148,7 +148,7 @@ async def test_commands_are_typed_completed_and_previewed(cluster: Cluster) -> N
         for name in names:
             assert (await ended(seen, "stop", name)).phase is Phase.OBSERVED
         await seen.press("colon", *"stp x", "enter")
-        await seen.sees("there is no command 'stp'")
+        await seen.sees("unknown command 'stp'")
 
 
 @pytest.mark.parametrize("key", ["q", "ctrl+q"])

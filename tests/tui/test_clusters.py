@@ -78,7 +78,7 @@ async def test_use_context_changes_the_screen_and_the_file(cluster: Cluster, con
         await seen.press("colon", *"config remove-context b", "enter")
         await seen.sees("b is the context you are on")
         await seen.press("colon", *"config remove-context a", "enter")
-        await seen.sees("would be removed, with all that stands in it")
+        await seen.sees("would be removed, including its secrets")
         assert contexts.load().names == ["a", "b"]
         await seen.confirm("y")
         await seen.sees("a: removed")

@@ -94,7 +94,7 @@ class Appearance:
             self._tell()
 
 
-def mistakes(folder: Path) -> list[str]:
+def problems(folder: Path) -> list[str]:
     """All that is wrong with the user's files: what the screen would say. The keys' classes have to be loaded."""
     mine, found = settings.load(folder)
     there, _, complaints = _themes(folder)

@@ -1,1 +1,1 @@
-"""One class per verb. The key, the palette entry, the `:` command, the help and the script line all come from it."""
+"""The commands, one class per verb: keys, palette, `:` commands, help, script lines and completion all use it."""

@@ -1,4 +1,4 @@
-"""apply: make connectors be as files say. First a plan, then the plan carried out."""
+"""`apply`: creates, updates and deletes connectors so that the cluster matches a set of files."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tui.commands.base import ChangingCommand, CommandContext, Danger, refuse
 from tui.commands.documents import ConnectorDocument, documents, files_of
 from tui.commands.plan import CREATE, DELETE, KEEP, PlanStep, removal, step, text_of
 from tui.commands.result import Result, TargetOutcome, confirmation
-from tui.commands.targets import each, failure, must_confirm
+from tui.commands.targets import failed_outcome, for_each, require_confirmation
 from tui.commands.validating import validate
 from tui.config import applying
 from tui.config.applying import Edit
@@ -18,20 +18,20 @@ from tui.errors import HeadraceError, NotFound, Refused
 
 
 class Apply(ChangingCommand):
-    """Create or update connectors from files: JSON as POST takes it, a flat JSON config, or .properties.
+    """Create or update connectors from files: JSON as for POST /connectors, a flat JSON config, or .properties.
 
-    With --dry-run it prints what would change, as a diff, and ends with exit code 8 if anything would.
+    With --dry-run, prints the changes as a diff and ends with exit code 8 if there are any.
     """
 
     verb = "apply"
     danger = Danger.ASK
 
-    files = options("-f", "--file", metavar="FILE|DIR|-", help="may be given several times")
-    name = option("-n", "--name", metavar="NAME", help="the connector's name, where the file has none", convert=str)
-    prune = flag("--prune", help="delete connectors that no file describes")
+    files = options("-f", "--file", metavar="FILE|DIR|-", help="file or folder; can be repeated")
+    name = option("-n", "--name", metavar="NAME", help="the connector's name, if the file has none", convert=str)
+    prune = flag("--prune", help="delete connectors that are in none of the files")
 
     def check(self) -> None:
-        refuse(not self.files, "needs -f FILE")
+        refuse(not self.files, "-f FILE is required")
         refuse(self.files.count("-") > 1, "standard input can be read only once")
 
     async def run(self, context: CommandContext) -> Result:
@@ -42,7 +42,7 @@ class Apply(ChangingCommand):
             steps[name] = await self._step(context, wanted[name])
             return TargetOutcome(name, _would(steps[name]))
 
-        planned = await each(wanted, look)
+        planned = await for_each(wanted, look)
         removals, unread = await self._removals(context, wanted) if self.prune else ([], [])
         if self.dry_run:
             return _shown(planned, [*steps.values(), *removals], unread)
@@ -59,7 +59,7 @@ class Apply(ChangingCommand):
         return documents(context.read(file), "standard input" if file == "-" else file, self.name or "")
 
     async def _step(self, context: CommandContext, document: ConnectorDocument) -> PlanStep:
-        """What is to be done about one; a dry run asks the worker to validate as well."""
+        """The step for one connector; in a dry run the worker also validates the config."""
         found = step(document, await _current(context, document.name))
         if self.dry_run and found.pending:
             await validate(context, merged(found.before or {}, found.changes), document.where)
@@ -68,26 +68,26 @@ class Apply(ChangingCommand):
     async def _removals(
         self, context: CommandContext, wanted: Collection[str]
     ) -> tuple[list[PlanStep], list[TargetOutcome]]:
-        """What is to be deleted; and what stays because it cannot even be read (some workers refuse a / in a name)."""
+        """Deletions, and a failure for each config that cannot be read (some workers refuse a / in a name)."""
         found: list[PlanStep] = []
 
         async def look(name: str) -> TargetOutcome:
             try:
                 found.append(removal(name, await _current(context, name) or {}))
             except Refused as error:
-                return failure(name, _not_read(error))
+                return failed_outcome(name, _not_read(error))
             return TargetOutcome(name, _would(found[-1]))
 
-        looked = await each(sorted(set(await context.connect.names()) - set(wanted)), look)
+        looked = await for_each(sorted(set(await context.connect.names()) - set(wanted)), look)
         return found, [outcome for outcome in looked.outcomes if outcome.failed]
 
     async def _carry_out(
         self, context: CommandContext, planned: Result, steps: dict[str, PlanStep], removals: list[PlanStep]
     ) -> Result:
-        """Nothing is deleted as long as anything else has failed."""
+        """Creates and updates first; connectors are deleted only if nothing has failed."""
         doomed = {one.name: one for one in removals}
         if doomed:
-            must_confirm(context, self.yes, "delete", list(doomed))
+            require_confirmation(context, self.yes, "delete", list(doomed))
         failed = {outcome.name: outcome for outcome in planned.outcomes if outcome.failed}
 
         async def act(name: str) -> TargetOutcome:
@@ -97,17 +97,17 @@ class Apply(ChangingCommand):
                 return await _delete(context, name, bool(failed))
             return await _apply(context, steps[name])
 
-        first = await each([outcome.name for outcome in planned.outcomes], act)
+        first = await for_each([outcome.name for outcome in planned.outcomes], act)
         if not doomed:
             return first
         failed |= {outcome.name: outcome for outcome in first.outcomes if outcome.failed}
-        second = await each(doomed, act)
+        second = await for_each(doomed, act)
         return confirmation([*first.outcomes, *second.outcomes])
 
 
 async def _delete(context: CommandContext, name: str, something_failed: bool) -> TargetOutcome:
     if something_failed:
-        raise HeadraceError("not deleted: something else failed")
+        raise HeadraceError("not deleted, because another change failed")
     await context.connect.delete(name)
     return TargetOutcome(name, "deleted")
 
@@ -121,7 +121,7 @@ async def _apply(context: CommandContext, one: PlanStep) -> TargetOutcome:
             return TargetOutcome(one.name, "created", raw=await context.connect.create(body))
         return TargetOutcome(one.name, "created", raw=await context.connect.configure(one.name, document.config))
     if document.initial_state:
-        context.narrate(f"{one.name} exists already: its initial_state is left out of account")
+        context.narrate(f"{one.name} already exists: its initial_state is ignored")
     if one.action == KEEP:
         return TargetOutcome(one.name, "unchanged")
     done = await applying.apply(Edit(one.name, one.before or {}, one.changes), context.connect)
@@ -136,11 +136,11 @@ def _would(one: PlanStep) -> str:
 
 
 def _not_read(error: Refused) -> Refused:
-    return type(error)(f"not deleted, its config cannot be read: {error.message}", error.status, error.advice)
+    return type(error)(f"not deleted, because its config cannot be read: {error.message}", error.status, error.advice)
 
 
 def _shown(planned: Result, steps: list[PlanStep], unread: list[TargetOutcome]) -> Result:
-    """A dry run: the diff for people, the steps for machines; what cannot be done is among the outcomes."""
+    """The result of a dry run: the diff as text, the steps as JSON, failures among the outcomes."""
     outcomes = [
         *planned.outcomes,
         *(TargetOutcome(one.name, _would(one)) for one in steps if one.action == DELETE),
@@ -148,7 +148,7 @@ def _shown(planned: Result, steps: list[PlanStep], unread: list[TargetOutcome]) 
     ]
     return Result(
         [one.as_json() for one in steps],
-        text=text_of(steps) + (f", {len(unread)} that cannot be read" if unread else ""),
+        text=text_of(steps) + (f", {len(unread)} unreadable" if unread else ""),
         names=tuple(one.name for one in steps if one.pending),
         outcomes=tuple(outcomes),
         pending=any(one.pending for one in steps),

@@ -1,10 +1,10 @@
-"""How a command declares what it takes: descriptors, each said once and typed.
+"""The arguments of commands, declared as typed descriptors.
 
     class Stop(Command):
-        names = words("NAME", "the connectors")
+        names = positionals("NAME", "the connectors")
         regex = flag("-e", "--regex", help="…")
 
-`Stop(names=("a",)).names` is a tuple of str; the grammar, the help and the completion read the same declaration.
+`Stop(names=("a",)).names` is a tuple of str. The grammar, the help and the completion all read this declaration.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 
 class Argument(Generic[T]):
-    """One positional (no flags), option or flag (`convert` is None) of a command."""
+    """A positional argument (no `flags`), an option, or a flag (no `convert`) of a command."""
 
     def __init__(
         self,
@@ -47,7 +47,7 @@ class Argument(Generic[T]):
 
     @property
     def shape(self) -> str:
-        """As a usage line shows it."""
+        """The argument as it appears in a usage line."""
         if not self.flags:
             text = self.metavar + ("…" if self.many else "")
             return text if self.at_least else f"[{text}]"
@@ -55,60 +55,64 @@ class Argument(Generic[T]):
         return f"[{text}]…" if self.many else f"[{text}]"
 
 
-def word(metavar: str, help: str = "", convert: Callable[[str], str] = str) -> Argument[str]:
-    """A positional that must be there."""
+def positional(metavar: str, help: str = "", convert: Callable[[str], str] = str) -> Argument[str]:
+    """A required positional argument."""
     return Argument("", metavar=metavar, help=help, convert=convert, at_least=1)
 
 
-def maybe_word(metavar: str, help: str = "") -> Argument[str]:
-    """A positional that may be left out: the empty string then."""
+def optional_positional(metavar: str, help: str = "") -> Argument[str]:
+    """An optional positional argument; empty if omitted."""
     return Argument("", metavar=metavar, help=help, convert=str)
 
 
-def words(metavar: str, help: str = "", at_least: int = 1) -> Argument[tuple[str, ...]]:
+def positionals(metavar: str, help: str = "", at_least: int = 1) -> Argument[tuple[str, ...]]:
+    """Positional arguments, `at_least` so many."""
     return Argument((), metavar=metavar, help=help, convert=str, many=True, at_least=at_least)
 
 
 def option(*flags: str, metavar: str, help: str = "", convert: Callable[[str], T]) -> Argument[T | None]:
-    """An option with a value, None when it is not given."""
+    """An option with a value; None if omitted."""
     return Argument(None, flags=flags, metavar=metavar, help=help, convert=convert)
 
 
 def options(*flags: str, metavar: str, help: str = "") -> Argument[tuple[str, ...]]:
-    """An option that may be given several times."""
+    """An option that can be repeated."""
     return Argument((), flags=flags, metavar=metavar, help=help, convert=str, many=True)
 
 
 def flag(*flags: str, help: str = "") -> Argument[bool]:
+    """An option without a value."""
     return Argument(False, flags=flags, help=help)
 
 
-def by_regex() -> Argument[bool]:
-    return flag("-e", "--regex", help="NAMEs are regular expressions over the whole name")
+def regex_flag() -> Argument[bool]:
+    """The flag -e, by which names are taken as regular expressions."""
+    return flag("-e", "--regex", help="NAMEs are regular expressions that match whole names")
 
 
-def one_of(*choices: str) -> Callable[[str], str]:
-    """A converter that takes any case and only these words."""
+def choice(*choices: str) -> Callable[[str], str]:
+    """A converter that accepts only these words, in any case. The converter raises UsageError."""
 
     def convert(text: str) -> str:
         for choice in choices:
             if text.lower() == choice.lower():
                 return choice
-        raise UsageError(f"{text!r} is none of {', '.join(choices)}")
+        raise UsageError(f"{text!r} is not one of {', '.join(choices)}")
 
     return convert
 
 
 def duration(text: str) -> float:
-    """Seconds from `500ms`, `30s`, `2m`, `1h` or a plain number of seconds."""
+    """Seconds from `500ms`, `30s`, `2m`, `1h` or a plain number of seconds. Raises UsageError."""
     for unit, factor in (("ms", 0.001), ("s", 1.0), ("m", 60.0), ("h", 3600.0), ("", 1.0)):
         number = text.removesuffix(unit) if unit else text
         if (not unit or text.endswith(unit)) and number.replace(".", "", 1).isdecimal():
             return float(number) * factor
-    raise UsageError(f"{text!r} is not a time: it looks like 30s, 2m or 500ms")
+    raise UsageError(f"{text!r} is not a duration: expected for example 30s, 2m or 500ms")
 
 
 def integer(text: str) -> int:
+    """A whole number. Raises UsageError."""
     try:
         return int(text)
     except ValueError:

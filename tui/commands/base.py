@@ -1,4 +1,4 @@
-"""What a command is, what it is given, and how it is run."""
+"""The base classes of commands, the context they run in, and `execute`, which runs them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from enum import IntEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from tui.commands.arguments import Argument, flag, one_of, option
+from tui.commands.arguments import Argument, choice, flag, option
 from tui.commands.result import Result
 from tui.errors import HeadraceError, UsageError
 
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from tui.offsets.change_store import Notebook
     from tui.offsets.seek import Traveller
 
-Emit = Callable[[Any, str, Sequence[str]], None]  # an item, the form asked for, its row of a table
+Emit = Callable[[Any, str, Sequence[str]], None]  # an item, the output format, the item as a table row
 FORMATS = ("table", "wide", "json", "jsonl", "yaml", "name")
 
 
 class Danger(IntEnum):
-    """How hard a screen asks before it runs a command."""
+    """The confirmation that a screen requires before it runs a command."""
 
     NONE = 0
     ASK = 1  # y/n
@@ -34,7 +34,7 @@ class Danger(IntEnum):
 
 
 class CommandContext:
-    """What a command may use: the cluster (dialled at first need), the user's ear, files, time."""
+    """What a command may use: the cluster (connected on first use), messages to the user, files and the clock."""
 
     def __init__(
         self,
@@ -48,19 +48,20 @@ class CommandContext:
         clock: Callable[[], float] = time.monotonic,
         emit: Emit | None = None,
         known_profile: Callable[[], Profile | None] | None = None,
-        shown: str = "",
-        mistakes: Callable[[Path], list[str]] = lambda folder: [],
+        screen_profile: str = "",
+        settings_problems: Callable[[Path], list[str]] = lambda folder: [],
     ) -> None:
         self._dial, self._profile = dial, profile
         self._connect: Connect | None = None
         self.profiles, self.narrate, self.read, self.confirm, self.clock = profiles, narrate, read, confirm, clock
         self._emit = emit
-        self.shown = shown  # the context that is on the screen
-        self.mistakes = mistakes  # in the user's settings, as the screen finds them
-        self.known_profile = known_profile or profile  # without starting anything; None: the embedded cluster
+        self.screen_profile = screen_profile  # the name of the context that the screen shows
+        self.settings_problems = settings_problems  # problems in the user's settings, as the screen reports them
+        self.known_profile = known_profile or profile  # starts nothing; None means the embedded cluster
 
     @property
     def connect(self) -> Connect:
+        """The client of the cluster, connected on first use."""
         if self._connect is None:
             self._connect = self._dial()
         return self._connect
@@ -71,20 +72,20 @@ class CommandContext:
 
     @property
     def notebook(self) -> Notebook:
-        """What this machine keeps of changes on the cluster."""
+        """The changes of this cluster that this machine has recorded."""
         from tui.offsets.change_store import notebook
 
         return notebook(self.profile.label)
 
     @property
     def traveller(self) -> Traveller:
-        """Resolves moments in the topics of sinks, with the brokers of the profile where the worker does not."""
+        """Resolves times to offsets of sinks: by the worker, or else by the brokers of the profile."""
         from tui.offsets.seek import Traveller
 
         return Traveller(self.connect, self.brokers)
 
     def brokers(self) -> Brokers:
-        """Of the profile; HeadraceError where it names none."""
+        """The brokers of the profile; raises HeadraceError if it names none."""
         from tui.contexts.secrets import resolve
         from tui.offsets.brokers import brokers
 
@@ -93,15 +94,16 @@ class CommandContext:
 
     @property
     def emits(self) -> bool:
-        """Whether somebody wants data as it comes; where not, it is in the result."""
+        """Whether items are printed as they arrive; otherwise the result holds them."""
         return self._emit is not None
 
     def emit(self, item: Any, form: str, row: Sequence[str]) -> None:
+        """Prints an item immediately, if `emits`."""
         if self._emit is not None:
             self._emit(item, form, row)
 
     def write(self, path: str, text: str) -> None:
-        """Puts a file in place, whole or not at all."""
+        """Writes a file atomically. Raises HeadraceError."""
         file = Path(path).expanduser()
         draft = file.with_name(f".{file.name}.{os.getpid()}")
         try:
@@ -116,16 +118,16 @@ class CommandContext:
 
 
 class Command:
-    """A verb. The docstring is its help; `verb` is what is typed; arguments are class attributes."""
+    """A verb. The docstring is its help, `verb` the words to type; arguments are class attributes."""
 
     verb: ClassVar[str] = ""
-    changes: ClassVar[bool] = False  # something on the cluster
+    changes: ClassVar[bool] = False  # whether it changes the cluster
     danger: ClassVar[Danger] = Danger.NONE
-    local: ClassVar[bool] = False  # needs no cluster
-    key: ClassVar[str] = ""  # what the connector list binds to it
-    typed: str = ""  # the words that it was found by
+    local: ClassVar[bool] = False  # whether it needs no cluster
+    key: ClassVar[str] = ""  # its key in the connector list
+    typed: str = ""  # the words of the verb as typed
 
-    output = option("-o", "--output", metavar="FORMAT", help="|".join(FORMATS), convert=one_of(*FORMATS))
+    output = option("-o", "--output", metavar="FORMAT", help="|".join(FORMATS), convert=choice(*FORMATS))
 
     def __init__(self, **values: Any) -> None:
         unknown = values.keys() - self.arguments().keys()
@@ -136,22 +138,24 @@ class Command:
 
     @classmethod
     def arguments(cls) -> dict[str, Argument[Any]]:
-        """Its declared arguments by key, its own before those every command has."""
+        """The declared arguments by key, the command's own before those of every command."""
         return {key: value for kind in cls.__mro__ for key, value in vars(kind).items() if isinstance(value, Argument)}
 
     @classmethod
     def usage(cls) -> str:
-        """`stop connector NAME… [-e] …`"""
+        """The usage line: `stop connector NAME… [-e] …`."""
         return " ".join((cls.verb, *(argument.shape for argument in cls.arguments().values())))
 
     @classmethod
     def summary(cls) -> str:
+        """The first line of the help."""
         return (cls.__doc__ or "").strip().splitlines()[0]
 
     def check(self) -> None:
-        """Raises UsageError when the arguments contradict each other."""
+        """Raises UsageError if the arguments contradict each other."""
 
     async def run(self, context: CommandContext) -> Result:
+        """Runs the command. Raises HeadraceError."""
         raise NotImplementedError
 
     def __repr__(self) -> str:
@@ -162,12 +166,12 @@ class ChangingCommand(Command):
     """A command that changes the cluster."""
 
     changes = True
-    dry_run = flag("--dry-run", help="say what would be done")
-    yes = flag("-y", "--yes", help="do not ask")
+    dry_run = flag("--dry-run", help="show what would be done, without doing it")
+    yes = flag("-y", "--yes", help="do not ask for confirmation")
 
 
 async def execute(command: Command, context: CommandContext) -> Result:
-    """Runs a command, unless the context is read-only and the command is not: the one door of screen and script."""
+    """Runs a command for the screen or a script. Raises ReadOnly if it would change a cluster that is read-only."""
     if command.changes and not command.values.get("dry_run"):
         from tui.contexts import policy
 
@@ -176,6 +180,6 @@ async def execute(command: Command, context: CommandContext) -> Result:
 
 
 def refuse(condition: bool, message: str) -> None:
-    """Raises UsageError(message) if the condition holds."""
+    """Raises UsageError(message) if the condition is true."""
     if condition:
         raise UsageError(message)

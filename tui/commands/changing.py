@@ -1,4 +1,4 @@
-"""How a verb changes offsets: the plan, its one operation, and what is said of it."""
+"""Changes of offsets by commands: plans, confirmation, application and messages."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from tui.offsets.bounds import Bounds
 
 Json = Any
-TOLD = 20  # changes of a connector, before it is asked whether to make them
+MAX_LISTED = 20  # changes of a connector listed before confirmation
 
 
-async def planned(
+async def plan_entries(
     context: CommandContext,
     name: str,
     entries: Sequence[Json],
@@ -34,13 +34,14 @@ async def planned(
     why: str | None,
     action: Action = Action.ALTER,
 ) -> Plan:
-    """To set these entries, whatever is there now; where `stop` is not asked for, the server says that it has to be."""
+    """A plan to set these entries, whatever the current offsets. Without `stop`, the server checks that the connector
+    is STOPPED."""
     state = await state_of(context, name) if stop else "STOPPED"
     now = model.offsets(await context.connect.offsets(name))
-    return Plan(name, None, made(now, entries), state, action=action, why=why or "")
+    return Plan(name, None, changes_for(now, entries), state, action=action, why=why or "")
 
 
-async def decided(
+async def plan_changes(
     context: CommandContext,
     name: str,
     base: tuple[Offset, ...],
@@ -49,27 +50,28 @@ async def decided(
     stop: bool,
     why: str | None,
 ) -> Plan:
-    """To make these changes, if the offsets still are what they were decided on."""
-    state = await changeable(context, name, stop)
+    """A plan to make these changes, provided that the offsets still are `base`. Raises NotApplied."""
+    state = await require_changeable(context, name, stop)
     return Plan(name, base, tuple(changes), state, ran=state != "STOPPED", why=why or "")
 
 
-async def changeable(context: CommandContext, name: str, stop: bool) -> str:
-    """The connector's state; raises NotApplied where it runs and is not to be stopped."""
+async def require_changeable(context: CommandContext, name: str, stop: bool) -> str:
+    """The connector's state; raises NotApplied if it is not STOPPED and `stop` is not given."""
     state = await state_of(context, name)
     if state != "STOPPED" and not stop:
-        text = f"it is {state}, and only the offsets of a STOPPED connector can be changed"
-        back = "pauses it again" if state == "PAUSED" else "sets it going again"
-        raise NotApplied(text, f"--stop stops it, and {back} afterwards", code=4)
+        text = f"the connector is {state}; offsets can be changed only while it is STOPPED"
+        back = "pauses it again" if state == "PAUSED" else "resumes it"
+        raise NotApplied(text, f"--stop stops it and {back} afterwards", code=4)
     return state
 
 
 async def state_of(context: CommandContext, name: str) -> str:
+    """The connector's own state, such as RUNNING."""
     return model.connector(name, await context.connect.status(name)).state
 
 
-def made(now: Sequence[Offset], entries: Sequence[Json]) -> tuple[Change, ...]:
-    """Each entry as a change, also one that changes nothing: the server shall judge all that was asked for."""
+def changes_for(now: Sequence[Offset], entries: Sequence[Json]) -> tuple[Change, ...]:
+    """Each entry as a change, even if it changes nothing: the server validates all entries."""
     before = {partitions.key(entry.partition): entry.offset for entry in now}
     changes = []
     for entry in entries:
@@ -79,54 +81,56 @@ def made(now: Sequence[Offset], entries: Sequence[Json]) -> tuple[Change, ...]:
     return tuple(changes)
 
 
-def tell(context: CommandContext, plan: Plan) -> None:
-    """What it comes to, before it is done."""
-    for one in plan.changes[:TOLD]:
-        context.narrate(f"{plan.name}: {line(one)}")
-    if more := len(plan.changes[TOLD:]):
+def announce(context: CommandContext, plan: Plan) -> None:
+    """Shows the changes of a plan before it is applied."""
+    for one in plan.changes[:MAX_LISTED]:
+        context.narrate(f"{plan.name}: {change_text(one)}")
+    if more := len(plan.changes[MAX_LISTED:]):
         context.narrate(f"{plan.name}: and {more:,} more")
     if plan.must_stop:
-        context.narrate(f"{plan.name}: it is {plan.state}; it is stopped for that, and {plan.afterwards} afterwards")
+        context.narrate(
+            f"{plan.name}: is {plan.state}; it will be stopped for the change, and {plan.afterwards} afterwards"
+        )
 
 
-async def agreed(
+async def confirm_and_apply(
     context: CommandContext, plan: Plan, yes: bool, total: str = "", again: Again | None = None
 ) -> TargetOutcome:
-    """Tells it, asks where there is somebody to ask, and does it."""
-    tell(context, plan)
+    """Shows the changes, asks for confirmation and applies the plan. Raises HeadraceError if it is not confirmed."""
+    announce(context, plan)
     if total:
         context.narrate(f"{plan.name}: {total}")
     if not yes and not context.confirm(f"set the offsets of {plan.name}?"):
-        raise HeadraceError("not confirmed, nothing was done")
-    return await change(context, plan, again)
+        raise HeadraceError("not confirmed; nothing was changed")
+    return await apply_plan(context, plan, again)
 
 
-async def change(context: CommandContext, plan: Plan, again: Again | None = None) -> TargetOutcome:
-    """Raises NotApplied; what was done on the way is told where the connector is stopped for it."""
+async def apply_plan(context: CommandContext, plan: Plan, again: Again | None = None) -> TargetOutcome:
+    """Applies a plan; reports each step if the connector has to be stopped. Raises NotApplied."""
 
     def say(step: str) -> None:
         if plan.must_stop:
             context.narrate(f"{plan.name}: {step}")
 
-    with tells_what_is_left(context, plan.name):
+    with reports_interruption(context, plan.name):
         done = await carry_out(plan, context.connect, context.notebook, say, context.clock, again)
     for one in done.moved:
-        context.narrate(f"{plan.name}: it had moved on; done was {line(one)}")
+        context.narrate(f"{plan.name}: the offset moved meanwhile; applied: {change_text(one)}")
     return outcome(plan, done)
 
 
 @contextmanager
-def tells_what_is_left(context: CommandContext, name: str) -> Iterator[None]:
-    """When interrupted by ^C or a signal, a change reports its progress and how to finish it."""
+def reports_interruption(context: CommandContext, name: str) -> Iterator[None]:
+    """Reports the progress of a change, and how to finish it, if ^C or a signal interrupts it."""
     try:
         yield
     except (KeyboardInterrupt, SystemExit):
         if (intent := context.notebook.intents.of(name)) is not None:
-            context.narrate(f"{name}: {left(intent)}")
+            context.narrate(f"{name}: {interruption_text(intent)}")
         raise
 
 
-def left(intent: Intent) -> str:
+def interruption_text(intent: Intent) -> str:
     """The state after an interrupted change, and the commands that complete or undo the change."""
     plan, name = intent.plan, quote(intent.plan.name)
     offsets = {
@@ -141,39 +145,39 @@ def left(intent: Intent) -> str:
 
 
 def outcome(plan: Plan, done: Applied) -> TargetOutcome:
-    """The server's answer word for word, and a failure where something is left to do."""
+    """The server's own answer; a failure if something remains to be done."""
     message = done.verdict.message
     left = [done.trouble] if done.trouble else []
     if done.differing:
-        left.append(f"read back, {len(done.differing)} of {len(plan.changes)} are different")
+        left.append(f"after reading back, {len(done.differing)} of {len(plan.changes)} offsets differ from the request")
     if done.left_stopped:
-        left.append(f"{done.verdict.by_hand}; {plan.name} is left STOPPED".removeprefix("; "))
+        left.append(f"{done.verdict.by_hand}; {plan.name} remains STOPPED".removeprefix("; "))
     if left:
         return TargetOutcome(plan.name, "; ".join([message, *left]), FAILED, raw={"message": message})
     return TargetOutcome(plan.name, message, verdict=done.verdict, raw={"message": message})
 
 
-def would(name: str, changes: Sequence[Change]) -> list[TargetOutcome]:
-    """A dry run: what each partition is, and what it would be."""
-    found = [TargetOutcome(name, f"would set {line(one)}") for one in changes]
-    return found or [TargetOutcome(name, "nothing has to be changed")]
+def dry_run_outcomes(name: str, changes: Sequence[Change]) -> list[TargetOutcome]:
+    """The result of a dry run: the offset of each partition before and after."""
+    found = [TargetOutcome(name, f"would set {change_text(one)}") for one in changes]
+    return found or [TargetOutcome(name, "nothing to change")]
 
 
-def line(one: Change) -> str:
-    """`orders-3: offset 5 → offset 3, 2 read again`."""
+def change_text(one: Change) -> str:
+    """One change, such as `orders-3: offset 5 → offset 3, 2 read again`."""
     was = "none" if one.before is None else partitions.shown_offset(one.before)
     text = f"{partitions.shown(one.partition)}: {was} → {partitions.shown_offset(one.after)}"
     return text + (f", {one.effect}" if one.effect else "") + (f" ({one.remark})" if one.remark else "")
 
 
-def stays(one: Change) -> str:
-    """`nothing to change: orders-3 stays at offset 50 (the end: the topic has no 99)`."""
+def unchanged_text(one: Change) -> str:
+    """A partition that stays, such as `nothing to change: orders-3 stays at offset 50 (…)`, with the reason."""
     where, at = partitions.shown(one.partition), partitions.shown_offset(one.after)
     return f"nothing to change: {where} stays at {at} ({one.remark})"
 
 
-async def limits(context: CommandContext, made: Sequence[Change]) -> Bounds:
-    """Of the topics of these changes."""
+async def topic_bounds(context: CommandContext, made: Sequence[Change]) -> Bounds:
+    """The first and last offsets of the topics that the changes name; unknown if the context names no brokers."""
     from tui.offsets import bounds
     from tui.offsets.seek import aside
 
@@ -183,5 +187,5 @@ async def limits(context: CommandContext, made: Sequence[Change]) -> Bounds:
     try:
         return await aside(lambda: bounds.of_brokers(topics, context.brokers().hasty()))
     except HeadraceError as error:
-        context.narrate(f"not compared with the topics: {error.message}")
+        context.narrate(f"cannot compare the offsets with the topics: {error.message}")
         return bounds.NOWHERE

@@ -1,4 +1,4 @@
-"""The verbs about contexts and settings: nothing here meets a cluster."""
+"""The verbs for contexts, which need no cluster."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from tui.commands.arguments import duration, flag, maybe_word, option, options, word, words
+from tui.commands.arguments import duration, flag, option, optional_positional, options, positional, positionals
 from tui.commands.base import Command, CommandContext, Danger, refuse
 from tui.commands.result import Result, Table, TargetOutcome, confirmation
-from tui.commands.targets import must_confirm
+from tui.commands.targets import require_confirmation
 from tui.contexts.profiles import Contexts, Profile, profile_of
 from tui.errors import NotFound, UsageError
 from tui.scrubbing import without_user
 
-SECRET = "a secret: itself, or env:NAME, command:LINE, keyring:SERVICE/USER"
+SECRET = "the secret itself, or env:NAME, command:LINE, keyring:SERVICE/USER"
 
 
 class GetContexts(Command):
-    """List the contexts, the current one marked; of one that cannot be used, what is wrong."""
+    """List the contexts, with the current one marked, and the error of each invalid one."""
 
     verb = "get contexts"
     local = True
@@ -35,7 +35,7 @@ class GetContexts(Command):
 def _row(contexts: Contexts, name: str) -> tuple[str, ...]:
     current = "*" if name == contexts.current else ""
     if (wrong := contexts.wrong.get(name)) is not None:
-        return current, name, without_user(wrong.url), f"cannot be used: {wrong.why}"
+        return current, name, without_user(wrong.url), f"invalid: {wrong.why}"
     profile = contexts.profiles[name]
     return current, name, _urls(profile), _traits(profile)
 
@@ -65,7 +65,7 @@ def _traits(profile: Profile) -> str:
 
 
 class CurrentContext(Command):
-    """Say which context is the current one."""
+    """Show the name of the current context."""
 
     verb = "config current-context"
     local = True
@@ -73,7 +73,7 @@ class CurrentContext(Command):
     async def run(self, context: CommandContext) -> Result:
         current = context.profiles.load().current
         if not current:
-            raise NotFound("no context is current", 404, "choose one with: config use-context NAME")
+            raise NotFound("there is no current context", 404, "choose one with: config use-context NAME")
         return Result({"name": current}, text=current, names=(current,))
 
 
@@ -82,44 +82,46 @@ def _absolute(path: str) -> str:
 
 
 class SetContext(Command):
-    """Make or change a context; the first one becomes the current one."""
+    """Create or change a context. The first context becomes the current one."""
 
     verb = "config set-context"
     local = True
 
-    name = word("NAME")
-    url = words("URL", "of a worker of the cluster; more than one are asked in turn", at_least=0)
-    cluster = option("--cluster", "--url", metavar="URL", help="the same, as kcctl has it", convert=str)
+    name = positional("NAME")
+    url = positionals("URL", "worker of the cluster; the next is tried when one does not answer", at_least=0)
+    cluster = option("--cluster", "--url", metavar="URL", help="the URL, as in kcctl", convert=str)
     username = option("--username", metavar="USER", convert=str)
-    password = option("--password", metavar="SECRET", help=f"for basic authentication; {SECRET}", convert=str)
-    token = option("--token", metavar="SECRET", help="sent as a bearer token", convert=str)
-    ca = option("--ca", metavar="FILE", help="certificates to trust", convert=_absolute)
-    certificate = option("--certificate", metavar="FILE", help="who we are, for mutual TLS", convert=_absolute)
-    private_key = option("--key", metavar="FILE", help="its key, where it is not in the same file", convert=_absolute)
+    password = option("--password", metavar="SECRET", help=f"basic authentication: {SECRET}", convert=str)
+    token = option("--token", metavar="SECRET", help="bearer token", convert=str)
+    ca = option("--ca", metavar="FILE", help="trusted CA certificates", convert=_absolute)
+    certificate = option("--certificate", metavar="FILE", help="client certificate for mutual TLS", convert=_absolute)
+    private_key = option(
+        "--key", metavar="FILE", help="private key, if not in the certificate's file", convert=_absolute
+    )
     key_password = option("--key-password", metavar="SECRET", convert=str)
-    header = options("--header", metavar="NAME=SECRET", help="sent with each request")
+    header = options("--header", metavar="NAME=SECRET", help="header for each request; can be repeated")
     proxy = option("--proxy", metavar="URL|none", convert=str)
     connect_timeout = option("--connect-timeout", metavar="TIME", convert=duration)
-    timeout = option("--timeout", metavar="TIME", help="for an answer; 95s unless given", convert=duration)
-    bootstrap = option("--bootstrap-servers", metavar="HOST:PORT", help="Kafka's own address", convert=str)
-    client = options("--client-config", metavar="KEY=SECRET", help="of the Kafka client for the brokers")
-    offset_topic = option("--offset-topic", metavar="TOPIC", help="kcctl's; not needed here", convert=str)
-    colour = option("--colour", "--color", metavar="#RRGGBB", help="of the frame", convert=str)
+    timeout = option("--timeout", metavar="TIME", help="limit for a response; default 95s", convert=duration)
+    bootstrap = option("--bootstrap-servers", metavar="HOST:PORT", help="the Kafka brokers", convert=str)
+    client = options("--client-config", metavar="KEY=SECRET", help="property of the Kafka client; can be repeated")
+    offset_topic = option("--offset-topic", metavar="TOPIC", help="accepted for kcctl; ignored", convert=str)
+    colour = option("--colour", "--color", metavar="#RRGGBB", help="colour of the frame", convert=str)
     read_only = flag("--read-only", help="refuse every change")
-    writable = flag("--writable", help="not read-only any more")
-    production = flag("--production", help="give it the colour of danger")
-    no_production = flag("--no-production", help="not production any more")
+    writable = flag("--writable", help="remove --read-only")
+    production = flag("--production", help="show it in the warning colour")
+    no_production = flag("--no-production", help="remove --production")
 
     def check(self) -> None:
-        refuse(self.read_only and self.writable, "--read-only or --writable, not both")
-        refuse(self.production and self.no_production, "--production or --no-production, not both")
+        refuse(self.read_only and self.writable, "give --read-only or --writable, not both")
+        refuse(self.production and self.no_production, "give --production or --no-production, not both")
         for pair in (*self.header, *self.client):
-            refuse(pair.find("=") < 1, f"{pair}: it looks like NAME=VALUE")
+            refuse(pair.find("=") < 1, f"{pair}: expected NAME=VALUE")
 
     async def run(self, context: CommandContext) -> Result:
         contexts = context.profiles.load()
         before = contexts.table(self.name)
-        refuse(not before.get("url") and not self._urls(), f"the context {self.name!r} is new: give its URL")
+        refuse(not before.get("url") and not self._urls(), f"context {self.name!r} does not exist yet: give its URL")
         profile = profile_of(self.name, {**before, **self._given()})
         profile = profile._replace(
             headers={**profile.headers, **_pairs(self.header)},
@@ -135,7 +137,7 @@ class SetContext(Command):
         return [url.strip() for url in given if url.strip()]
 
     def _given(self) -> dict[str, Any]:
-        """As the file would have it."""
+        """The given values, by the keys of the file."""
         given = {key: self.values[name] for name, key in _KEYS.items() if name in self.values}
         given |= {"url": urls} if (urls := self._urls()) else {}
         given |= {"read-only": False} if self.writable else {}
@@ -151,16 +153,16 @@ _KEYS = {name: name.replace("_", "-") for name in (*_SAME, "colour", "read_only"
     "private_key": "key",
     "bootstrap": "bootstrap-servers",
 }
-"""Arguments, and the keys of the file they set."""
+"""The key of the file for each argument."""
 
 
 class UseContext(Command):
-    """Make a context the current one."""
+    """Set the current context."""
 
     verb = "config use-context"
     local = True
 
-    name = word("NAME")
+    name = positional("NAME")
 
     async def run(self, context: CommandContext) -> Result:
         context.profiles.use(self.name)
@@ -168,38 +170,38 @@ class UseContext(Command):
 
 
 class RemoveContext(Command):
-    """Forget a context, with the secrets that stand in it."""
+    """Remove a context and the secrets stored in it."""
 
     verb = "config remove-context"
     local = True
     danger = Danger.ASK
 
-    name = word("NAME")
-    dry_run = flag("--dry-run", help="say what would be done")
-    yes = flag("-y", "--yes", help="do not ask")
+    name = positional("NAME")
+    dry_run = flag("--dry-run", help="show what would be done, without doing it")
+    yes = flag("-y", "--yes", help="do not ask for confirmation")
 
     async def run(self, context: CommandContext) -> Result:
         contexts = context.profiles.load()
         context.profiles.must_know(contexts, self.name)
-        if self.name == context.shown:
-            raise UsageError(f"{self.name} is the context you are on", "go to another one first, then remove it")
+        if self.name == context.screen_profile:
+            raise UsageError(f"the screen shows context {self.name}", "switch to another context first, then remove it")
         is_current = self.name == contexts.current
         if self.dry_run:
-            more = "; it is the current one, and none is then" if is_current else ""
-            return confirmation([TargetOutcome(self.name, f"would be removed, with all that stands in it{more}")])
-        must_confirm(context, self.yes, "remove the context", [self.name])
+            more = "; there will be no current context" if is_current else ""
+            return confirmation([TargetOutcome(self.name, f"would be removed, including its secrets{more}")])
+        require_confirmation(context, self.yes, "remove the context", [self.name])
         context.profiles.remove(self.name)
-        more = "; it was the current one, none is now" if is_current else ""
+        more = "; there is no current context now" if is_current else ""
         return confirmation([TargetOutcome(self.name, f"removed{more}")])
 
 
 class ImportKcctl(Command):
-    """Take over the contexts of kcctl, from ~/.kcctl unless a file is given. Names that are there already stay."""
+    """Import the contexts of kcctl from FILE, by default ~/.kcctl. Existing contexts are not changed."""
 
     verb = "config import-kcctl"
     local = True
 
-    file = maybe_word("FILE")
+    file = optional_positional("FILE")
 
     async def run(self, context: CommandContext) -> Result:
         from tui.contexts.kcctl import read
@@ -209,12 +211,12 @@ class ImportKcctl(Command):
         outcomes = []
         for profile in found.profiles.values():
             if profile.name in contexts.names:
-                outcomes.append(TargetOutcome(profile.name, "left out: there is a context of that name"))
+                outcomes.append(TargetOutcome(profile.name, "skipped: a context of this name exists"))
                 continue
             try:
                 context.profiles.put(profile)
             except UsageError as error:
-                outcomes.append(TargetOutcome(profile.name, f"left out: {error.message}", error.exit_code))
+                outcomes.append(TargetOutcome(profile.name, f"skipped: {error.message}", error.exit_code))
                 continue
             outcomes.append(TargetOutcome(profile.name, "imported"))
         if not contexts.current and found.current in context.profiles.load().profiles:

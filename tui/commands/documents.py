@@ -1,4 +1,4 @@
-"""Connector files: JSON as POST takes it, a flat JSON config, or .properties; read into one shape."""
+"""Connector files: JSON as for POST /connectors, a flat JSON config, or .properties."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tui.errors import UsageError
 
 
 class ConnectorDocument(NamedTuple):
-    """A connector as it is wanted. `where` names the file for error lines."""
+    """The desired connector of a file; `where` names the file in errors."""
 
     where: str
     name: str
@@ -20,24 +20,24 @@ class ConnectorDocument(NamedTuple):
 
 
 def files_of(path: str) -> list[str]:
-    """The connector files of a folder, by name; a file or `-` is itself."""
+    """The connector files of a folder, sorted; for a file or `-`, the path itself. Raises UsageError."""
     if path == "-" or not Path(path).is_dir():
         return [path]
     found = sorted(str(file) for file in Path(path).iterdir() if file.suffix in (".json", ".properties"))
     if not found:
-        raise UsageError(f"{path} has no .json and no .properties file")
+        raise UsageError(f"{path} contains no .json or .properties file")
     return found
 
 
 def documents(text: str, where: str, name: str = "") -> list[ConnectorDocument]:
-    """All connectors of one file; `name` is for the one that has none, or replaces its name."""
+    """The connectors of a file; `name` replaces the name of its only connector. Raises UsageError."""
     if where.endswith(".properties") or (not text.lstrip().startswith(("{", "[")) and not where.endswith(".json")):
         found: list[Any] = [{entry.key: entry.value for entry in properties.entries(text)}]
     else:
         content = _json(text, where)
         found = content if isinstance(content, list) else [content]
     if name and len(found) > 1:
-        raise UsageError(f"{where} has {len(found)} connectors: -n can name only one")
+        raise UsageError(f"{where} has {len(found)} connectors, and -n can name only one")
     return [_document(entry, where, name) for entry in found]
 
 
@@ -55,10 +55,10 @@ def _document(entry: Any, where: str, name: str) -> ConnectorDocument:
     config = dict(entry["config"] if nested else entry)
     unknown = entry.keys() - {"name", "config", "initial_state"} if nested else set()
     if unknown:
-        raise UsageError(f"{where}: unknown key {sorted(unknown)[0]!r} beside name, config and initial_state")
+        raise UsageError(f"{where}: unknown key {sorted(unknown)[0]!r}; expected name, config and initial_state")
     name = name or str(entry.get("name") or config.get("name") or "")
     if not name:
-        raise UsageError(f"{where}: the connector has no name (give one with -n)")
+        raise UsageError(f"{where}: the connector has no name (name it with -n)")
     wrong = [key for key, value in config.items() if isinstance(value, dict | list)]
     if wrong:
         raise UsageError(f"{where}: the value of {wrong[0]!r} must be text, a number, true or false")

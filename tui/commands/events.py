@@ -1,4 +1,4 @@
-"""get events: what happens on a cluster while one looks."""
+"""`get events`: follows the event stream of a Headrace worker."""
 
 from __future__ import annotations
 
@@ -10,33 +10,33 @@ from typing import Any
 
 from tui import model
 from tui.client import answers, sse
-from tui.commands.arguments import duration, integer, option, words
+from tui.commands.arguments import duration, integer, option, positionals
 from tui.commands.base import Command, CommandContext
 from tui.commands.result import Result, Table
 from tui.commands.targets import matches
 from tui.errors import NotFound
 
 Json = Any
-LASTING = 10.0  # seconds
+DEFAULT_DURATION = 10.0  # seconds
 COLUMNS = ("TIME", "EVENT", "CONNECTOR", "WHAT")
 
 
 class GetEvents(Command):
-    """Follow what happens on a cluster of Headrace's workers, until ^C: states, removals, log lines.
+    """Follow the events of a cluster of Headrace workers until ^C: state changes, removals, log lines.
 
-    How far each connector got, which is told every few seconds, is left out of the table: -o jsonl and -o wide have it.
+    Progress events, which arrive every few seconds, are not in the table: use -o wide or -o jsonl.
     """
 
     verb = "get events"
 
-    names = words("NAME", "only of these connectors; globs are fine", at_least=0)
-    limit = option("-n", "--limit", metavar="N", help="end after so many", convert=integer)
-    lasting = option("--for", metavar="TIME", help="end after that time", convert=duration)
+    names = positionals("NAME", "only events of these connectors; globs are allowed", at_least=0)
+    limit = option("-n", "--limit", metavar="N", help="end after N events", convert=integer)
+    lasting = option("--for", metavar="TIME", help="end after this time", convert=duration)
 
     async def run(self, context: CommandContext) -> Result:
         lasting = self.lasting
-        if lasting is None and not context.emits:  # nobody sees anything before the end
-            lasting = LASTING
+        if lasting is None and not context.emits:  # the result is shown only at the end
+            lasting = DEFAULT_DURATION
             context.narrate(f"listening for {lasting:g} s")
         seen: list[Json] = []
         try:
@@ -48,7 +48,7 @@ class GetEvents(Command):
                     if self.limit is not None and len(seen) >= self.limit:
                         break
         except NotFound as error:
-            raise NotFound("this worker has no events", error.status, "only Headrace's workers tell of them") from None
+            raise NotFound("this worker has no event stream", error.status, "only Headrace workers have one") from None
         if context.emits:
             return Result()
         return Result(seen, Table(COLUMNS, tuple(map(row, seen))), names=tuple(e["connector"] for e in seen))
@@ -60,7 +60,7 @@ class GetEvents(Command):
 
 
 async def _events(lines: AsyncIterator[str]) -> AsyncIterator[Json]:
-    """One flat object each; the snapshot that a stream begins with is no event."""
+    """The events as flat objects, without the snapshot at the start of the stream."""
     async for event in sse.parse(lines):
         if event.name == "snapshot":
             continue
@@ -71,10 +71,11 @@ async def _events(lines: AsyncIterator[str]) -> AsyncIterator[Json]:
 
 
 def row(event: Json) -> tuple[str, ...]:
-    return (event["time"][11:19], event["event"], event["connector"], _what(event["event"], event["data"]))
+    """The event as a table row, by COLUMNS."""
+    return (event["time"][11:19], event["event"], event["connector"], _description(event["event"], event["data"]))
 
 
-def _what(kind: str, data: Json) -> str:
+def _description(kind: str, data: Json) -> str:
     if kind == "connector":
         one = model.connector(str(data.get("name")), data.get("status"), data.get("info"))
         return f"{one.overall}, tasks {one.tasks_text}"

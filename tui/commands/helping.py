@@ -1,38 +1,40 @@
-"""help: what there is, and how it is typed; all of it read from the commands themselves."""
+"""`help`: the list of commands and the help of each, read from their declarations."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tui.commands.arguments import words
+from tui.commands.arguments import positionals
 from tui.commands.base import Command, CommandContext
 from tui.commands.registry import commands, find
 from tui.commands.result import Result
 
 
 class Help(Command):
-    """List the commands, or explain one."""
+    """List the commands, or show the help of one."""
 
     verb = "help"
     local = True
 
-    command = words("COMMAND", "as in `help patch offsets`", at_least=0)
+    command = positionals("COMMAND", "for example `help patch offsets`", at_least=0)
 
     async def run(self, context: CommandContext) -> Result:
         return Result(text=explain(self.command) if self.command else overview(), prose=True)
 
 
 def overview() -> str:
+    """All commands with their summaries."""
     return listed(commands())
 
 
 def listed(some: Sequence[type[Command]]) -> str:
+    """One line per command: the verb and its summary."""
     width = max(len(command.verb) for command in some)
     return "\n".join(f"{command.verb:<{width}}  {command.summary()}" for command in some)
 
 
 def explain(line: tuple[str, ...]) -> str:
-    """Usage, help and arguments of one command; of a verb with several nouns, what there is."""
+    """Usage, help and arguments of a command; for a verb with several nouns, its commands. Raises UsageError."""
     of_verb = [command for command in commands() if line == (command.verb.partition(" ")[0],) != (command.verb,)]
     if len(of_verb) > 1:
         return listed(of_verb)

@@ -1,16 +1,16 @@
-"""The verbs that look back: what was changed about offsets, taking it back, finishing what was interrupted."""
+"""The verbs for past changes of offsets: history, undo, rollback, and finishing interrupted changes."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from tui import model
-from tui.commands.arguments import flag, integer, option, word
+from tui.commands.arguments import flag, integer, option, positional
 from tui.commands.base import ChangingCommand, Command, CommandContext, Danger, refuse
-from tui.commands.changing import agreed, decided, tell, tells_what_is_left, would
+from tui.commands.changing import announce, confirm_and_apply, dry_run_outcomes, plan_changes, reports_interruption
 from tui.commands.offsets import REASON_HELP, STOP_HELP
 from tui.commands.result import Result, Table, TargetOutcome, confirmation
-from tui.commands.targets import each, must_confirm
+from tui.commands.targets import for_each, require_confirmation
 from tui.errors import FAILED, NotFound
 from tui.offsets import changes, partitions
 from tui.offsets import undo as past
@@ -22,11 +22,11 @@ Json = Any
 
 
 class GetOffsetHistory(Command):
-    """Show what was changed about a connector's offsets, newest first, with the offsets as they were before."""
+    """List the changes of a connector's offsets, newest first, with the offsets before each change."""
 
     verb = "get offset history"
 
-    name = word("NAME", "also of a connector that is deleted")
+    name = positional("NAME", "a connector, even if it has been deleted")
 
     async def run(self, context: CommandContext) -> Result:
         found = await past.history(context.connect, context.notebook, self.name)
@@ -36,7 +36,7 @@ class GetOffsetHistory(Command):
 
 
 def _summary(one: Past) -> str:
-    """The first change, and how many more."""
+    """The first change, and the number of others."""
     shown = [f"{partitions.shown(c.partition)}: {_shown(c.before)} → {_shown(c.after)}" for c in one.made]
     return "" if not shown else shown[0] + (f" and {len(shown) - 1} more" if len(shown) > 1 else "")
 
@@ -46,11 +46,11 @@ def _shown(offset: Json) -> str:
 
 
 class _Back(ChangingCommand):
-    """Alters offsets to what they were."""
+    """Restores earlier offsets."""
 
     danger = Danger.ASK
 
-    name = word("NAME")
+    name = positional("NAME")
     stop = flag("--stop", help=STOP_HELP)
     reason = option("--reason", metavar="TEXT", help=REASON_HELP, convert=str)
 
@@ -65,18 +65,18 @@ class _Back(ChangingCommand):
         now = model.offsets(await context.connect.offsets(self.name))
         wanted = self.wanted(one, now)
         if self.dry_run or not wanted:
-            return confirmation(would(self.name, wanted))
+            return confirmation(dry_run_outcomes(self.name, wanted))
 
         async def act(name: str) -> TargetOutcome:
             why = self.reason or f"{self.verb}: {one}"
-            plan = await decided(context, name, now, wanted, stop=self.stop, why=why)
-            return await agreed(context, plan, self.yes)
+            plan = await plan_changes(context, name, now, wanted, stop=self.stop, why=why)
+            return await confirm_and_apply(context, plan, self.yes)
 
-        return await each([self.name], act)
+        return await for_each([self.name], act)
 
 
 class Undo(_Back):
-    """Take the last change of a connector's offsets back. Undoing that is doing it again."""
+    """Undo the last change of a connector's offsets. A second undo restores the change."""
 
     verb = "undo"
 
@@ -88,14 +88,14 @@ class Undo(_Back):
 
 
 class Rollback(_Back):
-    """Set all offsets of a connector to what they were before a change; `get offset history` has the numbers."""
+    """Restore all offsets of a connector to their state before a change; see `get offset history` for its number."""
 
     verb = "rollback"
 
     to = option("--to", metavar="N", help="the number of the change", convert=integer)
 
     def check(self) -> None:
-        refuse(self.to is None, "rollback needs --to N: the number of the change before which to go")
+        refuse(self.to is None, "--to N is required: the number of the change to roll back")
 
     def chosen(self, found: past.History) -> Past:
         return past.numbered(found, self.name, self.to or 0)
@@ -105,7 +105,7 @@ class Rollback(_Back):
 
 
 class GetUnfinished(Command):
-    """List changes of offsets that a console on this machine began and did not bring to their end."""
+    """List interrupted changes of offsets that were started on this machine."""
 
     verb = "get unfinished"
 
@@ -129,17 +129,17 @@ def _document(one: Intent) -> Json:
 
 
 class Finish(ChangingCommand):
-    """Finish a change of offsets that was interrupted: go on with it, take it back, or leave it as it is."""
+    """Finish an interrupted change of offsets: complete it, undo it with --back, or discard it with --forget."""
 
     verb = "finish"
     danger = Danger.ASK
 
-    name = word("NAME", "as `get unfinished` lists them")
-    back = flag("--back", help="take it back: offsets and state as they were before")
-    forget = flag("--forget", help="leave all as it is now")
+    name = positional("NAME", "as `get unfinished` lists them")
+    back = flag("--back", help="restore the previous offsets and state")
+    forget = flag("--forget", help="keep the current offsets and state, and discard the record")
 
     def check(self) -> None:
-        refuse(self.back and self.forget, "--back or --forget, not both")
+        refuse(self.back and self.forget, "give --back or --forget, not both")
 
     async def run(self, context: CommandContext) -> Result:
         if self.dry_run:
@@ -150,29 +150,29 @@ class Finish(ChangingCommand):
         act = recovery.take_back if self.back else recovery.forget if self.forget else recovery.finish
 
         async def one(name: str) -> TargetOutcome:
-            with tells_what_is_left(context, name):
+            with reports_interruption(context, name):
                 return _recovered(name, await act(name))
 
-        return await each([self.name], one)
+        return await for_each([self.name], one)
 
     def _ask(self, context: CommandContext) -> None:
-        """The change as it was meant, and what is to become of it."""
+        """Shows the interrupted change and asks for confirmation."""
         if (found := context.notebook.intents.of(self.name)) is None:
             return
         context.narrate(f"{self.name}: {found.text}")
-        tell(context, found.plan._replace(state="STOPPED"))
-        way = "take back" if self.back else "forget" if self.forget else "finish"
-        must_confirm(context, self.yes, f"{way} this change of", [self.name])
+        announce(context, found.plan._replace(state="STOPPED"))
+        way = "undo" if self.back else "forget" if self.forget else "finish"
+        require_confirmation(context, self.yes, f"{way} this change of", [self.name])
 
     def _would(self, context: CommandContext) -> str:
         found = context.notebook.intents.of(self.name)
         if found is None:
-            raise NotFound(f"no change of the offsets of {self.name} was interrupted", 404)
-        return f"would be {'taken back' if self.back else 'forgotten' if self.forget else 'finished'}: {found.text}"
+            raise NotFound(f"there is no interrupted change of the offsets of {self.name}", 404)
+        return f"would be {'undone' if self.back else 'forgotten' if self.forget else 'finished'}: {found.text}"
 
 
 def _recovered(name: str, done: Recovered) -> TargetOutcome:
     if done.left_stopped:
         by_hand = done.verdict.by_hand if done.verdict else ""
-        return TargetOutcome(name, "; ".join(filter(None, [done.message, by_hand, f"{name} is left STOPPED"])), FAILED)
+        return TargetOutcome(name, "; ".join(filter(None, [done.message, by_hand, f"{name} remains STOPPED"])), FAILED)
     return TargetOutcome(name, done.message, verdict=done.verdict)

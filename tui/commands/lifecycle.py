@@ -1,51 +1,52 @@
-"""The verbs that move a connector between its states: stop, pause, resume, restart, delete."""
+"""The verbs that change a connector's state: stop, pause, resume, restart, delete."""
 
 from __future__ import annotations
 
 from tui import model
-from tui.commands.arguments import by_regex, flag, one_of, option, word, words
+from tui.commands.arguments import choice, flag, option, positional, positionals, regex_flag
 from tui.commands.base import ChangingCommand, CommandContext, Danger, refuse
 from tui.commands.result import Result, TargetOutcome, confirmation
-from tui.commands.targets import chosen, compiled, each, must_confirm, there
+from tui.commands.targets import compile_regex, dry_run_existing, for_each, require_confirmation, select_names
 from tui.errors import HeadraceError, NotFound
 
 
 class _EachConnector(ChangingCommand):
-    """One request to each connector named. `done` is what is said afterwards."""
+    """One request per connector. `done` is the message of a success."""
 
     done = ""
 
-    names = words("NAME", "connectors; globs are fine")
-    regex = by_regex()
+    names = positionals("NAME", "connectors; globs are allowed")
+    regex = regex_flag()
 
     def check(self) -> None:
         if self.regex:
             for pattern in self.names:
-                compiled(pattern)
+                compile_regex(pattern)
 
     async def run(self, context: CommandContext) -> Result:
-        names = await chosen(context.connect, self.names, self.regex)
+        names = await select_names(context.connect, self.names, self.regex)
         if self.dry_run:
-            return await there(context.connect, names, self.would())
+            return await dry_run_existing(context.connect, names, self.would())
         if self.danger is Danger.NAME or len(names) > len(self.names):
-            must_confirm(context, self.yes, self.verb.partition(" ")[0], names)
+            require_confirmation(context, self.yes, self.verb.partition(" ")[0], names)
 
         async def act(name: str) -> TargetOutcome:
             await self.request(context, name)
             return TargetOutcome(name, self.done)
 
-        return await each(names, act)
+        return await for_each(names, act)
 
     def would(self) -> str:
-        """What a dry run says."""
+        """The message of a dry run."""
         return f"would be {self.done}"
 
     async def request(self, context: CommandContext, name: str) -> None:
+        """Sends the request for one connector. Raises HeadraceError."""
         raise NotImplementedError
 
 
 class Stop(_EachConnector):
-    """Stop connectors: no tasks are left, and offsets may be changed."""
+    """Stop connectors: their tasks end, and their offsets can be changed."""
 
     verb, key, done = "stop connector", "s", "stopped"
     danger = Danger.ASK
@@ -55,7 +56,7 @@ class Stop(_EachConnector):
 
 
 class Pause(_EachConnector):
-    """Pause connectors: tasks stay, but move no records."""
+    """Pause connectors: their tasks remain, but process no records."""
 
     verb, key, done = "pause connector", "p", "paused"
     danger = Danger.ASK
@@ -65,7 +66,7 @@ class Pause(_EachConnector):
 
 
 class Resume(_EachConnector):
-    """Resume connectors that are paused or stopped."""
+    """Resume paused or stopped connectors."""
 
     verb, key, done = "resume connector", "r", "resumed"
 
@@ -74,12 +75,18 @@ class Resume(_EachConnector):
 
 
 class Restart(_EachConnector):
-    """Restart connectors: the connector alone, or with all tasks, or with the failed ones."""
+    """Restart connectors; with -t also all tasks, or only the failed ones."""
 
     verb, key, done = "restart connector", "R", "restarted"
     danger = Danger.ASK
 
-    tasks = option("-t", "--tasks", metavar="ALL|FAILED", help="tasks as well", convert=one_of("ALL", "FAILED"))
+    tasks = option(
+        "-t",
+        "--tasks",
+        metavar="ALL|FAILED",
+        help="also restart all tasks, or the failed ones",
+        convert=choice("ALL", "FAILED"),
+    )
 
     async def request(self, context: CommandContext, name: str) -> None:
         await context.connect.restart(name, tasks=self.tasks is not None, only_failed=self.tasks == "FAILED")
@@ -91,11 +98,14 @@ class RestartTask(ChangingCommand):
     verb = "restart task"
     danger = Danger.ASK
 
-    task = word("NAME/ID", "as in demo-sink/0")
+    task = positional("NAME/ID", "for example demo-sink/0")
 
     def check(self) -> None:
         _, slash, number = self.task.rpartition("/")
-        refuse(not slash or not number.isdecimal(), f"{self.task!r} names no task: it looks like demo-sink/0")
+        refuse(
+            not slash or not number.isdecimal(),
+            f"{self.task!r} is not a task: expected NAME/ID, for example demo-sink/0",
+        )
 
     async def run(self, context: CommandContext) -> Result:
         name, _, number = self.task.rpartition("/")
@@ -106,7 +116,7 @@ class RestartTask(ChangingCommand):
             await context.connect.restart_task(name, int(number))
             return TargetOutcome(task, "restarted")
 
-        return await each([self.task], act)
+        return await for_each([self.task], act)
 
     async def _preview(self, context: CommandContext, name: str, number: int) -> Result:
         tasks = model.connector(name, await context.connect.status(name)).tasks
@@ -116,16 +126,16 @@ class RestartTask(ChangingCommand):
 
 
 class Delete(_EachConnector):
-    """Delete connectors. Their committed offsets stay, unless --with-offsets resets them first.
+    """Delete connectors. Their committed offsets remain, unless --with-offsets resets them first.
 
-    In a terminal it asks before; in a script, where nobody can be asked, it deletes at once, with or without -y.
+    Asks for confirmation on a terminal; in a script it deletes at once, with or without -y.
     """
 
     verb, key, done = "delete connector", "D", "deleted"
     danger = Danger.NAME
 
-    with_offsets = flag("--with-offsets", help="its offsets too, before; it is stopped for that")
-    reason = option("--reason", metavar="TEXT", help="why its offsets go: kept in their history", convert=str)
+    with_offsets = flag("--with-offsets", help="stop the connector and reset its offsets first")
+    reason = option("--reason", metavar="TEXT", help="the reason, for the history of the offsets", convert=str)
 
     def would(self) -> str:
         return "would be deleted, and its offsets reset" if self.with_offsets else "would be deleted"
@@ -143,8 +153,8 @@ class Delete(_EachConnector):
             await self._one_by_one(context, name)
 
     async def _one_by_one(self, context: CommandContext, name: str) -> None:
-        """As any change of offsets. Nothing is deleted when the reset is refused: offsets of a deleted connector are
-        out of reach."""
+        """Resets the offsets by a normal change. If that fails, the connector is not deleted, since the offsets of a
+        deleted connector cannot be reset."""
         from tui.commands.offsets import reset
         from tui.offsets.plan import Action
 

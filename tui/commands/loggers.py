@@ -1,11 +1,11 @@
-"""The verbs about a worker's loggers: what levels are set, and setting one."""
+"""The verbs for a worker's loggers: list and set levels."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime
 from typing import Any
 
-from tui.commands.arguments import one_of, option, word, words
+from tui.commands.arguments import choice, option, positional, positionals
 from tui.commands.base import ChangingCommand, Command, CommandContext, refuse
 from tui.commands.result import Result, Table, TargetOutcome, confirmation
 from tui.commands.targets import is_glob, matches
@@ -16,11 +16,11 @@ LEVELS = ("TRACE", "DEBUG", "INFO", "WARN", "ERROR", "FATAL", "OFF")
 
 
 class GetLoggers(Command):
-    """List the loggers that have a level of their own, on the worker that answers."""
+    """List the loggers with a level of their own, on the worker that answers the request."""
 
     verb = "get loggers"
 
-    names = words("NAME", "only these; globs are fine", at_least=0)
+    names = positionals("NAME", "only these loggers; globs are allowed", at_least=0)
 
     async def run(self, context: CommandContext) -> Result:
         every = await context.connect.loggers()
@@ -33,30 +33,36 @@ class GetLoggers(Command):
 
 
 def _time(milliseconds: Any) -> str:
-    """Nothing for a level that stands in the worker's own file."""
+    """UTC; empty if the level was never changed over REST."""
     if not isinstance(milliseconds, int):
         return ""
     return datetime.fromtimestamp(milliseconds / 1000, UTC).strftime("%Y-%m-%d %H:%M:%SZ")
 
 
 class PatchLogger(ChangingCommand):
-    """Set the level of a logger and those below it, until the worker is restarted."""
+    """Set the level of a logger and its descendants until the worker restarts."""
 
     verb = "patch logger"
 
-    name = word("NAME", "as org.apache.kafka.connect, or root")
-    level = option("-l", "--level", metavar="LEVEL", help="|".join(LEVELS), convert=one_of(*LEVELS))
-    scope = option("-s", "--scope", metavar="worker|cluster", help="all workers", convert=one_of("worker", "cluster"))
+    name = positional("NAME", "for example org.apache.kafka.connect, or root")
+    level = option("-l", "--level", metavar="LEVEL", help="|".join(LEVELS), convert=choice(*LEVELS))
+    scope = option(
+        "-s",
+        "--scope",
+        metavar="worker|cluster",
+        help="this worker (default) or all workers",
+        convert=choice("worker", "cluster"),
+    )
 
     def check(self) -> None:
-        refuse(self.level is None, "patch logger needs -l LEVEL")
+        refuse(self.level is None, "-l LEVEL is required")
 
     async def run(self, context: CommandContext) -> Result:
         scope, level = self.scope or "worker", str(self.level)
         if self.dry_run:
             before = (await context.connect.loggers()).get(self.name) or {}
-            was = before.get("level") or "what is above it"
-            return confirmation([TargetOutcome(self.name, f"would be {level} on the {scope}, is {was}")])
+            was = before.get("level") or "inherited"
+            return confirmation([TargetOutcome(self.name, f"would be {level} on the {scope}, now {was}")])
         changed = await context.connect.set_level(self.name, level, scope)
         if not isinstance(changed, list):  # a change for the whole cluster reports no count
             return confirmation([TargetOutcome(self.name, f"{level} on all workers")])
@@ -64,4 +70,4 @@ class PatchLogger(ChangingCommand):
 
 
 def _counted(number: int) -> str:
-    return "1 logger" if number == 1 else f"{number} loggers" if number else "no logger that was not there already"
+    return "1 logger" if number == 1 else f"{number} loggers" if number else "no existing logger"

@@ -1,22 +1,22 @@
-"""The verbs about offsets whose connector is gone."""
+"""The verbs for orphaned offsets: those of deleted connectors."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from tui import model
-from tui.commands.arguments import option, words
+from tui.commands.arguments import option, positionals
 from tui.commands.base import ChangingCommand, Command, CommandContext, Danger
 from tui.commands.offsets import REASON_HELP
 from tui.commands.result import Result, Table, TargetOutcome, confirmation
-from tui.commands.targets import each, must_confirm
+from tui.commands.targets import for_each, require_confirmation
 from tui.errors import NotFound
 
 Json = Any
 
 
 class GetOrphans(Command):
-    """List offsets that outlived their connectors: a new connector of that name would go on from them."""
+    """List orphaned offsets. A new connector of the same name would continue from them."""
 
     verb = "get orphans"
 
@@ -29,34 +29,39 @@ class GetOrphans(Command):
 
 
 class DeleteOrphans(ChangingCommand):
-    """Remove the offsets left over by connectors: those of sources, and with --group those of a sink."""
+    """Delete orphaned offsets of sources, or with --group those of a sink."""
 
     verb = "delete orphans"
     danger = Danger.NAME
 
-    names = words("NAME", "as `get orphans` lists them")
-    group = option("--group", metavar="GROUP", help="a sink's; it may be another cluster's: look first", convert=str)
+    names = positionals("NAME", "as listed by `get orphans`")
+    group = option(
+        "--group",
+        metavar="GROUP",
+        help="consumer group of a sink; make sure that no other cluster uses it",
+        convert=str,
+    )
     reason = option("--reason", metavar="TEXT", help=REASON_HELP, convert=str)
 
     async def run(self, context: CommandContext) -> Result:
         if self.dry_run:
             return await self._preview(context)
-        must_confirm(context, self.yes, "remove the offsets left over by", self.names)
+        require_confirmation(context, self.yes, "delete the orphaned offsets of", self.names)
         origin = context.notebook.origin(self.reason or "")
 
         async def act(name: str) -> TargetOutcome:
             answer = await context.connect.remove_orphans(name, self.group, origin)
             return TargetOutcome(name, model.verdict(answer).message, raw=answer)
 
-        return await each(self.names, act)
+        return await for_each(self.names, act)
 
     async def _preview(self, context: CommandContext) -> Result:
         found = await _orphans(context)
         left = {one["connector"] for one in found["sources" if self.group is None else "sinks"]}
         missing = NotFound("", 404).exit_code
-        none = "no offsets of it are left over"
+        none = "has no orphaned offsets"
         would = [
-            TargetOutcome(n, "would be removed") if n in left else TargetOutcome(n, none, missing) for n in self.names
+            TargetOutcome(n, "would be deleted") if n in left else TargetOutcome(n, none, missing) for n in self.names
         ]
         return confirmation(would)
 
@@ -67,4 +72,4 @@ async def _orphans(context: CommandContext) -> Json:
     except NotFound as error:
         if not error.message.startswith("HTTP 404"):
             raise
-        raise NotFound("this worker lists no offsets left over", 404, "only Headrace's workers do") from None
+        raise NotFound("this worker cannot list orphaned offsets", 404, "only Headrace workers can") from None

@@ -1,4 +1,4 @@
-"""What `apply` would do, as a plan: actions in order, each with the keys it changes; fit for a pull request."""
+"""The plan of `apply`: for each connector an action and the keys that change, as text or JSON."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SIGNS = {CREATE: "+", UPDATE: "~", DELETE: "-", KEEP: " "}
 
 
 class PlanStep(NamedTuple):
-    """One connector: what becomes of it. `before` is its config on the cluster, None when it is not there."""
+    """The action for one connector. `before` is its config on the cluster, None if it does not exist."""
 
     name: str
     action: str
@@ -25,13 +25,15 @@ class PlanStep(NamedTuple):
 
     @property
     def pending(self) -> bool:
+        """Whether the step changes anything."""
         return self.action != KEEP
 
     def diff(self) -> list[str]:
-        """A heading, then lines as a diff has them; secrets are masked."""
+        """A heading and diff lines, with secrets masked."""
         return [f"@@ {self.action} {self.name} @@", *diff_lines(self.changes)]
 
     def as_json(self) -> Any:
+        """`{"name", "action", "changes": [{"key", "before", "after"}]}`, with secrets masked."""
         keys = [
             {"key": one.key, "before": _masked(one.key, one.before), "after": _masked(one.key, one.after)}
             for one in self.changes
@@ -44,28 +46,31 @@ def _masked(key: str, value: str | None) -> str | None:
 
 
 def step(document: ConnectorDocument, before: Mapping[str, str] | None) -> PlanStep:
-    """Raises HeadraceError for a mask where a value should be."""
+    """The step for a file's connector. Raises HeadraceError if a new value is a mask."""
     made = changes(before or {}, document.config)
     values = {change.key: change.after for change in made if change.after is not None}
     masks = [key for key, value in values.items() if holds_mask(value) or (before is None and is_masked(value))]
     if masks:
         raise HeadraceError(
-            f"{document.where}: {', '.join(masks)} holds a mask, not a value", "give the value, or a ${provider:…}"
+            f"{document.where}: {', '.join(masks)} is a mask, not a value",
+            "give the value, or a ${provider:…} reference",
         )
     return PlanStep(document.name, CREATE if before is None else UPDATE if made else KEEP, before, made, document)
 
 
 def removal(name: str, before: Mapping[str, str]) -> PlanStep:
+    """The step that deletes a connector."""
     return PlanStep(name, DELETE, before, changes(before, {"name": name}))
 
 
 def text_of(steps: Sequence[PlanStep]) -> str:
-    """The whole diff, and what it comes to."""
+    """The diffs of all steps, and the summary."""
     lines = [line for one in steps if one.pending for line in [*one.diff(), ""]]
     return "\n".join([*lines, summary(steps)])
 
 
 def summary(steps: Sequence[PlanStep]) -> str:
+    """The number of connectors by action."""
     counts = {action: sum(one.action == action for one in steps) for action in SIGNS}
     return f"plan: {counts[CREATE]} to create, {counts[UPDATE]} to update, {counts[DELETE]} to delete, " + (
         f"{counts[KEEP]} unchanged"

@@ -1,14 +1,14 @@
-"""The verbs about plugins: what a worker has, and what a plugin can be told."""
+"""The verbs for plugins: list them and describe their config keys."""
 
 from __future__ import annotations
 
 import re
 from typing import Any
 
-from tui.commands.arguments import option, word
+from tui.commands.arguments import option, positional
 from tui.commands.base import Command, CommandContext
 from tui.commands.result import Result, Table
-from tui.commands.targets import compiled
+from tui.commands.targets import compile_regex
 from tui.errors import NotFound, about
 from tui.formatting import one_line
 
@@ -16,7 +16,7 @@ Json = Any
 
 
 class GetPlugins(Command):
-    """List the plugins a worker has; connectors unless other types are asked for."""
+    """List the connector plugins of a worker, or with -t plugins of other types."""
 
     verb = "get plugins"
 
@@ -24,7 +24,7 @@ class GetPlugins(Command):
         "-t",
         "--types",
         metavar="TYPES",
-        help="all, or some of source,sink,transformation,predicate,converter,header_converter",
+        help="all, or a list of: source,sink,transformation,predicate,converter,header_converter",
         convert=str,
     )
 
@@ -37,16 +37,18 @@ class GetPlugins(Command):
 
 
 class DescribePlugin(Command):
-    """Show what a plugin can be told: each key with its type, default and documentation."""
+    """Show the config keys of a plugin, each with its type, default and documentation."""
 
     verb = "describe plugin"
 
-    name = word("NAME", "a class, or its last part")
-    search = option("-s", "--search", metavar="REGEX", help="only keys whose name or text it finds", convert=str)
+    name = positional("NAME", "class, or the last part of its name")
+    search = option(
+        "-s", "--search", metavar="REGEX", help="only keys whose name or documentation matches", convert=str
+    )
 
     def check(self) -> None:
         if self.search is not None:
-            compiled(self.search)
+            compile_regex(self.search)
 
     async def run(self, context: CommandContext) -> Result:
         with about(self.name):
@@ -55,7 +57,7 @@ class DescribePlugin(Command):
             wanted = re.compile(self.search, re.IGNORECASE)
             keys = [key for key in keys if wanted.search(key["name"]) or wanted.search(key.get("documentation") or "")]
             if not keys:
-                raise NotFound(f"{self.name} has no key that {self.search} finds", 404)
+                raise NotFound(f"{self.name} has no key that matches {self.search}", 404)
         ranked = sorted(keys, key=lambda key: (not key.get("required"), key["name"]))
         rows = tuple(_row(key) for key in ranked)
         columns = ("KEY", "TYPE", "REQUIRED", "DEFAULT", "IMPORTANCE", "DOCUMENTATION")

@@ -1,4 +1,4 @@
-"""preview: what a chain of transformations would make of records; nothing is done."""
+"""`preview`: shows the results of a connector's transformations without processing any records."""
 
 from __future__ import annotations
 
@@ -6,41 +6,43 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from tui.commands.arguments import flag, integer, option, options, word
+from tui.commands.arguments import flag, integer, option, options, positional
 from tui.commands.base import Command, CommandContext, refuse
-from tui.commands.beside import beside
 from tui.commands.documents import documents
 from tui.commands.result import Result
+from tui.commands.side_by_side import side_by_side
 from tui.errors import NotFound, UsageError
 from tui.formatting import counted
 
 Json = Any
-_WORDS = ("changed", "unchanged", "dropped", "skipped", "dead_letter", "fails", "unreadable")
-_NOTHING = "—"
+_RESULTS = ("changed", "unchanged", "dropped", "skipped", "dead_letter", "fails", "unreadable")
+_ABSENT = "—"
 
 
 class Preview(Command):
-    """Show what a connector's transformations, or changed ones, would make of records, without doing it."""
+    """Show the records before and after a connector's transformations, as configured or changed. Writes nothing."""
 
     verb = "preview connector"
 
-    name = word("NAME", "a connector, or the name in FILE of one that does not exist yet")
-    file = option("-f", "--file", metavar="FILE", help="the whole config to try, as apply takes it", convert=str)
-    set = options("-s", "--set", metavar="KEY=VALUE", help="a key of the config to try otherwise; KEY= removes it")
-    last = option("-l", "--last", metavar="N", help="take the N newest records of the topics (10)", convert=integer)
-    topics = options("-t", "--topic", metavar="TOPIC", help="take them from this topic")
-    value = options("-v", "--value", metavar="TEXT", help="try this value instead")
+    name = positional("NAME", "a connector, or one in FILE that does not exist yet")
+    file = option("-f", "--file", metavar="FILE", help="the whole config to try, as for apply", convert=str)
+    set = options("-s", "--set", metavar="KEY=VALUE", help="a changed key of the config; KEY= removes it")
+    last = option(
+        "-l", "--last", metavar="N", help="use the newest N records of the topics; default 10", convert=integer
+    )
+    topics = options("-t", "--topic", metavar="TOPIC", help="use records of this topic")
+    value = options("-v", "--value", metavar="TEXT", help="use a record with this value")
     records = option(
-        "-r", "--records", metavar="FILE|-", help="records to try instead: JSON as POST …/preview takes it, or lines",
+        "-r", "--records", metavar="FILE|-", help="use these records: JSON as for POST …/preview, or lines",
         convert=str,
     )  # fmt: skip
-    full = flag("--full", help="whole records, before and after side by side")
+    full = flag("--full", help="show whole records, before and after side by side")
 
     def check(self) -> None:
         given = self.records is not None or bool(self.value)
-        refuse(given and self.last is not None, "--last takes records from the topics: leave out --records and --value")
+        refuse(given and self.last is not None, "give --last, or --records or --value, not both")
         refuse(self.records is not None and bool(self.value), "give --records or --value, not both")
-        refuse(any("=" not in pair for pair in self.set), "--set takes KEY=VALUE")
+        refuse(any("=" not in pair for pair in self.set), "--set: expected KEY=VALUE")
 
     async def run(self, context: CommandContext) -> Result:
         body: dict[str, Json] = {}
@@ -58,31 +60,31 @@ class Preview(Command):
     async def _ask(self, context: CommandContext, body: dict[str, Json]) -> Json:
         changes = {key: text or None for key, _, text in (pair.partition("=") for pair in self.set)}
         if self.file is None:
-            return await _ours(context.connect.preview(self.name, {**body, "config": changes}))
+            return await _answer(context.connect.preview(self.name, {**body, "config": changes}))
         (document, *more) = documents(context.read(self.file), self.file, self.name)
-        refuse(bool(more), f"{self.file} has several connectors")
+        refuse(bool(more), f"{self.file} has several connectors; preview takes one")
         wanted = {**document.config, **changes}
         try:
             before = await context.connect.config(self.name)
         except NotFound:
             plugin = str(wanted.get("connector.class") or "")
             refuse(not plugin, f"{document.where}: no connector.class")
-            return await _ours(context.connect.preview_plugin(plugin.rpartition(".")[2], {**body, "config": wanted}))
+            return await _answer(context.connect.preview_plugin(plugin.rpartition(".")[2], {**body, "config": wanted}))
         removed = {key: None for key in before if key not in wanted}
-        return await _ours(context.connect.preview(self.name, {**body, "config": {**removed, **wanted}}))
+        return await _answer(context.connect.preview(self.name, {**body, "config": {**removed, **wanted}}))
 
 
-async def _ours(answer: Any) -> Json:
+async def _answer(answer: Any) -> Json:
     try:
         return await answer
     except NotFound as error:
         if not error.message.startswith("HTTP 404"):
             raise
-        raise NotFound("this worker has no previews", 404, "Headrace's own workers do") from None
+        raise NotFound("this worker has no previews", 404, "only Headrace workers have them") from None
 
 
 def _records(text: str, where: str) -> list[Json]:
-    """A JSON array, a JSON document a line, or lines of text."""
+    """Records from a JSON array, from lines of JSON, or from lines of text. Raises UsageError."""
     if text.lstrip().startswith("["):
         try:
             found = json.loads(text)
@@ -93,7 +95,7 @@ def _records(text: str, where: str) -> list[Json]:
 
 
 def _line(line: str) -> Json:
-    """A record with its parts, or the text of a value."""
+    """A record as a JSON object with `value`, or else the line as the value."""
     try:
         found = json.loads(line)
     except ValueError:
@@ -105,9 +107,9 @@ def _lines(answer: Json, full: bool) -> Iterator[str]:
     for number, record in enumerate(answer["records"]):
         yield from _record(number, record, full)
     yield ""
-    outcomes = ", ".join(f"{n} {w.replace('_', ' ')}" for w in _WORDS if (n := answer["summary"].get(w)))
+    outcomes = ", ".join(f"{n} {w.replace('_', ' ')}" for w in _RESULTS if (n := answer["summary"].get(w)))
     differs = answer["summary"].get("differs")
-    compared = "" if differs is None else f"; {differs} would come out otherwise than now"
+    compared = "" if differs is None else f"; {differs} would differ from the current config"
     count = answer["summary"]["records"]
     yield f"{counted(count, 'record')}: {outcomes}{compared}"
     yield from (f"note: {warning}" for warning in answer["warnings"])
@@ -117,10 +119,10 @@ def _record(number: int, record: Json, full: bool) -> Iterator[str]:
     by = record["by"] if record["result"] not in ("CHANGED",) else f"by {record['by']}"
     yield f"{number:>3}  {_place(record):<24}  {record['result'].replace('_', ' '):<11}  {by}".rstrip()
     now = record.get("now")
-    if now is not None and _fate(now) != _fate(record):
-        yield f"     now: {_fate(now).replace('_', ' ')} {now.get('by', '')}".rstrip()
+    if now is not None and _result(now) != _result(record):
+        yield f"     now: {_result(now).replace('_', ' ')} {now.get('by', '')}".rstrip()
     if full:
-        yield from (f"     {line}" for line in beside(_shown(record, "before"), _shown(record, "after")))
+        yield from (f"     {line}" for line in side_by_side(_shown(record, "before"), _shown(record, "after")))
         if record.get("kafka") is not None and "offset" not in record["kafka"]:
             yield f"     written: {json.dumps(record['kafka'], ensure_ascii=False)}"
         return
@@ -128,13 +130,13 @@ def _record(number: int, record: Json, full: bool) -> Iterator[str]:
         yield from (_change(stage["alias"], change) for change in stage.get("changes") or ())
 
 
-def _fate(record: Json) -> str:
-    """What becomes of it, whatever it looks like then."""
+def _result(record: Json) -> str:
+    """Whether the record passes, and if not, what happens to it."""
     return "PASSES" if record["result"] in ("CHANGED", "UNCHANGED") else str(record["result"])
 
 
 def _place(record: Json) -> str:
-    """Where a sink's record was read; the topic of a source's."""
+    """The offset of a sink's record; the topic of a source's."""
     kafka = record.get("kafka")
     if kafka is not None and "offset" in kafka:
         return f"{kafka['topic']}-{kafka['partition']}@{kafka['offset']}"
@@ -142,14 +144,14 @@ def _place(record: Json) -> str:
 
 
 def _shown(record: Json, side: str) -> Json:
-    """A sink's record that could not be read is shown as it is in Kafka."""
+    """The record before or after; a sink's record that cannot be converted is shown as stored in Kafka."""
     if side == "before":
         return record["before"] if record["before"] is not None else record.get("kafka")
     return record["after"] if record["after"] is not None else record.get("error") or record["result"]
 
 
 def _change(alias: str, change: Json) -> str:
-    before, after = (_compact(change[side]) if side in change else _NOTHING for side in ("before", "after"))
+    before, after = (_compact(change[side]) if side in change else _ABSENT for side in ("before", "after"))
     return f"     {alias:<12}  {change['at']:<20}  {before}  →  {after}"
 
 

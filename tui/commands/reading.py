@@ -1,4 +1,4 @@
-"""The verbs that only look: info, get, describe."""
+"""The verbs that only read: info, get connectors, get offsets, describe connector."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from functools import partial
 from typing import Any
 
 from tui import model
-from tui.commands.arguments import by_regex, flag, one_of, option, word, words
+from tui.commands.arguments import choice, flag, option, positional, positionals, regex_flag
 from tui.commands.base import Command, CommandContext
 from tui.commands.result import Cell, Result, Table
-from tui.commands.targets import chosen, compiled, is_glob, matches
+from tui.commands.targets import compile_regex, is_glob, matches, select_names
 from tui.errors import MalformedAnswer, NotFound, Refused, about
 
 Json = Any
-BARE = ("get", "list")  # no noun was typed: a name may have been meant as one
+VERBS_WITHOUT_NOUN = ("get", "list")  # a word behind these may be meant as a noun
 STATES = ("RUNNING", "FAILED", "UNASSIGNED", "PAUSED", "STOPPED", "RESTARTING")
 
 
 class Info(Command):
-    """Show the cluster: its version, its id, the URL asked."""
+    """Show the cluster: URL, version and Kafka cluster ID."""
 
     verb = "info"
 
@@ -41,18 +41,18 @@ class Info(Command):
 
 
 class GetConnectors(Command):
-    """List connectors with state and tasks, failures first."""
+    """List connectors with their states and tasks, failures first."""
 
     verb = "get connectors"
 
-    names = words("NAME", "only these; globs are fine", at_least=0)
-    state = option("-s", "--state", metavar="STATE", help="only those in it", convert=one_of(*STATES))
-    type = option("-t", "--type", metavar="TYPE", help="source or sink", convert=one_of("source", "sink"))
-    regex = option("-e", "--regex", metavar="REGEX", help="only names it matches in full", convert=str)
+    names = positionals("NAME", "only these connectors; globs are allowed", at_least=0)
+    state = option("-s", "--state", metavar="STATE", help="only connectors in this state", convert=choice(*STATES))
+    type = option("-t", "--type", metavar="TYPE", help="only sources or only sinks", convert=choice("source", "sink"))
+    regex = option("-e", "--regex", metavar="REGEX", help="only names that it matches completely", convert=str)
 
     def check(self) -> None:
         if self.regex is not None:
-            compiled(self.regex)
+            compile_regex(self.regex)
 
     async def run(self, context: CommandContext) -> Result:
         every = model.connectors(await context.connect.expanded())
@@ -60,7 +60,9 @@ class GetConnectors(Command):
             if not any(matches(there, [name]) for there in every):
                 if is_glob(name):
                     raise NotFound(f"no connector matches {name}", 404)
-                raise NotFound(f"Connector {name} not found", 404, _guess(name, every, self.typed in BARE))
+                raise NotFound(
+                    f"Connector {name} not found", 404, _guess(name, every, self.typed in VERBS_WITHOUT_NOUN)
+                )
         return listing([one for one in every.values() if self._wants(one)])
 
     def _wants(self, one: model.Connector) -> bool:
@@ -73,21 +75,23 @@ class GetConnectors(Command):
 
 
 def _guess(name: str, there: Iterable[str], maybe_noun: bool) -> str:
-    """What was meant: `get plugin` may have been typed as `get plugns`, or as `get workers`, which there is not."""
+    """A suggestion for an unknown name, which may be a misspelt (`get plugns`) or unknown noun (`get workers`)."""
     from difflib import get_close_matches
 
     from tui.commands.registry import VERBS
 
     nouns = [verb.removeprefix("get ") for verb in VERBS if maybe_noun and verb.startswith("get ")]
-    begun = [noun for noun in nouns if noun.startswith(name)]
-    meant = [f"get {noun}" for noun in begun or get_close_matches(name, nouns, 1)] or get_close_matches(name, there, 1)
+    completed = [noun for noun in nouns if noun.startswith(name)]
+    meant = [f"get {noun}" for noun in completed or get_close_matches(name, nouns, 1)] or get_close_matches(
+        name, there, 1
+    )
     if meant:
         return f"did you mean {' or '.join(meant)}?"
-    return f"nor does `get` know {name!r}: there are {', '.join(nouns)}" if nouns else ""
+    return f"unknown resource {name!r}; choose from {', '.join(nouns)}" if nouns else ""
 
 
 def listing(some: list[model.Connector]) -> Result:
-    """The connector list; its JSON has the columns of the table."""
+    """The connector list as a table and as JSON."""
     ranked = model.by_severity(some)
     states = {c.name: c.overall for c in ranked}
     rows = tuple((c.name, c.type, states[c.name], c.tasks_text, c.worker, c.short_class, c.cls) for c in ranked)
@@ -107,28 +111,28 @@ def listing(some: list[model.Connector]) -> Result:
 
 
 class GetOffsets(Command):
-    """Show the committed offsets of connectors; for one name in the form `patch offsets` takes."""
+    """Show the committed offsets of connectors. For a single name, -o json prints the input of `patch offsets`."""
 
     verb = "get offsets"
 
-    names = words("NAME", "connectors; globs are fine")
-    regex = by_regex()
+    names = positionals("NAME", "connectors; globs are allowed")
+    regex = regex_flag()
 
     async def run(self, context: CommandContext) -> Result:
         answers = {}
         wide = self.output == "wide"
         ask = context.connect.offsets_in_detail if wide else context.connect.offsets
-        for name in await chosen(context.connect, self.names, self.regex):
+        for name in await select_names(context.connect, self.names, self.regex):
             with about(name):
                 answers[name] = await ask(name)
-        single = tuple(answers) == self.names and len(answers) == 1  # a glob of one match is still a glob
+        single = tuple(answers) == self.names and len(answers) == 1  # not a glob with one match
         raw = answers[self.names[0]] if single else answers
         entries = [(name, entry) for name, answer in answers.items() for entry in model.offsets(answer)]
         table = await self._with_lag(context, answers) if wide else offsets_table(entries)
         return Result(raw, table, names=tuple(answers))
 
     async def _with_lag(self, context: CommandContext, answers: dict[str, Json]) -> Table:
-        """From our workers, or from the brokers where the context names some."""
+        """The table with lag, from a Headrace worker or from the brokers that the context names."""
         from tui.offsets import lag, partitions
         from tui.offsets.seek import aside
 
@@ -148,7 +152,7 @@ class GetOffsets(Command):
 
 
 def offsets_table(entries: list[tuple[str, model.Offset]]) -> Table:
-    """Sinks by topic and partition; as soon as a source is among them, by JSON."""
+    """Offsets of sinks by topic and partition; as JSON if any is of a source."""
     if entries and all(entry.is_sink for _, entry in entries):
         rows = tuple(
             (name, e.partition["kafka_topic"], e.partition["kafka_partition"], (e.offset or {}).get("kafka_offset"))
@@ -161,16 +165,17 @@ def offsets_table(entries: list[tuple[str, model.Offset]]) -> Table:
 
 
 def compact(value: Json) -> str:
+    """JSON without blanks."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 class DescribeConnector(Command):
-    """Show all of one connector: state, tasks with traces, config, topics, offsets."""
+    """Show a connector: state, tasks with traces, config, topics, offsets."""
 
     verb = "describe connector"
 
-    name = word("NAME")
-    tasks_config = flag("--tasks-config", help="the config of each task as well")
+    name = positional("NAME")
+    tasks_config = flag("--tasks-config", help="also show the config of each task")
 
     async def run(self, context: CommandContext) -> Result:
         connect, name = context.connect, self.name
@@ -185,7 +190,7 @@ class DescribeConnector(Command):
 
 
 async def _or_none(answer: Any) -> Json:
-    """Not every cluster answers everything (topics off, offsets before 3.5, no status yet); the rest is shown."""
+    """None if the cluster refuses: topic tracking disabled, no offsets before 3.5, or no status yet."""
     try:
         return await answer
     except MalformedAnswer:
@@ -195,7 +200,7 @@ async def _or_none(answer: Any) -> Json:
 
 
 def description(name: str, raw: dict[str, Json]) -> str:
-    """For people: short things first, traces last."""
+    """The connector as text, with the traces last."""
     one = model.connector(name, raw["status"], raw["info"])
     lines = [f"{one.name}  {one.overall}", ""]
     lines += _pairs({"type": one.type, "class": one.cls, "version": one.version, "worker": one.worker})

@@ -1,4 +1,4 @@
-"""Every command, in one place; and how typed words find theirs. A module is loaded when one of its verbs is meant."""
+"""All commands, and the lookup of a command by its words. A command's module is imported when it is looked up."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tui.errors import UsageError
 if TYPE_CHECKING:
     from tui.commands.base import Command
 
-# The verb, and where its class is. Order is that of the help and the palette.
+# Each verb with its module and class, in the order of the help and the palette.
 VERBS = {
     "info": "reading:Info",
     "get connectors": "reading:GetConnectors",
@@ -53,7 +53,7 @@ VERBS = {
     "help": "helping:Help",
 }
 
-# What may be typed instead: `connector` may be left out, kcctl's words keep working.
+# Other spellings: `connector` may be omitted, and kcctl's words work.
 ALIASES = {
     "get": "get connectors",
     "list": "get connectors",
@@ -77,7 +77,7 @@ _NOUNS = ("connector", "plugin", "offset", "context", "task", "topic", "logger",
 
 
 def _key(words: tuple[str, ...]) -> str:
-    """A verb in one spelling: `get connector` and `get connectors` are the same."""
+    """A verb in its canonical spelling, so that `get connector` and `get connectors` are the same."""
     return " ".join(word[:-1] if word.endswith("s") and word[:-1] in _NOUNS else word for word in words)
 
 
@@ -86,19 +86,19 @@ _BY_KEY |= {_key(tuple(alias.split())): verb for alias, verb in ALIASES.items()}
 
 
 def command(verb: str) -> type[Command]:
-    """The class of a verb as it stands in VERBS."""
+    """The class of a verb of VERBS."""
     module, _, name = VERBS[verb].partition(":")
     found: type[Command] = getattr(import_module(f"tui.commands.{module}"), name)
     return found
 
 
 def commands() -> list[type[Command]]:
-    """All of them: for the help, the palette, the completion."""
+    """All commands, for the help, the palette and the completion."""
     return [command(verb) for verb in VERBS]
 
 
 def find(words: tuple[str, ...]) -> tuple[type[Command], int]:
-    """The command of a line, and how many words are its verb: more before fewer, so `stop` leaves its noun out."""
+    """The command and the number of words in its verb; the longest match wins. Raises UsageError."""
     for count in (3, 2, 1):
         verb = _BY_KEY.get(_key(words[:count])) if len(words) >= count else None
         if verb is not None:
@@ -112,6 +112,6 @@ def _unknown(words: tuple[str, ...]) -> str:
     typed = words[0] if words else ""
     seconds = sorted(key.split()[1] for key in _BY_KEY if key.startswith(typed + " "))
     if seconds:
-        return f"{typed} what? One of {', '.join(seconds)}"
+        return f"`{typed}` needs a resource: {', '.join(seconds)}"
     close = get_close_matches(typed, sorted({key.split()[0] for key in _BY_KEY}), 1)
-    return f"there is no command {typed!r}" + (f": did you mean {close[0]!r}?" if close else ", see: help")
+    return f"unknown command {typed!r}" + (f"; did you mean {close[0]!r}?" if close else "; `help` lists the commands")

@@ -1,4 +1,4 @@
-"""What a command brings back: the same value is drawn by the screen and printed by the script."""
+"""The results of commands, which screens draw and scripts print."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Cell = str | int | float | bool | None
 
 
 class Table(NamedTuple):
-    """Rows with named columns; those in `wide` are shown by `-o wide` and on broad screens only."""
+    """Rows with named columns; those in `wide` are shown only with `-o wide`."""
 
     columns: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
@@ -21,45 +21,47 @@ class Table(NamedTuple):
 
 
 class TargetOutcome(NamedTuple):
-    """What became of one target of a changing command."""
+    """The outcome for one target of a changing command."""
 
     name: str
-    message: str  # `stopped`, or the server's own words when `failed` or with a verdict
+    message: str  # such as `stopped`, or the server's own message
     code: int = DONE
     verdict: Verdict | None = None
-    raw: Json = None  # the server's answer, where it said something
+    raw: Json = None  # the server's answer, if it has a body
 
     @property
     def failed(self) -> bool:
         return self.code != DONE
 
     def as_json(self) -> Json:
+        """`{"name", "result"}` or `{"name", "error"}`."""
         return {"name": self.name, "error" if self.failed else "result": self.message}
 
 
 class Result(NamedTuple):
-    """`raw` for machines, `table` or `text` for people, `names` for `-o name`; `outcomes` of changes."""
+    """`raw` for JSON and YAML, `table` or `text` for people, `names` for `-o name`; `outcomes` of changes."""
 
     raw: Json = None
     table: Table | None = None
     text: str = ""
     names: tuple[str, ...] = ()
     outcomes: tuple[TargetOutcome, ...] = ()
-    prose: bool = False  # `text` may be folded where it is too wide
-    pending: bool = False  # a dry run has found something to do
+    prose: bool = False  # whether `text` may be folded to the terminal's width
+    pending: bool = False  # whether a dry run found changes
 
     @property
     def exit_code(self) -> int:
+        """The common exit code of the outcomes, or PENDING; see `tui.errors`."""
         return common_code([outcome.code for outcome in self.outcomes]) or (PENDING if self.pending else DONE)
 
     @property
     def is_confirmation(self) -> bool:
-        """A change's "done", not data: scripts hear it on standard error unless they ask with -o."""
+        """Whether the result confirms a change: scripts print it to standard error unless -o is given."""
         return bool(self.outcomes)
 
 
 def confirmation(outcomes: Sequence[TargetOutcome]) -> Result:
-    """The result of a changing command; the server's own JSON for one target that has some."""
+    """The result of a changing command; its JSON is the server's own where there is one."""
     if len(outcomes) == 1:
         raw = outcomes[0].raw or outcomes[0].as_json()
     elif any(outcome.raw for outcome in outcomes):
@@ -75,7 +77,7 @@ def confirmation(outcomes: Sequence[TargetOutcome]) -> Result:
 
 
 def common_code(codes: Sequence[int]) -> int:
-    """The exit code of several: the one they share, 1 when failures differ."""
+    """The exit code for several: that of all failures if they agree, otherwise 1."""
     failures = {code for code in codes if code != DONE}
     if not failures:
         return DONE

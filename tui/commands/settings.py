@@ -1,4 +1,4 @@
-"""config: every setting with its value and where it came from. Secrets are shown as references, or not at all."""
+"""`config`: every setting with its value and origin. Secrets are shown as references or hidden."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from tui.scrubbing import without_user
 
 Row = tuple[str, str, str]
 VARIABLES = ("HEADRACE_URL", "HEADRACE_CONTEXT", "HEADRACE_THEME", "NO_COLOR", "TERM")
-USUAL = {"connect-timeout": "5 s", "timeout": "95 s"}
+DEFAULTS = {"connect-timeout": "5 s", "timeout": "95 s"}
 _DEFAULT_THEME = "headrace-dark"
 
 
 class Config(Command):
-    """Show every setting with its value and where it came from."""
+    """Show every setting with its value and origin."""
 
     verb = "config"
     local = True
@@ -37,18 +37,18 @@ def _files(context: CommandContext) -> Iterator[Row]:
 
     folder = context.profiles.path.parent
     config, state = _origin("XDG_CONFIG_HOME"), _origin("XDG_STATE_HOME")
-    yield "contexts file", _there(str(context.profiles.path)), config
-    yield "settings file", _there(str(folder / settings.FILE)), config
-    yield "themes folder", _there(str(folder / "themes")), config
-    yield "audit log", _there(str(audit_file())), state
+    yield "contexts file", _existing(str(context.profiles.path)), config
+    yield "settings file", _existing(str(folder / settings.FILE)), config
+    yield "themes folder", _existing(str(folder / "themes")), config
+    yield "audit log", _existing(str(audit_file())), state
 
 
 def _origin(variable: str) -> str:
     return f"${variable}" if os.environ.get(variable) else "$HOME"
 
 
-def _there(path: str) -> str:
-    return path if os.path.exists(path) else f"{path} (not there)"  # noqa: PTH110 - pathlib would be the only need
+def _existing(path: str) -> str:
+    return path if os.path.exists(path) else f"{path} (missing)"  # noqa: PTH110 - avoids importing pathlib
 
 
 def _cluster(context: CommandContext) -> Iterator[Row]:
@@ -58,11 +58,11 @@ def _cluster(context: CommandContext) -> Iterator[Row]:
         yield "context", "", str(error)
         return
     if profile is None:
-        yield "cluster", "the embedded one", "no URL, no context"
+        yield "cluster", "embedded", "default: no URL and no context"
         return
     where = f"context {profile.name}" if profile.name else "command line or HEADRACE_URL"
     for key, value in _profile(profile):
-        yield key, value or USUAL.get(key, ""), where if value else "default"
+        yield key, value or DEFAULTS.get(key, ""), where if value else "default"
 
 
 def _profile(profile: Profile) -> Iterator[tuple[str, str]]:
@@ -99,7 +99,7 @@ def _screen(context: CommandContext) -> Iterator[Row]:
     yield "theme", theme.get(origin) or _DEFAULT_THEME, origin
     for name, keys in mine.keys.items():
         yield f"keys.{name}", keys, settings.FILE
-    for text in dict.fromkeys([*wrong, *context.mistakes(folder)]):
+    for text in dict.fromkeys([*wrong, *context.settings_problems(folder)]):
         yield "mistake", text.replace(f"{folder}/", ""), ""
 
 

@@ -1,4 +1,4 @@
-"""Which connectors a command means (names, globs, regular expressions), and doing one thing to each."""
+"""The targets of commands: selection by name, glob or regular expression, confirmation, and one action for each."""
 
 from __future__ import annotations
 
@@ -15,27 +15,30 @@ if TYPE_CHECKING:
 
 
 def is_glob(pattern: str) -> bool:
+    """Whether the name has wildcards."""
     return not {"*", "?", "["}.isdisjoint(pattern)
 
 
 def matches(name: str, patterns: Sequence[str], regex: bool = False) -> bool:
-    """Whether a name is meant: as it stands, as a glob, or as a regular expression over the whole name."""
+    """Whether a name equals a pattern, matches it as a glob, or with `regex` matches it completely."""
     if regex:
-        return any(compiled(pattern).fullmatch(name) for pattern in patterns)
+        return any(compile_regex(pattern).fullmatch(name) for pattern in patterns)
     from fnmatch import fnmatchcase
 
     return any(name == pattern or fnmatchcase(name, pattern) for pattern in patterns)
 
 
-def compiled(pattern: str) -> re.Pattern[str]:
+def compile_regex(pattern: str) -> re.Pattern[str]:
+    """The compiled expression. Raises UsageError."""
     try:
         return re.compile(pattern)
     except re.error as error:
         raise UsageError(f"{pattern!r} is not a regular expression: {error}") from None
 
 
-async def chosen(connect: Connect, patterns: Sequence[str], regex: bool = False) -> list[str]:
-    """The names meant, in the order given. Plain names are not looked up: the server's own 404 says it best."""
+async def select_names(connect: Connect, patterns: Sequence[str], regex: bool = False) -> list[str]:
+    """The selected connectors in the order of the patterns. Plain names are not looked up; the server answers 404 for
+    an unknown one. Raises NotFound if a pattern matches nothing."""
     if not regex and not any(map(is_glob, patterns)):
         return list(dict.fromkeys(patterns))
     there = sorted(await connect.names())
@@ -48,8 +51,8 @@ async def chosen(connect: Connect, patterns: Sequence[str], regex: bool = False)
     return list(found)
 
 
-async def there(connect: Connect, names: Sequence[str], would: str) -> Result:
-    """What a dry run says of connectors: of those that are not there, that they are not."""
+async def dry_run_existing(connect: Connect, names: Sequence[str], would: str) -> Result:
+    """The result of a dry run: `would` for each existing connector, a failure for each missing one."""
     known = set(await connect.names())
     missing = NotFound("", 404).exit_code
     return confirmation(
@@ -60,28 +63,29 @@ async def there(connect: Connect, names: Sequence[str], would: str) -> Result:
     )
 
 
-def failure(name: str, error: HeadraceError) -> TargetOutcome:
+def failed_outcome(name: str, error: HeadraceError) -> TargetOutcome:
+    """The outcome of a target whose action raised the error."""
     message = f"{error.message} ({error.advice})" if error.advice else error.message
     return TargetOutcome(name, message, error.exit_code)
 
 
-async def each(names: Iterable[str], act: Callable[[str], Awaitable[TargetOutcome]]) -> Result:
-    """Does it to one after the other; a refusal of one does not spare the rest, an unreachable cluster does."""
+async def for_each(names: Iterable[str], act: Callable[[str], Awaitable[TargetOutcome]]) -> Result:
+    """Runs the action for each target. Continues after an error, unless the cluster is unreachable."""
     outcomes: list[TargetOutcome] = []
     down: Unreachable | None = None
     for name in names:
         if down is not None:
-            outcomes.append(TargetOutcome(name, "not tried", down.exit_code))
+            outcomes.append(TargetOutcome(name, "not tried: the cluster is unreachable", down.exit_code))
             continue
         try:
             outcomes.append(await act(name))
         except HeadraceError as error:
             down = error if isinstance(error, Unreachable) else None
-            outcomes.append(failure(name, error))
+            outcomes.append(failed_outcome(name, error))
     return confirmation(outcomes)
 
 
-def must_confirm(context: CommandContext, yes: bool, verb: str, names: Sequence[str]) -> None:
-    """Asks once for all targets, where there is somebody to ask."""
+def require_confirmation(context: CommandContext, yes: bool, verb: str, names: Sequence[str]) -> None:
+    """Asks once for all targets. Raises HeadraceError if the user declines."""
     if not yes and not context.confirm(f"{verb} {', '.join(names)}?"):
-        raise HeadraceError(f"{verb} {', '.join(names)}: not confirmed, nothing was done")
+        raise HeadraceError(f"{verb} {', '.join(names)}: not confirmed; nothing was changed")

@@ -1,6 +1,6 @@
-"""export offsets and import offsets: committed offsets as a document, `{"connector": [{"partition", "offset"}, …]}`.
+"""`export offsets` and `import offsets`: committed offsets as `{"connector": [{"partition", "offset"}, …]}`.
 
-The same document that `headrace offsets --export` writes and `--import` takes (KIP-199), over REST.
+The same document as that of `headrace offsets --export` and `--import` (KIP-199), but over REST.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from tui import model
-from tui.commands.arguments import by_regex, flag, option, words
+from tui.commands.arguments import flag, option, positionals, regex_flag
 from tui.commands.base import ChangingCommand, Command, CommandContext, Danger, refuse
-from tui.commands.changing import change, limits, planned, tell, would
+from tui.commands.changing import announce, apply_plan, dry_run_outcomes, plan_entries, topic_bounds
 from tui.commands.offsets import REASON_HELP, STOP_HELP, parse_entries, parse_json
 from tui.commands.result import Result, TargetOutcome
-from tui.commands.targets import chosen, each, must_confirm
+from tui.commands.targets import for_each, require_confirmation, select_names
 from tui.formatting import counted
 from tui.model import Offset
 from tui.offsets.changes import Change as OffsetChange
@@ -26,13 +26,13 @@ Json = Any
 
 
 class ExportOffsets(Command):
-    """Write the committed offsets of connectors, all unless some are named, as JSON that `import offsets` takes."""
+    """Write the committed offsets of all or the given connectors as JSON for `import offsets`."""
 
     verb = "export offsets"
 
-    names = words("NAME", "connectors; globs are fine", at_least=0)
-    regex = by_regex()
-    file = option("-f", "--file", metavar="FILE", help="standard output unless given", convert=str)
+    names = positionals("NAME", "connectors; globs are allowed", at_least=0)
+    regex = regex_flag()
+    file = option("-f", "--file", metavar="FILE", help="output file; default standard output", convert=str)
 
     async def run(self, context: CommandContext) -> Result:
         found: dict[str, list[Json]] = {}
@@ -43,25 +43,25 @@ class ExportOffsets(Command):
                 found[name] = [entry.entry() for entry in entries]
             return TargetOutcome(name, counted(len(entries), "offset"))
 
-        done = await each(await chosen(context.connect, self.names or ("*",), self.regex), read)
+        done = await for_each(await select_names(context.connect, self.names or ("*",), self.regex), read)
         if not any(outcome.failed for outcome in done.outcomes):
             return self._written(context, found)
         return self._written(context, found)._replace(outcomes=done.outcomes) if found else done
 
     def _written(self, context: CommandContext, found: dict[str, list[Json]]) -> Result:
-        """Writes the connectors that could be read, to standard output or to the file."""
+        """Writes the readable connectors to standard output or to the file."""
         total = sum(map(len, found.values()))
-        said = f"{counted(total, 'offset')} of {counted(len(found), 'connector')}"
+        summary = f"{counted(total, 'offset')} of {counted(len(found), 'connector')}"
         if self.file is None or self.file == "-":
-            context.narrate(said)
+            context.narrate(summary)
             return Result(found, text=document(found), names=tuple(found))
         context.write(self.file, document(found) + "\n")
-        context.narrate(f"{said}, written to {self.file}")
+        context.narrate(f"{summary}, written to {self.file}")
         return Result({"file": self.file, "connectors": len(found), "offsets": total}, names=tuple(found))
 
 
 def document(found: dict[str, list[Json]]) -> str:
-    """An entry on a line, so that two of them can be compared."""
+    """The document as JSON with one entry per line, so that two documents can be compared by diff."""
     parts = []
     for name, entries in found.items():
         rows = ",\n".join(json.dumps(entry, ensure_ascii=False) for entry in entries)
@@ -70,18 +70,18 @@ def document(found: dict[str, list[Json]]) -> str:
 
 
 class ImportOffsets(ChangingCommand):
-    """Set committed offsets as a document says; partitions it does not name stay as they are, null resets one."""
+    """Set committed offsets from a document. Partitions that are not in it keep their offsets; null resets one."""
 
     verb = "import offsets"
     danger = Danger.ASK
 
-    names = words("NAME", "only these connectors of the document", at_least=0)
-    file = option("-f", "--file", metavar="FILE|-", help="as export offsets has written it", convert=str)
+    names = positionals("NAME", "only these connectors of the document", at_least=0)
+    file = option("-f", "--file", metavar="FILE|-", help="output of `export offsets`", convert=str)
     stop = flag("--stop", help=STOP_HELP)
     reason = option("--reason", metavar="TEXT", help=REASON_HELP, convert=str)
 
     def check(self) -> None:
-        refuse(self.file is None, "needs -f FILE")
+        refuse(self.file is None, "-f FILE is required")
 
     async def run(self, context: CommandContext) -> Result:
         wanted = self._wanted(context)
@@ -101,39 +101,39 @@ class ImportOffsets(ChangingCommand):
 
         async def look(name: str) -> TargetOutcome:
             made[name] = await _changes(context, name, wanted[name])
-            return TargetOutcome(name, "looked at")
+            return TargetOutcome(name, "compared")
 
-        looked = await each(wanted, look)
-        known = await limits(context, [change for some in made.values() for change in some])
+        looked = await for_each(wanted, look)
+        known = await topic_bounds(context, [change for some in made.values() for change in some])
         outcomes: list[TargetOutcome] = []
         for one in looked.outcomes:
-            outcomes += [one] if one.failed else would(one.name, known.remarked(made[one.name]))
+            outcomes += [one] if one.failed else dry_run_outcomes(one.name, known.remarked(made[one.name]))
         return Result([outcome.as_json() for outcome in outcomes], names=tuple(wanted), outcomes=tuple(outcomes))
 
     async def _set(self, context: CommandContext, wanted: dict[str, list[Json]]) -> Result:
-        """All is told before the one question; what cannot be set does not spare the rest."""
+        """Shows all changes, asks once and applies them; continues after a connector that fails."""
         plans: dict[str, Plan] = {}
 
         async def look(name: str) -> TargetOutcome:
             if made := await _changes(context, name, wanted[name]):
                 entries = [one.entry for one in made]
-                plans[name] = await planned(context, name, entries, stop=self.stop, why=self.reason)
+                plans[name] = await plan_entries(context, name, entries, stop=self.stop, why=self.reason)
             return TargetOutcome(name, "unchanged")
 
-        looked = {outcome.name: outcome for outcome in (await each(wanted, look)).outcomes}
-        known = await limits(context, [change for plan in plans.values() for change in plan.changes])
+        looked = {outcome.name: outcome for outcome in (await for_each(wanted, look)).outcomes}
+        known = await topic_bounds(context, [change for plan in plans.values() for change in plan.changes])
         for plan in plans.values():
-            tell(context, plan._replace(changes=known.remarked(plan.changes)))
+            announce(context, plan._replace(changes=known.remarked(plan.changes)))
         if plans:
-            must_confirm(context, self.yes, "set the offsets of", list(plans))
+            require_confirmation(context, self.yes, "set the offsets of", list(plans))
 
         async def act(name: str) -> TargetOutcome:
-            return await change(context, plans[name]) if name in plans else looked[name]
+            return await apply_plan(context, plans[name]) if name in plans else looked[name]
 
-        return await each(wanted, act)
+        return await for_each(wanted, act)
 
 
 async def _changes(context: CommandContext, name: str, entries: Sequence[Json]) -> list[OffsetChange]:
-    """What differs from the offsets that it has."""
+    """The differences from the connector's current offsets."""
     now = model.offsets(await context.connect.offsets(name))
     return list(changes(now, [Offset(entry["partition"], entry["offset"]) for entry in entries]))

@@ -1,4 +1,4 @@
-"""Asking the worker whether it would take a config: what a dry run does."""
+"""Validation of a config by the worker, for dry runs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tui.errors import BadRequest
 
 
 async def validate(context: CommandContext, config: Mapping[str, str], where: str) -> None:
-    """An invalid config fails as it would for real."""
+    """Raises BadRequest for an invalid config, as the real change would."""
     plugin = str(config.get("connector.class") or "")
     refuse(not plugin, f"{where}: no connector.class")
     answer = await context.connect.validate(plugin.rpartition(".")[2], config)

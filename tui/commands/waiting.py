@@ -1,27 +1,27 @@
-"""wait: until a connector has arrived in a state."""
+"""`wait`: waits until connectors are in a state."""
 
 from __future__ import annotations
 
 from tui import model
-from tui.commands.arguments import by_regex, duration, one_of, option, word, words
+from tui.commands.arguments import choice, duration, option, positional, positionals, regex_flag
 from tui.commands.base import Command, CommandContext
 from tui.commands.result import Result, TargetOutcome
-from tui.commands.targets import chosen, each
+from tui.commands.targets import for_each, select_names
 from tui.errors import NotFound, TimedOut, Unreachable
 
-FIRST_PAUSE, LONGEST_PAUSE = 0.1, 1.0  # seconds between two looks
+FIRST_PAUSE, LONGEST_PAUSE = 0.1, 1.0  # seconds between two requests
 STATES = ("RUNNING", "STOPPED", "PAUSED", "FAILED", "UNASSIGNED", "DELETED")
 
 
 class Wait(Command):
-    """Wait until connectors and their tasks are in a state. RUNNING wants a task, STOPPED wants none left."""
+    """Wait until connectors and their tasks are in a state. RUNNING requires a task, STOPPED requires none."""
 
     verb = "wait connector"
 
-    names = words("NAME", "connectors; globs are fine")
-    state = word("STATE", "|".join(STATES), convert=one_of(*STATES))
-    regex = by_regex()
-    timeout = option("--timeout", metavar="TIME", help="30s unless given; for all of them", convert=duration)
+    names = positionals("NAME", "connectors; globs are allowed")
+    state = positional("STATE", "|".join(STATES), convert=choice(*STATES))
+    regex = regex_flag()
+    timeout = option("--timeout", metavar="TIME", help="total limit; default 30s", convert=duration)
 
     async def run(self, context: CommandContext) -> Result:
         limit = 30.0 if self.timeout is None else self.timeout
@@ -33,17 +33,17 @@ class Wait(Command):
                 raise TimedOut(f"not {self.state} within {limit:g} s: {now}")
             return TargetOutcome(name, self.state)
 
-        return await each(await chosen(context.connect, self.names, self.regex), act)
+        return await for_each(await select_names(context.connect, self.names, self.regex), act)
 
     async def _until(self, context: CommandContext, deadline: float, name: str) -> str:
-        """Nothing when it has arrived, else what was seen last."""
+        """Empty once the state is reached, otherwise the last state seen."""
         pause, seen, reached = FIRST_PAUSE, "", False
         while True:
             try:
                 now, arrived = await self._look(context, name)
                 reached = True
             except Unreachable as error:
-                if not reached:  # never there: waiting on would hide a wrong URL; a restarting worker comes back
+                if not reached:  # only a worker that has answered before may be restarting
                     raise
                 now, arrived = error.message, False
             if arrived:
@@ -58,7 +58,7 @@ class Wait(Command):
             pause = min(pause * 1.5, LONGEST_PAUSE)
 
     async def _look(self, context: CommandContext, name: str) -> tuple[str, bool]:
-        """What there is to see, in words, and whether it is what was waited for."""
+        """The current state as text, and whether it is the desired one."""
         try:
             status = await context.connect.status(name)
         except NotFound as error:  # a new connector has no status for a moment

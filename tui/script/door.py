@@ -31,7 +31,7 @@ class ScriptOptions(NamedTuple):
     commands: tuple[str, ...] = ()
     keep_going: bool = False
     read_only: bool = False
-    mistakes: Callable[[Path], list[str]] = lambda folder: []  # in the user's settings
+    settings_problems: Callable[[Path], list[str]] = lambda folder: []
 
 
 class _Cluster:
@@ -97,7 +97,7 @@ def run(order: ScriptOptions) -> int:
         narrate=printer.say,
         emit=printer.item,
         known_profile=cluster.known,
-        mistakes=order.mistakes,
+        settings_problems=order.settings_problems,
         read=lambda path: _read(path, stdin_taken=order.script == "-"),
         confirm=asker(is_script=bool(order.script)),
     )

@@ -115,7 +115,7 @@ def test_the_difference_is_told_before_it_is_asked(entry: Any, line: str, differ
         said = cluster.run(line).outcomes[0].message
     except HeadraceError as error:
         said = error.message
-    assert "not confirmed, nothing was done" in said
+    assert "not confirmed; nothing was changed" in said
     assert (cluster.asked, cluster.changed) == (["set the offsets of a?"], [])
     assert any(difference in text for text in cluster.told), cluster.told
     cluster.says = True
@@ -147,7 +147,7 @@ def test_a_plan_goes_on_past_what_cannot_be_read(tmp_path: Path) -> None:
     (tmp_path / "b.json").write_text(json.dumps({"name": "b", "config": {**CONFIG, "name": "b"}}))
     cluster = Cluster()
     found = cluster.run(f"apply -f {tmp_path} --prune --dry-run")
-    assert "1 to delete" in found.text and found.text.endswith("1 that cannot be read")
+    assert "1 to delete" in found.text and found.text.endswith("1 unreadable")
     (bad,) = [outcome for outcome in found.outcomes if outcome.failed]
     assert bad.name == "x/y" and "Ambiguous URI path separator" in bad.message
     assert found.exit_code == 1
@@ -177,7 +177,7 @@ def test_a_change_that_is_not_there_is_not_found() -> None:
 
 
 def test_where_nothing_is_listed_it_says_so() -> None:
-    with pytest.raises(NotFound, match="this worker lists no offsets left over"):
+    with pytest.raises(NotFound, match="this worker cannot list orphaned offsets"):
         Cluster().run("get orphans")
 
 

@@ -136,13 +136,13 @@ def test_removing_asks_and_spares_the_one_on_the_screen(profiles: Profiles) -> N
             profiles=profiles,
             read=str,
             confirm=say_no,
-            shown="here",
+            screen_profile="here",
         )
         return drive(execute(command, context))
 
     with pytest.raises(HeadraceError, match="not confirmed"):
         typed("config remove-context there")
-    with pytest.raises(UsageError, match="the context you are on"):
+    with pytest.raises(UsageError, match="the screen shows context here"):
         typed("config remove-context here -y")
     with pytest.raises(UsageError, match="no context 'x'"):
         typed("config remove-context x --dry-run")
@@ -150,7 +150,7 @@ def test_removing_asks_and_spares_the_one_on_the_screen(profiles: Profiles) -> N
     assert profiles.load().names == ["here", "there"]
     profiles.use("there")
     (done,) = typed("config remove-context there -y").outcomes
-    assert done.message == "removed; it was the current one, none is now"
+    assert done.message == "removed; there is no current context now"
     assert (profiles.load().names, profiles.load().current, len(asked)) == (["here"], "", 1)
 
 
@@ -170,7 +170,7 @@ def test_kcctls_contexts(profiles: Profiles, tmp_path: Path) -> None:
     assert contexts.current == "local" and contexts.profiles["local"].bootstrap == "localhost:9092"
     assert contexts.profiles["prod"] == Profile("https://p:8083", "prod", "u", "p", client={"ssl.x": "1"})
     again = run(profiles, f"config import-kcctl {file}").outcomes
-    assert all("left out" in outcome.message for outcome in again)
+    assert all("skipped" in outcome.message for outcome in again)
     file.write_text(
         json.dumps({"currentContext": "odd", "odd": {"cluster": "nonsense"}, "ok": {"cluster": "http://h"}})
     )

@@ -56,7 +56,7 @@ def test_folder(tmp_path: Path) -> None:
     assert [Path(file).name for file in files_of(str(tmp_path))] == ["a.properties", "b.json"]
     empty = tmp_path / "empty"
     empty.mkdir()
-    with pytest.raises(UsageError, match="has no"):
+    with pytest.raises(UsageError, match="contains no"):
         files_of(str(empty))
 
 

@@ -67,7 +67,7 @@ def test_records_with_what_changed_and_why_not() -> None:
         "  1  t-0@7                     DEAD LETTER  VALUE_CONVERTER: no JSON",
         "     now: PASSES mask",
         "",
-        "2 records: 1 changed, 1 dead letter; 1 would come out otherwise than now",
+        "2 records: 1 changed, 1 dead letter; 1 would differ from the current config",
         "note: look again",
     ]
 

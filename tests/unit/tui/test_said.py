@@ -12,7 +12,7 @@ import pytest
 from tests.unit.tui.scripted import Scripted, expanded, status
 from tui.client.client import Connect, drive
 from tui.commands.base import CommandContext, execute
-from tui.commands.changing import tell
+from tui.commands.changing import announce
 from tui.commands.result import Result, TargetOutcome, confirmation
 from tui.contexts.contexts_file import Profiles
 from tui.contexts.profiles import Profile
@@ -49,9 +49,9 @@ def told(line: str, *answers: Any) -> Result:
         ("get conectors", "did you mean get connectors?"),
         ("get demo-snk", "did you mean demo-sink?"),
         ("get o", "did you mean get offsets or get offset history or get orphans?"),
-        ("get workers", f"nor does `get` know 'workers': there are {NOUNS}"),
-        ("list workers", f"nor does `get` know 'workers': there are {NOUNS}"),
-        ("get dead-letters demo-sink", f"nor does `get` know 'dead-letters': there are {NOUNS}"),
+        ("get workers", f"unknown resource 'workers'; choose from {NOUNS}"),
+        ("list workers", f"unknown resource 'workers'; choose from {NOUNS}"),
+        ("get dead-letters demo-sink", f"unknown resource 'dead-letters'; choose from {NOUNS}"),
         ("get connectors demo-snk", "did you mean demo-sink?"),
         ("get connectors workers", ""),  # a name beyond doubt
     ],
@@ -68,8 +68,8 @@ def test_what_becomes_of_a_connector_that_is_stopped_for_its_offsets(state: str,
     plan = Plan("a", None, (), state)
     assert plan.afterwards == back
     heard: list[str] = []
-    tell(cast("CommandContext", SimpleNamespace(narrate=heard.append)), plan)
-    assert heard == [f"a: it is {state}; it is stopped for that, and {back} afterwards"]
+    announce(cast("CommandContext", SimpleNamespace(narrate=heard.append)), plan)
+    assert heard == [f"a: is {state}; it will be stopped for the change, and {back} afterwards"]
 
 
 def test_failures_are_counted_by_connector(capsys: pytest.CaptureFixture[str]) -> None:
@@ -95,12 +95,12 @@ def test_a_dry_run_says_what_would_be_refused() -> None:
     running = told(f"patch offsets a '{entry}' --dry-run", offsets, status("a"))
     assert [(one.code, one.message) for one in running.outcomes] == [
         (0, "would set f x: p 1 → p 5"),
-        (4, "it is RUNNING, and only the offsets of a STOPPED connector can be changed "
-            "(--stop stops it, and sets it going again afterwards)"),
+        (4, "the connector is RUNNING; offsets can be changed only while it is STOPPED "
+            "(--stop stops it and resumes it afterwards)"),
     ]  # fmt: skip
     assert told(f"patch offsets a '{entry}' --dry-run", offsets, status("a", "STOPPED")).exit_code == 0
     paused = told("delete offsets a --dry-run", status("a", "PAUSED"))
-    assert paused.exit_code == 4 and "--stop stops it, and pauses it again afterwards" in paused.outcomes[0].message
+    assert paused.exit_code == 4 and "--stop stops it and pauses it again afterwards" in paused.outcomes[0].message
     assert told("delete offsets a --dry-run --stop", status("a")).exit_code == 0
 
 

@@ -83,7 +83,7 @@ def test_nothing_is_run_when_a_line_cannot_be_understood(run: Run) -> None:
     done = run("http://127.0.0.1:1", "--script", "-", stdin="info\n\nfrob # no\nstop\n")
     assert done.returncode == 2
     lines = done.stderr.splitlines()
-    assert lines[0].startswith("headrace: line 3: there is no command 'frob'")
+    assert lines[0].startswith("headrace: line 3: unknown command 'frob'")
     assert lines[1].startswith("headrace: line 4: stop connector: NAME missing")
 
 

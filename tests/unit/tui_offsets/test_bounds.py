@@ -71,7 +71,7 @@ def test_in_the_editor_and_in_the_question() -> None:
     ],
 )
 def test_a_negative_one_costs_no_request(line: str) -> None:
-    with pytest.raises(UsageError, match="not negative"):
+    with pytest.raises(UsageError, match="cannot be negative"):
         grammar.parse(line)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tui import session
-from tui.appearance.appearance import mistakes
+from tui.appearance.appearance import problems
 from tui.client.client import Call, Connect
 from tui.cluster.store import Store
 from tui.commands.base import CommandContext
@@ -36,7 +36,7 @@ class Cluster:
 
     def context(self, connect: Connect, narrate: Callable[[str], None]) -> CommandContext:
         context = session.screen_context(connect, self.profile, session.profiles(), narrate)
-        context.mistakes = mistakes
+        context.settings_problems = problems
         return context
 
     async def close(self) -> None:

@@ -1,4 +1,4 @@
-"""Two JSON documents side by side, line by line, with a mark where they differ."""
+"""Two JSON documents side by side, with marks on the lines that differ."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from itertools import zip_longest
 from typing import Any
 
 WIDTH = 60
-"""Columns of the left side, at most; what is longer is cut."""
+"""The maximum columns of each side; longer lines are cut."""
 
 
-def beside(left: Any, right: Any) -> Iterator[str]:
-    """`left  | right`: `|` where a line differs, `<` where it is gone, `>` where it is new."""
+def side_by_side(left: Any, right: Any) -> Iterator[str]:
+    """Lines of `left  | right`, marked `|` if they differ, `<` if only on the left, `>` if only on the right."""
     old, new = _document(left), _document(right)
     width = min(WIDTH, max(map(len, old), default=0))
     for one, other, mark in _aligned(old, new):
