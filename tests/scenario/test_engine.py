@@ -26,6 +26,7 @@ from runtime.engine.worker.worker_folder import socket_path
 from runtime.model.states import State, TaskId
 from tests.support.engine_probe import Recorder, descendants, driver_of, jvm_of, task_spec, until
 from tests.support.processes import alive
+from tests.support.spark_client import RPC_FAILURE, gateway_command, listening_ports, open_blocks
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.slow]
 
@@ -388,7 +389,8 @@ async def test_no_process_and_no_folder_outlive_the_worker(end: str, short_folde
 
 async def test_slots_of_a_worker_that_is_stopped_end_although_their_connection_stands(tmp_path: Path) -> None:
     owner = await _owner(tmp_path)
-    slots = [pid for pid, command in descendants(owner.pid).items() if "engine.daemon" in command][1:]
+    slots = [pid for pid, command in descendants(owner.pid).items() if "engine.driver.daemon" in command][1:]
+    assert slots
     below = descendants(owner.pid)
     owner.send_signal(signal.SIGSTOP)
     try:
@@ -407,6 +409,21 @@ async def test_secrets_are_in_no_command_line_and_no_environment(rig: Rig) -> No
     for pid, command in descendants(os.getpid()).items():
         assert "of-this-task" not in command
         assert "of-this-task" not in _environment(pid)
+
+
+async def test_sparks_ports_refuse_clients_without_the_secret(rig: Rig) -> None:
+    """Without `spark.authenticate` the block manager answers this request with the slots' code."""
+    jvm, refused = jvm_of(descendants(os.getpid())), 0
+    for port in listening_ports(jvm):
+        answer = await asyncio.to_thread(gateway_command, port)
+        if b"Authentication error" in answer:
+            continue  # Py4J's gateway, which has a secret of its own
+        assert answer == b""
+        kind, content = await asyncio.to_thread(open_blocks, port, "broadcast_0_piece0")
+        assert kind == RPC_FAILURE
+        assert b"Expected SaslMessage, received something else" in content
+        refused += 1
+    assert refused >= 2, "the driver's RPC port and its block manager"
 
 
 async def test_a_process_that_spark_did_not_start_is_not_a_slot(rig: Rig) -> None:
