@@ -18,7 +18,7 @@ from tui.app import HeadraceApp
 from tui.client.client import Connect
 from tui.contexts.profiles import Profile
 from tui.errors import HeadraceError
-from tui.wire.evented import Evented
+from tui.wire.evented import AsyncTransport
 
 SIZE = (144, 22)
 PICTURE = Path(__file__).with_name("screen.svg")
@@ -119,7 +119,7 @@ def without_indents(svg: str) -> str:
 
 
 async def main(url: str) -> None:
-    transport = Evented(session.endpoint(Profile(url)))
+    transport = AsyncTransport(session.endpoint(Profile(url)))
     connect = Connect(transport)
     with tempfile.TemporaryDirectory(prefix="orders-") as folder:
         try:

@@ -7,23 +7,23 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tui.contexts.contexts_file import Profiles, config_folder
+from tui.contexts.contexts_file import ContextsFile, config_folder
 from tui.contexts.profiles import Profile
 from tui.contexts.secrets import resolve, resolved
 from tui.contexts.urls import check_url
 from tui.errors import UsageError
-from tui.wire.endpoint import ANSWERS_WITHIN, CONNECTS_WITHIN, Endpoint
+from tui.wire.endpoint import ANSWER_TIMEOUT, CONNECT_TIMEOUT, Endpoint
 
 if TYPE_CHECKING:
     from tui.client.client import Connect, Transport
     from tui.commands.base import CommandContext
 
 
-def profiles(environ: Mapping[str, str] = os.environ) -> Profiles:
-    return Profiles(config_folder(environ) / "contexts.toml")
+def profiles(environ: Mapping[str, str] = os.environ) -> ContextsFile:
+    return ContextsFile(config_folder(environ) / "contexts.toml")
 
 
-def choose(url: str, name: str, known: Profiles, environ: Mapping[str, str] = os.environ) -> Profile | None:
+def choose(url: str, name: str, known: ContextsFile, environ: Mapping[str, str] = os.environ) -> Profile | None:
     """The profile asked for: by the command line, by HEADRACE_URL or HEADRACE_CONTEXT, or the current context.
     None means that the embedded cluster is meant."""
     if url and name:
@@ -52,8 +52,8 @@ def endpoint(profile: Profile, url: str = "") -> Endpoint:
         profile.username,
         resolve(profile.password),
         _file(profile.ca),
-        profile.connect_timeout or CONNECTS_WITHIN,
-        profile.timeout or ANSWERS_WITHIN,
+        profile.connect_timeout or CONNECT_TIMEOUT,
+        profile.timeout or ANSWER_TIMEOUT,
         token=resolve(profile.token),
         certificate=_file(profile.certificate),
         key=_file(profile.key),
@@ -81,38 +81,38 @@ def client_properties(profile: Profile) -> dict[str, str]:
 
 def blocking(profile: Profile) -> Transport:
     """The script door's transport."""
-    from tui.wire.blocking import Blocking
+    from tui.wire.blocking import BlockingTransport
 
-    transports = [Blocking(one) for one in endpoints(profile)]
+    transports = [BlockingTransport(one) for one in endpoints(profile)]
     if len(transports) == 1:
         return transports[0]
-    from tui.wire.failover import Failover
+    from tui.wire.failover import FailoverTransport
 
-    return Failover(transports)
+    return FailoverTransport(transports)
 
 
 def audited(transport: Transport, profile: Profile, door: str, say: Callable[[str], None] | None = None) -> Transport:
     """With each change written to the audit log of this machine; what is read-only changes nothing."""
     if profile.read_only:
         return transport
-    from tui.wire.audit import Audited
+    from tui.wire.audit import AuditedTransport
 
-    return Audited(transport, profile.label, door, say)
+    return AuditedTransport(transport, profile.label, door, say)
 
 
 def evented(profile: Profile) -> Transport:
     """The screen's transport: to the cluster, to a recording, or to the cluster with a recorder between."""
-    from tui.wire.recording import Recorder, Replay
+    from tui.wire.recording import RecordingTransport, ReplayTransport
 
     if profile.replay:
-        return Replay(profile.replay)
-    from tui.wire.evented import Evented
-    from tui.wire.failover import Failover
+        return ReplayTransport(profile.replay)
+    from tui.wire.evented import AsyncTransport
+    from tui.wire.failover import FailoverTransport
 
-    workers = [Evented(one) for one in endpoints(profile)]
-    transport: Transport = workers[0] if len(workers) == 1 else Failover(workers)
+    workers = [AsyncTransport(one) for one in endpoints(profile)]
+    transport: Transport = workers[0] if len(workers) == 1 else FailoverTransport(workers)
     transport = audited(transport, profile, "screen")
-    return Recorder(transport, profile.record) if profile.record else transport
+    return RecordingTransport(transport, profile.record) if profile.record else transport
 
 
 def connect(profile: Profile, transport: Transport) -> Connect:
@@ -124,7 +124,7 @@ def connect(profile: Profile, transport: Transport) -> Connect:
 
 
 def screen_context(
-    cluster: Connect, profile: Profile, known: Profiles, narrate: Callable[[str], None]
+    cluster: Connect, profile: Profile, known: ContextsFile, narrate: Callable[[str], None]
 ) -> CommandContext:
     """The context of commands that a screen runs: it has asked before, and its standard input is keys."""
 

@@ -13,20 +13,20 @@ from tests.support.broker import KafkaBroker, unique
 from tests.support.workers import WorkerProcess
 from tui.client.client import Connect
 from tui.cluster.snapshot import Diff, LinkState, Snapshot
-from tui.cluster.store import Pace, Store
+from tui.cluster.store import ClusterStore, StorePace
 from tui.wire.endpoint import Endpoint
-from tui.wire.evented import Evented
+from tui.wire.evented import AsyncTransport
 
-QUICK = Pace(interval=0.2, first_retry=0.1, longest_retry=0.5)
+QUICK = StorePace(interval=0.2, first_retry=0.1, longest_retry=0.5)
 
 
 class Watch:
     """A running store, and waiting for what it shows."""
 
     def __init__(self, url: str) -> None:
-        transport = Evented(Endpoint(url))
+        transport = AsyncTransport(Endpoint(url))
         self.connect = Connect(transport)
-        self.store = Store(self.connect, transport.lines, pace=QUICK)
+        self.store = ClusterStore(self.connect, transport.lines, pace=QUICK)
         self.store.subscribe(self._hear)
         self._news = asyncio.Event()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator
 from typing import Any
 
-from tui.client.client import Call
+from tui.client.client import ApiCall
 
 
 class InMemory:
@@ -13,7 +13,7 @@ class InMemory:
 
     url = "http://memory:8083"
 
-    async def send(self, call: Call) -> Any:
+    async def send(self, call: ApiCall) -> Any:
         raise NotImplementedError
 
     def lines(self, path: str, last_id: str, lasting: float | None = None) -> AsyncGenerator[str, None]:

@@ -17,7 +17,7 @@ import pytest
 from tests.tui.console import Console
 from tui import session
 from tui.app import HeadraceApp
-from tui.cluster.store import Store
+from tui.cluster.store import ClusterStore
 
 FOLDER = Path(__file__).parent / "snapshots"
 RECORDING = Path(__file__).parent / "recordings" / "connect.jsonl"
@@ -31,7 +31,7 @@ def still(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setenv("TZ", "UTC")
     time.tzset()
     monkeypatch.setattr(time, "time", lambda: NOON)
-    monkeypatch.setitem(Store.__init__.__kwdefaults__ or {}, "clock", lambda: NOON)
+    monkeypatch.setitem(ClusterStore.__init__.__kwdefaults__ or {}, "clock", lambda: NOON)
     yield
     monkeypatch.undo()
     time.tzset()

@@ -14,32 +14,32 @@ from tests.support.waiting import wait_until
 from tests.tui.conftest import Cluster
 from tests.tui.forwarder import Forwarder
 from tui import session
-from tui.client.client import Call, Connect
+from tui.client.client import ApiCall, Connect
 from tui.contexts.profiles import Profile
 from tui.errors import HeadraceError, TimedOut, Unreachable
 from tui.model import Certainty, Offset
-from tui.offsets.change_store import Notebook
+from tui.offsets.change_store import ChangeStore
 from tui.offsets.changes import changes
 from tui.offsets.operation import carry_out
-from tui.offsets.pending_changes import Step
-from tui.offsets.plan import Applied, NotApplied, Plan
+from tui.offsets.pending_changes import ChangeStep
+from tui.offsets.plan import OffsetPlan, OffsetsApplied, OffsetsNotApplied
 from tui.offsets.recovery import Recovery
-from tui.wire.evented import Evented
-from tui.wire.wrapper import Around
+from tui.wire.evented import AsyncTransport
+from tui.wire.wrapper import TransportWrapper
 
-Fault = Callable[[Call], HeadraceError | None]
+Fault = Callable[[ApiCall], HeadraceError | None]
 
 
-class Faulty(Around):
+class Faulty(TransportWrapper):
     """The real transport, that breaks after a call was answered, where `fault` says so."""
 
     def __init__(self, url: str) -> None:
-        super().__init__(Evented(session.endpoint(Profile(url))))
+        super().__init__(AsyncTransport(session.endpoint(Profile(url))))
         self.fault: Fault = lambda call: None
-        self.before: Callable[[Call], None] = lambda call: None
+        self.before: Callable[[ApiCall], None] = lambda call: None
         self.calls: list[str] = []
 
-    async def send(self, call: Call) -> Any:
+    async def send(self, call: ApiCall) -> Any:
         self.calls.append(f"{call.method} {call.path.rpartition('/')[2]}")
         self.before(call)
         answer = await self.inner.send(call)
@@ -63,30 +63,30 @@ def running(cluster: Cluster, stopped_source: str) -> str:
 
 
 @pytest.fixture
-def book(tmp_path: Path, cluster: Cluster) -> Notebook:
-    return Notebook(tmp_path / "state", cluster.url, "somebody")
+def book(tmp_path: Path, cluster: Cluster) -> ChangeStore:
+    return ChangeStore(tmp_path / "state", cluster.url, "somebody")
 
 
 class Killed(BaseException):
     """The end of the process, as far as the operation can tell: nothing is caught, nothing is tidied."""
 
 
-def plan(cluster: Cluster, name: str, position: int | None) -> Plan:
+def plan(cluster: Cluster, name: str, position: int | None) -> OffsetPlan:
     base = tuple(Offset(*entry) for entry in cluster.offsets(name))
     wanted = [Offset(base[0].partition, None if position is None else {"position": position})]
     state = cluster.state(name).split()[0]
-    return Plan(name, base, tuple(changes(base, wanted)), state, ran=state != "STOPPED", why="a test")
+    return OffsetPlan(name, base, tuple(changes(base, wanted)), state, ran=state != "STOPPED", why="a test")
 
 
 def on(method: str, path: str, error: HeadraceError) -> Fault:
     return lambda call: error if (call.method, call.path.rpartition("/")[2]) == (method, path) else None
 
 
-def killed(method: str, path: str, nth: int = 1) -> Callable[[Call], None]:
+def killed(method: str, path: str, nth: int = 1) -> Callable[[ApiCall], None]:
     """Before the nth of these calls is sent."""
     seen = []
 
-    def kill(call: Call) -> None:
+    def kill(call: ApiCall) -> None:
         if (call.method, call.path.rpartition("/")[2]) == (method, path):
             seen.append(call)
             if len(seen) == nth:
@@ -99,23 +99,25 @@ def position(cluster: Cluster, name: str) -> Any:
     return cluster.offsets(name)[0][1]["position"]
 
 
-async def test_each_step_in_its_order(cluster: Cluster, running: str, wire: Faulty, book: Notebook) -> None:
+async def test_each_step_in_its_order(cluster: Cluster, running: str, wire: Faulty, book: ChangeStore) -> None:
     said: list[str] = []
     done = await carry_out(plan(cluster, running, 10), Connect(wire), book, said.append)
-    assert isinstance(done, Applied) and not done.left_stopped and not done.trouble and not done.differing
+    assert isinstance(done, OffsetsApplied) and not done.left_stopped and not done.trouble and not done.differing
     asked = [call for call in wire.calls if not call.endswith("status")]
     assert asked == ["PUT stop", "GET offsets", "PATCH offsets", "GET offsets", "PUT resume"]
     assert said[0] == "stopping the connector" and said[-1].startswith("resume")
-    assert book.intents.of(running) is None
+    assert book.pending.of(running) is None
     (past,) = book.histories.read(running)
     assert (past["number"], past["who"], past["why"]) == (1, "somebody", "a test")
     assert past["before"][0]["offset"] == {"position": 1000} and past["after"][0]["offset"] == {"position": 10}
 
 
-async def test_a_lost_answer_is_asked_for_again(cluster: Cluster, running: str, wire: Faulty, book: Notebook) -> None:
-    lost: list[Call] = []
+async def test_a_lost_answer_is_asked_for_again(
+    cluster: Cluster, running: str, wire: Faulty, book: ChangeStore
+) -> None:
+    lost: list[ApiCall] = []
 
-    def once(call: Call) -> HeadraceError | None:
+    def once(call: ApiCall) -> HeadraceError | None:
         if call.method == "PATCH" and not lost:
             lost.append(call)
             return TimedOut("no answer within 95 s")
@@ -128,7 +130,7 @@ async def test_a_lost_answer_is_asked_for_again(cluster: Cluster, running: str, 
 
 
 async def test_what_was_done_without_an_answer_is_found(
-    cluster: Cluster, running: str, wire: Faulty, book: Notebook
+    cluster: Cluster, running: str, wire: Faulty, book: ChangeStore
 ) -> None:
     wire.fault = on("PATCH", "offsets", TimedOut("no answer within 95 s"))
     done = await carry_out(plan(cluster, running, 10), Connect(wire), book)
@@ -137,51 +139,51 @@ async def test_what_was_done_without_an_answer_is_found(
 
 
 async def test_unreachable_before_the_change_took_effect(
-    cluster: Cluster, running: str, wire: Faulty, book: Notebook
+    cluster: Cluster, running: str, wire: Faulty, book: ChangeStore
 ) -> None:
-    def cut(call: Call) -> None:
+    def cut(call: ApiCall) -> None:
         if call.method == "PATCH":
             raise Unreachable("gone")
 
     wire.before = cut
-    with pytest.raises(NotApplied, match="gone") as caught:
+    with pytest.raises(OffsetsNotApplied, match="gone") as caught:
         await carry_out(plan(cluster, running, 10), Connect(wire), book)
     assert not caught.value.stopped and not caught.value.unfinished
     cluster.wait(running, "RUNNING 1/1")
-    assert book.intents.of(running) is None
+    assert book.pending.of(running) is None
 
 
 async def test_gone_for_good_is_noted_and_finished_later(
-    cluster: Cluster, running: str, wire: Faulty, book: Notebook
+    cluster: Cluster, running: str, wire: Faulty, book: ChangeStore
 ) -> None:
-    gone: list[Call] = []
+    gone: list[ApiCall] = []
 
-    def cut(call: Call) -> None:
+    def cut(call: ApiCall) -> None:
         if call.method == "PATCH" or gone:
             gone.append(call)
             raise Unreachable("gone")
 
     wire.before = cut
-    with pytest.raises(NotApplied) as caught:
+    with pytest.raises(OffsetsNotApplied) as caught:
         await carry_out(
             plan(cluster, running, 10), Connect(wire), book, clock=lambda: time.monotonic() + 40 * len(gone)
         )
     assert caught.value.stopped and caught.value.unfinished and f"finish {running}" in caught.value.advice
     wire.before = lambda call: None
-    with pytest.raises(NotApplied, match="waits for being finished"):
+    with pytest.raises(OffsetsNotApplied, match="waits for being finished"):
         await carry_out(plan(cluster, running, 20), Connect(wire), book)
-    assert [intent.plan.name for intent in book.intents.interrupted()] == [running]
+    assert [intent.plan.name for intent in book.pending.interrupted()] == [running]
     done = await Recovery(Connect(wire), book).finish(running)
     assert "successfully" in done.message and not done.left_stopped
     cluster.wait(running, "RUNNING 1/1")
     wait_until(lambda: "PUT resume" in wire.calls, 1, "resumed")
 
 
-async def test_lost_after_the_change(cluster: Cluster, running: str, wire: Faulty, book: Notebook) -> None:
+async def test_lost_after_the_change(cluster: Cluster, running: str, wire: Faulty, book: ChangeStore) -> None:
     """The change is made: nothing may say that it was not."""
-    seen: list[Call] = []
+    seen: list[ApiCall] = []
 
-    def cut(call: Call) -> None:
+    def cut(call: ApiCall) -> None:
         seen.extend([call] if seen or call.method == "PATCH" else [])
         if len(seen) > 1:
             raise Unreachable("gone")
@@ -201,34 +203,34 @@ async def test_lost_after_the_change(cluster: Cluster, running: str, wire: Fault
     assert len(book.histories.read(running)) == 1
 
 
-async def test_a_refusal_leaves_it_running(cluster: Cluster, running: str, wire: Faulty, book: Notebook) -> None:
+async def test_a_refusal_leaves_it_running(cluster: Cluster, running: str, wire: Faulty, book: ChangeStore) -> None:
     base = tuple(Offset(*entry) for entry in cluster.offsets(running))
     bad = changes(base, [Offset(base[0].partition, {"position": -5})])
-    with pytest.raises(NotApplied, match="non-negative") as caught:
-        await carry_out(Plan(running, base, tuple(bad), "RUNNING", True), Connect(wire), book)
+    with pytest.raises(OffsetsNotApplied, match="non-negative") as caught:
+        await carry_out(OffsetPlan(running, base, tuple(bad), "RUNNING", True), Connect(wire), book)
     assert not caught.value.stopped
     cluster.wait(running, "RUNNING 1/1")
     assert position(cluster, running) == 1000 and not book.histories.read(running)
 
 
 async def test_somebody_resumes_it_in_between(
-    cluster: Cluster, stopped_source: str, wire: Faulty, book: Notebook
+    cluster: Cluster, stopped_source: str, wire: Faulty, book: ChangeStore
 ) -> None:
     one = plan(cluster, stopped_source, 10)
 
-    def meddle(call: Call) -> None:
+    def meddle(call: ApiCall) -> None:
         if call.method == "PATCH":
             cluster.request("PUT", f"/connectors/{stopped_source}/resume")
             cluster.wait(stopped_source, "RUNNING 1/1")
 
     wire.before = meddle
-    with pytest.raises(NotApplied, match="must be in the STOPPED state") as caught:
+    with pytest.raises(OffsetsNotApplied, match="must be in the STOPPED state") as caught:
         await carry_out(one, Connect(wire), book)
     assert not caught.value.stopped and caught.value.exit_code == 4
 
 
 async def test_a_running_one_that_moved_on_is_no_conflict(
-    cluster: Cluster, running: str, wire: Faulty, book: Notebook
+    cluster: Cluster, running: str, wire: Faulty, book: ChangeStore
 ) -> None:
     one = plan(cluster, running, 10)
     (cluster.folder / f"{running}.txt").open("a").write("more\n" * 10)
@@ -237,12 +239,12 @@ async def test_a_running_one_that_moved_on_is_no_conflict(
 
 
 async def test_a_conflict_leaves_it_as_it_was(
-    cluster: Cluster, stopped_source: str, wire: Faulty, book: Notebook
+    cluster: Cluster, stopped_source: str, wire: Faulty, book: ChangeStore
 ) -> None:
     one = plan(cluster, stopped_source, 10)
     body = {"offsets": [{"partition": one.changes[0].partition, "offset": {"position": 7}}]}
     assert cluster.request("PATCH", f"/connectors/{stopped_source}/offsets", body)[0] == 200
-    with pytest.raises(NotApplied, match="somebody else changed") as caught:
+    with pytest.raises(OffsetsNotApplied, match="somebody else changed") as caught:
         await carry_out(one, Connect(wire), book)
     assert caught.value.exit_code == 4 and caught.value.conflicts and position(cluster, stopped_source) == 7
 
@@ -251,14 +253,14 @@ BLIPS = (("PUT", "stop"), ("GET", "status"), ("GET", "offsets"), ("PATCH", "offs
 
 
 @pytest.mark.parametrize("is_sent", [False, True], ids=["before it is sent", "its answer is lost"])
-async def test_a_blip_at_each_request(cluster: Cluster, running: str, book: Notebook, is_sent: bool) -> None:
+async def test_a_blip_at_each_request(cluster: Cluster, running: str, book: ChangeStore, is_sent: bool) -> None:
     """All connections die, and the port is closed until somebody has noticed; nobody is left STOPPED."""
     async with Forwarder(cluster.url) as forwarder:
         wire = Faulty(forwarder.url)
         for number, blip in enumerate(BLIPS):
-            hit: list[Call] = []
+            hit: list[ApiCall] = []
 
-            def blow(call: Call, blip: tuple[str, str] = blip, hit: list[Call] = hit) -> None:
+            def blow(call: ApiCall, blip: tuple[str, str] = blip, hit: list[ApiCall] = hit) -> None:
                 if not hit and (call.method, call.path.rpartition("/")[2]) == blip:
                     hit.append(call)
                     if is_sent:
@@ -275,43 +277,45 @@ async def test_a_blip_at_each_request(cluster: Cluster, running: str, book: Note
             wire.before = blow
             done = await carry_out(plan(cluster, running, 20 + number), Connect(wire), book, noticed)
             assert hit and back and not done.left_stopped and not done.trouble, blip
-            assert done.verdict.certainty is Certainty.DEFINITE and book.intents.of(running) is None
+            assert done.verdict.certainty is Certainty.DEFINITE and book.pending.of(running) is None
             cluster.wait(running, "RUNNING 1/1")
             assert book.histories.read(running)[0]["after"][0]["offset"] == {"position": 20 + number}
         await wire.close()
 
 
 KILLS = (
-    ("PUT", "stop", 1, Step.STOPPING),
-    ("GET", "offsets", 1, Step.STOPPING),
-    ("PATCH", "offsets", 1, Step.ALTERING),
-    ("GET", "offsets", 2, Step.RESUMING),
-    ("PUT", "resume", 1, Step.RESUMING),
+    ("PUT", "stop", 1, ChangeStep.STOPPING),
+    ("GET", "offsets", 1, ChangeStep.STOPPING),
+    ("PATCH", "offsets", 1, ChangeStep.ALTERING),
+    ("GET", "offsets", 2, ChangeStep.RESUMING),
+    ("PUT", "resume", 1, ChangeStep.RESUMING),
 )
 
 
-@pytest.mark.parametrize("way", ["finish", "take_back"])
+@pytest.mark.parametrize("way", ["finish", "roll_back"])
 async def test_killed_before_each_request_and_settled_afterwards(
     cluster: Cluster, running: str, wire: Faulty, tmp_path: Path, way: str
 ) -> None:
     for number, (method, path, nth, step) in enumerate(KILLS):
-        book = Notebook(tmp_path / str(number), cluster.url, "somebody")
+        book = ChangeStore(tmp_path / str(number), cluster.url, "somebody")
         wire.before = killed(method, path, nth)
         was = position(cluster, running)
         with pytest.raises(Killed):
             await carry_out(plan(cluster, running, 10 + number), Connect(wire), book)
-        (left,) = book.intents.interrupted()
+        (left,) = book.pending.interrupted()
         assert left.step is step and left.plan.state == "RUNNING"
         wire.before = lambda call: None
         await getattr(Recovery(Connect(wire), book), way)(running)
         cluster.wait(running, "RUNNING 1/1")
-        assert not book.intents.interrupted()
+        assert not book.pending.interrupted()
         altered = [past["after"][0]["offset"]["position"] for past in book.histories.read(running)]
-        undone = [was, 10 + number] if step is Step.RESUMING else []
+        undone = [was, 10 + number] if step is ChangeStep.RESUMING else []
         assert altered == ([10 + number] if way == "finish" else undone), step
 
 
-async def test_after_a_kill_others_are_respected(cluster: Cluster, running: str, wire: Faulty, book: Notebook) -> None:
+async def test_after_a_kill_others_are_respected(
+    cluster: Cluster, running: str, wire: Faulty, book: ChangeStore
+) -> None:
     wire.before = killed("PATCH", "offsets")
     with pytest.raises(Killed):
         await carry_out(plan(cluster, running, 10), Connect(wire), book)
@@ -320,13 +324,13 @@ async def test_after_a_kill_others_are_respected(cluster: Cluster, running: str,
     body = {"offsets": [{"partition": partition, "offset": {"position": 777}}]}
     assert cluster.request("PATCH", f"/connectors/{running}/offsets", body)[0] == 200
     recovery = Recovery(Connect(wire), book)
-    with pytest.raises(NotApplied, match="somebody else changed"):
+    with pytest.raises(OffsetsNotApplied, match="somebody else changed"):
         await recovery.finish(running)
-    with pytest.raises(NotApplied, match="somebody else changed"):
-        await recovery.take_back(running)
+    with pytest.raises(OffsetsNotApplied, match="somebody else changed"):
+        await recovery.roll_back(running)
     cluster.request("PUT", f"/connectors/{running}/resume")
     cluster.wait(running, "RUNNING 1/1")
-    with pytest.raises(NotApplied, match="somebody has set it going"):
+    with pytest.raises(OffsetsNotApplied, match="somebody has set it going"):
         await recovery.finish(running)
     await recovery.forget(running)
-    assert not book.intents.interrupted()
+    assert not book.pending.interrupted()

@@ -10,11 +10,10 @@ from tests.support.broker import unique
 from tests.support.transport import InMemory
 from tests.tui.conftest import Cluster
 from tests.tui.console import console
-from tui.client.client import Call, Connect
-from tui.cluster import cluster_overview as fleet
-from tui.cluster.cluster_overview import Fleet, Glance
+from tui.client.client import ApiCall, Connect
+from tui.cluster.cluster_overview import ClusterOverview, ClusterSummary, about
 from tui.cluster.snapshot import LinkState
-from tui.contexts.contexts_file import Profiles
+from tui.contexts.contexts_file import ContextsFile
 from tui.contexts.profiles import Profile
 from tui.errors import Unreachable
 from tui.screens.clusters.clusters import ClustersScreen
@@ -24,12 +23,12 @@ from tui.widgets.grid import Grid
 
 
 @pytest.fixture
-def contexts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Profiles:
+def contexts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ContextsFile:
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
-    return Profiles(tmp_path / "headrace" / "contexts.toml")
+    return ContextsFile(tmp_path / "headrace" / "contexts.toml")
 
 
-async def test_every_context_with_its_state_and_enter_goes_there(cluster: Cluster, contexts: Profiles) -> None:
+async def test_every_context_with_its_state_and_enter_goes_there(cluster: Cluster, contexts: ContextsFile) -> None:
     contexts.put(Profile(cluster.url, "orders [/prod]", production=True, read_only=True))
     contexts.put(Profile("http://127.0.0.1:1", "gone"))
     source = cluster.source()
@@ -41,7 +40,7 @@ async def test_every_context_with_its_state_and_enter_goes_there(cluster: Cluste
         await seen.sees("3 clusters", "orders [/prod]", "PROD RO", "✗ FAILED", "✗ NO ANSWER", "Apache")
         screen = seen.app.screen
         assert isinstance(screen, ClustersScreen)
-        assert cluster.url not in screen.fleet.glances, "the cluster on the screen is not asked twice"
+        assert cluster.url not in screen.fleet.summaries, "the cluster on the screen is not asked twice"
         screen.query_one(Grid).go("gone")
         await seen.sees("next try in", "cannot reach http://127.0.0.1:1")
         screen.query_one(Grid).go("orders [/prod]")
@@ -62,7 +61,7 @@ async def test_every_context_with_its_state_and_enter_goes_there(cluster: Cluste
         await seen.until(lambda: left._watching and not left._watching.is_finished, "watched again")
 
 
-async def test_use_context_changes_the_screen_and_the_file(cluster: Cluster, contexts: Profiles) -> None:
+async def test_use_context_changes_the_screen_and_the_file(cluster: Cluster, contexts: ContextsFile) -> None:
     contexts.put(Profile(cluster.url, "a"))
     contexts.put(Profile(cluster.url, "b"))
     name = cluster.source(unique("ctx"))
@@ -87,7 +86,7 @@ async def test_use_context_changes_the_screen_and_the_file(cluster: Cluster, con
         await seen.until(lambda: not seen.app.is_running)
 
 
-async def test_a_wrong_context_is_there_and_says_why(cluster: Cluster, contexts: Profiles) -> None:
+async def test_a_wrong_context_is_there_and_says_why(cluster: Cluster, contexts: ContextsFile) -> None:
     contexts.put(Profile(cluster.url, "fine"))
     with contexts.path.open("a") as file:
         file.write('[contexts.odd]\nurl = "http://me:hunter2@h:1"\ntimeout = "soon"\n')
@@ -104,7 +103,7 @@ async def test_a_wrong_context_is_there_and_says_why(cluster: Cluster, contexts:
         await seen.until(lambda: isinstance(seen.app.screen, Home))
 
 
-async def test_a_broken_contexts_file_is_said(cluster: Cluster, contexts: Profiles) -> None:
+async def test_a_broken_contexts_file_is_said(cluster: Cluster, contexts: ContextsFile) -> None:
     contexts.path.parent.mkdir(parents=True)
     contexts.path.write_text("contexts = [")
     async with console(cluster.url) as seen:
@@ -123,14 +122,14 @@ class Silent(InMemory):
     def __init__(self) -> None:
         self.asked = 0
 
-    async def send(self, call: Call) -> None:
+    async def send(self, call: ApiCall) -> None:
         self.asked += 1
         raise Unreachable("cannot reach http://nobody:1: refused")
 
 
 async def test_who_does_not_answer_is_asked_ever_less(monkeypatch: pytest.MonkeyPatch) -> None:
     waits: list[float] = []
-    heard: list[Glance] = []
+    heard: list[ClusterSummary] = []
 
     async def sleep(seconds: float) -> None:
         waits.append(seconds)
@@ -139,7 +138,7 @@ async def test_who_does_not_answer_is_asked_ever_less(monkeypatch: pytest.Monkey
 
     transport = Silent()
     profile = Profile(transport.url, "far")
-    watch = Fleet(
+    watch = ClusterOverview(
         [profile], lambda _: Connect(transport), heard.append, clock=lambda: 100.0, sleep=sleep, chance=lambda: 0.5
     )
     with pytest.raises(KeyboardInterrupt):
@@ -149,8 +148,8 @@ async def test_who_does_not_answer_is_asked_ever_less(monkeypatch: pytest.Monkey
 
 
 def test_kinds() -> None:
-    assert fleet.about({"version": "4.3.0", "commit": "headrace-1"})["kind"] == "Headrace"
-    assert fleet.about({"version": "4.3.0", "commit": "a9ce"}) == {
+    assert about({"version": "4.3.0", "commit": "headrace-1"})["kind"] == "Headrace"
+    assert about({"version": "4.3.0", "commit": "a9ce"}) == {
         "version": "4.3.0",
         "kind": "Apache",
         "cluster_id": "",

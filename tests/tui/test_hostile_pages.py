@@ -16,13 +16,13 @@ from tests.tui.snapshot import RECORDING, recorded, still
 from tests.tui.test_hostile import harmless
 from tui.cluster.snapshot import Notice
 from tui.dead_letters import brokers
-from tui.dead_letters.brokers import Sent, Window
-from tui.dead_letters.letters import PREFIX, Letter
-from tui.metrics.rate_history import Course
-from tui.metrics.worker_metrics import Inside
+from tui.dead_letters.brokers import DeadLetterWindow, SendResult
+from tui.dead_letters.letters import PREFIX, DeadLetter
+from tui.metrics.rate_history import RateHistory
+from tui.metrics.worker_metrics import WorkerMetrics
 from tui.model import Offset
-from tui.offsets.changes import Change, Kind
-from tui.offsets.plan import Applied, NotApplied, Plan
+from tui.offsets.changes import ChangeKind, OffsetChange
+from tui.offsets.plan import OffsetPlan, OffsetsApplied, OffsetsNotApplied
 from tui.screens.base.cluster_services import Desk
 from tui.screens.base.dialog import Dialog
 from tui.screens.base.reading import Reading
@@ -128,12 +128,12 @@ async def test_questions(size: tuple[int, int], recording: Path) -> None:
             await shown(seen, home.flows._question(ACTIONS["delete"], one))
         targets = chosen(ACTIONS["stop"], list(home.snapshot.connectors.values()), lambda name: None)
         await shown(seen, question(ACTIONS["stop"], targets, home.snapshot.connectors, EVIL))
-        change = Change(Kind.ALTER, {EVIL: EVIL}, {EVIL: 1}, {EVIL: EVIL})
-        plan = Plan(EVIL, (Offset({EVIL: EVIL}, {EVIL: 1}),), (change,), "RUNNING")
+        change = OffsetChange(ChangeKind.ALTER, {EVIL: EVIL}, {EVIL: 1}, {EVIL: EVIL})
+        plan = OffsetPlan(EVIL, (Offset({EVIL: EVIL}, {EVIL: 1}),), (change,), "RUNNING")
         await shown(seen, Dialog(EVIL, wording.question(plan), EVIL, name=EVIL, why=EVIL))
-        verdict = Applied(home_verdict(), plan.base or (), (), (change,), True, EVIL)
+        verdict = OffsetsApplied(home_verdict(), plan.base or (), (), (change,), True, EVIL)
         await shown(seen, Reading(EVIL, page_of(wording.verdict(EVIL, verdict)[0])))
-        await shown(seen, Reading(EVIL, page_of(wording.refusal(NotApplied(EVIL, EVIL, stopped=True)))))
+        await shown(seen, Reading(EVIL, page_of(wording.refusal(OffsetsNotApplied(EVIL, EVIL, stopped=True)))))
 
 
 def home_verdict() -> Any:
@@ -182,13 +182,13 @@ async def test_config_editor(size: tuple[int, int], recording: Path) -> None:
         harmless(seen)
 
 
-def letters() -> tuple[Letter, ...]:
+def letters() -> tuple[DeadLetter, ...]:
     evil = EVIL.encode("utf-8", "surrogatepass")
     names = ("stage", "exception.class.name", "exception.message", "exception.stacktrace", "class.name", "topic")
     told = tuple((PREFIX + name, evil) for name in names)
     place = ((PREFIX + "partition", b"1"), (PREFIX + "offset", b"7"), (EVIL, evil))
     values = (evil, json.dumps({EVIL: [EVIL]}, ensure_ascii=False).encode(), b"\xff\x00" + evil, None)
-    return tuple(Letter(0, number, 0, evil, value, told + place) for number, value in enumerate(values))
+    return tuple(DeadLetter(0, number, 0, evil, value, told + place) for number, value in enumerate(values))
 
 
 @sizes
@@ -196,7 +196,7 @@ async def test_dead_letters(size: tuple[int, int], recording: Path, monkeypatch:
     async def kafka(self: Desk) -> dict[str, str]:
         return {}
 
-    window = Window(letters(), {0: 0}, {0: 0}, {0: 4})
+    window = DeadLetterWindow(letters(), {0: 0}, {0: 0}, {0: 4})
     monkeypatch.setattr(Desk, "kafka", kafka)
     monkeypatch.setattr(brokers.DeadLetterTopic, "newest", lambda self, count, before=None: window)
     async with recorded(*size, recording) as seen:
@@ -212,7 +212,7 @@ async def test_dead_letters(size: tuple[int, int], recording: Path, monkeypatch:
                 await seen.press("tab", "pagedown", "tab")
                 harmless(seen)
             await seen.press("space")
-        screen.sent = {one.id: Sent(one, EVIL if one.offset % 2 else "", EVIL) for one in window.letters}
+        screen.sent = {one.id: SendResult(one, EVIL if one.offset % 2 else "", EVIL) for one in window.letters}
         screen.draw()
         await seen.pilot.pause()
         harmless(seen)
@@ -239,5 +239,5 @@ async def test_workers_loggers_failed_records(
         record = {"time": 1, "task": 0, "stage": EVIL, "topic": EVIL, "message": EVIL, "cause": EVIL}
         answer = {"since": 0, "total": {"failed": 1}, "stages": {EVIL: {"failed": 1}}, "last": [record]}
         await shown(seen, Reading("errors", page_of(failed_records.content(answer))))
-        inside = described(Inside({0: 1}, 5.0, 1, 1, 1, 1), Course(), 20, 0.0)
+        inside = described(WorkerMetrics({0: 1}, 5.0, 1, 1, 1, 1), RateHistory(), 20, 0.0)
         await shown(seen, Reading("inside", page_of(Content.assemble(inside))))

@@ -10,7 +10,7 @@ from tests.support.waiting import wait_until
 from tests.tui.conftest import Cluster
 from tests.tui.console import Console, console
 from tests.tui.forwarder import Forwarder
-from tui.offsets import retry as patience
+from tui.offsets import retry
 from tui.screens.base.dialog import Dialog
 from tui.screens.offsets.unfinished import Unfinished
 from tui.widgets.pager import Pager
@@ -174,7 +174,7 @@ async def test_a_cluster_that_stays_away_too_long(
     name = stopped_source
     cluster.request("PUT", f"/connectors/{name}/resume")
     cluster.wait(name, "RUNNING 1/1")
-    monkeypatch.setattr(patience, "BEARS", 0.5)
+    monkeypatch.setattr(retry, "OUTAGE_LIMIT", 0.5)
     async with Forwarder(cluster.url) as forwarder, console(forwarder.url) as seen:
         if is_typed:
             await seen.until(lambda: name in seen.home.board.keys)

@@ -12,8 +12,8 @@ import pytest
 from tests.tui.console import Console
 from tests.tui.snapshot import NOON, RECORDING, SIZES, recorded, same, still
 from tui.dead_letters import brokers
-from tui.dead_letters.brokers import Sent, Window
-from tui.dead_letters.letters import PREFIX, TOPIC, Letter
+from tui.dead_letters.brokers import DeadLetterWindow, SendResult
+from tui.dead_letters.letters import PREFIX, TOPIC, DeadLetter
 from tui.screens.base.cluster_services import Desk
 from tui.screens.clusters.workers import WorkersScreen
 from tui.screens.dead_letters.dead_letters import DeadLettersScreen
@@ -94,7 +94,7 @@ def moved(seen: Console) -> None:
         written = 40_000 - 5 * min(step, 60) ** 2 if step > 20 else 38_000
         lag = {"records": max(0, 60 - 3 * max(0, step - 4)), "ms": 0}
         told = {"read": written, "written": written, "lag": lag, "age_ms": 0, "stalled": [1] if step < 5 else []}
-        progress.hear({"orders-archive": told})
+        progress.update({"orders-archive": told})
 
 
 @sizes
@@ -117,7 +117,7 @@ async def test_what_our_worker_tells(size: tuple[int, int], ours: Path) -> None:
         await same(seen, "workers-ours")
 
 
-def letters() -> tuple[Letter, ...]:
+def letters() -> tuple[DeadLetter, ...]:
     trace = (
         "org.apache.kafka.connect.errors.DataException: Converting byte[] to Kafka Connect data failed\n"
         "\tat org.apache.kafka.connect.json.JsonConverter.toConnectData(JsonConverter.java:325)\n"
@@ -135,11 +135,11 @@ def letters() -> tuple[Letter, ...]:
         "partition": "2",
     }
 
-    def letter(number: int) -> Letter:
+    def letter(number: int) -> DeadLetter:
         headers = {**told, "offset": str(400 + number)}.items()
         found = tuple((PREFIX + name, text.encode()) for name, text in headers)
         at = int(NOON * 1000) - (9 - number) * MINUTE
-        return Letter(0, number, at, b"k%d" % number, b'{"order": %d}' % number, (*found, ("source", b"shop")))
+        return DeadLetter(0, number, at, b"k%d" % number, b'{"order": %d}' % number, (*found, ("source", b"shop")))
 
     return tuple(letter(number) for number in range(8, -1, -1))
 
@@ -149,7 +149,7 @@ async def test_dead_letters(size: tuple[int, int], monkeypatch: pytest.MonkeyPat
     async def kafka(self: Desk) -> dict[str, str]:
         return {}
 
-    window = Window(letters(), {0: 100}, {0: 0}, {0: 109})
+    window = DeadLetterWindow(letters(), {0: 100}, {0: 0}, {0: 109})
     monkeypatch.setattr(Desk, "kafka", kafka)
     monkeypatch.setattr(brokers.DeadLetterTopic, "newest", lambda self, count, before=None: window)
     async with recorded(*size) as seen:
@@ -160,6 +160,6 @@ async def test_dead_letters(size: tuple[int, int], monkeypatch: pytest.MonkeyPat
         seen.app.push_screen(screen)
         await seen.until(lambda: screen.letters)
         await seen.press("space", "space")
-        screen.sent = {"0/8": Sent(window.letters[0], where="orders-2@1033")}
+        screen.sent = {"0/8": SendResult(window.letters[0], where="orders-2@1033")}
         screen.draw()
         await same(seen, "dead-letters")

@@ -12,8 +12,8 @@ from textual.binding import Binding
 
 from tests.tui.console import Console, console
 from tui import model
-from tui.client.client import Call
-from tui.cluster.snapshot import Diff, Link, LinkState, Notice, Snapshot
+from tui.client.client import ApiCall
+from tui.cluster.snapshot import ClusterLink, Diff, LinkState, Notice, Snapshot
 from tui.commands.offsets import PatchOffsets
 from tui.commands.targets import matches
 from tui.config.secrets import is_secret
@@ -56,7 +56,7 @@ def connector(name: str, state: str = "RUNNING", tasks: tuple[str, ...] = ("RUNN
 
 
 def snapshot(*some: Connector, state: LinkState = LinkState.POLLING) -> Snapshot:
-    return Snapshot(MappingProxyType({one.name: one for one in some}), link=Link(state, time.time()))
+    return Snapshot(MappingProxyType({one.name: one for one in some}), link=ClusterLink(state, time.time()))
 
 
 async def alone(seen: Console) -> None:
@@ -246,32 +246,32 @@ def test_operations_run_from_requested_to_observed() -> None:
     log.observe(snapshot(connector("c", "STOPPED", ())))
     assert phase(one) is Phase.REQUESTED, "nothing is observed before it was accepted"
     log.accepted(one)
-    log.observe(Snapshot({"c": connector("c", "STOPPED", ())}, link=Link(LinkState.POLLING, 99.0)))
+    log.observe(Snapshot({"c": connector("c", "STOPPED", ())}, link=ClusterLink(LinkState.POLLING, 99.0)))
     assert phase(one) is Phase.ACCEPTED, "an answer from before is no observation"
     now[0] = 101.0
-    log.observe(Snapshot({"c": connector("c", "STOPPED", ())}, link=Link(LinkState.POLLING, 101.0)))
+    log.observe(Snapshot({"c": connector("c", "STOPPED", ())}, link=ClusterLink(LinkState.POLLING, 101.0)))
     assert phase(one) is Phase.OBSERVED and one.last == "observed: STOPPED, no tasks after 1.0 s"
     two = log.begin("resume", "c", goal="RUNNING", doing="resuming")
     log.accepted(two)
     now[0] += 61
-    log.observe(Snapshot({"c": connector("c", "STOPPED", ())}, link=Link(LinkState.POLLING, now[0])))
+    log.observe(Snapshot({"c": connector("c", "STOPPED", ())}, link=ClusterLink(LinkState.POLLING, now[0])))
     assert two.phase is Phase.TIMED_OUT and "it is STOPPED" in two.last
     three = log.begin("resume", "c", goal="RUNNING", doing="resuming")
     log.accepted(three)
     now[0] += 3
     failed = connector("c", tasks=("FAILED",))
-    log.observe(Snapshot({"c": failed}, link=Link(LinkState.POLLING, now[0])))
+    log.observe(Snapshot({"c": failed}, link=ClusterLink(LinkState.POLLING, now[0])))
     assert three.phase is Phase.FAILED and "0/1 tasks, 1 failed" in three.last
     assert heard[0] == "requested"
 
 
 def test_curl() -> None:
-    call = Call("PATCH", "/connectors/a%20b/offsets", {"offsets": ["it's"]})
+    call = ApiCall("PATCH", "/connectors/a%20b/offsets", {"offsets": ["it's"]})
     assert as_curl("http://h:1/", call) == (
         "curl -sS -X PATCH http://h:1/connectors/a%20b/offsets -H 'Content-Type: application/json' "
         """-d '{"offsets": ["it'"'"'s"]}'"""
     )
-    assert "hunter2" not in as_curl("http://h:1/", Call("PATCH", "/connectors/a/config", {"db.password": "hunter2"}))
+    assert "hunter2" not in as_curl("http://h:1/", ApiCall("PATCH", "/connectors/a/config", {"db.password": "hunter2"}))
 
 
 def test_columns_drop_by_rank_and_grow_by_need() -> None:

@@ -11,9 +11,9 @@ import pytest
 from tests.support.transport import InMemory
 from tests.tui.conftest import Cluster
 from tests.tui.console import console
-from tui.client.client import Call, Connect
+from tui.client.client import ApiCall, Connect
 from tui.formatting import short
-from tui.metrics.progress import AT_ONCE, EVERY, Far, Progress, far
+from tui.metrics.progress import MAX_REQUESTS, POLL_INTERVAL, ConnectorProgress, ProgressMonitor, of_offsets
 
 
 @pytest.fixture
@@ -24,10 +24,12 @@ def ours(our_connect_url: str, tmp_path: Path) -> Iterator[Cluster]:
 
 
 def test_far() -> None:
-    assert far({"offsets": [{"lag": {"records": 7, "ms": 5}}, {"lag": {"records": 0, "ms": 0}}]}) == Far(lag=7)
-    assert not far({"offsets": [{"lag": {"records": 7}}, {"lag": None}]}).is_known, "half of a lag is none"
-    assert far({"offsets": [{"age_ms": 9}, {"age_ms": 4}]}) == Far(age_ms=4)
-    assert not far({"offsets": [{"partition": {}, "offset": {}}]}).is_known and not far(None).is_known
+    assert of_offsets(
+        {"offsets": [{"lag": {"records": 7, "ms": 5}}, {"lag": {"records": 0, "ms": 0}}]}
+    ) == ConnectorProgress(lag=7)
+    assert not of_offsets({"offsets": [{"lag": {"records": 7}}, {"lag": None}]}).is_known, "half of a lag is none"
+    assert of_offsets({"offsets": [{"age_ms": 9}, {"age_ms": 4}]}) == ConnectorProgress(age_ms=4)
+    assert not of_offsets({"offsets": [{"partition": {}, "offset": {}}]}).is_known and not of_offsets(None).is_known
 
 
 def test_short() -> None:
@@ -44,7 +46,7 @@ class Counting(InMemory):
     def __init__(self) -> None:
         self.asked: list[str] = []
 
-    async def send(self, call: Call) -> Any:
+    async def send(self, call: ApiCall) -> Any:
         self.asked.append(call.path)
         return {"offsets": [{"lag": {"records": 3, "ms": 1}}]}
 
@@ -52,14 +54,14 @@ class Counting(InMemory):
 async def test_a_few_at_a_time_and_not_too_often() -> None:
     now = [100.0]
     transport = Counting()
-    progress = Progress(Connect(transport), lambda: None, lambda: now[0])
+    progress = ProgressMonitor(Connect(transport), lambda: None, lambda: now[0])
     names = [f"c{number}" for number in range(10)]
     for seen in (4, 8, 10, 10):
-        await progress.look(names)
+        await progress.poll(names)
         assert len(transport.asked) == seen
-    now[0] += EVERY
-    await progress.look(names)
-    assert len(transport.asked) == 10 + AT_ONCE and progress.known["c9"].lag == 3
+    now[0] += POLL_INTERVAL
+    await progress.poll(names)
+    assert len(transport.asked) == 10 + MAX_REQUESTS and progress.known["c9"].lag == 3
     progress.forget(["c1"])
     assert list(progress.known) == ["c1"]
 
@@ -109,5 +111,5 @@ async def test_a_task_that_gets_nowhere_is_said_in_the_list(ours: Cluster) -> No
         await seen.sees("PROGRESS", " ago")
         progress = seen.home.progress
         assert progress is not None
-        progress.hear({source: {"read": 1, "written": 1, "lag": None, "age_ms": 1, "stalled": [0]}})
+        progress.update({source: {"read": 1, "written": 1, "lag": None, "age_ms": 1, "stalled": [0]}})
         await seen.sees("STALLED")

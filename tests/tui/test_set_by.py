@@ -10,7 +10,7 @@ from textual.app import App
 from tui.errors import HeadraceError
 from tui.model import Offset
 from tui.offsets.changes import changes
-from tui.offsets.seek import Journey, Target
+from tui.offsets.seek import SeekPlan, SeekRequest
 from tui.screens.offsets.set_by_time import SetBy
 from tui.widgets.pager import Pager
 
@@ -24,13 +24,13 @@ class Slow:
         self.go, self.asked, self.moves = asyncio.Event(), asyncio.Event(), moves
         self.trouble: HeadraceError | None = None
 
-    async def resolve(self, name: str, target: Target) -> Journey:
+    async def resolve(self, name: str, target: SeekRequest) -> SeekPlan:
         self.asked.set()
         await self.go.wait()
         if self.trouble:
             raise self.trouble
         made = changes(BASE, [BASE[0]._replace(offset={"kafka_offset": 0})]) if self.moves else []
-        return Journey(BASE, tuple(made), 1)
+        return SeekPlan(BASE, tuple(made), 1)
 
 
 class Boxed(App[None]):
@@ -38,7 +38,7 @@ class Boxed(App[None]):
 
     def __init__(self, traveller: Any) -> None:
         super().__init__()
-        self.box, self.found = SetBy("s", None, traveller), list[Journey | None]()
+        self.box, self.found = SetBy("s", None, traveller), list[SeekPlan | None]()
 
     def on_mount(self) -> None:
         self.push_screen(self.box, self.found.append)

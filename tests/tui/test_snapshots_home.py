@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from tests.tui.snapshot import NOON, SIZES, recorded, same, still
-from tui.cluster import cluster_overview as fleet
-from tui.cluster.snapshot import Link, LinkState
-from tui.contexts.contexts_file import Profiles
+from tui.cluster import cluster_overview
+from tui.cluster.snapshot import ClusterLink, LinkState
+from tui.contexts.contexts_file import ContextsFile
 from tui.contexts.profiles import Profile
 from tui.screens.clusters.clusters import ClustersScreen
 from tui.screens.clusters.loggers import LevelMenu, LoggersScreen, Wish
@@ -46,22 +46,26 @@ async def test_many(size: tuple[int, int]) -> None:
 @sizes
 async def test_beside_the_cluster(size: tuple[int, int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
-    contexts = Profiles(tmp_path / "headrace" / "contexts.toml")
+    contexts = ContextsFile(tmp_path / "headrace" / "contexts.toml")
     contexts.put(Profile("https://connect.example.org", "payments", production=True))
     contexts.put(Profile("http://10.0.0.7:8083", "[/oops] 日本語", read_only=True))
 
-    async def nothing(self: fleet.Fleet) -> None: ...
+    async def nothing(self: cluster_overview.ClusterOverview) -> None: ...
 
-    monkeypatch.setattr(fleet.Fleet, "run", nothing)
+    monkeypatch.setattr(cluster_overview.ClusterOverview, "run", nothing)
     async with recorded(*size) as seen:
         await seen.sees("orders-log")
         await seen.press("C")
         await seen.until(lambda: isinstance(seen.app.screen, ClustersScreen))
         screen = seen.app.screen
         assert isinstance(screen, ClustersScreen)
-        screen.fleet._put("payments", **fleet.about({"version": "3.9.1", "commit": "x", "kafka_cluster_id": "q1"}))
-        screen.fleet._put("payments", counts={"FAILED": 2, "RUNNING": 1031}, link=Link(LinkState.POLLING, NOON - 3))
-        lost = Link(LinkState.LOST, NOON - 75, NOON + 8, "cannot reach http://10.0.0.7:8083: refused")
+        screen.fleet._put(
+            "payments", **cluster_overview.about({"version": "3.9.1", "commit": "x", "kafka_cluster_id": "q1"})
+        )
+        screen.fleet._put(
+            "payments", counts={"FAILED": 2, "RUNNING": 1031}, link=ClusterLink(LinkState.POLLING, NOON - 3)
+        )
+        lost = ClusterLink(LinkState.LOST, NOON - 75, NOON + 8, "cannot reach http://10.0.0.7:8083: refused")
         screen.fleet._put("[/oops] 日本語", counts={"RUNNING": 7}, link=lost)
         await same(seen, "clusters")
         screen.query_one("Grid").go("[/oops] 日本語")  # type: ignore[attr-defined]

@@ -18,7 +18,7 @@ from tests.support.waiting import wait_until
 from tests.tui.conftest import Cluster
 from tests.tui.slow_lane import SlowLane
 from tests.tui.terminal import Terminal
-from tui.contexts.contexts_file import Profiles
+from tui.contexts.contexts_file import ContextsFile
 from tui.contexts.profiles import Profile
 
 HOURS = 3600_000  # milliseconds
@@ -58,7 +58,7 @@ def at(cluster: Cluster, name: str) -> Any:
 def home(tmp_path: Path, cluster: Cluster, broker: KafkaBroker) -> dict[str, str]:
     """A context `prod` that names the brokers, and folders of the test's own."""
     folders = {f"XDG_{kind}_HOME": str(tmp_path / kind.lower()) for kind in ("CONFIG", "STATE")}
-    known = Profiles(Path(folders["XDG_CONFIG_HOME"]) / "headrace" / "contexts.toml")
+    known = ContextsFile(Path(folders["XDG_CONFIG_HOME"]) / "headrace" / "contexts.toml")
     known.put(Profile(cluster.url, "prod", bootstrap=broker.bootstrap))
     return folders
 

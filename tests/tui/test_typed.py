@@ -13,10 +13,10 @@ from tests.tui.console import Console, console
 from tests.tui.test_pieces import NOBODY, alone, connector, tell
 from tui import model
 from tui.commands.result import Result, Table
-from tui.contexts.contexts_file import Profiles
+from tui.contexts.contexts_file import ContextsFile
 from tui.contexts.profiles import Profile
-from tui.offsets.changes import Change, Kind
-from tui.offsets.seek import Journey, Target, Traveller
+from tui.offsets.changes import ChangeKind, OffsetChange
+from tui.offsets.seek import SeekPlan, SeekPlanner, SeekRequest
 from tui.screens.base import reading
 from tui.screens.base.dialog import Dialog
 from tui.screens.clusters.clusters import ClustersScreen
@@ -52,7 +52,7 @@ def test_secrets_are_not_kept(tmp_path: Path) -> None:
 
 
 async def test_words_of_the_screen_and_contexts_complete(folders: Path) -> None:
-    Profiles(folders / "config" / "headrace" / "contexts.toml").put(Profile(NOBODY, "berlin"))
+    ContextsFile(folders / "config" / "headrace" / "contexts.toml").put(Profile(NOBODY, "berlin"))
     async with console(NOBODY) as seen:
         await alone(seen)
         tell(seen, connector("berta"))
@@ -145,24 +145,24 @@ async def test_a_reason_typed_behind_w_confirms_nothing() -> None:
         assert (answers, dialog.why) == ([True], "yes indeed")
 
 
-class Moments(Traveller):
+class Moments(SeekPlanner):
     """Resolves any timestamp to one change, and records the requests."""
 
     def __init__(self) -> None:
         self.asked: list[str] = []
 
-    async def resolve(self, name: str, target: Target) -> Journey:
+    async def resolve(self, name: str, target: SeekRequest) -> SeekPlan:
         self.asked.append(str(target.moment))
         partition = {"kafka_topic": "t", "kafka_partition": 0}
-        change = Change(Kind.ALTER, partition, {"kafka_offset": 1}, {"kafka_offset": len(self.asked) + 1})
-        return Journey((model.Offset(partition, {"kafka_offset": 1}),), (change,), 1)
+        change = OffsetChange(ChangeKind.ALTER, partition, {"kafka_offset": 1}, {"kafka_offset": len(self.asked) + 1})
+        return SeekPlan((model.Offset(partition, {"kafka_offset": 1}),), (change,), 1)
 
 
 @pytest.mark.parametrize("seen_before", [(), ("+", "7")], ids=["at once", "after a look"])
 async def test_keys_of_the_field_of_moments_act_in_their_order(seen_before: tuple[str, ...]) -> None:
     """Enter applies the text as typed, not an earlier one that was previewed."""
     async with console(NOBODY) as seen:
-        chosen: list[Journey | None] = []
+        chosen: list[SeekPlan | None] = []
         moments = Moments()
         screen = SetBy("sink", None, moments)
         seen.app.push_screen(screen, chosen.append)

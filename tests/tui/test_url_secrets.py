@@ -11,7 +11,7 @@ from tests.tui.console import console
 from tui.client.client import Connect
 from tui.contexts.profiles import Profile
 from tui.session import endpoint
-from tui.wire.evented import Evented
+from tui.wire.evented import AsyncTransport
 
 
 async def test_on_every_page(cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -20,7 +20,7 @@ async def test_on_every_page(cluster: Cluster, tmp_path: Path, monkeypatch: pyte
     name = cluster.source()
     url = cluster.url.replace("://", "://me:hunter2@")
     assert Profile(url).label == cluster.url
-    assert Connect(Evented(endpoint(Profile(url)))).url == cluster.url
+    assert Connect(AsyncTransport(endpoint(Profile(url)))).url == cluster.url
     async with console(url, 200, 50) as seen:
         await seen.go(name)
         for key, sign in (("C", "cluster"), ("W", "workers"), ("L", "loggers"), ("P", "plugins"), ("o", "operations")):

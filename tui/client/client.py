@@ -20,11 +20,11 @@ from tui.scrubbing import without_user
 
 T = TypeVar("T")
 Json = Any
-EXPANDED = "/connectors?expand=status&expand=info"
+EXPANDED_LIST = "/connectors?expand=status&expand=info"
 REBALANCE_WAITS = (0.25, 0.5, 1.0, 2.0, 4.0)  # seconds before each further try of a 409 that passes by itself
 
 
-class Call(NamedTuple):
+class ApiCall(NamedTuple):
     """One request: plain data, so that it can be logged, shown as curl, and refused by a policy."""
 
     method: str
@@ -47,7 +47,7 @@ class Call(NamedTuple):
         return self.method != "GET" and not self.path.endswith(("/config/validate", "/offsets/resolve", "/preview"))
 
 
-class Origin(NamedTuple):
+class ChangeOrigin(NamedTuple):
     """Who asks for a change of offsets, and why: our workers keep it in their history, others ignore it."""
 
     who: str = ""
@@ -64,7 +64,7 @@ def _header(text: str) -> str:
     return one_line(text).encode("utf-8", "replace").decode("latin-1")
 
 
-NOBODY = Origin()
+NO_ORIGIN = ChangeOrigin()
 
 
 class Transport(Protocol):
@@ -73,7 +73,7 @@ class Transport(Protocol):
     @property
     def url(self) -> str: ...
 
-    async def send(self, call: Call) -> Json: ...
+    async def send(self, call: ApiCall) -> Json: ...
 
     def lines(self, path: str, last_id: str, lasting: float | None = None) -> AsyncGenerator[str, None]: ...
 
@@ -92,7 +92,7 @@ def drive(coroutine: Coroutine[Any, Any, T]) -> T:
     raise RuntimeError("a command suspended without an event loop: it awaited something that is not its context's")
 
 
-def _allow(call: Call) -> None:
+def _allow(call: ApiCall) -> None:
     """The guard of a context that may change everything."""
 
 
@@ -100,7 +100,7 @@ def _silent(message: str) -> None:
     """The narration nobody reads."""
 
 
-def is_passing(error: Conflict) -> bool:
+def is_transient(error: Conflict) -> bool:
     """A rebalance or a stale configuration, which passes by itself; not a name that is taken."""
     return error.message.startswith(("Cannot complete request", "Request cannot be completed"))
 
@@ -113,7 +113,7 @@ class Connect:
     """
 
     def __init__(
-        self, transport: Transport, guard: Callable[[Call], None] = _allow, notice: Callable[[str], None] = _silent
+        self, transport: Transport, guard: Callable[[ApiCall], None] = _allow, notice: Callable[[str], None] = _silent
     ) -> None:
         self.transport, self.guard, self.notice = transport, guard, notice
 
@@ -126,7 +126,7 @@ class Connect:
 
     async def expanded(self) -> dict[str, Json]:
         """`{name: {"status": …, "info": …}}` at once; workers before 2.3 list names, and are asked for each."""
-        answer = await self._send("GET", EXPANDED)
+        answer = await self._send("GET", EXPANDED_LIST)
         if isinstance(answer, list):
             names = fitting(answer, answers.NAMES, "answer to GET /connectors")
             return {name: {"status": await self.status(name), "info": await self.info(name)} for name in names}
@@ -194,7 +194,7 @@ class Connect:
     async def delete(self, name: str) -> None:
         await self._send("DELETE", _of(name))
 
-    async def delete_with_offsets(self, name: str, origin: Origin = NOBODY) -> Json:
+    async def delete_with_offsets(self, name: str, origin: ChangeOrigin = NO_ORIGIN) -> Json:
         """In one request, of our workers only: Apache's would ignore the parameter and leave the offsets."""
         return await self._send("DELETE", _of(name) + "?offsets=true", origin=origin)
 
@@ -205,11 +205,11 @@ class Connect:
         """With `end` and `lag` of sinks, `age_ms` of sources; other workers than ours leave that out."""
         return await self._send("GET", _of(name, "offsets?detail=true"), shape=answers.OFFSETS)
 
-    async def alter_offsets(self, name: str, entries: Sequence[Json], origin: Origin = NOBODY) -> Json:
+    async def alter_offsets(self, name: str, entries: Sequence[Json], origin: ChangeOrigin = NO_ORIGIN) -> Json:
         """The answer is `{"message": …}`: see `tui.model.Verdict`."""
         return await self._send("PATCH", _of(name, "offsets"), {"offsets": list(entries)}, origin)
 
-    async def reset_offsets(self, name: str, origin: Origin = NOBODY) -> Json:
+    async def reset_offsets(self, name: str, origin: ChangeOrigin = NO_ORIGIN) -> Json:
         return await self._send("DELETE", _of(name, "offsets"), origin=origin)
 
     async def offset_history(self, name: str) -> Json:
@@ -220,7 +220,7 @@ class Connect:
         """`{"sources": …, "sinks": …}`, of our workers only."""
         return await self._send("GET", "/orphaned-offsets", shape=answers.ORPHANS)
 
-    async def remove_orphans(self, name: str, group: str | None, origin: Origin = NOBODY) -> Json:
+    async def remove_orphans(self, name: str, group: str | None, origin: ChangeOrigin = NO_ORIGIN) -> Json:
         """The source offsets left over by a connector, or, where one is named, a sink's group; of our workers only."""
         query = f"?group={quote(group, safe='')}" if group else ""
         return await self._send("DELETE", f"/orphaned-offsets/{quote(name, safe='')}{query}", origin=origin)
@@ -261,7 +261,7 @@ class Connect:
 
     async def metrics(self) -> str:
         """Of the worker that answers, in Prometheus' text format; of our workers only."""
-        call = Call("GET", "/metrics", headers=(("Accept", "text/plain"),))
+        call = ApiCall("GET", "/metrics", headers=(("Accept", "text/plain"),))
         self.guard(call)
         return str(await self.transport.send(call) or "")
 
@@ -271,7 +271,7 @@ class Connect:
 
     def lines(self, path: str, lasting: float | None) -> AsyncGenerator[str, None]:
         """The lines of an event stream, for so many seconds or as long as it is open."""
-        self.guard(Call("GET", path))
+        self.guard(ApiCall("GET", path))
         return self.transport.lines(path, "", lasting)
 
     async def sleep(self, seconds: float) -> None:
@@ -281,21 +281,26 @@ class Connect:
         await self.transport.close()
 
     async def _send(
-        self, method: str, path: str, body: Json = None, origin: Origin = NOBODY, shape: Shape = answers.ANYTHING
+        self,
+        method: str,
+        path: str,
+        body: Json = None,
+        origin: ChangeOrigin = NO_ORIGIN,
+        shape: Shape = answers.ANYTHING,
     ) -> Json:
         """One call. Raises Malformed for an answer that does not have the shape."""
         answer = await self._answer(method, path, body, origin)
         return fitting(answer, shape, f"answer to {method} {path.partition('?')[0]}")
 
-    async def _answer(self, method: str, path: str, body: Json, origin: Origin) -> Json:
+    async def _answer(self, method: str, path: str, body: Json, origin: ChangeOrigin) -> Json:
         """A conflict that passes by itself is tried again, a bounded number of times and audibly."""
-        call = Call(method, path, body, origin.headers)
+        call = ApiCall(method, path, body, origin.headers)
         self.guard(call)
         for wait in REBALANCE_WAITS:
             try:
                 return await self.transport.send(call)
             except Conflict as error:
-                if not is_passing(error):
+                if not is_transient(error):
                     raise
                 self.notice(f"409 {error.message}: next try in {wait:g} s")
             await self.transport.sleep(wait)

@@ -11,24 +11,24 @@ from typing import Any, NamedTuple
 
 from tui import model
 from tui.client.client import Connect
-from tui.cluster.snapshot import Link, LinkState
+from tui.cluster.snapshot import ClusterLink, LinkState
 from tui.contexts.profiles import Profile
 from tui.errors import TimedOut, error_line
 from tui.model import SEVERITY, Connector
 
-EVERY = 10.0  # seconds between two looks at a cluster
-PATIENCE = 15.0  # seconds for one look
+POLL_INTERVAL = 10.0  # seconds between two looks at a cluster
+POLL_TIMEOUT = 15.0  # seconds for one look
 FIRST_RETRY, LONGEST_RETRY = 2.0, 60.0
 JITTER = 0.2
 
 Dial = Callable[[Profile], Connect]
 
 
-class Glance(NamedTuple):
+class ClusterSummary(NamedTuple):
     """What is known of one cluster. `counts` has connectors by state; it stays while the cluster is lost."""
 
     profile: Profile
-    link: Link = Link()
+    link: ClusterLink = ClusterLink()
     version: str = ""
     kind: str = ""  # Headrace, or Apache for what everybody else runs
     cluster_id: str = ""
@@ -64,25 +64,25 @@ def about(root: object) -> dict[str, str]:
     }
 
 
-class Fleet:
+class ClusterOverview:
     """Watches while `run` runs. `changed` is called on the event loop after each look."""
 
     def __init__(
         self,
         profiles: Iterable[Profile],
         dial: Dial,
-        changed: Callable[[Glance], None],
+        changed: Callable[[ClusterSummary], None],
         *,
         clock: Callable[[], float] = time.time,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         chance: Callable[[], float] = random.random,
     ) -> None:
-        self.glances = {profile.label: Glance(profile) for profile in profiles}
+        self.summaries = {profile.label: ClusterSummary(profile) for profile in profiles}
         self._dial, self._changed = dial, changed
         self._clock, self._sleep, self._chance = clock, sleep, chance
 
     async def run(self) -> None:
-        await asyncio.gather(*(self._watch(label) for label in self.glances))
+        await asyncio.gather(*(self._watch(label) for label in self.summaries))
 
     async def _watch(self, label: str) -> None:
         """Runs until cancelled; neither a failure of a cluster nor a bug in the console ends the loop."""
@@ -91,14 +91,16 @@ class Fleet:
         try:
             while True:
                 try:
-                    connect = connect or self._dial(self.glances[label].profile)
+                    connect = connect or self._dial(self.summaries[label].profile)
                     await self._look(label, connect)
-                    failures, wait = 0, self._jittered(EVERY)
+                    failures, wait = 0, self._jittered(POLL_INTERVAL)
                 except Exception as error:
                     failures += 1
                     wait = self._jittered(min(FIRST_RETRY * 2 ** min(failures - 1, 10), LONGEST_RETRY))
-                    link = self.glances[label].link
-                    self._put(label, link=Link(LinkState.LOST, link.heard_at, self._clock() + wait, error_line(error)))
+                    link = self.summaries[label].link
+                    self._put(
+                        label, link=ClusterLink(LinkState.LOST, link.heard_at, self._clock() + wait, error_line(error))
+                    )
                 await self._sleep(wait)
         finally:
             if connect is not None:
@@ -107,18 +109,18 @@ class Fleet:
     async def _look(self, label: str, connect: Connect) -> None:
         """The root again after each silence: another worker, or another version, may be there now."""
         try:
-            async with asyncio.timeout(PATIENCE):
-                if self.glances[label].link.state is not LinkState.POLLING:
+            async with asyncio.timeout(POLL_TIMEOUT):
+                if self.summaries[label].link.state is not LinkState.POLLING:
                     self._put(label, **about(await connect.root()))
                 statuses = await connect.statuses()
         except TimeoutError:
-            raise TimedOut(f"{connect.url} gave no answer within {PATIENCE:g} s") from None
+            raise TimedOut(f"{connect.url} gave no answer within {POLL_TIMEOUT:g} s") from None
         counts = counted_states(model.connector(name, status) for name, status in statuses.items())
-        self._put(label, counts=counts, link=Link(LinkState.POLLING, self._clock()))
+        self._put(label, counts=counts, link=ClusterLink(LinkState.POLLING, self._clock()))
 
     def _put(self, label: str, **changes: Any) -> None:
-        self.glances[label] = self.glances[label]._replace(**changes)
-        self._changed(self.glances[label])
+        self.summaries[label] = self.summaries[label]._replace(**changes)
+        self._changed(self.summaries[label])
 
     def _jittered(self, seconds: float) -> float:
         return seconds * (1 + JITTER * (2 * self._chance() - 1))

@@ -19,7 +19,7 @@ class LinkState(Enum):
     LOST = "lost"  # what is shown is stale
 
 
-class Link(NamedTuple):
+class ClusterLink(NamedTuple):
     """The connection, in the clock's seconds. `heard_at` is the time of the last answer or event, None before the
     first. `trouble` is
     why the connection is lost or, while polling, why there is no event stream."""
@@ -44,7 +44,7 @@ class Snapshot(NamedTuple):
 
     connectors: Mapping[str, Connector] = MappingProxyType({})
     since: Mapping[str, float] = MappingProxyType({})
-    link: Link = Link()
+    link: ClusterLink = ClusterLink()
 
 
 class Diff(NamedTuple):

@@ -9,12 +9,12 @@ from types import MappingProxyType
 from typing import Any
 
 from tui import model
-from tui.cluster.snapshot import Diff, Link, LinkState, Snapshot
+from tui.cluster.snapshot import ClusterLink, Diff, LinkState, Snapshot
 
-SLICE = 500  # connectors that are taken in before the event loop has its turn
+SLICE_SIZE = 500  # connectors that are taken in before the event loop has its turn
 
 
-class Ledger:
+class SnapshotBuilder:
     """Connectors by name, each `{"status": …, "info": …}` as it was received."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
@@ -31,7 +31,7 @@ class Ledger:
     async def replace_gently(self, raw: Mapping[str, Any]) -> None:
         """The same, a slice at a time: keys are answered in between."""
         parts, found = iter(raw.items()), list[model.Connector | None]()
-        while some := list(islice(parts, SLICE)):
+        while some := list(islice(parts, SLICE_SIZE)):
             found += [self._read(name, part) for name, part in some]
             await asyncio.sleep(0)
         self._replace(raw, found)
@@ -66,7 +66,7 @@ class Ledger:
         for table in (self._raw, self._connectors, self._since):
             table.pop(name, None)
 
-    def snapshot(self, link: Link) -> Snapshot:
+    def snapshot(self, link: ClusterLink) -> Snapshot:
         return Snapshot(MappingProxyType(dict(self._connectors)), MappingProxyType(dict(self._since)), link)
 
 
@@ -84,5 +84,5 @@ def difference(before: Snapshot, now: Snapshot) -> Diff:
     )
 
 
-def _kind(link: Link) -> tuple[LinkState, str]:
+def _kind(link: ClusterLink) -> tuple[LinkState, str]:
     return link.state, link.trouble

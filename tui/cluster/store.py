@@ -18,15 +18,15 @@ from typing import Any, NamedTuple, NoReturn
 
 from tui.client import answers, sse
 from tui.client.client import Connect
-from tui.cluster.snapshot import Diff, Link, LinkState, Notice, Snapshot
-from tui.cluster.snapshot_builder import Ledger, difference
+from tui.cluster.snapshot import ClusterLink, Diff, LinkState, Notice, Snapshot
+from tui.cluster.snapshot_builder import SnapshotBuilder, difference
 from tui.errors import HeadraceError, MalformedAnswer, Refused, TimedOut, Unreachable, error_line
 
 Lines = Callable[[str, str], AsyncGenerator[str, None]]  # (path, last event id) → lines of an event stream
 Subscriber = Callable[[Snapshot, Diff], None]
 
 
-class Pace(NamedTuple):
+class StorePace(NamedTuple):
     """How often to look and to try again, in seconds."""
 
     interval: float = 2.0
@@ -41,10 +41,10 @@ class Pace(NamedTuple):
     spacing: float = 0.25  # between two differences made of events: a busy cluster is not drawn more often
 
 
-USUAL_PACE = Pace()
+USUAL_PACE = StorePace()
 
 
-class Store:
+class ClusterStore:
     """Watches one cluster while `run` runs. Subscribers are called on its event loop."""
 
     def __init__(
@@ -52,14 +52,14 @@ class Store:
         connect: Connect,
         lines: Lines | None = None,
         *,
-        pace: Pace = USUAL_PACE,
+        pace: StorePace = USUAL_PACE,
         clock: Callable[[], float] = time.time,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         chance: Callable[[], float] = random.random,
     ) -> None:
         self.connect, self.lines, self.pace = connect, lines, pace
         self._clock, self._sleep, self._chance = clock, sleep, chance
-        self._ledger = Ledger(clock)
+        self._ledger = SnapshotBuilder(clock)
         self._subscribers: list[Subscriber] = []
         self._listeners: list[Callable[[Notice], None]] = []
         self._followers: list[Callable[[Mapping[str, Any]], None]] = []
@@ -103,7 +103,7 @@ class Store:
                 failures = 1 if heard else failures + 1
                 wait = self._jittered(min(self.pace.first_retry * 2 ** min(failures - 1, 10), self.pace.longest_retry))
                 link = self.snapshot.link
-                self._publish(Link(LinkState.LOST, link.heard_at, self._clock() + wait, error_line(error)))
+                self._publish(ClusterLink(LinkState.LOST, link.heard_at, self._clock() + wait, error_line(error)))
                 if await self._pause(wait):
                     failures -= 1  # a look that somebody asked for does not make the next pause longer
 
@@ -145,7 +145,7 @@ class Store:
             raise TimedOut(f"{self.connect.url} gave no answer within {self.pace.patience:g} s") from None
         await self._ledger.replace_gently(answer)
         self._last_id = ""  # polled data are newer than the event that a stream would resume from
-        self._publish(Link(LinkState.POLLING, self._clock(), trouble=trouble))
+        self._publish(ClusterLink(LinkState.POLLING, self._clock(), trouble=trouble))
 
     # Listening
 
@@ -188,7 +188,7 @@ class Store:
         if self._opening is not None and not self._last_id:
             return
         self._opened()
-        link = Link(LinkState.LIVE, self._clock())
+        link = ClusterLink(LinkState.LIVE, self._clock())
         if self.snapshot.link.state is LinkState.LIVE:
             self.snapshot = self.snapshot._replace(link=link)
         else:
@@ -203,7 +203,7 @@ class Store:
         if kind == "snapshot":
             self._ledger.replace(data["connectors"])
             self._opened()
-            self._publish(Link(LinkState.LIVE, self._clock()))
+            self._publish(ClusterLink(LinkState.LIVE, self._clock()))
             self._got_on(data.get("progress") or {})
         elif kind == "progress":
             self._got_on(data["connectors"])
@@ -244,7 +244,7 @@ class Store:
         self._flushed_at = asyncio.get_running_loop().time()
         self._publish(self.snapshot.link)
 
-    def _publish(self, link: Link) -> None:
+    def _publish(self, link: ClusterLink) -> None:
         """Makes the ledger's state the snapshot, and tells subscribers what is different."""
         before, self.snapshot = self.snapshot, self._ledger.snapshot(link)
         diff = difference(before, self.snapshot)

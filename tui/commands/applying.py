@@ -12,7 +12,7 @@ from tui.commands.result import Result, TargetOutcome, confirmation
 from tui.commands.targets import failed_outcome, for_each, require_confirmation
 from tui.commands.validating import validate
 from tui.config import applying
-from tui.config.applying import Edit
+from tui.config.applying import ConfigEdit
 from tui.config.changes import merged
 from tui.errors import HeadraceError, NotFound, Refused
 
@@ -124,7 +124,7 @@ async def _apply(context: CommandContext, one: PlanStep) -> TargetOutcome:
         context.narrate(f"{one.name} already exists: its initial_state is ignored")
     if one.action == KEEP:
         return TargetOutcome(one.name, "unchanged")
-    done = await applying.apply(Edit(one.name, one.before or {}, one.changes), context.connect)
+    done = await applying.apply(ConfigEdit(one.name, one.before or {}, one.changes), context.connect)
     return TargetOutcome(one.name, "updated", raw={"name": one.name, "config": dict(done.after)})
 
 

@@ -15,11 +15,11 @@ from tui.errors import HeadraceError, UsageError
 
 if TYPE_CHECKING:
     from tui.client.client import Connect
-    from tui.contexts.contexts_file import Profiles
+    from tui.contexts.contexts_file import ContextsFile
     from tui.contexts.profiles import Profile
     from tui.offsets.brokers import Brokers
-    from tui.offsets.change_store import Notebook
-    from tui.offsets.seek import Traveller
+    from tui.offsets.change_store import ChangeStore
+    from tui.offsets.seek import SeekPlanner
 
 Emit = Callable[[Any, str, Sequence[str]], None]  # an item, the output format, the item as a table row
 FORMATS = ("table", "wide", "json", "jsonl", "yaml", "name")
@@ -41,7 +41,7 @@ class CommandContext:
         dial: Callable[[], Connect],
         *,
         profile: Callable[[], Profile],
-        profiles: Profiles,
+        profiles: ContextsFile,
         narrate: Callable[[str], None] = lambda text: None,
         read: Callable[[str], str],
         confirm: Callable[[str], bool] = lambda question: True,
@@ -71,18 +71,18 @@ class CommandContext:
         return self._profile()
 
     @property
-    def notebook(self) -> Notebook:
+    def change_store(self) -> ChangeStore:
         """The changes of this cluster that this machine has recorded."""
-        from tui.offsets.change_store import notebook
+        from tui.offsets.change_store import change_store
 
-        return notebook(self.profile.label)
+        return change_store(self.profile.label)
 
     @property
-    def traveller(self) -> Traveller:
+    def traveller(self) -> SeekPlanner:
         """Resolves times to offsets of sinks: by the worker, or else by the brokers of the profile."""
-        from tui.offsets.seek import Traveller
+        from tui.offsets.seek import SeekPlanner
 
-        return Traveller(self.connect, self.brokers)
+        return SeekPlanner(self.connect, self.brokers)
 
     def brokers(self) -> Brokers:
         """The brokers of the profile; raises HeadraceError if it names none."""

@@ -13,10 +13,10 @@ from tui.commands.result import TargetOutcome
 from tui.errors import FAILED, HeadraceError
 from tui.model import Offset
 from tui.offsets import partitions
-from tui.offsets.changes import Change, Kind
-from tui.offsets.operation import Again, carry_out
-from tui.offsets.pending_changes import Intent, Step
-from tui.offsets.plan import Action, Applied, NotApplied, Plan
+from tui.offsets.changes import ChangeKind, OffsetChange
+from tui.offsets.operation import Replan, carry_out
+from tui.offsets.pending_changes import ChangeStep, PendingChange
+from tui.offsets.plan import OffsetAction, OffsetPlan, OffsetsApplied, OffsetsNotApplied
 
 if TYPE_CHECKING:
     from tui.offsets.bounds import Bounds
@@ -32,27 +32,27 @@ async def plan_entries(
     *,
     stop: bool,
     why: str | None,
-    action: Action = Action.ALTER,
-) -> Plan:
+    action: OffsetAction = OffsetAction.ALTER,
+) -> OffsetPlan:
     """A plan to set these entries, whatever the current offsets. Without `stop`, the server checks that the connector
     is STOPPED."""
     state = await state_of(context, name) if stop else "STOPPED"
     now = model.offsets(await context.connect.offsets(name))
-    return Plan(name, None, changes_for(now, entries), state, action=action, why=why or "")
+    return OffsetPlan(name, None, changes_for(now, entries), state, action=action, why=why or "")
 
 
 async def plan_changes(
     context: CommandContext,
     name: str,
     base: tuple[Offset, ...],
-    changes: Sequence[Change],
+    changes: Sequence[OffsetChange],
     *,
     stop: bool,
     why: str | None,
-) -> Plan:
+) -> OffsetPlan:
     """A plan to make these changes, provided that the offsets still are `base`. Raises NotApplied."""
     state = await require_changeable(context, name, stop)
-    return Plan(name, base, tuple(changes), state, ran=state != "STOPPED", why=why or "")
+    return OffsetPlan(name, base, tuple(changes), state, ran=state != "STOPPED", why=why or "")
 
 
 async def require_changeable(context: CommandContext, name: str, stop: bool) -> str:
@@ -61,7 +61,7 @@ async def require_changeable(context: CommandContext, name: str, stop: bool) -> 
     if state != "STOPPED" and not stop:
         text = f"the connector is {state}; offsets can be changed only while it is STOPPED"
         back = "pauses it again" if state == "PAUSED" else "resumes it"
-        raise NotApplied(text, f"--stop stops it and {back} afterwards", code=4)
+        raise OffsetsNotApplied(text, f"--stop stops it and {back} afterwards", code=4)
     return state
 
 
@@ -70,18 +70,18 @@ async def state_of(context: CommandContext, name: str) -> str:
     return model.connector(name, await context.connect.status(name)).state
 
 
-def changes_for(now: Sequence[Offset], entries: Sequence[Json]) -> tuple[Change, ...]:
+def changes_for(now: Sequence[Offset], entries: Sequence[Json]) -> tuple[OffsetChange, ...]:
     """Each entry as a change, even if it changes nothing: the server validates all entries."""
     before = {partitions.key(entry.partition): entry.offset for entry in now}
     changes = []
     for entry in entries:
         was = before.get(partitions.key(entry["partition"]))
-        kind = Kind.RESET if entry["offset"] is None else Kind.NEW if was is None else Kind.ALTER
-        changes.append(Change(kind, entry["partition"], was, entry["offset"]))
+        kind = ChangeKind.RESET if entry["offset"] is None else ChangeKind.NEW if was is None else ChangeKind.ALTER
+        changes.append(OffsetChange(kind, entry["partition"], was, entry["offset"]))
     return tuple(changes)
 
 
-def announce(context: CommandContext, plan: Plan) -> None:
+def announce(context: CommandContext, plan: OffsetPlan) -> None:
     """Shows the changes of a plan before it is applied."""
     for one in plan.changes[:MAX_LISTED]:
         context.narrate(f"{plan.name}: {change_text(one)}")
@@ -94,7 +94,7 @@ def announce(context: CommandContext, plan: Plan) -> None:
 
 
 async def confirm_and_apply(
-    context: CommandContext, plan: Plan, yes: bool, total: str = "", again: Again | None = None
+    context: CommandContext, plan: OffsetPlan, yes: bool, total: str = "", again: Replan | None = None
 ) -> TargetOutcome:
     """Shows the changes, asks for confirmation and applies the plan. Raises HeadraceError if it is not confirmed."""
     announce(context, plan)
@@ -105,7 +105,7 @@ async def confirm_and_apply(
     return await apply_plan(context, plan, again)
 
 
-async def apply_plan(context: CommandContext, plan: Plan, again: Again | None = None) -> TargetOutcome:
+async def apply_plan(context: CommandContext, plan: OffsetPlan, again: Replan | None = None) -> TargetOutcome:
     """Applies a plan; reports each step if the connector has to be stopped. Raises NotApplied."""
 
     def say(step: str) -> None:
@@ -113,7 +113,7 @@ async def apply_plan(context: CommandContext, plan: Plan, again: Again | None = 
             context.narrate(f"{plan.name}: {step}")
 
     with reports_interruption(context, plan.name):
-        done = await carry_out(plan, context.connect, context.notebook, say, context.clock, again)
+        done = await carry_out(plan, context.connect, context.change_store, say, context.clock, again)
     for one in done.moved:
         context.narrate(f"{plan.name}: the offset moved meanwhile; applied: {change_text(one)}")
     return outcome(plan, done)
@@ -125,18 +125,18 @@ def reports_interruption(context: CommandContext, name: str) -> Iterator[None]:
     try:
         yield
     except (KeyboardInterrupt, SystemExit):
-        if (intent := context.notebook.intents.of(name)) is not None:
+        if (intent := context.change_store.pending.of(name)) is not None:
             context.narrate(f"{name}: {interruption_text(intent)}")
         raise
 
 
-def interruption_text(intent: Intent) -> str:
+def interruption_text(intent: PendingChange) -> str:
     """The state after an interrupted change, and the commands that complete or undo the change."""
     plan, name = intent.plan, quote(intent.plan.name)
     offsets = {
-        Step.STOPPING: "its offsets are unchanged",
-        Step.ALTERING: "its offsets may already have changed",
-        Step.RESUMING: "its offsets have been changed",
+        ChangeStep.STOPPING: "its offsets are unchanged",
+        ChangeStep.ALTERING: "its offsets may already have changed",
+        ChangeStep.RESUMING: "its offsets have been changed",
     }[intent.step]
     state = f"it was {plan.state} and may be STOPPED now; " if plan.must_stop else ""
     return (
@@ -144,7 +144,7 @@ def interruption_text(intent: Intent) -> str:
     )
 
 
-def outcome(plan: Plan, done: Applied) -> TargetOutcome:
+def outcome(plan: OffsetPlan, done: OffsetsApplied) -> TargetOutcome:
     """The server's own answer; a failure if something remains to be done."""
     message = done.verdict.message
     left = [done.trouble] if done.trouble else []
@@ -157,35 +157,35 @@ def outcome(plan: Plan, done: Applied) -> TargetOutcome:
     return TargetOutcome(plan.name, message, verdict=done.verdict, raw={"message": message})
 
 
-def dry_run_outcomes(name: str, changes: Sequence[Change]) -> list[TargetOutcome]:
+def dry_run_outcomes(name: str, changes: Sequence[OffsetChange]) -> list[TargetOutcome]:
     """The result of a dry run: the offset of each partition before and after."""
     found = [TargetOutcome(name, f"would set {change_text(one)}") for one in changes]
     return found or [TargetOutcome(name, "nothing to change")]
 
 
-def change_text(one: Change) -> str:
+def change_text(one: OffsetChange) -> str:
     """One change, such as `orders-3: offset 5 → offset 3, 2 read again`."""
     was = "none" if one.before is None else partitions.shown_offset(one.before)
     text = f"{partitions.shown(one.partition)}: {was} → {partitions.shown_offset(one.after)}"
     return text + (f", {one.effect}" if one.effect else "") + (f" ({one.remark})" if one.remark else "")
 
 
-def unchanged_text(one: Change) -> str:
+def unchanged_text(one: OffsetChange) -> str:
     """A partition that stays, such as `nothing to change: orders-3 stays at offset 50 (…)`, with the reason."""
     where, at = partitions.shown(one.partition), partitions.shown_offset(one.after)
     return f"nothing to change: {where} stays at {at} ({one.remark})"
 
 
-async def topic_bounds(context: CommandContext, made: Sequence[Change]) -> Bounds:
+async def topic_bounds(context: CommandContext, made: Sequence[OffsetChange]) -> Bounds:
     """The first and last offsets of the topics that the changes name; unknown if the context names no brokers."""
     from tui.offsets import bounds
-    from tui.offsets.seek import aside
+    from tui.offsets.seek import in_thread
 
     topics = bounds.topics_of(made)
     if not topics or not context.profile.bootstrap:
-        return bounds.NOWHERE
+        return bounds.NO_BOUNDS
     try:
-        return await aside(lambda: bounds.of_brokers(topics, context.brokers().hasty()))
+        return await in_thread(lambda: bounds.of_brokers(topics, context.brokers().with_short_timeout()))
     except HeadraceError as error:
         context.narrate(f"cannot compare the offsets with the topics: {error.message}")
-        return bounds.NOWHERE
+        return bounds.NO_BOUNDS

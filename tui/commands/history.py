@@ -12,11 +12,10 @@ from tui.commands.offsets import REASON_HELP, STOP_HELP
 from tui.commands.result import Result, Table, TargetOutcome, confirmation
 from tui.commands.targets import for_each, require_confirmation
 from tui.errors import FAILED, NotFound
-from tui.offsets import changes, partitions
-from tui.offsets import undo as past
-from tui.offsets.pending_changes import Intent
+from tui.offsets import changes, partitions, undo
+from tui.offsets.pending_changes import PendingChange
 from tui.offsets.recovery import Recovered, Recovery
-from tui.offsets.undo import Past
+from tui.offsets.undo import PastChange
 
 Json = Any
 
@@ -29,13 +28,13 @@ class GetOffsetHistory(Command):
     name = positional("NAME", "a connector, even if it has been deleted")
 
     async def run(self, context: CommandContext) -> Result:
-        found = await past.history(context.connect, context.notebook, self.name)
+        found = await undo.history(context.connect, context.change_store, self.name)
         rows = tuple((p.number, p.at, p.action, p.who, p.why, _summary(p)) for p in found.entries)
         columns = ("NUMBER", "TIME", "ACTION", "WHO", "WHY", "CHANGES")
         return Result({"history": found.raw}, Table(columns, rows), names=tuple(str(p.number) for p in found.entries))
 
 
-def _summary(one: Past) -> str:
+def _summary(one: PastChange) -> str:
     """The first change, and the number of others."""
     shown = [f"{partitions.shown(c.partition)}: {_shown(c.before)} → {_shown(c.after)}" for c in one.made]
     return "" if not shown else shown[0] + (f" and {len(shown) - 1} more" if len(shown) > 1 else "")
@@ -54,14 +53,14 @@ class _Back(ChangingCommand):
     stop = flag("--stop", help=STOP_HELP)
     reason = option("--reason", metavar="TEXT", help=REASON_HELP, convert=str)
 
-    def chosen(self, found: past.History) -> Past:
+    def chosen(self, found: undo.OffsetHistory) -> PastChange:
         raise NotImplementedError
 
-    def wanted(self, one: Past, now: tuple[model.Offset, ...]) -> list[changes.Change]:
+    def wanted(self, one: PastChange, now: tuple[model.Offset, ...]) -> list[changes.OffsetChange]:
         raise NotImplementedError
 
     async def run(self, context: CommandContext) -> Result:
-        one = self.chosen(await past.history(context.connect, context.notebook, self.name))
+        one = self.chosen(await undo.history(context.connect, context.change_store, self.name))
         now = model.offsets(await context.connect.offsets(self.name))
         wanted = self.wanted(one, now)
         if self.dry_run or not wanted:
@@ -80,11 +79,11 @@ class Undo(_Back):
 
     verb = "undo"
 
-    def chosen(self, found: past.History) -> Past:
-        return past.last(found, self.name)
+    def chosen(self, found: undo.OffsetHistory) -> PastChange:
+        return undo.last(found, self.name)
 
-    def wanted(self, one: Past, now: tuple[model.Offset, ...]) -> list[changes.Change]:
-        return past.undone(one, now)
+    def wanted(self, one: PastChange, now: tuple[model.Offset, ...]) -> list[changes.OffsetChange]:
+        return undo.undone(one, now)
 
 
 class Rollback(_Back):
@@ -97,11 +96,11 @@ class Rollback(_Back):
     def check(self) -> None:
         refuse(self.to is None, "--to N is required: the number of the change to roll back")
 
-    def chosen(self, found: past.History) -> Past:
-        return past.numbered(found, self.name, self.to or 0)
+    def chosen(self, found: undo.OffsetHistory) -> PastChange:
+        return undo.numbered(found, self.name, self.to or 0)
 
-    def wanted(self, one: Past, now: tuple[model.Offset, ...]) -> list[changes.Change]:
-        return past.as_before(one, now)
+    def wanted(self, one: PastChange, now: tuple[model.Offset, ...]) -> list[changes.OffsetChange]:
+        return undo.as_before(one, now)
 
 
 class GetUnfinished(Command):
@@ -110,14 +109,14 @@ class GetUnfinished(Command):
     verb = "get unfinished"
 
     async def run(self, context: CommandContext) -> Result:
-        found = context.notebook.intents.interrupted()
+        found = context.change_store.pending.interrupted()
         rows = tuple((one.plan.name, one.step.value, one.plan.state, len(one.plan.changes), one.who) for one in found)
         raw = [_document(one) for one in found]
         columns = ("NAME", "INTERRUPTED WHILE", "STATE BEFORE", "PARTITIONS", "WHO")
         return Result(raw, Table(columns, rows), names=tuple(one.plan.name for one in found))
 
 
-def _document(one: Intent) -> Json:
+def _document(one: PendingChange) -> Json:
     changed = [change.entry for change in one.plan.changes]
     return {
         "name": one.plan.name,
@@ -146,8 +145,10 @@ class Finish(ChangingCommand):
             return confirmation([TargetOutcome(self.name, self._would(context))])
         self._ask(context)
         say = context.narrate
-        recovery = Recovery(context.connect, context.notebook, lambda step: say(f"{self.name}: {step}"), context.clock)
-        act = recovery.take_back if self.back else recovery.forget if self.forget else recovery.finish
+        recovery = Recovery(
+            context.connect, context.change_store, lambda step: say(f"{self.name}: {step}"), context.clock
+        )
+        act = recovery.roll_back if self.back else recovery.forget if self.forget else recovery.finish
 
         async def one(name: str) -> TargetOutcome:
             with reports_interruption(context, name):
@@ -157,7 +158,7 @@ class Finish(ChangingCommand):
 
     def _ask(self, context: CommandContext) -> None:
         """Shows the interrupted change and asks for confirmation."""
-        if (found := context.notebook.intents.of(self.name)) is None:
+        if (found := context.change_store.pending.of(self.name)) is None:
             return
         context.narrate(f"{self.name}: {found.text}")
         announce(context, found.plan._replace(state="STOPPED"))
@@ -165,7 +166,7 @@ class Finish(ChangingCommand):
         require_confirmation(context, self.yes, f"{way} this change of", [self.name])
 
     def _would(self, context: CommandContext) -> str:
-        found = context.notebook.intents.of(self.name)
+        found = context.change_store.pending.of(self.name)
         if found is None:
             raise NotFound(f"there is no interrupted change of the offsets of {self.name}", 404)
         return f"would be {'undone' if self.back else 'forgotten' if self.forget else 'finished'}: {found.text}"

@@ -147,7 +147,7 @@ class Delete(_EachConnector):
         from tui.offsets.undo import by_worker
 
         if await by_worker(context.connect, name) is not None:
-            answer = await context.connect.delete_with_offsets(name, context.notebook.origin(self.reason or ""))
+            answer = await context.connect.delete_with_offsets(name, context.change_store.origin(self.reason or ""))
             context.narrate(f"{name}: {model.verdict(answer).message}")
         else:
             await self._one_by_one(context, name)
@@ -156,10 +156,10 @@ class Delete(_EachConnector):
         """Resets the offsets by a normal change. If that fails, the connector is not deleted, since the offsets of a
         deleted connector cannot be reset."""
         from tui.commands.offsets import reset
-        from tui.offsets.plan import Action
+        from tui.offsets.plan import OffsetAction
 
         try:
-            done = await reset(context, name, Action.DELETE, stop=True, why=self.reason)
+            done = await reset(context, name, OffsetAction.DELETE, stop=True, why=self.reason)
         except HeadraceError as error:
             error.message = f"offsets not reset, connector not deleted: {error.message}"
             raise

@@ -34,10 +34,10 @@ from tui.commands.result import Result, TargetOutcome, confirmation
 from tui.commands.targets import compile_regex, failed_outcome, for_each, require_confirmation, select_names
 from tui.errors import UsageError
 from tui.offsets.bounds import is_negative
-from tui.offsets.changes import Change as OffsetChange
-from tui.offsets.plan import Action, NotApplied
-from tui.offsets.positions import EXPECTED, Moment, parse
-from tui.offsets.seek import Journey, Target
+from tui.offsets.changes import OffsetChange
+from tui.offsets.plan import OffsetAction, OffsetsNotApplied
+from tui.offsets.positions import EXPECTED, Position, parse
+from tui.offsets.seek import SeekPlan, SeekRequest
 
 Json = Any
 STOP_HELP = "stop the connector if necessary, and restore its state afterwards"
@@ -63,7 +63,9 @@ class PatchOffsets(ChangingCommand):
     kafka_offset = option(
         "--kafka-offset", metavar="N|null", help="null resets the partition", convert=lambda text: number(text)
     )
-    to: Argument[Moment | None] = option("--to", metavar="WHEN", help=f"position of a sink: {EXPECTED}", convert=parse)
+    to: Argument[Position | None] = option(
+        "--to", metavar="WHEN", help=f"position of a sink: {EXPECTED}", convert=parse
+    )
     stop = flag("--stop", help=STOP_HELP)
     reason = option("--reason", metavar="TEXT", help=REASON_HELP, convert=str)
     source_partition: Argument[tuple[str, ...]] = options(
@@ -144,13 +146,13 @@ class PatchOffsets(ChangingCommand):
         if changes:
             try:
                 await require_changeable(context, self.name, self.stop)
-            except NotApplied as error:
+            except OffsetsNotApplied as error:
                 outcomes.append(failed_outcome(self.name, error))
         return confirmation(outcomes)
 
-    async def _seek(self, context: CommandContext, to: Moment) -> Result:
+    async def _seek(self, context: CommandContext, to: Position) -> Result:
         """Resolves the position to offsets and applies them."""
-        target = Target(to, self.kafka_topic, self.kafka_partition)
+        target = SeekRequest(to, self.kafka_topic, self.kafka_partition)
         journey = await context.traveller.resolve(self.name, target)
         if not journey.changes and journey.held:
             return confirmation([TargetOutcome(self.name, unchanged_text(one)) for one in journey.held])
@@ -168,7 +170,7 @@ class PatchOffsets(ChangingCommand):
         return await for_each([self.name], act)
 
 
-def total(journey: Journey) -> str:
+def total(journey: SeekPlan) -> str:
     effect = journey.effect
     return effect.total
 
@@ -198,7 +200,7 @@ class DeleteOffsets(ChangingCommand):
         require_confirmation(context, self.yes, "reset all offsets of", names)
 
         async def act(name: str) -> TargetOutcome:
-            return await reset(context, name, Action.RESET, stop=self.stop, why=self.reason)
+            return await reset(context, name, OffsetAction.RESET, stop=self.stop, why=self.reason)
 
         return await for_each(names, act)
 
@@ -207,7 +209,9 @@ class DeleteOffsets(ChangingCommand):
         return TargetOutcome(name, "offsets would be reset")
 
 
-async def reset(context: CommandContext, name: str, action: Action, *, stop: bool, why: str | None) -> TargetOutcome:
+async def reset(
+    context: CommandContext, name: str, action: OffsetAction, *, stop: bool, why: str | None
+) -> TargetOutcome:
     """Resets all offsets of a connector. Raises HeadraceError."""
     now = model.offsets(await context.connect.offsets(name))
     entries = [{"partition": entry.partition, "offset": None} for entry in now]

@@ -47,7 +47,7 @@ class DeleteOrphans(ChangingCommand):
         if self.dry_run:
             return await self._preview(context)
         require_confirmation(context, self.yes, "delete the orphaned offsets of", self.names)
-        origin = context.notebook.origin(self.reason or "")
+        origin = context.change_store.origin(self.reason or "")
 
         async def act(name: str) -> TargetOutcome:
             answer = await context.connect.remove_orphans(name, self.group, origin)

@@ -8,9 +8,8 @@ from tui.commands.result import Result, TargetOutcome
 from tui.commands.targets import compile_regex, for_each, require_confirmation, select_names
 from tui.commands.validating import validate
 from tui.config import applying
-from tui.config.applying import Edit
-from tui.config.changes import Change as KeyChange
-from tui.config.changes import changes, diff_lines, merged
+from tui.config.applying import ConfigEdit
+from tui.config.changes import ConfigChange, changes, diff_lines, merged
 from tui.config.secrets import holds_mask, is_masked
 from tui.errors import BadRequest, HeadraceError
 
@@ -52,7 +51,7 @@ class PatchConnector(ChangingCommand):
         if self.dry_run:
             await self._check_config(context, name, merged(before, made))
             return TargetOutcome(name, f"would be changed: {'; '.join(diff_lines(made))}")
-        done = await applying.apply(Edit(name, before, made), context.connect)
+        done = await applying.apply(ConfigEdit(name, before, made), context.connect)
         if done.differing:
             keys = ", ".join(change.key for change in done.differing)
             raise HeadraceError(f"accepted, but after reading back {keys} differs from the request")
@@ -65,7 +64,7 @@ class PatchConnector(ChangingCommand):
             raise BadRequest(f"name={config['name']}: the name of a connector cannot be changed", 400)
         await validate(context, config, name)
 
-    def _changes(self, before: dict[str, str]) -> tuple[KeyChange, ...]:
+    def _changes(self, before: dict[str, str]) -> tuple[ConfigChange, ...]:
         wanted = {key: value for key, value in before.items() if key not in self.removes}
         wanted |= {key: value for key, _, value in (pair.partition("=") for pair in self.sets)}
         return changes(before, wanted)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from tui.commands.documents import ConnectorDocument
-from tui.config.changes import Change, changes, diff_lines
+from tui.config.changes import ConfigChange, changes, diff_lines
 from tui.config.secrets import holds_mask, is_masked, shown
 from tui.errors import HeadraceError
 
@@ -20,7 +20,7 @@ class PlanStep(NamedTuple):
     name: str
     action: str
     before: Mapping[str, str] | None = None
-    changes: tuple[Change, ...] = ()
+    changes: tuple[ConfigChange, ...] = ()
     document: ConnectorDocument | None = None
 
     @property

@@ -134,15 +134,15 @@ class GetOffsets(Command):
     async def _with_lag(self, context: CommandContext, answers: dict[str, Json]) -> Table:
         """The table with lag, from a Headrace worker or from the brokers that the context names."""
         from tui.offsets import lag, partitions
-        from tui.offsets.seek import aside
+        from tui.offsets.seek import in_thread
 
         rows: list[tuple[Cell, ...]] = []
         for name, answer in answers.items():
             offsets = model.offsets(answer)
             lags = lag.of_answer(answer)
             if not lags and context.profile.bootstrap and any(entry.is_sink for entry in offsets):
-                lags = await aside(partial(lag.of_brokers, offsets, context.brokers()))
-            for line in lag.remarks(answer).lines(int(time.time() * 1000)):
+                lags = await in_thread(partial(lag.of_brokers, offsets, context.brokers()))
+            for line in lag.warnings(answer).lines(int(time.time() * 1000)):
                 context.narrate(f"{name}: {line}")
             for entry in offsets:
                 one = lags.get(partitions.key(entry.partition), lag.Lag())

@@ -18,9 +18,8 @@ from tui.commands.result import Result, TargetOutcome
 from tui.commands.targets import for_each, require_confirmation, select_names
 from tui.formatting import counted
 from tui.model import Offset
-from tui.offsets.changes import Change as OffsetChange
-from tui.offsets.changes import changes
-from tui.offsets.plan import Plan
+from tui.offsets.changes import OffsetChange, changes
+from tui.offsets.plan import OffsetPlan
 
 Json = Any
 
@@ -112,7 +111,7 @@ class ImportOffsets(ChangingCommand):
 
     async def _set(self, context: CommandContext, wanted: dict[str, list[Json]]) -> Result:
         """Shows all changes, asks once and applies them; continues after a connector that fails."""
-        plans: dict[str, Plan] = {}
+        plans: dict[str, OffsetPlan] = {}
 
         async def look(name: str) -> TargetOutcome:
             if made := await _changes(context, name, wanted[name]):

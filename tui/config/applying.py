@@ -12,45 +12,45 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from tui.client.client import Connect
-from tui.config.changes import Change, as_patch, changes, merged
+from tui.config.changes import ConfigChange, as_patch, changes, merged
 from tui.config.secrets import is_masked
 from tui.errors import CONFLICT, HeadraceError, Refused, TimedOut
 
 NO_PATCH = (405, 501)  # Connect before 4.0 (KIP-477)
 
 
-class Edit(NamedTuple):
+class ConfigEdit(NamedTuple):
     """Changes of one connector's config, made by somebody who had `base` before their eyes."""
 
     name: str
     base: Mapping[str, str]
-    changes: tuple[Change, ...]
+    changes: tuple[ConfigChange, ...]
 
     @property
     def keys(self) -> str:
         return ", ".join(change.key for change in self.changes)
 
 
-class Applied(NamedTuple):
+class ConfigApplied(NamedTuple):
     """The server took it. `differing` are changes that were not found when the config was read back."""
 
     before: Mapping[str, str]
     after: Mapping[str, str]
     patched: bool  # False: the whole config was sent
-    differing: tuple[Change, ...] = ()
+    differing: tuple[ConfigChange, ...] = ()
     trouble: str = ""  # reading back failed; the change itself did not
 
 
-class NotApplied(HeadraceError):
+class ConfigNotApplied(HeadraceError):
     """Nothing was changed, as far as is known."""
 
 
-class ChangedMeanwhile(NotApplied):
+class ChangedMeanwhile(ConfigNotApplied):
     """`now` is what is there; `theirs` what somebody else did to what was read before."""
 
     exit_code = CONFLICT
 
-    def __init__(self, theirs: Sequence[Change], now: Mapping[str, str]) -> None:
+    def __init__(self, theirs: Sequence[ConfigChange], now: Mapping[str, str]) -> None:
         keys = ", ".join(change.key for change in theirs[:5]) + (f" and {len(theirs) - 5} more" if theirs[5:] else "")
         super().__init__(f"the config was changed meanwhile: {keys}", "look at the difference, then apply again")
         self.theirs, self.now = tuple(theirs), dict(now)
@@ -64,23 +64,25 @@ class _Silent:
         self.said.append(step)
 
 
-async def apply(edit: Edit, connect: Connect, tell: Callable[[str], None] | None = None) -> Applied:
+async def apply(edit: ConfigEdit, connect: Connect, report: Callable[[str], None] | None = None) -> ConfigApplied:
     """Raises ChangedMeanwhile, NotApplied, or the server's own refusal."""
-    tell = tell or _Silent()
-    tell("reading the config again")
+    report = report or _Silent()
+    report("reading the config again")
     now = await connect.config(edit.name)
     if theirs := changes(edit.base, now):
         raise ChangedMeanwhile(theirs, now)
     try:
-        patched = await _send(edit, now, connect, tell)
+        patched = await _send(edit, now, connect, report)
     except TimedOut as error:
-        raise NotApplied(error.message, "whether it took effect is not known: look at the config again") from error
-    return await _afterwards(edit, now, connect, patched, tell)
+        raise ConfigNotApplied(
+            error.message, "whether it took effect is not known: look at the config again"
+        ) from error
+    return await _afterwards(edit, now, connect, patched, report)
 
 
-async def _send(edit: Edit, now: Mapping[str, str], connect: Connect, tell: Callable[[str], None]) -> bool:
+async def _send(edit: ConfigEdit, now: Mapping[str, str], connect: Connect, report: Callable[[str], None]) -> bool:
     """Whether a PATCH did it."""
-    tell(f"changing {edit.keys}")
+    report(f"changing {edit.keys}")
     try:
         await connect.patch_config(edit.name, as_patch(edit.changes))
         return True
@@ -89,28 +91,28 @@ async def _send(edit: Edit, now: Mapping[str, str], connect: Connect, tell: Call
             raise
     whole = merged(now, edit.changes)
     if masked := [key for key, value in whole.items() if is_masked(value)]:
-        raise NotApplied(
-            f"this worker takes whole configs only, and does not tell the value of {', '.join(masked)}",
+        raise ConfigNotApplied(
+            f"this worker takes whole configs only, and does not return the value of {', '.join(masked)}",
             "give the value itself, or a ${provider:…} reference, in the text",
         )
-    tell("this worker knows no PATCH: sending the whole config that was just read, with the changes")
+    report("this worker knows no PATCH: sending the whole config that was just read, with the changes")
     await connect.configure(edit.name, whole)
     return False
 
 
 async def _afterwards(
-    edit: Edit, before: Mapping[str, str], connect: Connect, patched: bool, tell: Callable[[str], None]
-) -> Applied:
+    edit: ConfigEdit, before: Mapping[str, str], connect: Connect, patched: bool, report: Callable[[str], None]
+) -> ConfigApplied:
     """The change is made: whatever fails from here on must not look as if it were not."""
-    tell("reading the config back")
+    report("reading the config back")
     try:
         after = await connect.config(edit.name)
     except HeadraceError as error:
-        return Applied(before, merged(before, edit.changes), patched, (), error.message)
+        return ConfigApplied(before, merged(before, edit.changes), patched, (), error.message)
     differing = tuple(change for change in edit.changes if not _is_there(change, after))
-    return Applied(before, after, patched, differing)
+    return ConfigApplied(before, after, patched, differing)
 
 
-def _is_there(change: Change, after: Mapping[str, str]) -> bool:
+def _is_there(change: ConfigChange, after: Mapping[str, str]) -> bool:
     value = after.get(change.key)
     return value == change.after or (value is not None and is_masked(value))

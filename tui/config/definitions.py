@@ -16,7 +16,7 @@ _FOREIGN = re.compile(
 IMPORTANCE = {"HIGH": 0, "MEDIUM": 1, "LOW": 2}
 
 
-class Key(NamedTuple):
+class KeyDefinition(NamedTuple):
     """One key of a plugin; `recommended` and `errors` come with a validation only."""
 
     name: str
@@ -49,7 +49,7 @@ class Key(NamedTuple):
 class Validation(NamedTuple):
     """The answer of `PUT /connector-plugins/{class}/config/validate`."""
 
-    keys: Mapping[str, Key] = {}
+    keys: Mapping[str, KeyDefinition] = {}
     error_count: int = 0
     refusal: str = ""  # why the worker would not even look at it: no such class
 
@@ -60,7 +60,7 @@ class Validation(NamedTuple):
         return {key.name: key.errors for key in self.keys.values() if key.errors}
 
 
-def of_plugin(answer: Iterable[Json]) -> dict[str, Key]:
+def of_plugin(answer: Iterable[Json]) -> dict[str, KeyDefinition]:
     """From `GET /connector-plugins/{class}/config`."""
     return {entry["name"]: _key(entry, {}) for entry in answer or ()}
 
@@ -71,9 +71,9 @@ def of_validation(answer: Json) -> Validation:
     return Validation({key.name: key for key in found}, int((answer or {}).get("error_count") or 0))
 
 
-def _key(definition: Mapping[str, Json], value: Mapping[str, Json]) -> Key:
+def _key(definition: Mapping[str, Json], value: Mapping[str, Json]) -> KeyDefinition:
     default = definition.get("default_value")
-    return Key(
+    return KeyDefinition(
         name=str(definition.get("name") or value.get("name") or ""),
         type=str(definition.get("type") or "STRING"),
         required=bool(definition.get("required")),
@@ -88,11 +88,11 @@ def _key(definition: Mapping[str, Json], value: Mapping[str, Json]) -> Key:
     )
 
 
-def passwords(keys: Mapping[str, Key]) -> frozenset[str]:
+def passwords(keys: Mapping[str, KeyDefinition]) -> frozenset[str]:
     return frozenset(name for name, key in keys.items() if key.is_password)
 
 
-def unknown(config: Mapping[str, Any], keys: Mapping[str, Key]) -> dict[str, str]:
+def unknown(config: Mapping[str, Any], keys: Mapping[str, KeyDefinition]) -> dict[str, str]:
     """Keys that nothing is known to read, each with the known key it looks like (or nothing)."""
     if not keys:
         return {}
@@ -110,6 +110,6 @@ def _aliases(config: Mapping[str, Any], kind: str) -> Sequence[str]:
     return [f"{kind}.{alias.strip()}." for alias in named if alias.strip()]
 
 
-def _close(name: str, keys: Mapping[str, Key]) -> Sequence[str]:
+def _close(name: str, keys: Mapping[str, KeyDefinition]) -> Sequence[str]:
     """Of about the same length: comparing with all of 500 keys takes too long while somebody types."""
     return [key for key in keys if abs(len(key) - len(name)) <= 3]

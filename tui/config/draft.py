@@ -5,39 +5,39 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from tui.config.applying import Edit
-from tui.config.changes import Change, changes, merged
+from tui.config.applying import ConfigEdit
+from tui.config.changes import ConfigChange, changes, merged
 from tui.config.definitions import Validation, unknown
 from tui.config.secrets import holds_mask, is_masked, shown
-from tui.config.text import Form, Read, read, write
-from tui.editor.checks import Gravity, Problem
-from tui.editor.places import NOWHERE, Place
+from tui.config.text import ConfigFormat, ParsedConfig, read, write
+from tui.editor.checks import Problem, Severity
+from tui.editor.places import NO_POSITION, TextPosition
 
 
-class Review(NamedTuple):
+class ConfigReview(NamedTuple):
     """What the text says, what would change, and the problems in the order of their lines."""
 
-    read: Read
-    changes: tuple[Change, ...]
+    read: ParsedConfig
+    changes: tuple[ConfigChange, ...]
     problems: tuple[Problem, ...]
 
     @property
     def errors(self) -> tuple[Problem, ...]:
-        return tuple(one for one in self.problems if one.gravity is Gravity.ERROR)
+        return tuple(one for one in self.problems if one.severity is Severity.ERROR)
 
     @property
     def warnings(self) -> tuple[Problem, ...]:
-        return tuple(one for one in self.problems if one.gravity is Gravity.WARNING)
+        return tuple(one for one in self.problems if one.severity is Severity.WARNING)
 
 
-class Draft(NamedTuple):
+class ConfigDraft(NamedTuple):
     """`base` is the config as the worker told it; `fresh` the text it was turned into, with secrets masked."""
 
     name: str
     base: Mapping[str, str]
     text: str
     fresh: str
-    form: Form = Form.JSON
+    form: ConfigFormat = ConfigFormat.JSON
     passwords: frozenset[str] = frozenset()
 
     @property
@@ -49,10 +49,10 @@ class Draft(NamedTuple):
         """Of a connector that is still to be created."""
         return not self.base
 
-    def typed(self, text: str) -> Draft:
+    def typed(self, text: str) -> ConfigDraft:
         return self._replace(text=text)
 
-    def turned(self) -> Draft | None:
+    def turned(self) -> ConfigDraft | None:
         """The same in the other form; None while the text cannot be read."""
         found = read(self.text, self.form)
         if found.problems:
@@ -60,10 +60,10 @@ class Draft(NamedTuple):
         form = self.form.other
         return self._replace(form=form, text=write(found.config, form), fresh=self._written(self.base, form))
 
-    def _written(self, config: Mapping[str, str], form: Form) -> str:
+    def _written(self, config: Mapping[str, str], form: ConfigFormat) -> str:
         return write(shown(config, self.passwords), form)
 
-    def rebased(self, now: Mapping[str, str]) -> Draft:
+    def rebased(self, now: Mapping[str, str]) -> ConfigDraft:
         """The same changes on what is there now: what others did to other keys is taken over."""
         made = changes(self.base, read(self.text, self.form).config)
         hidden = shown(now, self.passwords)
@@ -76,7 +76,7 @@ class Draft(NamedTuple):
         whole = merged(self.base, changes(self.base, found)) if self.base else dict(found)
         return {key: value for key, value in whole.items() if not is_masked(value)} | {"name": self.name}
 
-    def review(self, validation: Validation | None = None) -> Review:
+    def review(self, validation: Validation | None = None) -> ConfigReview:
         """`validation` is the worker's word on this text or on one a moment ago."""
         found = read(self.text, self.form)
         made = changes(self.base, found.config) if not found.problems else ()
@@ -84,10 +84,10 @@ class Draft(NamedTuple):
         if not found.problems:
             problems += self._own(found)
             problems += self._of_worker(found, validation) if validation else ()
-        problems.sort(key=lambda one: (one.gravity is Gravity.WARNING, one.place))
-        return Review(found, made, tuple(problems))
+        problems.sort(key=lambda one: (one.severity is Severity.WARNING, one.place))
+        return ConfigReview(found, made, tuple(problems))
 
-    def _own(self, found: Read) -> list[Problem]:
+    def _own(self, found: ParsedConfig) -> list[Problem]:
         """What needs no worker to be seen."""
         problems = []
         if found.config.get("name", self.name) != self.name and not self.is_new:
@@ -99,7 +99,7 @@ class Draft(NamedTuple):
                 problems.append(_problem(found, key, f"{key}: the mask is still in it; type the whole value over it"))
         return problems
 
-    def _of_worker(self, found: Read, validation: Validation) -> list[Problem]:
+    def _of_worker(self, found: ParsedConfig, validation: Validation) -> list[Problem]:
         kept = {key for key, value in self.base.items() if is_masked(value)}  # not sent, so not missing
         problems = []
         for key, errors in validation.errors.items():
@@ -107,24 +107,26 @@ class Draft(NamedTuple):
                 problems += [_problem(found, key, _named(key, text)) for text in errors]
         for key, like in unknown(found.config, validation.keys).items():
             hint = f"; did you mean {like}?" if like else ""
-            problems.append(_problem(found, key, f"the plugin has no key {key}{hint}", Gravity.WARNING))
+            problems.append(_problem(found, key, f"the plugin has no key {key}{hint}", Severity.WARNING))
         return problems
 
-    def edit(self, made: Sequence[Change]) -> Edit:
-        return Edit(self.name, self.base, tuple(made))
+    def edit(self, made: Sequence[ConfigChange]) -> ConfigEdit:
+        return ConfigEdit(self.name, self.base, tuple(made))
 
 
-def of(name: str, base: Mapping[str, str], passwords: frozenset[str] = frozenset(), form: Form = Form.JSON) -> Draft:
+def of(
+    name: str, base: Mapping[str, str], passwords: frozenset[str] = frozenset(), form: ConfigFormat = ConfigFormat.JSON
+) -> ConfigDraft:
     """To begin with."""
     text = write(shown(base, passwords), form)
-    return Draft(name, dict(base), text, text, form, passwords)
+    return ConfigDraft(name, dict(base), text, text, form, passwords)
 
 
-def _problem(found: Read, key: str, message: str, gravity: Gravity = Gravity.ERROR) -> Problem:
-    return Problem(gravity, message, _place(found, key))
+def _problem(found: ParsedConfig, key: str, message: str, severity: Severity = Severity.ERROR) -> Problem:
+    return Problem(severity, message, _place(found, key))
 
 
-def _place(found: Read, key: str) -> Place:
+def _place(found: ParsedConfig, key: str) -> TextPosition:
     """For a missing key, the nearest existing one: of the same alias (`transforms.x.…`), or the key that lists the
     alias."""
     if key in found.places:
@@ -135,7 +137,7 @@ def _place(found: Read, key: str) -> Place:
         near = [place for name, place in found.places.items() if name == stem or name.startswith(f"{stem}.")]
         if near:
             return found.places.get(stem) or min(near)
-    return NOWHERE
+    return NO_POSITION
 
 
 def _named(key: str, message: str) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 
-class Entry(NamedTuple):
+class Property(NamedTuple):
     """A key with its value; `line` counts from 1, `column` is that of the value."""
 
     key: str
@@ -16,7 +16,7 @@ class Entry(NamedTuple):
     column: int
 
 
-def entries(text: str) -> Iterator[Entry]:
+def entries(text: str) -> Iterator[Property]:
     """`#` and `!` comments, `=`, `:` or blank between key and value, `\\` escapes and goes on in the next line."""
     for number, line, indent in _logical_lines(text):
         end = _key_end(line)
@@ -24,7 +24,7 @@ def entries(text: str) -> Iterator[Entry]:
         if rest[:1] in ("=", ":"):
             rest = rest[1:].lstrip(" \t\f")
         column = indent + len(line) - len(rest) + 1
-        yield Entry(_unescape(line[:end]), _unescape(rest.rstrip(" \t")), number, column)
+        yield Property(_unescape(line[:end]), _unescape(rest.rstrip(" \t")), number, column)
 
 
 def written(config: Mapping[str, str]) -> str:

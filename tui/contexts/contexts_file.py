@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from tui.contexts.profiles import Contexts, Profile, Wrong, profile_of, table_of
+from tui.contexts.profiles import Contexts, InvalidContext, Profile, profile_of, table_of
 from tui.errors import HeadraceError, UsageError
 
 
@@ -16,7 +16,7 @@ def config_folder(environ: Mapping[str, str]) -> Path:
     return Path(base) / "headrace"
 
 
-class Profiles:
+class ContextsFile:
     """Reads and writes the file; each change is a whole new file put in place of the old."""
 
     def __init__(self, path: Path) -> None:
@@ -38,12 +38,12 @@ class Profiles:
         entries = content.get("contexts", {})
         if not isinstance(entries, dict):
             raise HeadraceError(f"{self.path}: contexts must be a table")
-        named, wrong = dict[str, Profile](), dict[str, Wrong]()
+        named, wrong = dict[str, Profile](), dict[str, InvalidContext]()
         for name, table in entries.items():
             try:
                 named[name] = profile_of(name, table)
             except UsageError as error:
-                wrong[name] = Wrong(str(error), table)
+                wrong[name] = InvalidContext(str(error), table)
         return Contexts(str(content.get("current", "")), named, wrong)
 
     def get(self, name: str) -> Profile:

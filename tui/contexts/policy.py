@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tui.client.client import Call
+from tui.client.client import ApiCall
 from tui.contexts.profiles import Profile
 from tui.errors import ReadOnly
 
@@ -26,10 +26,10 @@ def permit(profile: Profile, action: str) -> None:
         raise ReadOnly(why)
 
 
-def guard(profile: Profile) -> Callable[[Call], None]:
+def guard(profile: Profile) -> Callable[[ApiCall], None]:
     """A guard for `tui.client.client.Connect`: nothing that changes leaves the machine."""
 
-    def check(call: Call) -> None:
+    def check(call: ApiCall) -> None:
         if call.changes:
             permit(profile, f"{call.method} {call.path}")
 

@@ -54,7 +54,7 @@ class Profile(NamedTuple):
         return f"Profile({self.label!r})"  # nothing else: some are secrets
 
 
-class Wrong(NamedTuple):
+class InvalidContext(NamedTuple):
     """A context of the file that cannot be used: why not, and what stands there."""
 
     why: str
@@ -72,7 +72,7 @@ class Contexts(NamedTuple):
 
     current: str = ""
     profiles: Mapping[str, Profile] = {}
-    wrong: Mapping[str, Wrong] = {}
+    wrong: Mapping[str, InvalidContext] = {}
 
     @property
     def names(self) -> list[str]:

@@ -17,7 +17,7 @@ from typing import Any
 
 from tui.errors import HeadraceError
 
-LIMIT = 30.0  # seconds for a command
+COMMAND_TIMEOUT = 30.0  # seconds for a command
 
 
 def resolve(reference: str) -> str:
@@ -53,9 +53,9 @@ def _command(line: str) -> str:
     import subprocess
 
     try:
-        done = subprocess.run(["sh", "-c", line], capture_output=True, text=True, timeout=LIMIT, check=False)
+        done = subprocess.run(["sh", "-c", line], capture_output=True, text=True, timeout=COMMAND_TIMEOUT, check=False)
     except subprocess.TimeoutExpired:
-        raise HeadraceError(f"the secret command:{line} did not come within {LIMIT:g} s") from None
+        raise HeadraceError(f"the secret command:{line} did not come within {COMMAND_TIMEOUT:g} s") from None
     except OSError as error:
         raise HeadraceError(f"the secret command:{line} cannot be run: {error.strerror}") from None
     if done.returncode:

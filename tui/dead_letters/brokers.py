@@ -9,22 +9,22 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tui.dead_letters.letters import Letter
+from tui.dead_letters.letters import DeadLetter
 from tui.errors import HeadraceError, NotFound, Unreachable
-from tui.offsets.brokers import silent
+from tui.offsets.brokers import without_log_output
 
 if TYPE_CHECKING:
     from confluent_kafka import Consumer, Message
 
-PATIENCE = 15.0  # seconds for an answer of the brokers
-MOST_BYTES = 16 * 1024 * 1024  # of one window
+ANSWER_TIMEOUT = 15.0  # seconds for an answer of the brokers
+MAX_WINDOW_BYTES = 16 * 1024 * 1024  # of one window
 
 
-class Window(NamedTuple):
+class DeadLetterWindow(NamedTuple):
     """Letters of a topic, newest first. `starts` is where it begins in each partition, `earliest` and `latest` are
     the topic's own bounds."""
 
-    letters: tuple[Letter, ...]
+    letters: tuple[DeadLetter, ...]
     starts: Mapping[int, int]
     earliest: Mapping[int, int]
     latest: Mapping[int, int]
@@ -39,15 +39,15 @@ class Window(NamedTuple):
         return any(self.starts[number] > self.earliest[number] for number in self.starts)
 
 
-class Sent(NamedTuple):
+class SendResult(NamedTuple):
     """What became of one letter: where it is now, or what was wrong."""
 
-    letter: Letter
+    letter: DeadLetter
     where: str = ""
     error: str = ""
 
 
-def load() -> None:
+def require_client() -> None:
     """Raises HeadraceError with what to do when the client is not installed."""
     try:
         import confluent_kafka  # noqa: F401
@@ -63,12 +63,12 @@ class DeadLetterTopic:
 
     def __init__(self, topic: str, settings: Mapping[str, Any]) -> None:
         self.topic = topic
-        self._settings = silent(settings)
+        self._settings = without_log_output(settings)
         self._trouble = ""
 
-    def newest(self, count: int, before: Mapping[int, int] | None = None) -> Window:
+    def newest(self, count: int, before: Mapping[int, int] | None = None) -> DeadLetterWindow:
         """At most `count` letters of each partition, those right before the offsets of `before` or the newest."""
-        load()
+        require_client()
         from confluent_kafka import Consumer, KafkaException
 
         consumer = Consumer(
@@ -88,34 +88,34 @@ class DeadLetterTopic:
         finally:
             consumer.close()
 
-    def _window(self, consumer: Consumer, count: int, before: Mapping[int, int]) -> Window:
+    def _window(self, consumer: Consumer, count: int, before: Mapping[int, int]) -> DeadLetterWindow:
         from confluent_kafka import TopicPartition
 
         earliest, latest, starts, ends = {}, {}, {}, {}
         for number in self._partitions(consumer):
             at = TopicPartition(self.topic, number)
-            earliest[number], latest[number] = consumer.get_watermark_offsets(at, timeout=PATIENCE)
+            earliest[number], latest[number] = consumer.get_watermark_offsets(at, timeout=ANSWER_TIMEOUT)
             ends[number] = min(before.get(number, latest[number]), latest[number])
             starts[number] = max(earliest[number], ends[number] - count)
         wanted = {number: end for number, end in ends.items() if starts[number] < end}
         letters = self._read(consumer, starts, wanted) if wanted else []
         letters.sort(key=lambda letter: (letter.timestamp, letter.partition, letter.offset), reverse=True)
-        return Window(tuple(letters), starts, earliest, latest)
+        return DeadLetterWindow(tuple(letters), starts, earliest, latest)
 
     def _partitions(self, consumer: Consumer) -> list[int]:
-        found = consumer.list_topics(self.topic, timeout=PATIENCE).topics[self.topic]
+        found = consumer.list_topics(self.topic, timeout=ANSWER_TIMEOUT).topics[self.topic]
         if found.error is not None or not found.partitions:
             raise NotFound(f"there is no topic {self.topic} yet: nothing has been put aside", 404)
         return sorted(found.partitions)
 
-    def _read(self, consumer: Consumer, starts: Mapping[int, int], wanted: dict[int, int]) -> list[Letter]:
+    def _read(self, consumer: Consumer, starts: Mapping[int, int], wanted: dict[int, int]) -> list[DeadLetter]:
         """Until each partition's end was seen, or time or memory run out."""
         from confluent_kafka import TopicPartition
 
         consumer.assign([TopicPartition(self.topic, number, starts[number]) for number in wanted])
-        open_ones, letters, size = set(wanted), list[Letter](), 0
-        deadline = time.monotonic() + PATIENCE
-        while open_ones and size < MOST_BYTES and time.monotonic() < deadline:
+        open_ones, letters, size = set(wanted), list[DeadLetter](), 0
+        deadline = time.monotonic() + ANSWER_TIMEOUT
+        while open_ones and size < MAX_WINDOW_BYTES and time.monotonic() < deadline:
             for message in consumer.consume(500, timeout=0.5):
                 number = message.partition() or 0
                 if message.error() is not None:
@@ -126,13 +126,13 @@ class DeadLetterTopic:
                 if (message.offset() or 0) >= wanted[number] - 1:
                     open_ones.discard(number)
         if open_ones and not letters:
-            raise self._unreachable(f"no records within {PATIENCE:g} s")
+            raise self._unreachable(f"no records within {ANSWER_TIMEOUT:g} s")
         return letters
 
-    def replay(self, letters: Sequence[Letter], instead: str = "") -> list[Sent]:
+    def replay(self, letters: Sequence[DeadLetter], instead: str = "") -> list[SendResult]:
         """Sends each to the topic and partition it was read from, without the headers about its failure; to
         `instead` where its headers do not tell. Waits for the brokers' word on each."""
-        load()
+        require_client()
         from confluent_kafka import KafkaException, Producer
 
         producer = Producer(
@@ -140,19 +140,19 @@ class DeadLetterTopic:
                 **self._settings,
                 "enable.idempotence": True,
                 "partitioner": "murmur2_random",  # as Java's clients would
-                "message.timeout.ms": int(PATIENCE * 1000),
+                "message.timeout.ms": int(ANSWER_TIMEOUT * 1000),
                 "error_cb": self._heard,
             }
         )
-        outcomes: dict[str, Sent] = {}
+        outcomes: dict[str, SendResult] = {}
 
-        def send(letter: Letter) -> None:
+        def send(letter: DeadLetter) -> None:
             def answered(error: Any, message: Message) -> None:
                 outcomes[letter.id] = _sent(letter, error, message)
 
             topic, partition = (letter.origin or (instead, None))[:2]
             if not topic:
-                outcomes[letter.id] = Sent(letter, error="its headers do not tell which topic it came from")
+                outcomes[letter.id] = SendResult(letter, error="its headers do not tell which topic it came from")
                 return
             fields: dict[str, Any] = {"headers": letter.own_headers, "on_delivery": answered}
             if partition is not None:
@@ -160,13 +160,13 @@ class DeadLetterTopic:
             try:
                 producer.produce(topic, letter.value, letter.key, **fields)
             except (KafkaException, BufferError) as error:
-                outcomes[letter.id] = Sent(letter, error=str(error))
+                outcomes[letter.id] = SendResult(letter, error=str(error))
 
         for letter in letters:
             send(letter)
             producer.poll(0)
-        producer.flush(PATIENCE + 5)
-        return [outcomes.get(one.id, Sent(one, error=f"no answer{self._trouble}")) for one in letters]
+        producer.flush(ANSWER_TIMEOUT + 5)
+        return [outcomes.get(one.id, SendResult(one, error=f"no answer{self._trouble}")) for one in letters]
 
     def _heard(self, error: Any) -> None:
         """Why there is no connection, said better than by the time-out that follows."""
@@ -176,10 +176,10 @@ class DeadLetterTopic:
         return Unreachable(f"the brokers {self._settings.get('bootstrap.servers')}: {cause}{self._trouble}")
 
 
-def _letter(message: Message) -> Letter:
+def _letter(message: Message) -> DeadLetter:
     found: Any = message.headers() or ()
     headers = tuple((str(name), _bytes(value)) for name, value in found)
-    return Letter(
+    return DeadLetter(
         partition=message.partition() or 0,
         offset=message.offset() or 0,
         timestamp=max(0, message.timestamp()[1]),
@@ -193,7 +193,7 @@ def _bytes(value: str | bytes | None) -> bytes | None:
     return value.encode() if isinstance(value, str) else value
 
 
-def _sent(letter: Letter, error: Any, message: Any) -> Sent:
+def _sent(letter: DeadLetter, error: Any, message: Any) -> SendResult:
     if error is not None:
-        return Sent(letter, error=error.str())
-    return Sent(letter, where=f"{message.topic()}-{message.partition()}@{message.offset()}")
+        return SendResult(letter, error=error.str())
+    return SendResult(letter, where=f"{message.topic()}-{message.partition()}@{message.offset()}")

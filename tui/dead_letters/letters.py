@@ -13,7 +13,7 @@ TOPIC = "errors.deadletterqueue.topic.name"
 CONTEXT = "errors.deadletterqueue.context.headers.enable"
 
 
-class View(Enum):
+class ByteView(Enum):
     """How bytes are shown; the value is the word for it."""
 
     JSON = "JSON"
@@ -21,12 +21,12 @@ class View(Enum):
     HEX = "hex"
 
     @property
-    def next(self) -> View:
-        order = list(View)
+    def next(self) -> ByteView:
+        order = list(ByteView)
         return order[(order.index(self) + 1) % len(order)]
 
 
-class Letter(NamedTuple):
+class DeadLetter(NamedTuple):
     """A record of a dead letter topic; `timestamp` in milliseconds since 1970."""
 
     partition: int
@@ -40,7 +40,7 @@ class Letter(NamedTuple):
     def id(self) -> str:
         return f"{self.partition}/{self.offset}"
 
-    def told(self, name: str) -> str:
+    def error_header(self, name: str) -> str:
         """What the header `__connect.errors.NAME` says; the last one where there are several."""
         for header, value in reversed(self.headers):
             if header == PREFIX + name:
@@ -50,7 +50,7 @@ class Letter(NamedTuple):
     @property
     def origin(self) -> tuple[str, int, int] | None:
         """Topic, partition and offset it was read from; None where the headers do not tell."""
-        topic, partition, offset = (self.told(name) for name in ("topic", "partition", "offset"))
+        topic, partition, offset = (self.error_header(name) for name in ("topic", "partition", "offset"))
         if not topic or not partition.isdecimal() or not offset.isdecimal():
             return None
         return topic, int(partition), int(offset)
@@ -58,11 +58,11 @@ class Letter(NamedTuple):
     @property
     def error(self) -> str:
         """The root cause, as short as a row wants it: `JsonParseException: Unrecognized token 'x'`."""
-        causes = [line for line in self.told("exception.stacktrace").split("\n") if line.startswith(_CAUSED)]
+        causes = [line for line in self.error_header("exception.stacktrace").split("\n") if line.startswith(_CAUSED)]
         if causes:
             name, _, message = causes[-1].removeprefix(_CAUSED).partition(": ")
         else:
-            name, message = self.told("exception.class.name"), self.told("exception.message")
+            name, message = self.error_header("exception.class.name"), self.error_header("exception.message")
         return ": ".join(part for part in (name.rpartition(".")[2], message.strip()) if part)
 
     @property
@@ -71,34 +71,34 @@ class Letter(NamedTuple):
         return [(name, value) for name, value in self.headers if not name.startswith(PREFIX)]
 
 
-def best_view(value: bytes | None) -> View:
+def best_view(value: bytes | None) -> ByteView:
     """The most telling one that fits."""
     if value is None:
-        return View.TEXT
+        return ByteView.TEXT
     try:
         text = value.decode("utf-8")
     except UnicodeDecodeError:
-        return View.HEX
+        return ByteView.HEX
     if any(ord(char) < 32 and char not in "\t\r\n" for char in text):
-        return View.HEX
+        return ByteView.HEX
     try:
-        return View.JSON if isinstance(json.loads(text), dict | list) else View.TEXT
+        return ByteView.JSON if isinstance(json.loads(text), dict | list) else ByteView.TEXT
     except ValueError:
-        return View.TEXT
+        return ByteView.TEXT
 
 
-def shown(value: bytes | None, view: View, most: int = 65536) -> str:
+def shown(value: bytes | None, view: ByteView, most: int = 65536) -> str:
     """A form that does not fit falls back to one that does."""
     if value is None:
         return "null"
     cut = value[:most]
     more = f"\n… {len(value) - most:,} bytes more" if len(value) > most else ""
-    if view is View.JSON:
+    if view is ByteView.JSON:
         try:
             return json.dumps(json.loads(value), indent=2, ensure_ascii=False)[:most] + more
         except ValueError:
-            view = View.TEXT
-    return (_hex(cut) if view is View.HEX else cut.decode("utf-8", "replace")) + more
+            view = ByteView.TEXT
+    return (_hex(cut) if view is ByteView.HEX else cut.decode("utf-8", "replace")) + more
 
 
 def _hex(value: bytes) -> str:
@@ -111,7 +111,7 @@ def _hex(value: bytes) -> str:
     return "\n".join(lines)
 
 
-def exported(topic: str, letter: Letter) -> str:
+def exported(topic: str, letter: DeadLetter) -> str:
     """One line of JSON; bytes that are no UTF-8 as `{"base64": …}`."""
     return json.dumps(
         {

@@ -6,14 +6,14 @@ from collections.abc import Iterator, Sequence
 from enum import Enum
 from typing import Any, NamedTuple
 
-from tui.editor.places import BadJson, Parsed, Path, Place, parse
+from tui.editor.places import JsonError, ParsedJson, Path, TextPosition, parse
 from tui.model import Connector, Offset
 from tui.offsets import partitions
 
 Json = Any
 
 
-class Gravity(Enum):
+class Severity(Enum):
     ERROR = "error"
     WARNING = "warning"
 
@@ -21,15 +21,15 @@ class Gravity(Enum):
 class Problem(NamedTuple):
     """One thing found, at a place in the text."""
 
-    gravity: Gravity
+    severity: Severity
     message: str
-    place: Place
+    place: TextPosition
 
     def __str__(self) -> str:
         return f"{self.place}: {self.message}" if self.place.line else self.message
 
 
-class Checked(NamedTuple):
+class CheckedOffsets(NamedTuple):
     """The entries of a text, and what is to be said about them."""
 
     entries: tuple[Offset, ...]
@@ -37,41 +37,41 @@ class Checked(NamedTuple):
 
     @property
     def errors(self) -> tuple[Problem, ...]:
-        return tuple(problem for problem in self.problems if problem.gravity is Gravity.ERROR)
+        return tuple(problem for problem in self.problems if problem.severity is Severity.ERROR)
 
     @property
     def warnings(self) -> tuple[Problem, ...]:
-        return tuple(problem for problem in self.problems if problem.gravity is Gravity.WARNING)
+        return tuple(problem for problem in self.problems if problem.severity is Severity.WARNING)
 
 
-def check(text: str, connector: Connector, known: Sequence[Offset]) -> Checked:
+def check(text: str, connector: Connector, known: Sequence[Offset]) -> CheckedOffsets:
     """Syntax, then shape, then what the kind of connector demands, then what looks unlike the offsets there are."""
     try:
         parsed = parse(text)
-    except BadJson as error:
-        return Checked((), (Problem(Gravity.ERROR, error.message, error.place),))
+    except JsonError as error:
+        return CheckedOffsets((), (Problem(Severity.ERROR, error.message, error.place),))
     return _Check(parsed, connector, known).run()
 
 
 class _Check:
-    def __init__(self, parsed: Parsed, connector: Connector, known: Sequence[Offset]) -> None:
+    def __init__(self, parsed: ParsedJson, connector: Connector, known: Sequence[Offset]) -> None:
         self.parsed, self.connector, self.known = parsed, connector, known
         self.by_key = {partitions.key(offset.partition): offset for offset in known}
         self.problems: list[Problem] = []
         self.base: Path = ()
 
-    def run(self) -> Checked:
+    def run(self) -> CheckedOffsets:
         entries = [offset for path, entry in self._raw_entries() if (offset := self._entry(path, entry))]
-        if not any(problem.gravity is Gravity.ERROR for problem in self.problems):
+        if not any(problem.severity is Severity.ERROR for problem in self.problems):
             self._twice()
-        self.problems.sort(key=lambda problem: (problem.gravity is Gravity.WARNING, problem.place))
-        return Checked(tuple(entries), tuple(self.problems))
+        self.problems.sort(key=lambda problem: (problem.severity is Severity.WARNING, problem.place))
+        return CheckedOffsets(tuple(entries), tuple(self.problems))
 
-    def _say(self, gravity: Gravity, path: Path, message: str) -> None:
-        self.problems.append(Problem(gravity, message, self.parsed.place(path)))
+    def _say(self, severity: Severity, path: Path, message: str) -> None:
+        self.problems.append(Problem(severity, message, self.parsed.place(path)))
 
     def _error(self, path: Path, message: str) -> None:
-        self._say(Gravity.ERROR, path, message)
+        self._say(Severity.ERROR, path, message)
 
     def _raw_entries(self) -> Iterator[tuple[Path, Json]]:
         """`{"offsets": […]}`, or the bare list."""
@@ -165,22 +165,22 @@ class _Check:
         wanted = model.offset
         for name, value in entry.offset.items():
             if name not in wanted:
-                self._say(Gravity.WARNING, (*path, "offset", name), f'"{name}" is not in the present offset')
+                self._say(Severity.WARNING, (*path, "offset", name), f'"{name}" is not in the present offset')
             elif wanted[name] is not None and type(value) is not type(wanted[name]):
                 kind = _KINDS.get(type(wanted[name]), "of another type")
-                self._say(Gravity.WARNING, (*path, "offset", name), f'"{name}" is {kind} in the present offset')
+                self._say(Severity.WARNING, (*path, "offset", name), f'"{name}" is {kind} in the present offset')
         for name in wanted:
             if name not in entry.offset:
-                self._say(Gravity.WARNING, (*path, "offset"), f'"{name}" is missing; the present offset has it')
+                self._say(Severity.WARNING, (*path, "offset"), f'"{name}" is missing; the present offset has it')
 
     def _unknown(self, path: Path, entry: Offset) -> None:
         """Whether the connector can have this partition at all."""
         topics = [topic.strip() for topic in self.connector.config.get("topics", "").split(",") if topic.strip()]
         topic = entry.partition.get("kafka_topic")
         if self.connector.type == "sink" and topics and topic not in topics:
-            self._say(Gravity.WARNING, (*path, "partition"), f"the connector does not read the topic {topic}")
+            self._say(Severity.WARNING, (*path, "partition"), f"the connector does not read the topic {topic}")
         elif self.known:
-            self._say(Gravity.WARNING, (*path, "partition"), "a new partition: the connector has no offset for it yet")
+            self._say(Severity.WARNING, (*path, "partition"), "a new partition: the connector has no offset for it yet")
 
     def _twice(self) -> None:
         seen: dict[str, int] = {}

@@ -17,7 +17,7 @@ _LITERALS: dict[str, Json] = {"true": True, "false": False, "null": None}
 _DEPTH = 64
 
 
-class Place(NamedTuple):
+class TextPosition(NamedTuple):
     """Line and column, counted from 1."""
 
     line: int
@@ -27,39 +27,39 @@ class Place(NamedTuple):
         return f"line {self.line}, column {self.column}" if self.line else ""
 
 
-NOWHERE = Place(0, 0)  # of a key that is not in the text
+NO_POSITION = TextPosition(0, 0)  # of a key that is not in the text
 
 
-class BadJson(ValueError):
+class JsonError(ValueError):
     """What is wrong, and where."""
 
-    def __init__(self, message: str, place: Place) -> None:
+    def __init__(self, message: str, place: TextPosition) -> None:
         super().__init__(message)
         self.message, self.place = message, place
 
 
 @dataclass(slots=True)
-class Parsed:
+class ParsedJson:
     """A value, and the place of every value inside by its path: `("offsets", 0, "offset")`."""
 
     value: Json
-    places: dict[Path, Place] = field(default_factory=dict)
+    places: dict[Path, TextPosition] = field(default_factory=dict)
 
-    def place(self, path: Path) -> Place:
+    def place(self, path: Path) -> TextPosition:
         """Of the value there, or of the nearest one around it."""
         while path and path not in self.places:
             path = path[:-1]
-        return self.places.get(path, Place(1, 1))
+        return self.places.get(path, TextPosition(1, 1))
 
 
-def parse(text: str) -> Parsed:
+def parse(text: str) -> ParsedJson:
     """Raises BadJson. Stricter than Python: no NaN, no key twice, nothing after the value."""
     return _Reader(text).document()
 
 
-def place_of(text: str, at: int) -> Place:
+def place_of(text: str, at: int) -> TextPosition:
     before = text.rfind("\n", 0, at)
-    return Place(text.count("\n", 0, at) + 1, at - before)
+    return TextPosition(text.count("\n", 0, at) + 1, at - before)
 
 
 class _Reader:
@@ -67,23 +67,23 @@ class _Reader:
         self.text, self.at = text, 0
         self.places: dict[Path, int] = {}
 
-    def document(self) -> Parsed:
+    def document(self) -> ParsedJson:
         value = self.value(())
         if self.peek():
             raise self.wrong("there is more text after the end of the document")
-        return Parsed(value, self._found())
+        return ParsedJson(value, self._found())
 
-    def _found(self) -> dict[Path, Place]:
+    def _found(self) -> dict[Path, TextPosition]:
         """Offsets into places, in one pass over the lines."""
         found, line, start, text = {}, 1, 0, self.text
         for path, at in sorted(self.places.items(), key=lambda item: item[1]):
             while (end := text.find("\n", start, at)) >= 0:
                 line, start = line + 1, end + 1
-            found[path] = Place(line, at - start + 1)
+            found[path] = TextPosition(line, at - start + 1)
         return found
 
-    def wrong(self, message: str, at: int | None = None) -> BadJson:
-        return BadJson(message, place_of(self.text, self.at if at is None else at))
+    def wrong(self, message: str, at: int | None = None) -> JsonError:
+        return JsonError(message, place_of(self.text, self.at if at is None else at))
 
     def peek(self) -> str:
         """The next character that is no blank; empty at the end."""

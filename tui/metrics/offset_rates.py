@@ -10,10 +10,10 @@ from tui.client.shapes import Number
 
 Json = Any
 NUMBER = Number((int, float))
-KEPT = 900  # samples of each connector: half an hour at one in two seconds
+MAX_SAMPLES = 900  # samples of each connector: half an hour at one in two seconds
 
 
-class Place(NamedTuple):
+class PartitionSample(NamedTuple):
     """One partition at one moment; lag and age are None where the worker does not tell."""
 
     position: float | None
@@ -27,7 +27,7 @@ class Sample(NamedTuple):
     """All partitions at one moment, by a text for each."""
 
     at: float
-    places: Mapping[str, Place] = {}
+    places: Mapping[str, PartitionSample] = {}
 
     @property
     def total(self) -> float | None:
@@ -50,9 +50,9 @@ def sample(at: float, answer: Json, shown: Mapping[int, str]) -> Sample:
     return Sample(at, {shown[number]: _place(entry) for number, entry in enumerate(entries)})
 
 
-def _place(entry: Mapping[str, Json]) -> Place:
+def _place(entry: Mapping[str, Json]) -> PartitionSample:
     lag = entry.get("lag") or {}
-    return Place(
+    return PartitionSample(
         position(entry.get("offset")), entry.get("end"), lag.get("records"), lag.get("ms"), entry.get("age_ms")
     )
 
@@ -78,11 +78,11 @@ def unit(answer: Json) -> str:
     return "positions"
 
 
-class History:
+class SampleHistory:
     """The newest samples of one connector."""
 
     def __init__(self) -> None:
-        self.samples: deque[Sample] = deque(maxlen=KEPT)
+        self.samples: deque[Sample] = deque(maxlen=MAX_SAMPLES)
 
     def add(self, one: Sample) -> None:
         self.samples.append(one)

@@ -12,16 +12,16 @@ from typing import Any, NamedTuple
 
 from tui.client.client import Connect
 from tui.errors import HeadraceError
-from tui.metrics.failure_rate import NONE_FAIL, Counted, Failing, counted
-from tui.metrics.rate_history import Course
+from tui.metrics.failure_rate import NO_FAILURES, FailureRate, RecordCounts, record_counts
+from tui.metrics.rate_history import RateHistory
 
-EVERY = 8.0  # seconds between two looks at one connector
-AT_ONCE = 4  # connectors asked for in one go
+POLL_INTERVAL = 8.0  # seconds between two looks at one connector
+MAX_REQUESTS = 4  # connectors asked for in one go
 
 Json = Any
 
 
-class Far(NamedTuple):
+class ConnectorProgress(NamedTuple):
     """Of one connector, at a time: records behind the end for sinks, milliseconds since a record was written for
     sources; tasks that are RUNNING and get nowhere."""
 
@@ -29,7 +29,7 @@ class Far(NamedTuple):
     age_ms: int | None = None
     stalled: tuple[int, ...] = ()
     at: float = 0.0
-    failing: Failing = NONE_FAIL
+    failing: FailureRate = NO_FAILURES
 
     @property
     def is_known(self) -> bool:
@@ -40,57 +40,61 @@ class Far(NamedTuple):
         return (self.age_ms or 0) / 1000 + (max(0.0, now - self.at) if self.at else 0.0)
 
 
-def far(answer: Json) -> Far:
+def of_offsets(answer: Json) -> ConnectorProgress:
     """From `GET offsets?detail=true`; unknown where the worker leaves the detail out, or for some partition."""
     entries = (answer or {}).get("offsets") or ()
     lags = [lag for entry in entries if (lag := (entry.get("lag") or {}).get("records")) is not None]
     ages = [entry["age_ms"] for entry in entries if entry.get("age_ms") is not None]
     stalled = tuple((answer or {}).get("stalled") or ())
-    return Far(sum(lags) if lags and len(lags) == len(entries) else None, min(ages, default=None), stalled)
+    return ConnectorProgress(
+        sum(lags) if lags and len(lags) == len(entries) else None, min(ages, default=None), stalled
+    )
 
 
-def told(one: Json, at: float, failing: Failing = NONE_FAIL) -> Far:
+def of_event(one: Json, at: float, failing: FailureRate = NO_FAILURES) -> ConnectorProgress:
     """From a `progress` event."""
     lag = one.get("lag") or {}
     age = None if one.get("lag") is not None else one.get("age_ms")
-    return Far(lag.get("records"), age, tuple(one.get("stalled") or ()), 0.0 if age is None else at, failing)
+    return ConnectorProgress(
+        lag.get("records"), age, tuple(one.get("stalled") or ()), 0.0 if age is None else at, failing
+    )
 
 
-class Progress:
+class ProgressMonitor:
     """What is known by connector. `hear` is told by the worker's events; where there are none, `look` is called each
     second with the names on the screen."""
 
     def __init__(self, connect: Connect, changed: Callable[[], None], clock: Callable[[], float] = time.time) -> None:
-        self.known: dict[str, Far] = {}
-        self.courses: dict[str, Course] = {}
+        self.known: dict[str, ConnectorProgress] = {}
+        self.rate_histories: dict[str, RateHistory] = {}
         self._connect, self._changed, self._clock = connect, changed, clock
-        self._counted: dict[str, Counted] = {}
+        self._counted: dict[str, RecordCounts] = {}
         self._asked: dict[str, float] = {}
         self._busy = self._hears = False
 
-    def hear(self, connectors: Mapping[str, Json]) -> None:
+    def update(self, connectors: Mapping[str, Json]) -> None:
         """All that got on, and how far."""
         self._hears, now = True, self._clock()
         for name, one in connectors.items():
-            self.known[name] = told(one, now, self._failing(name, counted(one, now)))
+            self.known[name] = of_event(one, now, self._failing(name, record_counts(one, now)))
             lag = (one.get("lag") or {}).get("records")
-            self.courses.setdefault(name, Course()).add(now, float(one.get("written") or 0), lag)
+            self.rate_histories.setdefault(name, RateHistory()).add(now, float(one.get("written") or 0), lag)
         self._changed()
 
-    def _failing(self, name: str, counts: Counted) -> Failing:
+    def _failing(self, name: str, counts: RecordCounts) -> FailureRate:
         before, self._counted[name] = self._counted.get(name), counts
         nothing_new = before is not None and (before.read, before.failed) == (counts.read, counts.failed)
         return self.known[name].failing if nothing_new and name in self.known else counts.since(before)
 
-    async def look(self, names: Iterable[str]) -> None:
+    async def poll(self, names: Iterable[str]) -> None:
         """Asks for those not asked for lately, a few at a time and never twice at once."""
         if self._busy or self._hears:
             return
-        due = [name for name in names if self._clock() - self._asked.get(name, 0.0) >= EVERY]
+        due = [name for name in names if self._clock() - self._asked.get(name, 0.0) >= POLL_INTERVAL]
         due.sort(key=lambda name: self._asked.get(name, 0.0))
         self._busy = True
         try:
-            await asyncio.gather(*(self._ask(name) for name in due[:AT_ONCE]))
+            await asyncio.gather(*(self._ask(name) for name in due[:MAX_REQUESTS]))
         finally:
             self._busy = False
         if due:
@@ -99,7 +103,7 @@ class Progress:
     async def _ask(self, name: str) -> None:
         self._asked[name] = self._clock()
         try:
-            self.known[name] = far(await self._connect.offsets_in_detail(name))
+            self.known[name] = of_offsets(await self._connect.offsets_in_detail(name))
         except HeadraceError:
             self.known.pop(name, None)  # the list can do without; the connector's page says why
 
@@ -107,6 +111,6 @@ class Progress:
         """Keeps only those that are still there."""
         for name in self.known.keys() - set(there):
             self.known.pop(name, None)
-            self.courses.pop(name, None)
+            self.rate_histories.pop(name, None)
             self._asked.pop(name, None)
             self._counted.pop(name, None)

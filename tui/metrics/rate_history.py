@@ -5,12 +5,12 @@ from __future__ import annotations
 from array import array
 
 STEP = 5.0  # seconds between two points: as often as our workers tell
-KEPT = 180  # points of each connector
+MAX_POINTS = 180  # points of each connector
 
 Values = list[float | None]
 
 
-class Course:
+class RateHistory:
     """Points come only while something moves; where there are none, nothing did. A worker that starts anew counts
     from nought: no rate is known there."""
 
@@ -23,7 +23,7 @@ class Course:
         self._at.append(at)
         self._written.append(written)
         self._lag.append(-1.0 if lag is None else lag)
-        if len(self._at) > KEPT:
+        if len(self._at) > MAX_POINTS:
             for points in (self._at, self._written, self._lag):
                 del points[0]
 

@@ -12,7 +12,7 @@ _SAMPLE = re.compile(r"\{(?P<labels>.*)\} (?P<value>\S+)$")
 _LABEL = re.compile(r'(?P<name>\w+)="(?P<text>(?:\\.|[^"\\])*)"')
 
 
-class Inside(NamedTuple):
+class WorkerMetrics(NamedTuple):
     """`slots` has the tasks of each; records are counted since the worker started, `lag` is None without sinks."""
 
     slots: Mapping[int, int] = {}
@@ -27,11 +27,11 @@ class Inside(NamedTuple):
         return sum(self.slots.values())
 
 
-def inside(text: str) -> Inside:
+def worker_metrics(text: str) -> WorkerMetrics:
     """Only the families that are wanted are looked at: the whole is megabytes where there are many tasks."""
     lags = [value for _, value in samples(text, "headrace_sink_record_lag")]
     per_slot = samples(text, "headrace_slot_task_count")
-    return Inside(
+    return WorkerMetrics(
         slots={int(labels["slot"]): int(value) for labels, value in per_slot if labels.get("slot", "").isdecimal()},
         written=sum(value for name in WRITTEN for _, value in samples(text, f"kafka_connect_{name}")),
         lag=int(sum(lags)) if lags else None,

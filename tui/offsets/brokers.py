@@ -13,39 +13,39 @@ from tui.errors import HeadraceError, Unreachable, UsageError
 if TYPE_CHECKING:
     from confluent_kafka.admin import AdminClient
 
-At = tuple[str, int]  # topic, partition
-WITHIN, SOON = 20.0, 5.0  # seconds for an answer; for one that is only nice to have
+TopicPartition = tuple[str, int]  # topic, partition
+ANSWER_TIMEOUT, SHORT_TIMEOUT = 20.0, 5.0  # seconds for an answer; for one that is only nice to have
 
 
 class Brokers:
     """Those of a context. `settings` are librdkafka's (`security.protocol`, `sasl.password`, …)."""
 
-    def __init__(self, servers: str, settings: Mapping[str, str], within: float = WITHIN) -> None:
+    def __init__(self, servers: str, settings: Mapping[str, str], within: float = ANSWER_TIMEOUT) -> None:
         self.servers, self._settings, self._within = servers, settings, within
         self._client: AdminClient | None = None
         self._trouble = ""
 
-    def hasty(self) -> Brokers:
+    def with_short_timeout(self) -> Brokers:
         """The same, given up sooner."""
-        return Brokers(self.servers, self._settings, SOON)
+        return Brokers(self.servers, self._settings, SHORT_TIMEOUT)
 
-    def partitions(self, wanted: Callable[[str], bool]) -> list[At]:
+    def partitions(self, wanted: Callable[[str], bool]) -> list[TopicPartition]:
         """Of all topics that are wanted."""
         topics = self._asked(lambda admin: admin.list_topics(timeout=self._within)).topics
         return sorted((name, number) for name, topic in topics.items() if wanted(name) for number in topic.partitions)
 
-    def beginnings(self, places: Iterable[At]) -> dict[At, int]:
+    def beginnings(self, places: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
         return self._offsets({at: _spec().earliest() for at in places})
 
-    def ends(self, places: Iterable[At]) -> dict[At, int]:
+    def ends(self, places: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
         return self._offsets({at: _spec().latest() for at in places})
 
-    def at_time(self, places: Iterable[At], milliseconds: int) -> dict[At, int]:
+    def at_time(self, places: Iterable[TopicPartition], milliseconds: int) -> dict[TopicPartition, int]:
         """The first record of that time or later; partitions without one are left out."""
         found = self._offsets({at: _spec().for_timestamp(milliseconds) for at in places})
         return {at: offset for at, offset in found.items() if offset >= 0}
 
-    def _offsets(self, specs: Mapping[At, Any]) -> dict[At, int]:
+    def _offsets(self, specs: Mapping[TopicPartition, Any]) -> dict[TopicPartition, int]:
         if not specs:
             return {}
         from confluent_kafka import TopicPartition
@@ -77,7 +77,7 @@ class Brokers:
                 raise HeadraceError("speaking to brokers needs confluent-kafka, which is not there", advice) from error
             given: dict[str, Any] = {"bootstrap.servers": self.servers, "error_cb": self._heard}
             try:
-                self._client = AdminClient(silent({**self._settings, **given}))
+                self._client = AdminClient(without_log_output({**self._settings, **given}))
             except KafkaException as error:
                 raise UsageError(f"the context's settings for Kafka: {error.args[0].str()}") from error
         return self._client
@@ -87,7 +87,7 @@ class Brokers:
         self._trouble = f" ({error.str()})"
 
 
-def silent(settings: Mapping[str, Any]) -> dict[str, Any]:
+def without_log_output(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Keeps librdkafka from writing to the terminal, even at exit, with a logger that discards everything. A log level
     is not enough, since a `debug` setting raises the level again."""
     import logging

@@ -7,27 +7,27 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from tui.client.client import Origin
+from tui.client.client import ChangeOrigin
 from tui.offsets import files
-from tui.offsets.history import Histories
-from tui.offsets.pending_changes import Intents
+from tui.offsets.history import HistoryFiles
+from tui.offsets.pending_changes import PendingChanges
 
 
-class Notebook:
+class ChangeStore:
     """`cluster` is its label: the context's name, or the URL. Nothing is touched before something is changed."""
 
     def __init__(self, folder: Path, cluster: str, who: str = "") -> None:
         self.cluster, self.who = cluster, who or _user()
         place = files.file_name(cluster.rstrip("/"))
-        self.intents = Intents(folder / "changes" / place)
-        self.histories = Histories(folder / "history" / place)
+        self.pending = PendingChanges(folder / "changes" / place)
+        self.histories = HistoryFiles(folder / "history" / place)
 
-    def origin(self, why: str) -> Origin:
-        return Origin(self.who, why)
+    def origin(self, why: str) -> ChangeOrigin:
+        return ChangeOrigin(self.who, why)
 
 
-def notebook(cluster: str, environ: Mapping[str, str] = os.environ) -> Notebook:
-    return Notebook(files.state_folder(environ), cluster)
+def change_store(cluster: str, environ: Mapping[str, str] = os.environ) -> ChangeStore:
+    return ChangeStore(files.state_folder(environ), cluster)
 
 
 def _user() -> str:

@@ -14,7 +14,7 @@ from tui.offsets import partitions
 Json = Any
 
 
-class Kind(Enum):
+class ChangeKind(Enum):
     ALTER = "alter"
     RESET = "reset"
     NEW = "new"
@@ -38,10 +38,10 @@ class Effect(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class OffsetChange:
     """One partition: from `before` (None: it has none) to `after` (None: reset)."""
 
-    kind: Kind
+    kind: ChangeKind
     partition: Json
     before: Json
     after: Json
@@ -72,7 +72,7 @@ def _number(offset: Json) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
-def same(one: Json, other: Json) -> bool:
+def same_offset(one: Json, other: Json) -> bool:
     """Whether two offsets mean the same; a sink's number may be text, and 1 is not true."""
     if isinstance(one, dict) and isinstance(other, dict) and one.keys() == other.keys() == {"kafka_offset"}:
         return str(one["kafka_offset"]) == str(other["kafka_offset"])
@@ -80,11 +80,11 @@ def same(one: Json, other: Json) -> bool:
         isinstance(one, dict)
         and isinstance(other, dict)
         and one.keys() == other.keys()
-        and all(same(one[name], other[name]) for name in one)
+        and all(same_offset(one[name], other[name]) for name in one)
     )
 
 
-def changes(base: Sequence[Offset], wanted: Sequence[Offset]) -> list[Change]:
+def changes(base: Sequence[Offset], wanted: Sequence[Offset]) -> list[OffsetChange]:
     """In the order of the text. What is not in the text stays as it is."""
     before = {partitions.key(entry.partition): entry.offset for entry in base}
     found = []
@@ -93,11 +93,11 @@ def changes(base: Sequence[Offset], wanted: Sequence[Offset]) -> list[Change]:
         old = before.get(key)
         if entry.offset is None:
             if old is not None:
-                found.append(Change(Kind.RESET, entry.partition, old, None))
+                found.append(OffsetChange(ChangeKind.RESET, entry.partition, old, None))
         elif old is None:
-            found.append(Change(Kind.NEW, entry.partition, None, entry.offset))
-        elif not same(old, entry.offset):
-            found.append(Change(Kind.ALTER, entry.partition, old, entry.offset))
+            found.append(OffsetChange(ChangeKind.NEW, entry.partition, None, entry.offset))
+        elif not same_offset(old, entry.offset):
+            found.append(OffsetChange(ChangeKind.ALTER, entry.partition, old, entry.offset))
     return found
 
 
@@ -107,16 +107,18 @@ def left_out(base: Sequence[Offset], wanted: Sequence[Offset]) -> list[Offset]:
     return [entry for entry in base if partitions.key(entry.partition) not in there]
 
 
-def inverse(made: Sequence[Change]) -> list[Change]:
+def inverse(made: Sequence[OffsetChange]) -> list[OffsetChange]:
     """What undoes them: a new partition is reset, a reset one set again."""
     back = []
     for change in made:
-        kind = Kind.RESET if change.before is None else Kind.NEW if change.after is None else Kind.ALTER
-        back.append(Change(kind, change.partition, change.after, change.before))
+        kind = (
+            ChangeKind.RESET if change.before is None else ChangeKind.NEW if change.after is None else ChangeKind.ALTER
+        )
+        back.append(OffsetChange(kind, change.partition, change.after, change.before))
     return back
 
 
-class Conflict(NamedTuple):
+class OffsetConflict(NamedTuple):
     """A partition that is about to be changed is not as it was when editing began."""
 
     partition: Json
@@ -124,7 +126,9 @@ class Conflict(NamedTuple):
     now: Json
 
 
-def conflicts(base: Sequence[Offset], now: Sequence[Offset], made: Sequence[Change], ran: bool) -> list[Conflict]:
+def conflicts(
+    base: Sequence[Offset], now: Sequence[Offset], made: Sequence[OffsetChange], ran: bool
+) -> list[OffsetConflict]:
     """Whom somebody else has changed meanwhile, among those about to be changed. While the connector ran (`ran`),
     its own way forward is no conflict: that is what running means; going back or vanishing is."""
     before = {partitions.key(entry.partition): entry.offset for entry in base}
@@ -133,8 +137,8 @@ def conflicts(base: Sequence[Offset], now: Sequence[Offset], made: Sequence[Chan
     for change in made:
         key = partitions.key(change.partition)
         was, seen = before.get(key), after.get(key)
-        if not same(was, seen) and not (ran and _moved_on(was, seen)):
-            found.append(Conflict(change.partition, was, seen))
+        if not same_offset(was, seen) and not (ran and _moved_on(was, seen)):
+            found.append(OffsetConflict(change.partition, was, seen))
     return found
 
 

@@ -10,10 +10,10 @@ from urllib.parse import quote
 
 from tui.errors import HeadraceError
 
-LONGEST = 100  # characters of a name that a file's name begins with
+MAX_NAME_LENGTH = 100  # characters of a name that a file's name begins with
 
 
-class Taken(Exception):
+class LockHeld(Exception):
     """Somebody else holds the lock."""
 
 
@@ -26,14 +26,14 @@ def file_name(text: str) -> str:
     """For any cluster or connector there may be: legible, and never the same for two."""
     from hashlib import sha256
 
-    legible = quote(text, safe=" ", errors="surrogatepass")[:LONGEST]
+    legible = quote(text, safe=" ", errors="surrogatepass")[:MAX_NAME_LENGTH]
     return f"{legible.replace(' ', '_')}-{sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()[:8]}"
 
 
 def replace(path: Path, text: str) -> None:
     """Puts a file in place, on disk before this returns; whoever reads sees the old one or the new one."""
     draft = path.with_name(f"{path.name}.{os.getpid()}")
-    with wanted(path):
+    with naming_file(path):
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
             file.write(text)
@@ -43,7 +43,7 @@ def replace(path: Path, text: str) -> None:
 
 
 @contextmanager
-def wanted(path: Path) -> Iterator[None]:
+def naming_file(path: Path) -> Iterator[None]:
     """Says which file it is about, and what may help."""
     try:
         yield
@@ -57,7 +57,7 @@ class Lock:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        with wanted(path):
+        with naming_file(path):
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             self._number = self._open()
 
@@ -72,7 +72,7 @@ class Lock:
                     return number
             except BlockingIOError:
                 os.close(number)
-                raise Taken from None
+                raise LockHeld from None
             except FileNotFoundError:
                 pass  # released, and so removed, between our opening and locking it
             os.close(number)

@@ -13,17 +13,17 @@ from tui.errors import HeadraceError
 from tui.model import Offset
 from tui.offsets import files
 from tui.offsets.changes import changes
-from tui.offsets.pending_changes import Intent
+from tui.offsets.pending_changes import PendingChange
 
 Json = Any
-KEPT = 20
+MAX_CHANGES = 20
 """Changes of a connector."""
 
-LARGEST = 64 * 2**20
+MAX_FILE_BYTES = 64 * 2**20
 """Bytes of a file; the newest change is kept whatever its size."""
 
 
-class Histories:
+class HistoryFiles:
     """Those of one cluster."""
 
     def __init__(self, folder: Path) -> None:
@@ -36,20 +36,20 @@ class Histories:
         except ValueError as error:
             raise HeadraceError(f"{self._path(name)} is damaged: {error}", "remove the line, or the file") from error
 
-    def add(self, intent: Intent) -> None:
+    def add(self, pending: PendingChange) -> None:
         """The change was made. The same one again changes nothing, and what changed nothing is no change."""
-        if not _is_change(intent):
+        if not _is_change(pending):
             return
-        lines = self._lines(intent.plan.name)
+        lines = self._lines(pending.plan.name)
         newest: Json = json.loads(lines[-1]) if lines else {"number": 0, "id": ""}
-        if newest["id"] == intent.id:
+        if newest["id"] == pending.id:
             return
-        lines.append(json.dumps(_past(intent, newest["number"] + 1)))
-        files.replace(self._path(intent.plan.name), "".join(f"{line}\n" for line in _bounded(lines)))
+        lines.append(json.dumps(_past(pending, newest["number"] + 1)))
+        files.replace(self._path(pending.plan.name), "".join(f"{line}\n" for line in _bounded(lines)))
 
     def _lines(self, name: str) -> list[str]:
         path = self._path(name)
-        with files.wanted(path):
+        with files.naming_file(path):
             try:
                 return path.read_text("utf-8").splitlines()
             except FileNotFoundError:
@@ -59,27 +59,27 @@ class Histories:
         return self.folder / f"{files.file_name(name)}.jsonl"
 
 
-def _is_change(intent: Intent) -> bool:
+def _is_change(pending: PendingChange) -> bool:
     """What nobody knows the offsets before is taken for one."""
-    wanted = [Offset(change.partition, change.after) for change in intent.plan.changes]
-    return intent.before is None or bool(changes(intent.before, wanted))
+    wanted = [Offset(change.partition, change.after) for change in pending.plan.changes]
+    return pending.before is None or bool(changes(pending.before, wanted))
 
 
-def _past(intent: Intent, number: int) -> Json:
+def _past(pending: PendingChange, number: int) -> Json:
     return {
         "number": number,
-        "time": intent.time,
-        "action": intent.plan.action.value,
-        "who": intent.who,
-        "why": intent.plan.why,
-        "before": [entry.entry() for entry in intent.before or ()],
-        "after": [change.entry for change in intent.plan.changes],
-        "id": intent.id,
+        "time": pending.time,
+        "action": pending.plan.action.value,
+        "who": pending.who,
+        "why": pending.plan.why,
+        "before": [entry.entry() for entry in pending.before or ()],
+        "after": [change.entry for change in pending.plan.changes],
+        "id": pending.id,
     }
 
 
 def _bounded(lines: list[str]) -> list[str]:
-    kept = lines[-KEPT:]
-    while len(kept) > 1 and sum(map(len, kept)) > LARGEST:
+    kept = lines[-MAX_CHANGES:]
+    while len(kept) > 1 and sum(map(len, kept)) > MAX_FILE_BYTES:
         del kept[0]
     return kept

@@ -22,7 +22,7 @@ class Lag(NamedTuple):
     age_ms: int | None = None
 
 
-class Remarks(NamedTuple):
+class OffsetWarnings(NamedTuple):
     """What our workers add: tasks that are RUNNING and get nowhere; when the offsets of a stopped sink expire."""
 
     stalled: tuple[int, ...] = ()
@@ -40,13 +40,13 @@ class Remarks(NamedTuple):
         return found
 
 
-NONE = Remarks()
+NO_WARNINGS = OffsetWarnings()
 
 
-def remarks(answer: Json) -> Remarks:
+def warnings(answer: Json) -> OffsetWarnings:
     """From `GET offsets?detail=true`."""
     answer = answer or {}
-    return Remarks(tuple(answer.get("stalled") or ()), answer.get("expires_at"))
+    return OffsetWarnings(tuple(answer.get("stalled") or ()), answer.get("expires_at"))
 
 
 def of_answer(answer: Json) -> dict[str, Lag]:

@@ -19,38 +19,42 @@ from tui.errors import HeadraceError, NotFound, Refused, ServerError, TimedOut, 
 from tui.formatting import counted
 from tui.model import Certainty, Offset, Verdict
 from tui.offsets import partitions
-from tui.offsets.change_store import Notebook
-from tui.offsets.changes import Change, Conflict, changes, conflicts, same
-from tui.offsets.pending_changes import Held, Intent, Step, at
-from tui.offsets.plan import Action, Applied, NotApplied, Plan
-from tui.offsets.retry import Clock, Patience, Tell, is_lost
+from tui.offsets.change_store import ChangeStore
+from tui.offsets.changes import OffsetChange, OffsetConflict, changes, conflicts, same_offset
+from tui.offsets.pending_changes import ChangeLock, ChangeStep, PendingChange, advanced
+from tui.offsets.plan import OffsetAction, OffsetPlan, OffsetsApplied, OffsetsNotApplied
+from tui.offsets.retry import Clock, Report, Retry, is_answer_lost
 
-STOPS_WITHIN = 90.0  # seconds
-LOOKS_EVERY = 0.25  # seconds between looks at the state while waiting
-Again = Callable[[], Awaitable[tuple[Change, ...]]]
-TRIES = 3  # of the change itself, where its answer is lost
+STOP_TIMEOUT = 90.0  # seconds
+POLL_INTERVAL = 0.25  # seconds between looks at the state while waiting
+Replan = Callable[[], Awaitable[tuple[OffsetChange, ...]]]
+MAX_ATTEMPTS = 3  # of the change itself, where its answer is lost
 
 
-def silent(step: str) -> None:
+def no_report(step: str) -> None:
     """Nobody listens."""
 
 
 async def carry_out(
-    plan: Plan,
+    plan: OffsetPlan,
     connect: Connect,
-    notebook: Notebook,
-    tell: Tell = silent,
+    change_store: ChangeStore,
+    report: Report = no_report,
     clock: Clock = time.monotonic,
-    again: Again | None = None,
-) -> Applied:
+    again: Replan | None = None,
+) -> OffsetsApplied:
     """`again` decides anew once the connector, stopped for this, stands still. Raises NotApplied with the server's own
     message where it refused, Conflict while another change of this connector is under way or waits for being finished.
     """
-    held = notebook.intents.hold(plan.name)
+    held = change_store.pending.lock(plan.name)
     try:
-        if (left := notebook.intents.of(plan.name)) is not None:
-            raise NotApplied(f"an earlier change waits for being finished: {left.text}", _ways_out(plan.name), code=4)
-        operation = Operation(Intent(plan, Step.STOPPING, who=notebook.who), connect, notebook, held, tell, clock)
+        if (left := change_store.pending.of(plan.name)) is not None:
+            raise OffsetsNotApplied(
+                f"an earlier change waits for being finished: {left.text}", _ways_out(plan.name), code=4
+            )
+        operation = OffsetOperation(
+            PendingChange(plan, ChangeStep.STOPPING, who=change_store.who), connect, change_store, held, report, clock
+        )
         operation.again = again
         return await operation.run()
     finally:
@@ -63,23 +67,29 @@ def _ways_out(name: str) -> str:
     return f"`finish {quote(name)}` goes on, with --back it is taken back, with --forget left as it is"
 
 
-class Operation:
+class OffsetOperation:
     """One of them, from its beginning or (recovery) from a step further on."""
 
     def __init__(
-        self, intent: Intent, connect: Connect, notebook: Notebook, held: Held, tell: Tell, clock: Clock
+        self,
+        pending: PendingChange,
+        connect: Connect,
+        change_store: ChangeStore,
+        held: ChangeLock,
+        report: Report,
+        clock: Clock,
     ) -> None:
-        self.intent, self.connect, self.notebook, self.held, self.tell, self.clock = (
-            intent, connect, notebook, held, tell, clock,
+        self.pending, self.connect, self.change_store, self.held, self.report, self.clock = (
+            pending, connect, change_store, held, report, clock,
         )  # fmt: skip
-        self.plan, self.name = intent.plan, intent.plan.name
-        self.decided = intent.plan.changes
-        self.origin = notebook.origin(intent.plan.why)
-        self.patience = Patience(connect.sleep, tell, clock)
-        self.again: Again | None = None
+        self.plan, self.name = pending.plan, pending.plan.name
+        self.decided = pending.plan.changes
+        self.origin = change_store.origin(pending.plan.why)
+        self.retry = Retry(connect.sleep, report, clock)
+        self.again: Replan | None = None
         self.stopped = False  # by us, or by the console that did not come to its end
 
-    async def run(self) -> Applied:
+    async def run(self) -> OffsetsApplied:
         """All of it."""
         if self.plan.must_stop:
             try:
@@ -88,7 +98,7 @@ class Operation:
                 raise await self.as_it_was(error) from error
         return await self.go_through()
 
-    async def go_through(self) -> Applied:
+    async def go_through(self) -> OffsetsApplied:
         """What comes when it stands still."""
         try:
             before = await self.unchanged()
@@ -99,75 +109,77 @@ class Operation:
         return await self.alter(before)
 
     async def stop(self) -> None:
-        self.note(Step.STOPPING)
-        self.tell("stopping the connector")
+        self.note(ChangeStep.STOPPING)
+        self.report("stopping the connector")
         self.stopped = True
         try:
-            await self.patience.with_(lambda: self.connect.stop(self.name))
+            await self.retry.call(lambda: self.connect.stop(self.name))
         except Refused as error:
             self.stopped = isinstance(error, ServerError)  # it may have been passed on
             raise
-        deadline = self.clock() + STOPS_WITHIN
+        deadline = self.clock() + STOP_TIMEOUT
         while not (seen := await self.look()).is_in("STOPPED"):
             left = f"{counted(len(seen.tasks), 'task')} left"
             if self.clock() > deadline:
-                raise TimedOut(f"not STOPPED within {STOPS_WITHIN:g} s: {seen.state}, {left}")
-            self.tell(f"waiting for STOPPED: {seen.state}, {left}")
-            await self.connect.sleep(LOOKS_EVERY)
+                raise TimedOut(f"not STOPPED within {STOP_TIMEOUT:g} s: {seen.state}, {left}")
+            self.report(f"waiting for STOPPED: {seen.state}, {left}")
+            await self.connect.sleep(POLL_INTERVAL)
 
     async def look(self) -> model.Connector:
-        return model.connector(self.name, await self.patience.with_(lambda: self.connect.status(self.name)))
+        return model.connector(self.name, await self.retry.call(lambda: self.connect.status(self.name)))
 
     async def unchanged(self) -> tuple[Offset, ...]:
         """The offsets that are there now, the same as when the change was decided."""
-        self.tell("reading the offsets again")
+        self.report("reading the offsets again")
         now = await self.read()
         if self.plan.base is None:
             return now
         ran = self.plan.ran or self.plan.must_stop
         if found := conflicts(self.plan.base, now, self.plan.changes, ran=ran):
-            raise NotApplied(f"somebody else changed {_listed(found)} meanwhile", code=4, conflicts=found, now=now)
+            raise OffsetsNotApplied(
+                f"somebody else changed {_listed(found)} meanwhile", code=4, conflicts=found, now=now
+            )
         return now
 
-    async def decided_again(self, again: Again) -> bool:
+    async def decided_again(self, again: Replan) -> bool:
         """A connector gets on until it is stopped: what was meant from where it is, is meant from there."""
-        self.tell("looking again where that is")
-        made = await self.patience.with_(again)
+        self.report("looking again where that is")
+        made = await self.retry.call(again)
         self.decided = self.plan.changes
         self.plan = self.plan._replace(changes=made)
-        self.intent = replace(self.intent, plan=self.plan)
+        self.pending = replace(self.pending, plan=self.plan)
         return bool(made)
 
-    async def nothing_to_do(self, before: tuple[Offset, ...]) -> Applied:
+    async def nothing_to_do(self, before: tuple[Offset, ...]) -> OffsetsApplied:
         await self.go_on()
         self.held.drop()
         verdict = Verdict(Certainty.DEFINITE, "nothing has to be changed: it came there by itself")
-        return Applied(verdict, before, before, (), left_stopped=False)
+        return OffsetsApplied(verdict, before, before, (), left_stopped=False)
 
-    async def alter(self, before: tuple[Offset, ...]) -> Applied:
+    async def alter(self, before: tuple[Offset, ...]) -> OffsetsApplied:
         """From here on the change may be there."""
-        self.note(Step.ALTERING, before)
-        self.tell("altering the offsets" if self.plan.action is Action.ALTER else "resetting the offsets")
+        self.note(ChangeStep.ALTERING, before)
+        self.report("altering the offsets" if self.plan.action is OffsetAction.ALTER else "resetting the offsets")
         try:
             verdict = await self.answered()
         except HeadraceError as error:
             raise await self.as_it_was(error, before) from error
         return await self.afterwards(verdict, before)
 
-    async def answered(self, tries: int = TRIES) -> Verdict:
+    async def answered(self, tries: int = MAX_ATTEMPTS) -> Verdict:
         """The same change twice is the same: where no answer comes, it is asked for again as soon as the cluster is
         back, and then looked for."""
         try:
             return await self.ask()
         except HeadraceError as error:
-            if not is_lost(error):
+            if not is_answer_lost(error):
                 raise
             lost = error
-        self.tell(f"{lost.message}: asking again, which does the same")
+        self.report(f"{lost.message}: asking again, which does the same")
         try:
             missing = differing(self.plan.changes, await self.read())
         except NotFound:
-            if self.plan.action is not Action.DELETE:
+            if self.plan.action is not OffsetAction.DELETE:
                 raise
             return Verdict(Certainty.POSSIBLE, f"{lost.message}; looked again, the connector is gone")
         if tries > 1:
@@ -177,27 +189,27 @@ class Operation:
         return Verdict(Certainty.POSSIBLE, f"{lost.message}; read again, the offsets are as they should be")
 
     async def ask(self) -> Verdict:
-        if self.plan.action is Action.ALTER:
+        if self.plan.action is OffsetAction.ALTER:
             entries = [change.entry for change in self.plan.changes]
             return model.verdict(await self.connect.alter_offsets(self.name, entries, self.origin))
         verdict = model.verdict(await self.connect.reset_offsets(self.name, self.origin))
-        if self.plan.action is Action.DELETE:
-            self.tell("deleting the connector")
+        if self.plan.action is OffsetAction.DELETE:
+            self.report("deleting the connector")
             await self.connect.delete(self.name)
         return verdict
 
-    async def afterwards(self, verdict: Verdict, before: tuple[Offset, ...]) -> Applied:
+    async def afterwards(self, verdict: Verdict, before: tuple[Offset, ...]) -> OffsetsApplied:
         """The change is made: whatever fails from here on must not look as if it were not."""
-        self.note(Step.RESUMING, before)
-        if self.plan.action is Action.DELETE:
+        self.note(ChangeStep.RESUMING, before)
+        if self.plan.action is OffsetAction.DELETE:
             self.finished()
-            return Applied(verdict, before, (), (), left_stopped=False)
-        after, differs, left_stopped, trouble = before, tuple[Change, ...](), self.stopped, ""
+            return OffsetsApplied(verdict, before, (), (), left_stopped=False)
+        after, differs, left_stopped, trouble = before, tuple[OffsetChange, ...](), self.stopped, ""
         try:
-            self.tell("reading the offsets back")
+            self.report("reading the offsets back")
             after = await self.read()
             differs = differing(self.plan.changes, after)
-            self.notebook.histories.add(self.intent)
+            self.change_store.histories.add(self.pending)
             if self.stopped and verdict.certainty is Certainty.DEFINITE and not differs:
                 await self.go_on()
                 left_stopped = False
@@ -205,13 +217,13 @@ class Operation:
         except HeadraceError as error:
             trouble = f"the offsets were changed, but then: {error.message}"
         moved = _moved(self.decided, made_from(self.plan.changes, before))
-        return Applied(verdict, before, after, differs, left_stopped, trouble, moved)
+        return OffsetsApplied(verdict, before, after, differs, left_stopped, trouble, moved)
 
     def finished(self) -> None:
-        self.notebook.histories.add(self.intent)
+        self.change_store.histories.add(self.pending)
         self.held.drop()
 
-    async def as_it_was(self, error: HeadraceError, before: tuple[Offset, ...] | None = None) -> NotApplied:
+    async def as_it_was(self, error: HeadraceError, before: tuple[Offset, ...] | None = None) -> OffsetsNotApplied:
         """Takes back what was done, and says what failed."""
         stopped, unfinished, now, advice = self.stopped, False, None, error.advice
         try:
@@ -225,10 +237,12 @@ class Operation:
             unfinished = True
             said = "whether it took effect is not known, since" if before is not None else "and then"
             advice = f"{said} {trouble.message}; {_ways_out(self.name)}"
-        if isinstance(error, NotApplied):
+        if isinstance(error, OffsetsNotApplied):
             error.stopped, error.unfinished, error.advice = stopped, unfinished, advice
             return error
-        return NotApplied(error.message, advice, code=error.exit_code, stopped=stopped, unfinished=unfinished, now=now)
+        return OffsetsNotApplied(
+            error.message, advice, code=error.exit_code, stopped=stopped, unfinished=unfinished, now=now
+        )
 
     async def taken_back(self, before: tuple[Offset, ...]) -> tuple[Offset, ...]:
         """A refusal may come when half of it was done; the offsets that are there in the end."""
@@ -238,53 +252,55 @@ class Operation:
         wanted += [entry for entry in before if partitions.key(entry.partition) in keys]
         last = {partitions.key(entry.partition): entry for entry in wanted}
         if half := changes(now, list(last.values())):
-            self.tell("taking back what was altered")
+            self.report("taking back what was altered")
             entries = [change.entry for change in half]
-            await self.patience.with_(lambda: self.connect.alter_offsets(self.name, entries, self.origin))
+            await self.retry.call(lambda: self.connect.alter_offsets(self.name, entries, self.origin))
             return await self.read()
         return now
 
     async def go_on(self) -> None:
-        self.tell(f"{self.plan.way_back}: the connector goes on as it was")
+        self.report(f"{self.plan.way_back}: the connector goes on as it was")
         back = self.connect.pause if self.plan.way_back == "pause" else self.connect.resume
-        await self.patience.with_(lambda: back(self.name))
+        await self.retry.call(lambda: back(self.name))
 
     async def read(self) -> tuple[Offset, ...]:
-        return model.offsets(await self.patience.with_(lambda: self.connect.offsets(self.name)))
+        return model.offsets(await self.retry.call(lambda: self.connect.offsets(self.name)))
 
-    def note(self, step: Step, before: tuple[Offset, ...] | None = None) -> None:
-        self.intent = at(self.intent, step, before)
-        self.held.write(self.intent)
+    def note(self, step: ChangeStep, before: tuple[Offset, ...] | None = None) -> None:
+        self.pending = advanced(self.pending, step, before)
+        self.held.write(self.pending)
 
 
-def differing(made: Sequence[Change], after: Sequence[Offset]) -> tuple[Change, ...]:
+def differing(made: Sequence[OffsetChange], after: Sequence[Offset]) -> tuple[OffsetChange, ...]:
     """Changes that are not found there."""
     there = {partitions.key(entry.partition): entry.offset for entry in after}
-    return tuple(change for change in made if not same(there.get(partitions.key(change.partition)), change.after))
+    return tuple(
+        change for change in made if not same_offset(there.get(partitions.key(change.partition)), change.after)
+    )
 
 
-def made_from(made: Sequence[Change], before: Sequence[Offset]) -> tuple[Change, ...]:
+def made_from(made: Sequence[OffsetChange], before: Sequence[Offset]) -> tuple[OffsetChange, ...]:
     """The same, from where it really was; what that means in records was counted from elsewhere."""
     was = {partitions.key(entry.partition): entry.offset for entry in before}
     return tuple(
-        change if same(change.before, now) else replace(change, before=now, effect=None)
+        change if same_offset(change.before, now) else replace(change, before=now, effect=None)
         for change in made
         for now in (was.get(partitions.key(change.partition)),)
     )
 
 
-def _moved(decided: Sequence[Change], made: tuple[Change, ...]) -> tuple[Change, ...]:
+def _moved(decided: Sequence[OffsetChange], made: tuple[OffsetChange, ...]) -> tuple[OffsetChange, ...]:
     """Those that are not what was decided."""
     known = {partitions.key(change.partition): change for change in decided}
     return tuple(
         change
         for change in made
         if (old := known.get(partitions.key(change.partition))) is None
-        or not (same(old.before, change.before) and same(old.after, change.after))
+        or not (same_offset(old.before, change.before) and same_offset(old.after, change.after))
     )
 
 
-def _listed(found: Sequence[Conflict]) -> str:
+def _listed(found: Sequence[OffsetConflict]) -> str:
     parts = [
         f"{partitions.shown(one.partition)} ({partitions.shown_offset(one.was)} → {partitions.shown_offset(one.now)})"
         for one in found[:3]

@@ -16,13 +16,13 @@ from tui.errors import Conflict, HeadraceError
 from tui.formatting import counted
 from tui.model import Offset
 from tui.offsets import files
-from tui.offsets.changes import Change, Kind
-from tui.offsets.plan import Action, Plan
+from tui.offsets.changes import ChangeKind, OffsetChange
+from tui.offsets.plan import OffsetAction, OffsetPlan
 
 Json = Any
 
 
-class Step(Enum):
+class ChangeStep(Enum):
     """The step that is about to be taken."""
 
     STOPPING = "stopping"  # nothing was altered yet
@@ -31,11 +31,11 @@ class Step(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Intent:
+class PendingChange:
     """A change under way. `before` are all offsets as they were when the connector stood still; None until then."""
 
-    plan: Plan
-    step: Step
+    plan: OffsetPlan
+    step: ChangeStep
     before: tuple[Offset, ...] | None = None
     who: str = ""
     id: str = field(default_factory=lambda: uuid4().hex)
@@ -49,45 +49,45 @@ class Intent:
         return f"{what}, interrupted while {self.step.value}; {self.plan.name} was {self.plan.state} before"
 
 
-class Held:
-    """An intent whose connector nobody else on this machine changes, until it is let go."""
+class ChangeLock:
+    """An pending whose connector nobody else on this machine changes, until it is let go."""
 
     def __init__(self, path: Path, lock: files.Lock) -> None:
         self._path, self._lock = path, lock
 
-    def write(self, intent: Intent) -> None:
-        files.replace(self._path, json.dumps(_document(intent)))
+    def write(self, pending: PendingChange) -> None:
+        files.replace(self._path, json.dumps(_document(pending)))
 
     def drop(self) -> None:
         """Nothing is left to do."""
-        with files.wanted(self._path):
+        with files.naming_file(self._path):
             self._path.unlink(missing_ok=True)
 
     def release(self) -> None:
         self._lock.release()
 
 
-class Intents:
+class PendingChanges:
     """Those of one cluster, a file for each connector."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
-    def hold(self, name: str) -> Held:
+    def lock(self, name: str) -> ChangeLock:
         """Raises Conflict while another console is at it."""
         path = self._path(name)
         try:
-            return Held(path, files.Lock(path.with_suffix(".lock")))
-        except files.Taken:
+            return ChangeLock(path, files.Lock(path.with_suffix(".lock")))
+        except files.LockHeld:
             raise Conflict(f"another console on this machine is changing the offsets of {name} now", 409) from None
 
-    def of(self, name: str) -> Intent | None:
+    def of(self, name: str) -> PendingChange | None:
         return self._read(self._path(name))
 
-    def interrupted(self) -> list[Intent]:
+    def interrupted(self) -> list[PendingChange]:
         """Those that nobody is carrying out, the oldest first."""
-        found = [intent for path in self._files() if self._is_free(path) and (intent := self._read(path))]
-        return sorted(found, key=lambda intent: intent.time)
+        found = [pending for path in self._files() if self._is_free(path) and (pending := self._read(path))]
+        return sorted(found, key=lambda pending: pending.time)
 
     def _files(self) -> Iterator[Path]:
         return self.folder.glob("*.json") if self.folder.is_dir() else iter(())
@@ -95,41 +95,41 @@ class Intents:
     def _is_free(self, path: Path) -> bool:
         try:
             files.Lock(path.with_suffix(".lock")).release()
-        except files.Taken:
+        except files.LockHeld:
             return False
         return True
 
     def _path(self, name: str) -> Path:
         return self.folder / f"{files.file_name(name)}.json"
 
-    def _read(self, path: Path) -> Intent | None:
+    def _read(self, path: Path) -> PendingChange | None:
         try:
             text = path.read_text("utf-8")
         except FileNotFoundError:
             return None
         try:
-            return _intent(json.loads(text))
+            return _parsed(json.loads(text))
         except (ValueError, KeyError, TypeError) as error:
             raise HeadraceError(
                 f"{path} is no change that this version knows: {error}", "look into it, then remove it"
             ) from error
 
 
-def _document(intent: Intent) -> Json:
-    plan = intent.plan
+def _document(pending: PendingChange) -> Json:
+    plan = pending.plan
     return {
         "headrace": 1,
-        "id": intent.id,
-        "time": intent.time,
-        "who": intent.who,
+        "id": pending.id,
+        "time": pending.time,
+        "who": pending.who,
         "why": plan.why,
         "connector": plan.name,
         "action": plan.action.value,
-        "step": intent.step.value,
+        "step": pending.step.value,
         "state": plan.state,
         "ran": plan.ran,
         "base": _entries(plan.base),
-        "before": _entries(intent.before),
+        "before": _entries(pending.before),
         "changes": [[c.kind.value, c.partition, c.before, c.after] for c in plan.changes],
     }
 
@@ -138,13 +138,15 @@ def _entries(offsets: tuple[Offset, ...] | None) -> Json:
     return None if offsets is None else [entry.entry() for entry in offsets]
 
 
-def _intent(d: Json) -> Intent:
-    made = tuple(Change(Kind(kind), partition, before, after) for kind, partition, before, after in d["changes"])
+def _parsed(d: Json) -> PendingChange:
+    made = tuple(
+        OffsetChange(ChangeKind(kind), partition, before, after) for kind, partition, before, after in d["changes"]
+    )
     base, before = (None if d[key] is None else model.offsets({"offsets": d[key]}) for key in ("base", "before"))
-    plan = Plan(d["connector"], base, made, d["state"], d["ran"], Action(d["action"]), d["why"])
-    return Intent(plan, Step(d["step"]), before, d["who"], d["id"], d["time"])
+    plan = OffsetPlan(d["connector"], base, made, d["state"], d["ran"], OffsetAction(d["action"]), d["why"])
+    return PendingChange(plan, ChangeStep(d["step"]), before, d["who"], d["id"], d["time"])
 
 
-def at(intent: Intent, step: Step, before: tuple[Offset, ...] | None = None) -> Intent:
+def advanced(pending: PendingChange, step: ChangeStep, before: tuple[Offset, ...] | None = None) -> PendingChange:
     """The same, further on."""
-    return replace(intent, step=step, before=intent.before if before is None else before)
+    return replace(pending, step=step, before=pending.before if before is None else before)

@@ -9,10 +9,10 @@ from typing import NamedTuple
 from tui.errors import HeadraceError
 from tui.model import Offset, Verdict
 from tui.offsets import partitions
-from tui.offsets.changes import Change, Conflict
+from tui.offsets.changes import OffsetChange, OffsetConflict
 
 
-class Action(Enum):
+class OffsetAction(Enum):
     """What is done; the value is the word of the history."""
 
     ALTER = "alter"
@@ -20,16 +20,16 @@ class Action(Enum):
     DELETE = "delete"  # the connector, after its offsets
 
 
-class Plan(NamedTuple):
+class OffsetPlan(NamedTuple):
     """What is to be done. `state` is the connector's, and it goes back to it afterwards; `ran`: it was not STOPPED
     all the time since `base` was read, and may have moved on by itself; `base` None: whatever is there is changed."""
 
     name: str
     base: tuple[Offset, ...] | None
-    changes: tuple[Change, ...]
+    changes: tuple[OffsetChange, ...]
     state: str
     ran: bool = False
-    action: Action = Action.ALTER
+    action: OffsetAction = OffsetAction.ALTER
     why: str = ""
 
     @property
@@ -52,10 +52,10 @@ class Plan(NamedTuple):
         from shlex import quote
 
         name = quote(self.name)
-        if self.action is Action.DELETE:
+        if self.action is OffsetAction.DELETE:
             return [f"delete connector {name} --with-offsets"]
         entries = quote(partitions.compact([change.entry for change in self.changes]))
-        lines = [f"patch offsets {name} {entries}" if self.action is Action.ALTER else f"delete offsets {name}"]
+        lines = [f"patch offsets {name} {entries}" if self.action is OffsetAction.ALTER else f"delete offsets {name}"]
         if self.why:
             lines[0] += f" --reason {quote(self.why)}"
         if self.must_stop:
@@ -64,19 +64,21 @@ class Plan(NamedTuple):
         return lines
 
 
-class Applied(NamedTuple):
+class OffsetsApplied(NamedTuple):
     """The server took it. `after` was read back; `differing` are the changes that are not found there."""
 
     verdict: Verdict
     before: tuple[Offset, ...]
     after: tuple[Offset, ...]
-    differing: tuple[Change, ...]
+    differing: tuple[OffsetChange, ...]
     left_stopped: bool  # we stopped it and did not set it going again: see the verdict
     trouble: str = ""  # what went wrong after the change itself was made
-    moved: tuple[Change, ...] = ()  # changes as they were made, where it stood elsewhere than when they were decided
+    moved: tuple[
+        OffsetChange, ...
+    ] = ()  # changes as they were made, where it stood elsewhere than when they were decided
 
 
-class NotApplied(HeadraceError):
+class OffsetsNotApplied(HeadraceError):
     """The offsets are as they were, and so is the connector, unless `stopped` (it still is, by us) or `unfinished`
     (the cluster stayed away: what there is to do is noted, and can be finished later) says otherwise.
     `now`: what was read last, where it is not what the change was based on."""
@@ -89,7 +91,7 @@ class NotApplied(HeadraceError):
         code: int = HeadraceError.exit_code,
         stopped: bool = False,
         unfinished: bool = False,
-        conflicts: Sequence[Conflict] = (),
+        conflicts: Sequence[OffsetConflict] = (),
         now: Sequence[Offset] | None = None,
     ) -> None:
         super().__init__(message, advice)

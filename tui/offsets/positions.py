@@ -1,4 +1,8 @@
-"""Where in a topic to go, as people say it: earliest, latest, a time, a duration ago, so many records on or back."""
+"""Positions in a topic as users write them: earliest, latest, a time, a duration ago, or a number of records.
+
+The worker parses the same grammar in `runtime/herder/offsets/moments.py`, since neither half imports the other; both
+are tested with the cases of `tests/support/topic_positions.json`.
+"""
 
 from __future__ import annotations
 
@@ -14,13 +18,13 @@ EXPECTED = (
 )
 
 _EDGES = {"earliest": False, "beginning": False, "start": False, "latest": True, "end": True, "now": True}
-_ISO_DURATION = re.compile(r"P(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)S)?)?", re.IGNORECASE)
-_DURATION = re.compile(r"(?:(\d+)\s*d)?\s*(?:(\d+)\s*h)?\s*(?:(\d+)\s*m)?\s*(?:(\d+)\s*s)?", re.IGNORECASE)
+_ISO_DURATION = re.compile(r"P(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)S)?)?", re.IGNORECASE | re.ASCII)
+_DURATION = re.compile(r"(?:(\d+)\s*d)?\s*(?:(\d+)\s*h)?\s*(?:(\d+)\s*m)?\s*(?:(\d+)\s*s)?", re.IGNORECASE | re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
-class Edge:
-    """The beginning or the end."""
+class EdgePosition:
+    """The beginning or the end of the partition."""
 
     end: bool
 
@@ -29,8 +33,8 @@ class Edge:
 
 
 @dataclass(frozen=True, slots=True)
-class At:
-    """The first record of that time (milliseconds since 1970) or later."""
+class TimePosition:
+    """The first record with this timestamp (milliseconds since 1970) or a later one."""
 
     milliseconds: int
 
@@ -40,8 +44,8 @@ class At:
 
 
 @dataclass(frozen=True, slots=True)
-class Relative:
-    """So many offsets on from (or, negative, back from) where the sink is."""
+class RelativePosition:
+    """A number of records after (or, if negative, before) the committed offset."""
 
     records: int
 
@@ -50,8 +54,8 @@ class Relative:
 
 
 @dataclass(frozen=True, slots=True)
-class Absolute:
-    """This offset."""
+class AbsolutePosition:
+    """An offset."""
 
     offset: int
 
@@ -59,25 +63,26 @@ class Absolute:
         return str(self.offset)
 
 
-Moment = Edge | At | Relative | Absolute
+Position = EdgePosition | TimePosition | RelativePosition | AbsolutePosition
+"""`str` gives the canonical text, which our workers understand as well."""
 
 
-def parse(text: str, now: datetime | None = None) -> Moment:
-    """The text of a moment is what our workers read too. A time without a zone is in UTC. Raises UsageError."""
+def parse(text: str, now: datetime | None = None) -> Position:
+    """Parses what a user typed. A time without a zone is in UTC, and a time before 1970 is 1970. Raises UsageError."""
     word = text.strip()
     if word.lower() in _EDGES:
-        return Edge(_EDGES[word.lower()])
+        return EdgePosition(_EDGES[word.lower()])
     if re.fullmatch(r"[+-]\d{1,18}", word, re.ASCII):
-        return Relative(int(word))
+        return RelativePosition(int(word))
     if re.fullmatch(r"\d{1,18}", word, re.ASCII):
-        return Absolute(int(word))
+        return AbsolutePosition(int(word))
     now = now or datetime.now(UTC)
     try:
         ago = _duration(word)
         moment = now - ago if ago is not None else _time(word)
-        return At(max(int(moment.timestamp() * 1000), 0))
+        return TimePosition(max(int(moment.timestamp() * 1000), 0))
     except (ValueError, OverflowError):
-        raise UsageError(f"{text!r} is no place to go to: it is {EXPECTED}") from None
+        raise UsageError(f"{text!r} is not a valid position: expected {EXPECTED}") from None
 
 
 def _duration(word: str) -> timedelta | None:

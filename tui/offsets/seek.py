@@ -14,16 +14,15 @@ from tui import model
 from tui.client.client import Connect
 from tui.errors import HeadraceError, NotFound
 from tui.model import Offset
-from tui.offsets.brokers import At as Place
-from tui.offsets.brokers import Brokers
-from tui.offsets.changes import Change, Effect, Kind
-from tui.offsets.positions import Absolute, At, Edge, Moment, Relative
+from tui.offsets.brokers import Brokers, TopicPartition
+from tui.offsets.changes import ChangeKind, Effect, OffsetChange
+from tui.offsets.positions import AbsolutePosition, EdgePosition, Position, RelativePosition, TimePosition
 
 Json = Any
 T = TypeVar("T")
 
 
-async def aside(work: Callable[[], T]) -> T:
+async def in_thread(work: Callable[[], T]) -> T:
     """Runs what blocks: beside the event loop where there is one; a script has none."""
     import asyncio
 
@@ -34,14 +33,14 @@ async def aside(work: Callable[[], T]) -> T:
     return await asyncio.to_thread(work)
 
 
-class Target(NamedTuple):
+class SeekRequest(NamedTuple):
     """Where some partitions are to go: of one topic, or one of its partitions, or all there are."""
 
-    moment: Moment
+    moment: Position
     topic: str | None = None
     partition: int | None = None
 
-    def means(self, at: Place) -> bool:
+    def means(self, at: TopicPartition) -> bool:
         return self.topic in (None, at[0]) and self.partition in (None, at[1])
 
     def __str__(self) -> str:
@@ -55,14 +54,14 @@ class Target(NamedTuple):
         return {key: value for key, value in given.items() if value is not None}
 
 
-class Journey(NamedTuple):
+class SeekPlan(NamedTuple):
     """`base`: the offsets before the move; `changes`: the partitions that move, out of `seen`; `held`: the partitions
     that stay only because their topic does not reach the target."""
 
     base: tuple[Offset, ...]
-    changes: tuple[Change, ...]
+    changes: tuple[OffsetChange, ...]
     seen: int
-    held: tuple[Change, ...] = ()
+    held: tuple[OffsetChange, ...] = ()
 
     @property
     def effect(self) -> Effect:
@@ -70,13 +69,13 @@ class Journey(NamedTuple):
         return Effect(sum(e.reread for e in effects), sum(e.skipped for e in effects))
 
 
-class Traveller:
+class SeekPlanner:
     """`brokers` are dialled at first need, and only where the worker cannot do it."""
 
     def __init__(self, connect: Connect, brokers: Callable[[], Brokers]) -> None:
         self._connect, self._brokers = connect, brokers
 
-    async def resolve(self, name: str, target: Target) -> Journey:
+    async def resolve(self, name: str, target: SeekRequest) -> SeekPlan:
         """Raises NotFound for a connector that is not there, HeadraceError where nobody can say."""
         base = model.offsets(await self._connect.offsets(name))
         try:
@@ -87,22 +86,22 @@ class Traveller:
             moves = [_of_answer(change) for change in answer["changes"]]
         clamped = [_clamped(target.moment, move) for move in moves]
         held = tuple(move for move in clamped if not _moves(move) and move.remark)
-        return Journey(base, tuple(filter(_moves, clamped)), len(moves), held)
+        return SeekPlan(base, tuple(filter(_moves, clamped)), len(moves), held)
 
-    async def _by_brokers(self, name: str, base: Sequence[Offset], target: Target) -> list[Change]:
+    async def _by_brokers(self, name: str, base: Sequence[Offset], target: SeekRequest) -> list[OffsetChange]:
         info = await self._connect.info(name)
         if info.get("type") == "source":
             raise HeadraceError(f"{name} is a source: only the offsets of sinks are positions in topics")
         committed = {_place(e): int(e.offset["kafka_offset"]) for e in base if e.is_sink and e.offset}
-        brokers, reads = self._brokers(), reader(info.get("config") or {})
-        return await aside(lambda: _resolved(brokers, committed, reads, target))
+        brokers, reads = self._brokers(), topic_filter(info.get("config") or {})
+        return await in_thread(lambda: _resolved(brokers, committed, reads, target))
 
 
-def _place(entry: Offset) -> Place:
+def _place(entry: Offset) -> TopicPartition:
     return entry.partition["kafka_topic"], int(entry.partition["kafka_partition"])
 
 
-def reader(config: Mapping[str, str]) -> Callable[[str], bool]:
+def topic_filter(config: Mapping[str, str]) -> Callable[[str], bool]:
     """Whether the sink reads a topic. A regular expression that only Java understands means no topic by itself."""
     if pattern := config.get("topics.regex", "").strip():
         try:
@@ -115,8 +114,8 @@ def reader(config: Mapping[str, str]) -> Callable[[str], bool]:
 
 
 def _resolved(
-    brokers: Brokers, committed: Mapping[Place, int], reads: Callable[[str], bool], target: Target
-) -> list[Change]:
+    brokers: Brokers, committed: Mapping[TopicPartition, int], reads: Callable[[str], bool], target: SeekRequest
+) -> list[OffsetChange]:
     """Each partition that is meant, within what its topic has. Blocks."""
     topics = {topic for topic, _ in committed} | {target.topic}
     there = brokers.partitions(lambda topic: reads(topic) or topic in topics)
@@ -132,47 +131,49 @@ def _resolved(
 
 def _goals(
     brokers: Brokers,
-    moment: Moment,
-    wanted: Sequence[Place],
-    committed: Mapping[Place, int],
-    begins: Mapping[Place, int],
-    ends: Mapping[Place, int],
-) -> Mapping[Place, int]:
+    moment: Position,
+    wanted: Sequence[TopicPartition],
+    committed: Mapping[TopicPartition, int],
+    begins: Mapping[TopicPartition, int],
+    ends: Mapping[TopicPartition, int],
+) -> Mapping[TopicPartition, int]:
     match moment:
-        case At(milliseconds):
+        case TimePosition(milliseconds):
             return {**ends, **brokers.at_time(wanted, milliseconds)}
-        case Edge(end):
+        case EdgePosition(end):
             return ends if end else begins
-        case Relative(records):
+        case RelativePosition(records):
             return {at: committed.get(at, begins[at]) + records for at in wanted}
-        case Absolute(offset):
+        case AbsolutePosition(offset):
             return dict.fromkeys(wanted, offset)
 
 
-def _move(at: Place, goal: int, committed: int | None, begin: int, end: int) -> Change:
+def _move(at: TopicPartition, goal: int, committed: int | None, begin: int, end: int) -> OffsetChange:
     """What moving there means. Without a committed offset a sink begins at the beginning."""
     now = min(max(begin if committed is None else committed, begin), end)
     return _change(*at, committed, goal, Effect(max(now - goal, 0), max(goal - now, 0)))
 
 
-def _of_answer(c: Json) -> Change:
+def _of_answer(c: Json) -> OffsetChange:
     topic, partition = c["partition"]["kafka_topic"], c["partition"]["kafka_partition"]
     return _change(topic, partition, c["from"], c["to"], Effect(c["reread"], c["skipped"]))
 
 
-def _change(topic: str, partition: int, was: int | None, goal: int, effect: Effect) -> Change:
+def _change(topic: str, partition: int, was: int | None, goal: int, effect: Effect) -> OffsetChange:
     before = None if was is None else {"kafka_offset": was}
-    kind = Kind.NEW if before is None else Kind.ALTER
-    return Change(kind, {"kafka_topic": topic, "kafka_partition": partition}, before, {"kafka_offset": goal}, effect)
+    kind = ChangeKind.NEW if before is None else ChangeKind.ALTER
+    return OffsetChange(
+        kind, {"kafka_topic": topic, "kafka_partition": partition}, before, {"kafka_offset": goal}, effect
+    )
 
 
-def _clamped(moment: Moment, change: Change) -> Change:
+def _clamped(moment: Position, change: OffsetChange) -> OffsetChange:
     """Says where a topic does not have what was asked for."""
     before, after = change.before and change.before["kafka_offset"], change.after["kafka_offset"]
     asked = after
-    if isinstance(moment, Absolute):
+    if isinstance(moment, AbsolutePosition):
         asked = moment.offset
-    elif isinstance(moment, Relative) and before is not None:
+    elif isinstance(moment, RelativePosition) and before is not None:
         asked = int(before) + moment.records
     if asked == after:
         return change
@@ -180,5 +181,5 @@ def _clamped(moment: Moment, change: Change) -> Change:
     return replace(change, remark=f"the {edge}: the topic has no {asked:,}")
 
 
-def _moves(change: Change) -> bool:
+def _moves(change: OffsetChange) -> bool:
     return bool(change.before != change.after)

@@ -14,13 +14,13 @@ from tui.client.client import Connect
 from tui.errors import HeadraceError, NotFound, Refused
 from tui.model import Offset
 from tui.offsets import partitions
-from tui.offsets.change_store import Notebook
-from tui.offsets.changes import Change, changes
+from tui.offsets.change_store import ChangeStore
+from tui.offsets.changes import OffsetChange, changes
 
 Json = Any
 
 
-class Past(NamedTuple):
+class PastChange(NamedTuple):
     """One change: all offsets as they were `before`, and what was set (`after`; None: reset)."""
 
     number: int
@@ -36,7 +36,7 @@ class Past(NamedTuple):
         return datetime.fromtimestamp(self.time / 1000, UTC).strftime("%Y-%m-%d %H:%M:%SZ")
 
     @property
-    def made(self) -> list[Change]:
+    def made(self) -> list[OffsetChange]:
         """What it changed."""
         return changes(self.before, self.after)
 
@@ -49,19 +49,19 @@ class Past(NamedTuple):
         return f"change {self.number} of {self.at}" + (f" by {self.who}" if self.who else "")
 
 
-class History(NamedTuple):
+class OffsetHistory(NamedTuple):
     """Newest first. `raw` is as it was kept; `by_worker` or on this machine."""
 
-    entries: tuple[Past, ...]
+    entries: tuple[PastChange, ...]
     raw: list[Json]
     by_worker: bool
 
 
-async def history(connect: Connect, notebook: Notebook, name: str) -> History:
+async def history(connect: Connect, change_store: ChangeStore, name: str) -> OffsetHistory:
     """The worker's, or else this machine's."""
     raw = await by_worker(connect, name)
-    kept = notebook.histories.read(name) if raw is None else raw
-    return History(tuple(map(read, kept)), kept, raw is not None)
+    kept = change_store.histories.read(name) if raw is None else raw
+    return OffsetHistory(tuple(map(past_change, kept)), kept, raw is not None)
 
 
 async def by_worker(connect: Connect, name: str) -> list[Json] | None:
@@ -74,7 +74,7 @@ async def by_worker(connect: Connect, name: str) -> list[Json] | None:
         raise
 
 
-def last(found: History, name: str) -> Past:
+def last(found: OffsetHistory, name: str) -> PastChange:
     """The newest change; raises HeadraceError when there is none. Entries that changed nothing do not hide it."""
     made = next((past for past in found.entries if past.has_changed), None)
     if made is None:
@@ -85,14 +85,14 @@ def last(found: History, name: str) -> Past:
     return made
 
 
-def numbered(found: History, name: str, number: int) -> Past:
+def numbered(found: OffsetHistory, name: str, number: int) -> PastChange:
     for past in found.entries:
         if past.number == number:
             return past
     raise NotFound(f"there is no change {number} of {name}, or not any more", 404, f"get offset history {name}")
 
 
-def undone(past: Past, now: Sequence[Offset]) -> list[Change]:
+def undone(past: PastChange, now: Sequence[Offset]) -> list[OffsetChange]:
     """What takes one change back: only its own partitions."""
     before = {partitions.key(entry.partition): entry for entry in past.before}
     touched = {partitions.key(entry.partition): entry for entry in past.after}
@@ -101,14 +101,14 @@ def undone(past: Past, now: Sequence[Offset]) -> list[Change]:
     return changes(now, [before.get(key, Offset(entry.partition, None)) for key, entry in touched.items()])
 
 
-def as_before(past: Past, now: Sequence[Offset]) -> list[Change]:
+def as_before(past: PastChange, now: Sequence[Offset]) -> list[OffsetChange]:
     """What makes all offsets those from before the change."""
     kept = {partitions.key(entry.partition) for entry in past.before}
     gone = [Offset(entry.partition, None) for entry in now if partitions.key(entry.partition) not in kept]
     return changes(now, [*past.before, *gone])
 
 
-def read(d: Json) -> Past:
+def past_change(d: Json) -> PastChange:
     """An entry of the history."""
     before, after = (model.offsets({"offsets": d[key]}) for key in ("before", "after"))
-    return Past(d["number"], d["time"], d["action"], d["who"], d["why"], before, after)
+    return PastChange(d["number"], d["time"], d["action"], d["who"], d["why"], before, after)

@@ -71,10 +71,10 @@ class _Cluster:
         """Of changes that an earlier console did not bring to their end."""
         if not files.state_folder(os.environ).joinpath("changes").is_dir():
             return
-        from tui.offsets.change_store import notebook
+        from tui.offsets.change_store import change_store
 
         try:
-            for intent in notebook(profile.label).intents.interrupted():
+            for intent in change_store(profile.label).pending.interrupted():
                 name = intent.plan.name
                 self.printer.say(f"{name}: {intent.text}; `finish {name}` goes on, with --back it is taken back")
         except HeadraceError as error:  # a note that cannot be read keeps nobody from working

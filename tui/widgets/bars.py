@@ -11,7 +11,7 @@ from textual.color import Color
 from textual.content import Content
 from textual.widget import Widget
 
-from tui.cluster.snapshot import Link, LinkState
+from tui.cluster.snapshot import ClusterLink, LinkState
 from tui.contexts.profiles import Profile
 from tui.formatting import counted
 from tui.model import SEVERITY
@@ -61,10 +61,10 @@ class TitleBar(Bar):
 
     def __init__(self, profile: Profile, id: str | None = None) -> None:
         super().__init__(id)
-        self.profile, self.link, self.version, self.now = profile, Link(), "", 0.0
+        self.profile, self.link, self.version, self.now = profile, ClusterLink(), "", 0.0
         self.set_class(profile.production, "-production")
 
-    def tell(self, link: Link, now: float, version: str = "") -> None:
+    def tell(self, link: ClusterLink, now: float, version: str = "") -> None:
         self.link, self.now, self.version = link, now, version or self.version
         self.draw()
 
@@ -122,7 +122,7 @@ class Counters(Bar):
     Counters.-trouble { height: auto; max-height: 4; }
     """
 
-    def tell(self, counts: Counter[str], link: Link, shown: ListCounts) -> None:
+    def tell(self, counts: Counter[str], link: ClusterLink, shown: ListCounts) -> None:
         total = sum(counts.values())
         self.set_class(link.state is LinkState.LOST, "-trouble")
         if link.state is LinkState.LOST:

@@ -15,7 +15,7 @@ from textual.content import Content
 from textual.widgets import TextArea
 from textual.widgets.text_area import TextAreaTheme
 
-from tui.editor.places import Place
+from tui.editor.places import TextPosition
 from tui.widgets.text import visible
 
 _TOKEN = re.compile(
@@ -81,7 +81,7 @@ class JsonArea(TextArea):
         super().__init__(
             id=id, show_line_numbers=True, soft_wrap=True, tab_behavior="focus", highlight_cursor_line=True
         )
-        self.error_at: Place | None = None
+        self.error_at: TextPosition | None = None
         self.indent_width = 2
 
     def on_mount(self) -> None:
@@ -101,7 +101,7 @@ class JsonArea(TextArea):
             event.prevent_default()
             getattr(self, f"action_{action}")()
 
-    def mark(self, place: Place | None) -> None:
+    def mark(self, place: TextPosition | None) -> None:
         """Where the error is; None when there is none."""
         if place != self.error_at:
             self.error_at = place

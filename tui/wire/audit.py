@@ -17,12 +17,12 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
-from tui.client.client import Call, Transport
+from tui.client.client import ApiCall, Transport
 from tui.errors import HeadraceError
 from tui.scrubbing import scrubbed, without_user
-from tui.wire.wrapper import Around
+from tui.wire.wrapper import TransportWrapper
 
-LARGEST = 8 * 1024 * 1024  # bytes; then the log becomes audit.jsonl.1, and a new one begins
+MAX_LOG_BYTES = 8 * 1024 * 1024  # bytes; then the log becomes audit.jsonl.1, and a new one begins
 
 
 def audit_file(environ: Mapping[str, str] = os.environ) -> Path:
@@ -30,7 +30,7 @@ def audit_file(environ: Mapping[str, str] = os.environ) -> Path:
     return Path(base) / "headrace" / "audit.jsonl"
 
 
-class Audited(Around):
+class AuditedTransport(TransportWrapper):
     """A transport that writes down what changes the cluster, before and after. Reads pass as they are."""
 
     def __init__(self, inner: Transport, context: str, door: str, say: Callable[[str], None] | None = None) -> None:
@@ -38,7 +38,7 @@ class Audited(Around):
         self._context, self._door, self._say = context, door, say
         self._silenced = False
 
-    async def send(self, call: Call) -> Any:
+    async def send(self, call: ApiCall) -> Any:
         if not call.changes:
             return await self.inner.send(call)
         entry = {**self._heading(call), "before": scrubbed(await self._before(call))}
@@ -50,11 +50,11 @@ class Audited(Around):
         self._write({**entry, "answer": scrubbed(answer)})
         return answer
 
-    def _heading(self, call: Call) -> dict[str, Any]:
+    def _heading(self, call: ApiCall) -> dict[str, Any]:
         reasons = {name: value for name, value in call.headers if name == "Headrace-Reason"}
         return {
             "time": datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
-            "who": who(),
+            "who": user_at_host(),
             "context": without_user(self._context),
             "url": without_user(self.url),
             "from": self._door,
@@ -64,7 +64,7 @@ class Audited(Around):
             "body": scrubbed(call.body),
         }
 
-    async def _before(self, call: Call) -> Any:
+    async def _before(self, call: ApiCall) -> Any:
         """What the change replaces, where that is a document of its own."""
         path = call.path.partition("?")[0]
         if path.endswith(("/offsets", "/config")):
@@ -74,7 +74,7 @@ class Audited(Around):
         else:
             return None
         try:
-            return await self.inner.send(Call("GET", where))
+            return await self.inner.send(ApiCall("GET", where))
         except HeadraceError:
             return None
 
@@ -87,7 +87,7 @@ class Audited(Around):
             self._silenced = True
 
 
-def who() -> str:
+def user_at_host() -> str:
     import pwd
     import socket
 
@@ -98,7 +98,7 @@ def who() -> str:
     return f"{os.environ.get('SUDO_USER') or name}@{socket.gethostname()}"
 
 
-def _connector(call: Call) -> str:
+def _connector(call: ApiCall) -> str:
     parts = call.path.partition("?")[0].split("/")
     if len(parts) > 2 and parts[1] == "connectors":
         return unquote(parts[2])
@@ -109,7 +109,7 @@ def append(entry: dict[str, Any]) -> None:
     """A line in one write, so that two consoles do not mix theirs. Raises OSError."""
     file = audit_file()
     file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    if file.exists() and file.stat().st_size > LARGEST:
+    if file.exists() and file.stat().st_size > MAX_LOG_BYTES:
         file.replace(file.with_suffix(".jsonl.1"))
     line = json.dumps(entry, separators=(",", ":")) + "\n"
     number = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)

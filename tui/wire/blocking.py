@@ -12,13 +12,22 @@ from collections.abc import AsyncGenerator
 from typing import Any
 from urllib.parse import SplitResult, unquote, urlsplit
 
-from tui.client.client import Call
+from tui.client.client import ApiCall
 from tui.errors import NotFound, refusal
 from tui.wire.connection import Connection
-from tui.wire.endpoint import IDLE_SECONDS, QUIET, Endpoint, basic, decode, encode, reader, trust
+from tui.wire.endpoint import (
+    IDLE_SECONDS,
+    SILENCE_TIMEOUT,
+    Endpoint,
+    basic_credentials,
+    body_decoder,
+    decode,
+    encode,
+    tls_context,
+)
 
 
-class Blocking:
+class BlockingTransport:
     """A `tui.client.client.Transport` whose coroutines run to their end in one step (`tui.client.client.drive`)."""
 
     def __init__(self, endpoint: Endpoint) -> None:
@@ -30,22 +39,22 @@ class Blocking:
         if endpoint.parts.scheme == "http":
             self._headers |= _proxy_headers(proxy_of(endpoint))
 
-    async def send(self, call: Call) -> Any:
+    async def send(self, call: ApiCall) -> Any:
         headers = {**self._headers, **dict(call.headers)}
         if call.body is not None:
             headers["Content-Type"] = "application/json"
         try:
-            return decode(*self._exchange(call, headers), reader(call))
+            return decode(*self._exchange(call, headers), body_decoder(call))
         except OSError as error:
             if not (self._reused and call.repeatable):
                 raise self.endpoint.unreachable(_words(error), sent=True) from error
         # The server closed a kept connection at the moment we used it.
         try:
-            return decode(*self._exchange(call, headers), reader(call))
+            return decode(*self._exchange(call, headers), body_decoder(call))
         except OSError as error:
             raise self.endpoint.unreachable(_words(error), sent=True) from error
 
-    def _exchange(self, call: Call, headers: dict[str, str]) -> tuple[int, bytes]:
+    def _exchange(self, call: ApiCall, headers: dict[str, str]) -> tuple[int, bytes]:
         connection = self._connect()
         connection.within(self.endpoint.answer_timeout)
         try:
@@ -72,7 +81,7 @@ class Blocking:
             connection.within(self.endpoint.answer_timeout)
             connection.ask("GET", self._target(path), sent, None)
             status, kind = connection.head()
-            connection.within(math.inf if end is None else end - time.monotonic(), QUIET)
+            connection.within(math.inf if end is None else end - time.monotonic(), SILENCE_TIMEOUT)
             if status >= 300:
                 raise refusal(status, f"HTTP {status}")
             if "event-stream" not in kind:
@@ -118,7 +127,7 @@ def _connection(endpoint: Endpoint) -> tuple[Connection, str]:
     """A connection that is open, and what stands before the path in a request line."""
     parts, proxy = endpoint.parts, proxy_of(endpoint)
     host, port = parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
-    context = trust(endpoint) if parts.scheme == "https" else None
+    context = tls_context(endpoint) if parts.scheme == "https" else None
     near = (proxy.hostname or "", proxy.port or 8080) if proxy else (host, port)
     connection = Connection(near, endpoint.connect_timeout)
     if context is None:
@@ -171,7 +180,7 @@ def _parts(url: str) -> SplitResult:
 def _proxy_headers(proxy: SplitResult | None) -> dict[str, str]:
     if proxy is None or not proxy.username:
         return {}
-    return {"Proxy-Authorization": basic(unquote(proxy.username), unquote(proxy.password or ""))}
+    return {"Proxy-Authorization": basic_credentials(unquote(proxy.username), unquote(proxy.password or ""))}
 
 
 def _words(error: Exception) -> str:

@@ -17,9 +17,9 @@ from httptools import HttpParserError, HttpResponseParser
 if TYPE_CHECKING:
     import ssl
 
-CHUNK = 1 << 18  # bytes read at once
-CUT = "Remote end closed connection without response"
-SHORT = "Remote end closed connection in the middle of its response"
+READ_BYTES = 1 << 18  # bytes read at once
+NO_RESPONSE = "Remote end closed connection without response"
+PARTIAL_RESPONSE = "Remote end closed connection in the middle of its response"
 
 
 class Connection:
@@ -97,14 +97,14 @@ class Connection:
         if (left := min(self.until - time.monotonic(), self.quiet)) <= 0:
             raise TimeoutError("timed out")
         self.socket.settimeout(left)
-        data = self.socket.recv(CHUNK)
+        data = self.socket.recv(READ_BYTES)
         try:
             if data:
                 self._answer.parser.feed_data(data)
             elif self._answer.ends_with_connection:
                 self._answer.complete = True
             else:
-                raise ConnectionResetError(SHORT if self._answer.headed else CUT)
+                raise ConnectionResetError(PARTIAL_RESPONSE if self._answer.headed else NO_RESPONSE)
         except HttpParserError as error:
             raise OSError(f"what was answered is no HTTP: {error}") from error
 

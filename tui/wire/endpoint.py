@@ -12,13 +12,15 @@ from tui.errors import MalformedAnswer, TimedOut, Unreachable, UsageError, refus
 from tui.formatting import one_line
 
 if TYPE_CHECKING:
-    from tui.client.client import Call
+    from tui.client.client import ApiCall
 
 # Servers close connections that have been idle (Jetty after 30 s, uvicorn after 5): ours are not kept that long.
 IDLE_SECONDS = 3.0
-QUIET = 25.0  # seconds without a byte on the event stream before it counts as dead (a comment comes each 10 s)
-CONNECTS_WITHIN = 5.0
-ANSWERS_WITHIN = 95.0  # Connect itself gives up after 90 s, with a message worth reading
+SILENCE_TIMEOUT = (
+    25.0  # seconds without a byte on the event stream before it counts as dead (a comment comes each 10 s)
+)
+CONNECT_TIMEOUT = 5.0
+ANSWER_TIMEOUT = 95.0  # Connect itself gives up after 90 s, with a message worth reading
 
 
 class Endpoint(NamedTuple):
@@ -28,8 +30,8 @@ class Endpoint(NamedTuple):
     username: str = ""
     password: str = ""
     ca: str = ""  # a file of certificates to trust instead of the system's
-    connect_timeout: float = CONNECTS_WITHIN
-    answer_timeout: float = ANSWERS_WITHIN
+    connect_timeout: float = CONNECT_TIMEOUT
+    answer_timeout: float = ANSWER_TIMEOUT
     token: str = ""
     certificate: str = ""  # files, for mutual TLS
     key: str = ""
@@ -65,7 +67,7 @@ class Endpoint(NamedTuple):
         if self.token:
             found["Authorization"] = f"Bearer {self.token}"
         elif user:
-            found["Authorization"] = basic(user, password)
+            found["Authorization"] = basic_credentials(user, password)
         return found
 
     def unreachable(self, cause: str, *, sent: bool = False) -> Unreachable:
@@ -81,13 +83,13 @@ class Endpoint(NamedTuple):
         return TimedOut(f"{self.shown} gave no answer within {within or self.answer_timeout:g} s")
 
 
-def basic(user: str, password: str) -> str:
+def basic_credentials(user: str, password: str) -> str:
     from base64 import b64encode
 
     return "Basic " + b64encode(f"{user}:{password}".encode("utf-8", "surrogateescape")).decode()
 
 
-def trust(endpoint: Endpoint) -> Any:
+def tls_context(endpoint: Endpoint) -> Any:
     """The TLS context of an https endpoint: whom it trusts, and who we are."""
     import ssl
 
@@ -104,12 +106,12 @@ def trust(endpoint: Endpoint) -> Any:
     return context
 
 
-def encode(call: Call) -> bytes | None:
+def encode(call: ApiCall) -> bytes | None:
     # ASCII only: text with stray surrogates (bytes that were never UTF-8) survives as escapes.
     return None if call.body is None else json.dumps(call.body).encode()
 
 
-def reader(call: Call, loads: Callable[[bytes], Any] = json.loads) -> Callable[[bytes], Any]:
+def body_decoder(call: ApiCall, loads: Callable[[bytes], Any] = json.loads) -> Callable[[bytes], Any]:
     """What makes the answer of its bytes."""
     return _text if call.is_text else loads
 

@@ -13,9 +13,9 @@ from typing import Any
 
 import orjson
 
-from tui.client.client import EXPANDED, Call
+from tui.client.client import EXPANDED_LIST, ApiCall
 from tui.errors import NotFound, refusal
-from tui.wire.endpoint import IDLE_SECONDS, QUIET, Endpoint, decode, encode, reader, trust
+from tui.wire.endpoint import IDLE_SECONDS, SILENCE_TIMEOUT, Endpoint, body_decoder, decode, encode, tls_context
 
 # httpx loads its own command line (click, pygments) where that is installed; the first paint has no time for it.
 sys.modules.setdefault("httpx._main", None)  # type: ignore[arg-type]
@@ -25,7 +25,7 @@ if sys.modules["httpx._main"] is None:
     del sys.modules["httpx._main"]
 
 
-class Evented:
+class AsyncTransport:
     """A `tui.client.client.Transport` on the running event loop."""
 
     def __init__(self, endpoint: Endpoint) -> None:
@@ -36,13 +36,13 @@ class Evented:
             timeout=httpx.Timeout(endpoint.answer_timeout, connect=endpoint.connect_timeout),
             headers=endpoint.identification(),
             # Without TLS there is nothing to verify, and loading the certificates takes 20 ms.
-            verify=trust(endpoint) if endpoint.parts.scheme == "https" else False,
+            verify=tls_context(endpoint) if endpoint.parts.scheme == "https" else False,
             limits=httpx.Limits(keepalive_expiry=IDLE_SECONDS),
             trust_env=not endpoint.is_local and not endpoint.proxy,
             proxy=None if endpoint.proxy in ("", "none") else endpoint.proxy,
         )
 
-    async def send(self, call: Call) -> Any:
+    async def send(self, call: ApiCall) -> Any:
         headers = {name.encode(): value.encode("latin-1") for name, value in call.headers}
         if call.body is not None:
             headers[b"Content-Type"] = b"application/json"
@@ -51,9 +51,9 @@ class Evented:
             # The client's own timeout applies to each read: a server that sends single bytes would never exceed it.
             async with asyncio.timeout(self.endpoint.answer_timeout):
                 response = await self._sent(request, call.repeatable)
-        if call.method == "GET" and call.path == EXPANDED and response.status_code == 200:
+        if call.method == "GET" and call.path == EXPANDED_LIST and response.status_code == 200:
             return self._list(response.content)
-        return decode(response.status_code, response.content, reader(call, _loads))
+        return decode(response.status_code, response.content, body_decoder(call, _loads))
 
     async def _sent(self, request: httpx.Request, repeatable: bool) -> httpx.Response:
         try:
@@ -78,8 +78,8 @@ class Evented:
         headers = {"Accept": "text/event-stream", "Cache-Control": "no-store"}
         if last_id:
             headers["Last-Event-ID"] = last_id
-        timeout = httpx.Timeout(QUIET, connect=self.endpoint.connect_timeout)
-        with self._our_errors(QUIET):
+        timeout = httpx.Timeout(SILENCE_TIMEOUT, connect=self.endpoint.connect_timeout)
+        with self._our_errors(SILENCE_TIMEOUT):
             async with self._client.stream("GET", path, headers=headers, timeout=timeout) as response:
                 if response.is_error:
                     raise refusal(response.status_code, f"HTTP {response.status_code}")

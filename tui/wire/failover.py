@@ -9,11 +9,11 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from typing import Any
 
-from tui.client.client import Call, Transport
+from tui.client.client import ApiCall, Transport
 from tui.errors import HeadraceError, TimedOut, Unreachable
 
 
-class Failover:
+class FailoverTransport:
     """A transport over several; it stays with the worker that answered last."""
 
     def __init__(self, workers: Sequence[Transport]) -> None:
@@ -23,7 +23,7 @@ class Failover:
     def url(self) -> str:
         return self.workers[self._now].url
 
-    async def send(self, call: Call) -> Any:
+    async def send(self, call: ApiCall) -> Any:
         for attempt in range(len(self.workers)):
             try:
                 return await self.workers[self._now].send(call)
@@ -59,7 +59,7 @@ class Failover:
             await worker.close()
 
 
-def _may_go_elsewhere(call: Call, error: HeadraceError) -> bool:
+def _may_go_elsewhere(call: ApiCall, error: HeadraceError) -> bool:
     if isinstance(error, TimedOut):
         return not call.changes
     return call.repeatable or not getattr(error, "sent", False)

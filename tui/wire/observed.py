@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tui.client.client import Call, Transport
+from tui.client.client import ApiCall, Transport
 from tui.errors import Refused
-from tui.wire.wrapper import Around
+from tui.wire.wrapper import TransportWrapper
 
 
-class Heard(Around):
+class ObservedTransport(TransportWrapper):
     """`heard` is called after each answer, refusals included; not when there was none."""
 
     def __init__(self, inner: Transport, heard: Callable[[], None]) -> None:
         super().__init__(inner)
         self._heard = heard
 
-    async def send(self, call: Call) -> Any:
+    async def send(self, call: ApiCall) -> Any:
         try:
             answer = await self.inner.send(call)
         except Refused:

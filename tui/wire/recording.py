@@ -21,15 +21,15 @@ from pathlib import Path
 from typing import Any
 
 from tui import errors
-from tui.client.client import Call, Transport
+from tui.client.client import ApiCall, Transport
 from tui.errors import HeadraceError, NotFound, Refused, UsageError
 from tui.scrubbing import scrubbed, without_user
-from tui.wire.wrapper import Around
+from tui.wire.wrapper import TransportWrapper
 
 Clock = Callable[[], float]
 
 
-class Recorder(Around):
+class RecordingTransport(TransportWrapper):
     """A transport that writes down what another one hears. Raises HeadraceError when the file cannot be written."""
 
     def __init__(self, inner: Transport, path: str, clock: Clock = time.monotonic) -> None:
@@ -43,7 +43,7 @@ class Recorder(Around):
         now = datetime.now(UTC).isoformat(timespec="seconds")
         self._write({"headrace": 1, "url": without_user(self.url), "time": now})
 
-    async def send(self, call: Call) -> Any:
+    async def send(self, call: ApiCall) -> Any:
         asked: dict[str, Any] = {"method": call.method, "path": call.path}
         if call.body is not None:
             asked["body"] = scrubbed(call.body)
@@ -87,7 +87,7 @@ def _scrubbed_line(line: str) -> str:
         return line
 
 
-class Replay:
+class ReplayTransport:
     """A transport that answers as a recording says, at the recorded pace. After its end the last answers stay."""
 
     def __init__(self, path: str, clock: Clock = time.monotonic) -> None:
@@ -105,7 +105,7 @@ class Replay:
     def _elapsed(self) -> float:
         return self._clock() - self._began
 
-    async def send(self, call: Call) -> Any:
+    async def send(self, call: ApiCall) -> Any:
         answers = self._answers.get((call.method, call.path))
         if not answers:
             raise NotFound(f"{call.method} {call.path} is not in the recording", 404)

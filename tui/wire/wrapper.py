@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator
 from tui.client.client import Transport
 
 
-class Around:
+class TransportWrapper:
     """All but `send`."""
 
     def __init__(self, inner: Transport) -> None:

@@ -1,4 +1,8 @@
-"""Where in a topic to go, as people say it: earliest, latest, a time, a duration ago, so many records on or back."""
+"""Positions in a topic as users write them: earliest, latest, a time, a duration ago, or a number of records.
+
+The console parses the same grammar in `tui/offsets/positions.py`, since neither half imports the other; both are
+tested with the cases of `tests/support/topic_positions.json`.
+"""
 
 from __future__ import annotations
 
@@ -8,65 +12,69 @@ from datetime import UTC, datetime, timedelta
 
 from runtime.herder.errors import BadRequest
 
-_ISO_DURATION = re.compile(r"P(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)S)?)?", re.IGNORECASE)
-_DURATION = re.compile(r"(?:(\d+)d)?\s*(?:(\d+)h)?\s*(?:(\d+)m)?\s*(?:(\d+)s)?", re.IGNORECASE)
+_EDGES = {"earliest": False, "beginning": False, "start": False, "latest": True, "end": True, "now": True}
+_ISO_DURATION = re.compile(r"P(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)S)?)?", re.IGNORECASE | re.ASCII)
+_DURATION = re.compile(r"(?:(\d+)\s*d)?\s*(?:(\d+)\s*h)?\s*(?:(\d+)\s*m)?\s*(?:(\d+)\s*s)?", re.IGNORECASE | re.ASCII)
 _EXPECTED = (
-    "expected earliest, latest, a time (2026-01-31T12:00:00Z), a duration ago (2h30m or PT2H30M), +N or -N records, "
-    "or an offset"
+    "expected earliest, latest, a time (2026-01-31T12:00:00Z), a duration ago (1h30m ago, -1h, PT1H), +N or -N "
+    "records, or an offset"
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """The beginning or the end."""
+    """The beginning or the end of the partition."""
 
     end: bool
 
 
 @dataclass(frozen=True, slots=True)
-class At:
-    """The first record of that time (milliseconds since 1970) or later."""
+class AtTime:
+    """The first record with this timestamp (milliseconds since 1970) or a later one."""
 
     milliseconds: int
 
 
 @dataclass(frozen=True, slots=True)
 class Relative:
-    """So many offsets on from (or, negative, back from) where the sink is."""
+    """A number of records after (or, if negative, before) the committed offset."""
 
     records: int
 
 
 @dataclass(frozen=True, slots=True)
 class Absolute:
-    """This offset."""
+    """An offset."""
 
     offset: int
 
 
-Moment = Edge | At | Relative | Absolute
+Moment = Edge | AtTime | Relative | Absolute
 
 
 def parse(text: object, now: datetime) -> Moment:
-    """BadRequest says what is expected. A time without a zone is in UTC."""
+    """Parses the text or whole number of a request. A time without a zone is in UTC, and a time before 1970 is 1970.
+    Raises BadRequest, which says what is expected."""
     if isinstance(text, int) and not isinstance(text, bool) and 0 <= text < 10**18:
         return Absolute(text)
     word = text.strip() if isinstance(text, str) else ""
-    if word.lower() in ("earliest", "latest"):
-        return Edge(end=word.lower() == "latest")
-    if re.fullmatch(r"[+-]\d{1,18}", word):
+    if word.lower() in _EDGES:
+        return Edge(_EDGES[word.lower()])
+    if re.fullmatch(r"[+-]\d{1,18}", word, re.ASCII):
         return Relative(int(word))
-    if re.fullmatch(r"\d{1,18}", word):
+    if re.fullmatch(r"\d{1,18}", word, re.ASCII):
         return Absolute(int(word))
     try:
-        moment = now - ago if (ago := _duration(word)) is not None else _time(word)
-        return At(max(int(moment.timestamp() * 1000), 0))
+        ago = _duration(word)
+        moment = now - ago if ago is not None else _time(word)
+        return AtTime(max(int(moment.timestamp() * 1000), 0))
     except (ValueError, OverflowError):
         raise BadRequest(f"'to' is {text!r}; {_EXPECTED}") from None
 
 
 def _duration(word: str) -> timedelta | None:
-    found = _ISO_DURATION.fullmatch(word) or _DURATION.fullmatch(word.removesuffix(" ago"))
+    bare = word.removeprefix("-").removesuffix("ago").strip()
+    found = _ISO_DURATION.fullmatch(bare) or _DURATION.fullmatch(bare)
     if found is None or not any(found.groups()):
         return None
     days, hours, minutes, seconds = (int(part or 0) for part in found.groups())

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from runtime.herder.errors import BadRequest
-from runtime.herder.offsets.moments import Absolute, At, Edge, Moment, Relative, parse
+from runtime.herder.offsets.moments import Absolute, AtTime, Edge, Moment, Relative, parse
 from runtime.herder.offsets.stored_offsets import PARTITION, TOPIC, sink_entry
 from runtime.kafka.clients.kafka_python import TopicPartition
 from runtime.kafka.positions import Offsets, Positions, of_topics
@@ -90,14 +90,14 @@ class SeekResolver:
 
     async def _goals(self, moments: Mapping[TopicPartition, Moment], known: _Known) -> Offsets:
         """Within what the topic has."""
-        times = {moment.milliseconds for moment in moments.values() if isinstance(moment, At)}
+        times = {moment.milliseconds for moment in moments.values() if isinstance(moment, AtTime)}
         found = {
-            ms: await self._positions.at_time([at for at, m in moments.items() if m == At(ms)], ms) for ms in times
+            ms: await self._positions.at_time([at for at, m in moments.items() if m == AtTime(ms)], ms) for ms in times
         }
         goals = {}
         for at, moment in moments.items():
             begin, end = known.beginnings.get(at, 0), known.ends[at]
-            goal = found[moment.milliseconds][at] if isinstance(moment, At) else _goal(moment, at, known)
+            goal = found[moment.milliseconds][at] if isinstance(moment, AtTime) else _goal(moment, at, known)
             goals[at] = min(max(goal, begin), end)
         return goals
 

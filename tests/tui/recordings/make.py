@@ -20,11 +20,11 @@ from urllib.parse import quote
 from tests.support.broker import KafkaBroker, unique
 from tests.support.waiting import wait_until
 from tests.support.workers import WorkerProcess, java_worker
-from tui.client.client import Call
+from tui.client.client import ApiCall
 from tui.errors import HeadraceError
 from tui.wire.endpoint import Endpoint
-from tui.wire.evented import Evented
-from tui.wire.recording import Recorder
+from tui.wire.evented import AsyncTransport
+from tui.wire.recording import RecordingTransport
 
 HERE = Path(__file__).parent
 STRING = "org.apache.kafka.connect.storage.StringConverter"
@@ -126,14 +126,14 @@ def arrived(worker: WorkerProcess, name: str, state: str) -> Callable[[], bool]:
 
 
 async def record(worker: WorkerProcess, file: Path, names: list[str]) -> None:
-    tape = Recorder(Evented(Endpoint(worker.url)), str(file), clock=lambda: 0.0)
+    tape = RecordingTransport(AsyncTransport(Endpoint(worker.url)), str(file), clock=lambda: 0.0)
     paths = ["/", "/connectors", "/connectors?expand=status&expand=info", "/admin/loggers"]
     paths += [f"/connectors/{quote(name, safe='')}{part}" for name in names for part in PARTS]
     paths += [f"/connector-plugins?connectorsOnly={flag}" for flag in ("true", "false")]
     paths += [f"/connector-plugins/{name}/config" for name in ("FileStreamSource", "FileStreamSink")]
     for path in paths:
         try:
-            await tape.send(Call("GET", path))
+            await tape.send(ApiCall("GET", path))
         except HeadraceError as error:
             print(f"{path}: {error}", file=sys.stderr)
     await tape.close()

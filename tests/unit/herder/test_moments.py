@@ -1,4 +1,4 @@
-"""Where to go in a topic, as people say it."""
+"""Positions in topics: the cases that the worker and the console share, and targets that match no partition."""
 
 from __future__ import annotations
 
@@ -8,42 +8,37 @@ from typing import cast
 import pytest
 
 from runtime.herder.errors import BadRequest
-from runtime.herder.offsets.moments import Absolute, At, Edge, Moment, Relative, parse
+from runtime.herder.offsets.moments import Absolute, AtTime, Edge, Moment, Relative, parse
 from runtime.herder.offsets.seek import SeekResolver, SeekTarget
 from runtime.kafka.positions import Positions
-
-NOW = datetime(2026, 1, 31, 12, tzinfo=UTC)
-HOUR = 3_600_000
-NOON = int(NOW.timestamp() * 1000)
+from tests.support.topic_positions import ERRORS, NOW, POSITIONS
 
 
-@pytest.mark.parametrize(
-    "text, moment",
-    [
-        ("earliest", Edge(end=False)),
-        ("LATEST", Edge(end=True)),
-        ("+10", Relative(10)),
-        ("-10", Relative(-10)),
-        (" 10 ", Absolute(10)),
-        (10, Absolute(10)),
-        ("2h", At(NOON - 2 * HOUR)),
-        ("1d2h30m ago", At(NOON - 26 * HOUR - HOUR // 2)),
-        ("PT2H30M", At(NOON - 2 * HOUR - HOUR // 2)),
-        ("P1D", At(NOON - 24 * HOUR)),
-        ("2026-01-31T11:00:00Z", At(NOON - HOUR)),
-        ("2026-01-31T12:00:00+01:00", At(NOON - HOUR)),
-        ("2026-01-31 11:00", At(NOON - HOUR)),
-        ("2026-01-31", At(NOON - 12 * HOUR)),
-    ],
-)
-def test_understood(text: object, moment: Moment) -> None:
-    assert parse(text, NOW) == moment
+def canonical(moment: Moment) -> str:
+    """The text by which the shared table names a position."""
+    match moment:
+        case Edge(end):
+            return "latest" if end else "earliest"
+        case AtTime(milliseconds):
+            at = datetime.fromtimestamp(milliseconds / 1000, UTC)
+            return at.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        case Relative(records):
+            return f"{records:+d}"
+        case Absolute(offset):
+            return str(offset)
 
 
-@pytest.mark.parametrize(
-    "text", ["", "P", "PT", "soon", "1.5", "-", "+", "h", "2026-13-01", -1, True, None, [], "9" * 30, 10**30]
-)
-def test_refused_with_what_is_expected(text: object) -> None:
+@pytest.mark.parametrize(("text", "expected"), POSITIONS)
+def test_a_position_is_parsed(text: str, expected: str) -> None:
+    assert canonical(parse(text, NOW)) == expected
+
+
+def test_a_number_is_an_offset() -> None:
+    assert parse(10, NOW) == Absolute(10)
+
+
+@pytest.mark.parametrize("text", [*ERRORS, -1, True, None, [], 10**30])
+def test_an_invalid_position_is_refused(text: object) -> None:
     with pytest.raises(BadRequest, match="expected earliest"):
         parse(text, NOW)
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from tests.support.transport import InMemory
-from tui.client.client import Call
+from tui.client.client import ApiCall
 
 
 class Scripted(InMemory):
@@ -16,10 +16,10 @@ class Scripted(InMemory):
 
     def __init__(self, *answers: Any) -> None:
         self.answers: list[Any] = list(answers)
-        self.calls: list[Call] = []
+        self.calls: list[ApiCall] = []
         self.slept: list[float] = []
 
-    async def send(self, call: Call) -> Any:
+    async def send(self, call: ApiCall) -> Any:
         self.calls.append(call)
         answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
         if isinstance(answer, Exception):

@@ -10,14 +10,14 @@ import pytest
 
 from tests.support.transport import InMemory
 from tests.unit.tui.scripted import status
-from tui.client.client import Call, Connect, drive
+from tui.client.client import ApiCall, Connect, drive
 from tui.commands.base import CommandContext, execute
 from tui.commands.result import Result
-from tui.contexts.contexts_file import Profiles
+from tui.contexts.contexts_file import ContextsFile
 from tui.contexts.profiles import Profile
 from tui.errors import BadRequest, HeadraceError, NotFound
-from tui.offsets.pending_changes import Intent, Step
-from tui.offsets.plan import Plan
+from tui.offsets.pending_changes import ChangeStep, PendingChange
+from tui.offsets.plan import OffsetPlan
 from tui.script.grammar import parse
 
 SOURCE = {"partition": {"f": "x"}, "offset": {"p": 5}}
@@ -42,7 +42,7 @@ class Cluster(InMemory):
         self.asked: list[str] = []
         self.says = False
 
-    async def send(self, call: Call) -> Any:
+    async def send(self, call: ApiCall) -> Any:
         path = call.path.partition("?")[0]
         if "x%2Fy" in path:
             raise BadRequest("HTTP 400: Ambiguous URI path separator", 400)
@@ -73,12 +73,12 @@ class Cluster(InMemory):
         context = CommandContext(
             lambda: Connect(self),
             profile=lambda: Profile(self.url),
-            profiles=Profiles(Path("nowhere")),
+            profiles=ContextsFile(Path("nowhere")),
             read=lambda path: Path(path).read_text(),
             narrate=self.told.append,
             confirm=confirm,
         )
-        self.notebook = context.notebook
+        self.change_store = context.change_store
         return drive(execute(command, context))
 
 
@@ -131,16 +131,16 @@ def test_what_was_interrupted_is_told_before_it_is_finished(way: str) -> None:
     cluster = Cluster()
     with pytest.raises(NotFound):
         cluster.run("finish a --dry-run")
-    plan = Plan("a", None, (), "RUNNING")
-    held = cluster.notebook.intents.hold("a")
-    held.write(Intent(plan, Step.STOPPING, None, "somebody"))
+    plan = OffsetPlan("a", None, (), "RUNNING")
+    held = cluster.change_store.pending.lock("a")
+    held.write(PendingChange(plan, ChangeStep.STOPPING, None, "somebody"))
     held.release()
     with pytest.raises(HeadraceError, match="not confirmed"):
         cluster.run(f"finish a {way}")
     assert (len(cluster.asked), cluster.changed) == (1, [])
-    assert cluster.notebook.intents.of("a") is not None
+    assert cluster.change_store.pending.of("a") is not None
     cluster.run("finish a --forget -y")
-    assert len(cluster.asked) == 1 and cluster.notebook.intents.of("a") is None
+    assert len(cluster.asked) == 1 and cluster.change_store.pending.of("a") is None
 
 
 def test_a_plan_goes_on_past_what_cannot_be_read(tmp_path: Path) -> None:

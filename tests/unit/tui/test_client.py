@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from tests.unit.tui.scripted import Scripted, status
-from tui.client.client import REBALANCE_WAITS, Call, Connect, drive
+from tui.client.client import REBALANCE_WAITS, ApiCall, Connect, drive
 from tui.contexts import policy
 from tui.contexts.profiles import Profile
 from tui.errors import Conflict, ReadOnly
@@ -29,7 +29,7 @@ TAKEN = Conflict("Connector a already exists", 409)
 def test_names_are_quoted(name: str, path: str) -> None:
     transport = Scripted(None)
     drive(Connect(transport).stop(name))
-    assert transport.calls == [Call("PUT", f"/connectors/{path}/stop")]
+    assert transport.calls == [ApiCall("PUT", f"/connectors/{path}/stop")]
 
 
 def test_a_rebalance_is_waited_out_aloud() -> None:

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from tests.support.transport import InMemory
-from tui.client.client import Call, Connect, drive
+from tui.client.client import ApiCall, Connect, drive
 from tui.commands.base import CommandContext, execute
 from tui.commands.result import Result
-from tui.contexts.contexts_file import Profiles
+from tui.contexts.contexts_file import ContextsFile
 from tui.contexts.profiles import Profile
 from tui.errors import NotFound, ServerError
 from tui.script.grammar import parse
@@ -24,7 +24,7 @@ class Answering(InMemory):
     def __init__(self, answers: dict[str, Any]) -> None:
         self.answers = answers
 
-    async def send(self, call: Call) -> Any:
+    async def send(self, call: ApiCall) -> Any:
         answer = self.answers.get(call.path, NotFound("Connector not found", 404))
         if isinstance(answer, Exception):
             raise answer
@@ -35,7 +35,7 @@ def run(line: str, answers: dict[str, Any], said: list[str] | None = None) -> Re
     command, profile = parse(line), Profile("http://memory:8083", "memory")
     assert command is not None
     context = CommandContext(
-        lambda: Connect(Answering(answers)), profile=lambda: profile, profiles=Profiles(Path("/nowhere/c.toml")),
+        lambda: Connect(Answering(answers)), profile=lambda: profile, profiles=ContextsFile(Path("/nowhere/c.toml")),
         read=str, narrate=(said if said is not None else []).append,
     )  # fmt: skip
     return drive(execute(command, context))

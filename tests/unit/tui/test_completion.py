@@ -15,7 +15,7 @@ from pathlib import Path
 import pexpect
 import pytest
 
-from tui.contexts.contexts_file import Profiles
+from tui.contexts.contexts_file import ContextsFile
 from tui.contexts.profiles import Profile
 from tui.script import completion
 from tui.script.completion import candidates, others
@@ -28,7 +28,7 @@ QUOTES = ("'", '"')
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for kind in ("CONFIG", "CACHE", "STATE"):
         monkeypatch.setenv(f"XDG_{kind}_HOME", str(tmp_path))
-    profiles = Profiles(tmp_path / "headrace" / "contexts.toml")
+    profiles = ContextsFile(tmp_path / "headrace" / "contexts.toml")
     profiles.put(Profile("http://127.0.0.1:1", "prod"))
     profiles.put(Profile("http://127.0.0.1:1", "staging"))
     profiles.use("prod")

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import cast
 
 from tui.client.client import Connect
-from tui.metrics.progress import Progress, far, told
-from tui.metrics.rate_history import KEPT, STEP, Course
+from tui.metrics.progress import ProgressMonitor, of_event, of_offsets
+from tui.metrics.rate_history import MAX_POINTS, STEP, RateHistory
 from tui.screens.connector.failed_records import folded
 
 
-def course(*points: tuple[float, float, int | None]) -> Course:
-    found = Course()
+def course(*points: tuple[float, float, int | None]) -> RateHistory:
+    found = RateHistory()
     for at, written, lag in points:
         found.add(at, written, lag)
     return found
@@ -34,30 +34,30 @@ def test_a_lag_holds_until_the_next() -> None:
 
 def test_what_is_older_than_the_window_counts_at_its_beginning() -> None:
     assert course((0, 0, 9)).lags(3, 1000) == [9, 9, 9]
-    assert Course().rates(3, 1000) == [None, None, None]
+    assert RateHistory().rates(3, 1000) == [None, None, None]
 
 
 def test_points_are_kept_for_a_quarter_of_an_hour() -> None:
-    one = course(*((STEP * number, number, None) for number in range(KEPT + 20)))
-    assert len(one) == KEPT and one.began == STEP * 20
+    one = course(*((STEP * number, number, None) for number in range(MAX_POINTS + 20)))
+    assert len(one) == MAX_POINTS and one.began == STEP * 20
 
 
 def test_progress_is_heard_and_not_asked_for() -> None:
     times = iter([100.0, 105.0])
     changes: list[int] = []
-    progress = Progress(cast("Connect", None), lambda: changes.append(1), lambda: next(times))
-    progress.hear({"a": {"read": 9, "written": 9, "lag": {"records": 4, "ms": 3}, "age_ms": 5, "stalled": []}})
-    progress.hear({"b": {"read": 1, "written": 1, "lag": None, "age_ms": 2000, "stalled": [1]}})
+    progress = ProgressMonitor(cast("Connect", None), lambda: changes.append(1), lambda: next(times))
+    progress.update({"a": {"read": 9, "written": 9, "lag": {"records": 4, "ms": 3}, "age_ms": 5, "stalled": []}})
+    progress.update({"b": {"read": 1, "written": 1, "lag": None, "age_ms": 2000, "stalled": [1]}})
     assert (progress.known["a"].lag, progress.known["a"].age_ms) == (4, None)
     assert progress.known["b"].stalled == (1,) and progress.known["b"].age(115.0) == 12.0
     assert len(changes) == 2 and progress.known["b"].is_known
     progress.forget(["b"])
-    assert set(progress.courses) == {"b"}
+    assert set(progress.rate_histories) == {"b"}
 
 
 def test_stalls_in_both_spellings() -> None:
-    assert far({"offsets": [], "stalled": [0]}).stalled == (0,) and far(None).stalled == ()
-    assert told({}, 1.0).lag is None
+    assert of_offsets({"offsets": [], "stalled": [0]}).stalled == (0,) and of_offsets(None).stalled == ()
+    assert of_event({}, 1.0).lag is None
 
 
 def test_what_failed_alike_is_one_line() -> None:

@@ -10,7 +10,7 @@ from tests.support.transport import InMemory
 from tui.client.client import Connect, drive
 from tui.commands.base import CommandContext, execute
 from tui.commands.result import Result
-from tui.contexts.contexts_file import Profiles
+from tui.contexts.contexts_file import ContextsFile
 from tui.contexts.profiles import Profile
 from tui.script.grammar import parse
 
@@ -35,7 +35,7 @@ def told(line: str) -> tuple[Result, list[str]]:
     context = CommandContext(
         lambda: Connect(Streaming()),
         profile=lambda: Profile(Streaming.url),
-        profiles=Profiles(Path("nowhere")),
+        profiles=ContextsFile(Path("nowhere")),
         read=str,
         narrate=heard.append,
     )

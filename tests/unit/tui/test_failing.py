@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import cast
 
 from tui.client.client import Connect
-from tui.metrics.failure_rate import HOLDS, Failing, counted
-from tui.metrics.progress import Far, Progress
+from tui.metrics.failure_rate import SHOWN_SECONDS, FailureRate, record_counts
+from tui.metrics.progress import ConnectorProgress, ProgressMonitor
 from tui.model import Connector, Task
 from tui.screens.home.connector_list import _progress
 
@@ -20,17 +20,17 @@ def told(read: int, failed: int | None) -> dict[str, object]:
     return {"a": {"read": read, "written": read, **more, "lag": {"records": 0, "ms": 0}, "age_ms": 0, "stalled": []}}
 
 
-def cell(progress: Progress, now: float) -> tuple[str, str]:
+def cell(progress: ProgressMonitor, now: float) -> tuple[str, str]:
     shown = _progress(progress.known["a"], RUNNING, now)
     return shown.text, shown.style
 
 
 def test_the_list_says_what_fails_as_it_is_heard() -> None:
     now = [100.0]
-    progress = Progress(cast("Connect", None), lambda: None, lambda: now[0])
+    progress = ProgressMonitor(cast("Connect", None), lambda: None, lambda: now[0])
     heard = []
     for read, failed in ((10, 10), (110, 60), (210, 61), (310, 161), (310, 161), (410, 161)):
-        progress.hear(told(read, failed))
+        progress.update(told(read, failed))
         heard.append(cell(progress, now[0]))
         now[0] += 5
     assert heard == [
@@ -44,13 +44,15 @@ def test_the_list_says_what_fails_as_it_is_heard() -> None:
 
 
 def test_a_rate_is_past_when_it_is_quiet_and_nothing_through_stays() -> None:
-    assert Failing(3.0, False, 100.0).is_so(100 + HOLDS / 2) and not Failing(3.0, False, 100.0).is_so(100 + HOLDS)
-    assert Failing(3.0, True, 100.0).is_so(9999) and not Failing().is_so(0)
-    assert _progress(Far(lag=0, failing=Failing(3.0, True)), STOPPED, 0).text == "at the end"
+    assert FailureRate(3.0, False, 100.0).is_so(100 + SHOWN_SECONDS / 2) and not FailureRate(3.0, False, 100.0).is_so(
+        100 + SHOWN_SECONDS
+    )
+    assert FailureRate(3.0, True, 100.0).is_so(9999) and not FailureRate().is_so(0)
+    assert _progress(ConnectorProgress(lag=0, failing=FailureRate(3.0, True)), STOPPED, 0).text == "at the end"
 
 
 def test_workers_that_tell_no_failures_and_those_that_start_anew() -> None:
-    assert counted({"read": 5}, 1.0).since(None) == Failing(at=1.0)
-    before = counted({"read": 500, "failed": 400}, 1.0)
-    assert counted({"read": 5, "failed": 1}, 6.0).since(before) == Failing(at=6.0), "counted from nought"
-    assert counted({"read": 9, "failed": 9}, 6.0).since(before).everything
+    assert record_counts({"read": 5}, 1.0).since(None) == FailureRate(at=1.0)
+    before = record_counts({"read": 500, "failed": 400}, 1.0)
+    assert record_counts({"read": 5, "failed": 1}, 6.0).since(before) == FailureRate(at=6.0), "counted from nought"
+    assert record_counts({"read": 9, "failed": 9}, 6.0).since(before).everything

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tui.metrics import offset_rates as gauges
-from tui.metrics.offset_rates import History
+from tui.metrics import offset_rates
+from tui.metrics.offset_rates import SampleHistory
 from tui.widgets.plot import peak, plot, short, spark
 
 
@@ -14,35 +14,35 @@ def sink(position: int, **more: object) -> dict[str, object]:
 
 def test_a_step_counts_for_the_time_since_the_step_before() -> None:
     points = [(0.0, 0.0), (2.0, 0.0), (4.0, 400.0), (6.0, 400.0), (8.0, 800.0)]
-    assert gauges.rates(points) == [None, 100.0, 100.0, 100.0, 100.0]
+    assert offset_rates.rates(points) == [None, 100.0, 100.0, 100.0, 100.0]
 
 
 def test_quiet_for_longer_than_a_step_is_zero() -> None:
     points = [(float(at), 100.0 if at else 0.0) for at in range(0, 10, 2)]
-    assert gauges.rates(points) == [None, 50.0, 0.0, 0.0, 0.0]
-    assert gauges.rates(points[:3])[-1] is None, "the next commit may be on its way"
+    assert offset_rates.rates(points) == [None, 50.0, 0.0, 0.0, 0.0]
+    assert offset_rates.rates(points[:3])[-1] is None, "the next commit may be on its way"
 
 
 def test_set_back_is_no_rate() -> None:
-    assert gauges.rates([(0.0, 100.0), (2.0, 50.0), (4.0, 70.0)]) == [None, None, 10.0]
-    assert gauges.rates([]) == [] and gauges.rates([(0.0, None), (1.0, 3.0)]) == [None, None]
+    assert offset_rates.rates([(0.0, 100.0), (2.0, 50.0), (4.0, 70.0)]) == [None, None, 10.0]
+    assert offset_rates.rates([]) == [] and offset_rates.rates([(0.0, None), (1.0, 3.0)]) == [None, None]
 
 
 def test_of_any_connect_and_of_ours() -> None:
-    history = History()
-    history.add(gauges.sample(0.0, sink(10), {0: "t-0"}))
-    history.add(gauges.sample(2.0, sink(30, end=50, lag={"records": 20, "ms": 1500}), {0: "t-0"}))
+    history = SampleHistory()
+    history.add(offset_rates.sample(0.0, sink(10), {0: "t-0"}))
+    history.add(offset_rates.sample(2.0, sink(30, end=50, lag={"records": 20, "ms": 1500}), {0: "t-0"}))
     assert history.rate == history.rate_of("t-0") == 10.0
     assert history.lags() == [None, 20.0]
     assert history.last is not None and history.last.behind_ms == 1500
-    assert gauges.unit(sink(1)) == "records"
-    assert gauges.unit({"offsets": [{"partition": {"filename": "x"}, "offset": {"position": 1}}]}) == "bytes"
-    assert gauges.unit({"offsets": []}) == gauges.unit(None) == "positions"
+    assert offset_rates.unit(sink(1)) == "records"
+    assert offset_rates.unit({"offsets": [{"partition": {"filename": "x"}, "offset": {"position": 1}}]}) == "bytes"
+    assert offset_rates.unit({"offsets": []}) == offset_rates.unit(None) == "positions"
 
 
 def test_positions_of_odd_connectors() -> None:
-    assert gauges.position({"lsn": 7, "snapshot": True}) == 7.0
-    assert gauges.position({"text": "x"}) is None and gauges.position(None) is None
+    assert offset_rates.position({"lsn": 7, "snapshot": True}) == 7.0
+    assert offset_rates.position({"text": "x"}) is None and offset_rates.position(None) is None
 
 
 def test_curves() -> None:

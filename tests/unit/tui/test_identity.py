@@ -15,7 +15,7 @@ import pytest
 
 from tests.support.certificates import Stores, make_stores
 from tui import session
-from tui.client.client import Call, Transport
+from tui.client.client import ApiCall, Transport
 from tui.contexts.profiles import Profile
 from tui.errors import TimedOut, Unreachable, UsageError
 
@@ -94,7 +94,7 @@ def nobody() -> str:
 
 
 async def headers(transport: Transport) -> dict[str, str]:
-    answer = await transport.send(Call("GET", "/x"))
+    answer = await transport.send(ApiCall("GET", "/x"))
     return {name.lower(): value for name, value in answer["headers"].items()}
 
 
@@ -114,15 +114,15 @@ async def test_a_certificate_of_our_own(dial: Open, tls_port: int, stores: Store
     known = Profile(url, ca=str(stores.trust), certificate=str(stores.pem))
     assert (await headers(dial(known)))["accept"] == "application/json"
     with pytest.raises(Unreachable):
-        await dial(Profile(url, ca=str(stores.trust))).send(Call("GET", "/x"))
+        await dial(Profile(url, ca=str(stores.trust))).send(ApiCall("GET", "/x"))
     with pytest.raises(UsageError, match="cannot use the certificate"):
         keyless = Profile(url, ca=str(stores.trust), certificate=str(stores.trust))
-        await dial(keyless).send(Call("GET", "/x"))
+        await dial(keyless).send(ApiCall("GET", "/x"))
 
 
 async def test_a_proxy(dial: Open, port: int) -> None:
     transport = dial(Profile("http://connect.invalid:8083", proxy=f"http://me:pw@127.0.0.1:{port}"))
-    answer = await transport.send(Call("GET", "/x"))
+    answer = await transport.send(ApiCall("GET", "/x"))
     assert answer["path"] == "http://connect.invalid:8083/x"
     assert (await headers(transport))["proxy-authorization"] == "Basic bWU6cHc="
 
@@ -130,11 +130,11 @@ async def test_a_proxy(dial: Open, port: int) -> None:
 async def test_the_next_worker_answers(dial: Open, port: int) -> None:
     there = f"http://127.0.0.1:{port}"
     transport = dial(Profile(nobody(), others=(nobody(), there)))
-    assert (await transport.send(Call("POST", "/x", {})))["path"] == "/x"
+    assert (await transport.send(ApiCall("POST", "/x", {})))["path"] == "/x"
     assert transport.url == there, "it stays with the one that answered"
     nowhere = dial(Profile(nobody(), others=(nobody(),)))
     with pytest.raises(Unreachable):
-        await nowhere.send(Call("GET", "/x"))
+        await nowhere.send(ApiCall("GET", "/x"))
 
 
 async def test_what_may_have_arrived_is_not_sent_to_another(dial: Open, port: int) -> None:
@@ -156,9 +156,9 @@ async def test_what_may_have_arrived_is_not_sent_to_another(dial: Open, port: in
     try:
         profile = Profile(f"http://127.0.0.1:{listener.getsockname()[1]}", others=(f"http://127.0.0.1:{port}",))
         with pytest.raises(Unreachable):
-            await dial(profile).send(Call("POST", "/x", {}))
+            await dial(profile).send(ApiCall("POST", "/x", {}))
         assert len(taken) == 1
-        assert (await dial(profile).send(Call("GET", "/x")))["path"] == "/x"
+        assert (await dial(profile).send(ApiCall("GET", "/x")))["path"] == "/x"
     finally:
         listener.shutdown(socket.SHUT_RDWR)
         listener.close()
@@ -170,6 +170,6 @@ async def test_one_that_hangs_is_left_for_reads_alone(dial: Open, port: int) -> 
         profile = Profile(
             f"http://127.0.0.1:{silent.getsockname()[1]}", others=(f"http://127.0.0.1:{port}",), timeout=0.3
         )
-        assert (await dial(profile).send(Call("GET", "/x")))["path"] == "/x"
+        assert (await dial(profile).send(ApiCall("GET", "/x")))["path"] == "/x"
         with pytest.raises(TimedOut, match=r"within 0\.3 s"):
-            await dial(profile).send(Call("POST", "/x", {}))
+            await dial(profile).send(ApiCall("POST", "/x", {}))

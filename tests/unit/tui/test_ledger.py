@@ -6,8 +6,8 @@ import asyncio
 from typing import Any
 
 from tests.unit.tui.scripted import expanded, status
-from tui.cluster.snapshot import Link
-from tui.cluster.snapshot_builder import SLICE, Ledger
+from tui.cluster.snapshot import ClusterLink
+from tui.cluster.snapshot_builder import SLICE_SIZE, SnapshotBuilder
 
 
 def books(*statuses: dict[str, Any]) -> dict[str, Any]:
@@ -15,11 +15,11 @@ def books(*statuses: dict[str, Any]) -> dict[str, Any]:
 
 
 async def test_what_did_not_change_is_the_same_object() -> None:
-    ledger = Ledger(lambda: 1.0)
+    ledger = SnapshotBuilder(lambda: 1.0)
     await ledger.replace_gently(books(status("a"), status("b"), status("c")))
-    before = ledger.snapshot(Link()).connectors
+    before = ledger.snapshot(ClusterLink()).connectors
     await ledger.replace_gently(books(status("a"), status("b", tasks=["FAILED"])))
-    now = ledger.snapshot(Link())
+    now = ledger.snapshot(ClusterLink())
     assert list(now.connectors) == ["a", "b"]
     assert now.connectors["a"] is before["a"]
     assert now.connectors["b"].overall == "FAILED"
@@ -27,16 +27,16 @@ async def test_what_did_not_change_is_the_same_object() -> None:
 
 
 async def test_what_came_while_one_looked_has_its_time() -> None:
-    ledger = Ledger(lambda: 7.0)
+    ledger = SnapshotBuilder(lambda: 7.0)
     await ledger.replace_gently(books(status("a")))
-    assert ledger.snapshot(Link()).since == {}, "nobody knows since when"
+    assert ledger.snapshot(ClusterLink()).since == {}, "nobody knows since when"
     ledger.put("b", books(status("b"))["b"])
     await ledger.replace_gently(books(status("a"), status("b"), status("c")))
-    assert ledger.snapshot(Link()).since == {"b": 7.0, "c": 7.0}
+    assert ledger.snapshot(ClusterLink()).since == {"b": 7.0, "c": 7.0}
 
 
 async def test_others_have_their_turn_between_slices() -> None:
-    ledger, turns = Ledger(lambda: 1.0), 0
+    ledger, turns = SnapshotBuilder(lambda: 1.0), 0
 
     async def count() -> None:
         nonlocal turns
@@ -45,7 +45,7 @@ async def test_others_have_their_turn_between_slices() -> None:
             await asyncio.sleep(0)
 
     task = asyncio.create_task(count())
-    await ledger.replace_gently(books(*(status(f"c{number}") for number in range(3 * SLICE))))
+    await ledger.replace_gently(books(*(status(f"c{number}") for number in range(3 * SLICE_SIZE))))
     task.cancel()
     assert turns >= 3
-    assert len(ledger.snapshot(Link()).connectors) == 3 * SLICE
+    assert len(ledger.snapshot(ClusterLink()).connectors) == 3 * SLICE_SIZE

@@ -12,9 +12,9 @@ import pytest
 
 from tests.support.transport import InMemory
 from tests.unit.tui.scripted import expanded, status
-from tui.client.client import Call, Connect, drive
+from tui.client.client import ApiCall, Connect, drive
 from tui.commands.base import CommandContext, execute
-from tui.contexts.contexts_file import Profiles
+from tui.contexts.contexts_file import ContextsFile
 from tui.contexts.profiles import Profile
 from tui.errors import HeadraceError, NotFound
 from tui.script.grammar import parse
@@ -100,7 +100,7 @@ class Answering(InMemory):
         self.answers = answers
         self.asked: set[str] = set()
 
-    async def send(self, call: Call) -> Any:
+    async def send(self, call: ApiCall) -> Any:
         self.asked.add(call.path)
         if call.path not in self.answers:
             raise NotFound(f"{call.path} not found", 404)
@@ -113,7 +113,7 @@ def run(line: str, transport: Answering, folder: Path) -> str:
     assert command is not None
     profile = Profile("http://memory:8083", "memory")
     context = CommandContext(
-        lambda: Connect(transport), profile=lambda: profile, profiles=Profiles(folder / "contexts.toml"), read=str
+        lambda: Connect(transport), profile=lambda: profile, profiles=ContextsFile(folder / "contexts.toml"), read=str
     )
     result = drive(execute(command, context))
     return render(result, command.output or "table") + render(result, "json")

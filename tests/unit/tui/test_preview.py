@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from tests.unit.tui.scripted import Scripted
-from tui.client.client import Call, drive
+from tui.client.client import ApiCall, drive
 from tui.commands.base import CommandContext
 from tui.commands.preview import Preview
-from tui.contexts.contexts_file import Profiles
+from tui.contexts.contexts_file import ContextsFile
 from tui.contexts.profiles import Profile
 from tui.errors import BadRequest, NotFound, UsageError
 from tui.script.grammar import parse
@@ -40,14 +40,14 @@ ANSWER = {
 }  # fmt: skip
 
 
-def _run(line: str, *answers: Any, files: dict[str, str] | None = None) -> tuple[str, list[Call]]:
+def _run(line: str, *answers: Any, files: dict[str, str] | None = None) -> tuple[str, list[ApiCall]]:
     from tui.client.client import Connect
 
     transport = Scripted(*answers)
     context = CommandContext(
         lambda: Connect(transport),
         profile=lambda: Profile("http://x"),
-        profiles=Profiles(Path("nowhere")),
+        profiles=ContextsFile(Path("nowhere")),
         read=(files or {}).__getitem__,
     )
     command = parse(line)

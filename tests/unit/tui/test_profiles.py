@@ -9,17 +9,17 @@ from pathlib import Path
 import pytest
 
 from tui import session
-from tui.contexts.contexts_file import Profiles
+from tui.contexts.contexts_file import ContextsFile
 from tui.contexts.profiles import Contexts, Profile
 from tui.errors import HeadraceError, UsageError
 
 
 @pytest.fixture
-def profiles(tmp_path: Path) -> Profiles:
-    return Profiles(tmp_path / "headrace" / "contexts.toml")
+def profiles(tmp_path: Path) -> ContextsFile:
+    return ContextsFile(tmp_path / "headrace" / "contexts.toml")
 
 
-def test_round_trip(profiles: Profiles) -> None:
+def test_round_trip(profiles: ContextsFile) -> None:
     odd = Profile("https://h:1", 'a.b "q" \x7f é', "u", 'p"\\w\n', read_only=True, production=True, bootstrap="b:9",
                   others=("https://i:1", "https://j:1"), token="env:T", certificate="/c", key="/k", key_password="x",
                   proxy="http://p:1", connect_timeout=2, timeout=7.5, colour="#d7875f",
@@ -33,13 +33,13 @@ def test_round_trip(profiles: Profiles) -> None:
     assert profiles.load() == Contexts("", {odd.name: odd})
 
 
-def written(profiles: Profiles, content: str) -> None:
+def written(profiles: ContextsFile, content: str) -> None:
     profiles.path.parent.mkdir()
     profiles.path.write_text(content)
 
 
 @pytest.mark.parametrize(("content", "message"), [("x = [", "is not TOML"), ("contexts = 3", "must be a table")])
-def test_a_broken_file_is_named(profiles: Profiles, content: str, message: str) -> None:
+def test_a_broken_file_is_named(profiles: ContextsFile, content: str, message: str) -> None:
     written(profiles, content)
     with pytest.raises(HeadraceError, match=message) as caught:
         profiles.load()
@@ -61,7 +61,7 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("content", "message"), WRONG)
-def test_a_wrong_context_is_refused_alone_and_kept(profiles: Profiles, content: str, message: str) -> None:
+def test_a_wrong_context_is_refused_alone_and_kept(profiles: ContextsFile, content: str, message: str) -> None:
     written(profiles, content + '[contexts.good]\nurl = "http://g:1"\n')
     there = tomllib.loads(content)["contexts"]["a"]
     profiles.use("good")
@@ -75,7 +75,7 @@ def test_a_wrong_context_is_refused_alone_and_kept(profiles: Profiles, content: 
     assert profiles.load().names == ["good", "more"]
 
 
-def test_nothing_is_written_that_could_not_be_read(profiles: Profiles) -> None:
+def test_nothing_is_written_that_could_not_be_read(profiles: ContextsFile) -> None:
     for wrong in (Profile("http://h:1", "a", colour="red"), Profile("h", "a"), Profile("http://h:1", "")):
         with pytest.raises(UsageError):
             profiles.put(wrong)
@@ -83,14 +83,14 @@ def test_nothing_is_written_that_could_not_be_read(profiles: Profiles) -> None:
 
 
 @pytest.mark.parametrize("spelling", ["bootstrap", "bootstrap-servers", "bootstrap_servers", "brokers"])
-def test_spellings_of_the_brokers(profiles: Profiles, spelling: str) -> None:
+def test_spellings_of_the_brokers(profiles: ContextsFile, spelling: str) -> None:
     written(profiles, f'[contexts.a]\nurl = "http://h:1"\n{spelling} = "b:9"\n')
     profiles.use("a")
     assert profiles.get("a").bootstrap == "b:9"
     assert '\nbootstrap-servers = "b:9"\n' in profiles.path.read_text()
 
 
-def test_which_cluster(profiles: Profiles) -> None:
+def test_which_cluster(profiles: ContextsFile) -> None:
     assert session.choose("", "", profiles, {}) is None
     profiles.put(Profile("http://a:1", "a"))
     profiles.put(Profile("http://b:1", "b"))

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from tests.support.transport import InMemory
-from tui.client.client import Call, Connect
+from tui.client.client import ApiCall, Connect
 from tui.errors import Conflict, NotFound, Unreachable, UsageError
-from tui.wire.recording import Recorder, Replay
+from tui.wire.recording import RecordingTransport, ReplayTransport
 
 
 class Worker(InMemory):
@@ -20,7 +20,7 @@ class Worker(InMemory):
 
     url = "http://user:hunter2@h:8083"
 
-    async def send(self, call: Call) -> Any:
+    async def send(self, call: ApiCall) -> Any:
         if call.method == "PUT":
             raise Conflict("a rebalance", 409)
         if call.path == "/gone":
@@ -41,14 +41,14 @@ class Clock:
 
 async def record(file: Path) -> None:
     clock = Clock()
-    tape = Recorder(Worker(), str(file), clock)
+    tape = RecordingTransport(Worker(), str(file), clock)
     for path in ("/connectors", "/gone"):
         try:
-            await tape.send(Call("GET", path))
+            await tape.send(ApiCall("GET", path))
         except Unreachable:
             clock.now += 1
     with pytest.raises(Conflict):
-        await tape.send(Call("PUT", "/connectors/x/config", {"api.key": "hunter2"}))
+        await tape.send(ApiCall("PUT", "/connectors/x/config", {"api.key": "hunter2"}))
     assert len([line async for line in tape.lines("/events", "")]) == 4
     await tape.close()
 
@@ -57,15 +57,15 @@ async def test_what_was_answered_is_answered_again(tmp_path: Path) -> None:
     file = tmp_path / "tape.jsonl"
     await record(file)
     assert "hunter2" not in file.read_text() and file.stat().st_mode & 0o077 == 0
-    replay = Replay(str(file))
+    replay = ReplayTransport(str(file))
     assert replay.url == "http://h:8083"
-    assert await replay.send(Call("GET", "/connectors")) == {
+    assert await replay.send(ApiCall("GET", "/connectors")) == {
         "x": {"config": {"db.password": "[hidden]", "ref": "${a:b}"}}
     }
     with pytest.raises(Unreachable):
-        await replay.send(Call("GET", "/gone"))
+        await replay.send(ApiCall("GET", "/gone"))
     with pytest.raises(Conflict) as caught:
-        await replay.send(Call("PUT", "/connectors/x/config"))
+        await replay.send(ApiCall("PUT", "/connectors/x/config"))
     assert caught.value.status == 409
     with pytest.raises(NotFound, match="not in the recording"):
         await Connect(replay).root()
@@ -80,10 +80,10 @@ async def test_the_pace_is_the_recorded_one(tmp_path: Path) -> None:
     answers = [f'{{"at": {at}, "method": "GET", "path": "/", "answer": {at}}}' for at in (1, 5, 9)]
     file.write_text("\n".join([head, *answers, '{"at": 12, "met']))
     clock = Clock()
-    replay = Replay(str(file), clock)
+    replay = ReplayTransport(str(file), clock)
     seen = []
     for clock.now in (0.0, 1.0, 6.0, 99.0):
-        seen.append(await replay.send(Call("GET", "/")))
+        seen.append(await replay.send(ApiCall("GET", "/")))
     assert seen == [1, 1, 5, 9]
 
 
@@ -91,4 +91,4 @@ async def test_the_pace_is_the_recorded_one(tmp_path: Path) -> None:
 def test_another_file_is_named(tmp_path: Path, text: str) -> None:
     (tmp_path / "x").write_text(text)
     with pytest.raises(UsageError, match="is no recording"):
-        Replay(str(tmp_path / "x"))
+        ReplayTransport(str(tmp_path / "x"))

@@ -14,12 +14,12 @@ from tui.client.client import Connect, drive
 from tui.commands.base import CommandContext, execute
 from tui.commands.changing import announce
 from tui.commands.result import Result, TargetOutcome, confirmation
-from tui.contexts.contexts_file import Profiles
+from tui.contexts.contexts_file import ContextsFile
 from tui.contexts.profiles import Profile
-from tui.dead_letters.letters import PREFIX, Letter
+from tui.dead_letters.letters import PREFIX, DeadLetter
 from tui.errors import NotFound, Refused, refusal
 from tui.formatting import joined_lines
-from tui.offsets.plan import Plan
+from tui.offsets.plan import OffsetPlan
 from tui.screens.dead_letters.dead_letter_text import warning
 from tui.screens.operations.operation_runner import summary
 from tui.script.grammar import parse
@@ -35,7 +35,7 @@ def told(line: str, *answers: Any) -> Result:
     context = CommandContext(
         lambda: Connect(transport),
         profile=lambda: Profile(transport.url),
-        profiles=Profiles(Path("nowhere")),
+        profiles=ContextsFile(Path("nowhere")),
         read=str,
     )
     command = parse(line)
@@ -65,7 +65,7 @@ def test_a_word_that_is_nearly_right(line: str, advice: str) -> None:
 
 @pytest.mark.parametrize(("state", "back"), [("PAUSED", "paused again"), ("RUNNING", "set going again")])
 def test_what_becomes_of_a_connector_that_is_stopped_for_its_offsets(state: str, back: str) -> None:
-    plan = Plan("a", None, (), state)
+    plan = OffsetPlan("a", None, (), state)
     assert plan.afterwards == back
     heard: list[str] = []
     announce(cast("CommandContext", SimpleNamespace(narrate=heard.append)), plan)
@@ -164,8 +164,8 @@ def test_an_address_without_a_worker() -> None:
 
 def test_where_letters_go_that_do_not_say_where_they_came_from() -> None:
     named = ("topic", b"t"), ("partition", b"3"), ("offset", b"7")
-    told = Letter(0, 0, headers=tuple((PREFIX + key, value) for key, value in named))
-    mute = Letter(0, 1)
+    told = DeadLetter(0, 0, headers=tuple((PREFIX + key, value) for key, value in named))
+    mute = DeadLetter(0, 1)
     assert "headers, to the partitions they came from; every" in warning([told], 0).plain
     assert "headers, to partitions by their keys (no header tells theirs); every" in warning([mute], 0).plain
     assert "came from, or by their keys where no header tells it (1); every" in warning([told, mute], 0).plain

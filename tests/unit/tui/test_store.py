@@ -13,17 +13,17 @@ import pytest
 
 from tests.unit.tui.scripted import Scripted, expanded, status
 from tui.client.client import Connect
-from tui.cluster.snapshot import Diff, Link, LinkState, Notice, Snapshot
-from tui.cluster.store import Pace, Store
+from tui.cluster.snapshot import ClusterLink, Diff, LinkState, Notice, Snapshot
+from tui.cluster.store import ClusterStore, StorePace
 from tui.errors import NotFound, ServerError, Unreachable
 
-PACE = Pace(interval=2.0, jitter=0.0, gather=0.0, spacing=0.0)
+PACE = StorePace(interval=2.0, jitter=0.0, gather=0.0, spacing=0.0)
 
 
 class Watcher:
     """Collects what a store tells; `until` waits for it. Sleeping costs no time, but lets `turns` run out."""
 
-    def __init__(self, transport: Scripted, streams: list[Any] | None = None, pace: Pace = PACE) -> None:
+    def __init__(self, transport: Scripted, streams: list[Any] | None = None, pace: StorePace = PACE) -> None:
         self.now, self.slept = 1000.0, list[float]()
         self.seen: list[tuple[Snapshot, Diff]] = []
         self.notices: list[Notice] = []
@@ -31,7 +31,7 @@ class Watcher:
         self.streams = streams
         self._news, self._pauses = asyncio.Event(), asyncio.Event()
         lines = self._lines if streams is not None else None
-        self.store = Store(
+        self.store = ClusterStore(
             Connect(transport), lines, pace=pace, clock=lambda: self.now, sleep=self._sleep, chance=lambda: 0.5
         )
         self.store.subscribe(self._hear)
@@ -109,7 +109,7 @@ async def test_a_loss_backs_off_to_a_minute_and_says_so() -> None:
         await watcher.until(10)
     assert watcher.slept[:9] == [2.0, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 60.0, 60.0]
     lost = watcher.seen[2][0]
-    assert lost.link == Link(LinkState.LOST, 1000.0, 1005.0, "cannot reach it")
+    assert lost.link == ClusterLink(LinkState.LOST, 1000.0, 1005.0, "cannot reach it")
     assert lost.link.text(1003.0) == "stale 3 s, next try in 2 s: cannot reach it"
     assert lost.connectors.keys() == {"a"}, "nothing is forgotten"
 

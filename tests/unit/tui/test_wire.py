@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
-from tui.client.client import EXPANDED, Call, Transport
+from tui.client.client import EXPANDED_LIST, ApiCall, Transport
 from tui.contexts.urls import check_url
 from tui.errors import BadRequest, MalformedAnswer, NotFound, ServerError, TimedOut, Unreachable, UsageError, WrongState
-from tui.wire.blocking import Blocking
+from tui.wire.blocking import BlockingTransport
 from tui.wire.endpoint import Endpoint
-from tui.wire.evented import Evented
+from tui.wire.evented import AsyncTransport
 
 STATE = "Connectors must be in the STOPPED state before their offsets can be modified."
 ANSWERS: dict[str, tuple[int, bytes]] = {
@@ -77,7 +77,7 @@ def url() -> Iterator[str]:
 Make = Callable[[Endpoint], Transport]
 
 
-@pytest.fixture(params=[Blocking, Evented])
+@pytest.fixture(params=[BlockingTransport, AsyncTransport])
 async def make(request: pytest.FixtureRequest) -> AsyncIterator[Make]:
     made: list[Transport] = []
 
@@ -91,7 +91,7 @@ async def make(request: pytest.FixtureRequest) -> AsyncIterator[Make]:
 
 
 def get(transport: Transport, path: str) -> Awaitable[Any]:
-    return transport.send(Call("GET", path))
+    return transport.send(ApiCall("GET", path))
 
 
 async def test_answers(make: Make, url: str) -> None:
@@ -99,24 +99,24 @@ async def test_answers(make: Make, url: str) -> None:
     assert await get(transport, "/ok") == {"a": 1}
     assert await get(transport, "/empty") is None
     assert await get(transport, "/ok") == {"a": 1}, "a kept connection that the server closed is opened again"
-    echo = await transport.send(Call("PATCH", "/echo", {"x": "é\udcff"}))
+    echo = await transport.send(ApiCall("PATCH", "/echo", {"x": "é\udcff"}))
     assert (echo["method"], json.loads(echo["body"])) == ("PATCH", {"x": "é\udcff"})
     assert echo["auth"] == "Basic dXNlcjpzZWNyZXQ="
 
 
 async def test_the_same_list_again_is_not_read_again(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    transport = Evented(Endpoint(url))
-    monkeypatch.setitem(ANSWERS, f"/base{EXPANDED}", (200, b'{"a":{"status":{}}}'))
-    first = await get(transport, EXPANDED)
-    assert await get(transport, EXPANDED) is first
-    monkeypatch.setitem(ANSWERS, f"/base{EXPANDED}", (200, b'{"b":{"status":{}}}'))
-    assert await get(transport, EXPANDED) == {"b": {"status": {}}}
-    monkeypatch.setitem(ANSWERS, f"/base{EXPANDED}", (200, b"<html>some page</html>"))
+    transport = AsyncTransport(Endpoint(url))
+    monkeypatch.setitem(ANSWERS, f"/base{EXPANDED_LIST}", (200, b'{"a":{"status":{}}}'))
+    first = await get(transport, EXPANDED_LIST)
+    assert await get(transport, EXPANDED_LIST) is first
+    monkeypatch.setitem(ANSWERS, f"/base{EXPANDED_LIST}", (200, b'{"b":{"status":{}}}'))
+    assert await get(transport, EXPANDED_LIST) == {"b": {"status": {}}}
+    monkeypatch.setitem(ANSWERS, f"/base{EXPANDED_LIST}", (200, b"<html>some page</html>"))
     with pytest.raises(ServerError):
-        await get(transport, EXPANDED)
-    monkeypatch.setitem(ANSWERS, f"/base{EXPANDED}", (404, b"{}"))
+        await get(transport, EXPANDED_LIST)
+    monkeypatch.setitem(ANSWERS, f"/base{EXPANDED_LIST}", (404, b"{}"))
     with pytest.raises(NotFound):
-        await get(transport, EXPANDED)
+        await get(transport, EXPANDED_LIST)
     await transport.close()
 
 

@@ -12,13 +12,13 @@ from typing import Any
 
 import pytest
 
-from tui.client.client import Call, Transport
+from tui.client.client import ApiCall, Transport
 from tui.errors import NotFound, TimedOut, Unreachable
-from tui.wire.blocking import Blocking
+from tui.wire.blocking import BlockingTransport
 from tui.wire.endpoint import Endpoint
-from tui.wire.evented import Evented
+from tui.wire.evented import AsyncTransport
 
-Kinds = pytest.mark.parametrize("kind", [Blocking, Evented])
+Kinds = pytest.mark.parametrize("kind", [BlockingTransport, AsyncTransport])
 BODY = b'{"a":1}'
 
 
@@ -59,7 +59,7 @@ def _request(taken: socket.socket) -> bytes:
 async def get(kind: Callable[[Endpoint], Transport], url: str, times: int = 1) -> list[Any]:
     transport = kind(Endpoint(url, answer_timeout=5))
     try:
-        return [await transport.send(Call("GET", "/connectors")) for _ in range(times)]
+        return [await transport.send(ApiCall("GET", "/connectors")) for _ in range(times)]
     finally:
         await transport.close()
 
@@ -127,7 +127,7 @@ async def test_a_header_of_two_lines_is_never_sent(kind: Callable[[Endpoint], Tr
     with server(answer) as (url, seen):
         transport = kind(Endpoint(url, headers=(("X-Tenant", "a\r\nX-Admin: yes"),)))
         with pytest.raises(Unreachable, match=r"header|line"):
-            await transport.send(Call("GET", "/"))
+            await transport.send(ApiCall("GET", "/"))
         await transport.close()
         assert not any(b"X-Admin" in request for request in seen)
 
@@ -136,10 +136,10 @@ async def test_a_header_of_two_lines_is_never_sent(kind: Callable[[Endpoint], Tr
 async def test_a_tunnel_through_a_proxy(status: bytes) -> None:
     """TLS is spoken only behind the proxy; here nobody speaks it, and the error says what the proxy did."""
     with server(b"HTTP/1.1 " + status + b"\r\nProxy-Agent: x\r\n\r\n", b"no TLS at all") as (proxy, seen):
-        transport = Blocking(Endpoint("https://connect.invalid:8083", proxy=proxy.replace("://", "://me:pw@")))
+        transport = BlockingTransport(Endpoint("https://connect.invalid:8083", proxy=proxy.replace("://", "://me:pw@")))
         said = "Tunnel connection failed: 407" if status.startswith(b"407") else "SSL|TLS|WRONG|wrong|EOF|closed"
         with pytest.raises(Unreachable, match=said):
-            await transport.send(Call("GET", "/"))
+            await transport.send(ApiCall("GET", "/"))
     assert seen[0].startswith(b"CONNECT connect.invalid:8083 HTTP/1.1\r\nHost: connect.invalid:8083\r\n")
     assert b"Proxy-Authorization: Basic bWU6cHc=\r\n" in seen[0]
     assert b"pw" not in seen[0]
@@ -154,7 +154,7 @@ async def test_lines_of_a_stream(pieces: int) -> None:
         head + b"\r\nid: 1\ndata: x\n\nend",
     ):
         with server(answer, pieces=pieces) as (url, _):
-            transport = Blocking(Endpoint(url))
+            transport = BlockingTransport(Endpoint(url))
             assert [line async for line in transport.lines("/events", "")] == ["id: 1", "data: x", "", "end"]
 
 
@@ -172,7 +172,7 @@ async def test_a_whole_line_does_not_wait_for_the_end_of_the_next() -> None:
             taken.recv(1)  # the rest never arrives
 
     threading.Thread(target=serve, daemon=True).start()
-    transport = Blocking(Endpoint(f"http://127.0.0.1:{listener.getsockname()[1]}"))
+    transport = BlockingTransport(Endpoint(f"http://127.0.0.1:{listener.getsockname()[1]}"))
     lines = transport.lines("/events", "", lasting=1.0)
     assert [line async for line in lines] == ["data: 1"]
     await transport.close()
@@ -184,14 +184,14 @@ async def test_a_server_that_sends_single_bytes_cannot_delay_clients(kind: Calla
     with server(answer, pieces=1, pause=0.02) as (url, _):
         transport = kind(Endpoint(url, answer_timeout=0.5))
         with pytest.raises(TimedOut, match=r"no answer within 0\.5 s"):
-            await asyncio.wait_for(transport.send(Call("GET", "/connectors")), 10)
+            await asyncio.wait_for(transport.send(ApiCall("GET", "/connectors")), 10)
         await transport.close()
 
 
 async def test_a_stream_of_single_bytes_ends_at_its_deadline() -> None:
     answer = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n" + b"data: 1\n" + b"x" * 1000
     with server(answer, pieces=40, pause=0.02) as (url, _):
-        transport = Blocking(Endpoint(url))
+        transport = BlockingTransport(Endpoint(url))
         assert [line async for line in transport.lines("/events", "", lasting=0.5)] == ["data: 1"]
         await transport.close()
 
@@ -199,4 +199,4 @@ async def test_a_stream_of_single_bytes_ends_at_its_deadline() -> None:
 async def test_a_stream_that_is_none() -> None:
     other = server(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}")
     with other as (url, _), pytest.raises(NotFound, match="no event stream"):
-        await anext(Blocking(Endpoint(url)).lines("/events", ""))
+        await anext(BlockingTransport(Endpoint(url)).lines("/events", ""))

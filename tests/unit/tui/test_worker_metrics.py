@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tui.metrics.worker_metrics import Inside, inside, samples
+from tui.metrics.worker_metrics import WorkerMetrics, samples, worker_metrics
 
 TEXT = r"""# HELP headrace_slots Slots that are up.
 # TYPE headrace_slots gauge
@@ -35,12 +35,12 @@ headrace_sink_record_lag{connector="a",task="0"} 12
 
 
 def test_the_inside_of_a_worker() -> None:
-    assert inside(TEXT) == Inside({0: 3, 11: 2}, 42.5, 12, 7, 1, 4)
-    assert inside(TEXT).tasks == 5
+    assert worker_metrics(TEXT) == WorkerMetrics({0: 3, 11: 2}, 42.5, 12, 7, 1, 4)
+    assert worker_metrics(TEXT).tasks == 5
 
 
 def test_nothing_where_nothing_is() -> None:
-    assert inside("") == inside("<html>no</html>") == Inside()
+    assert worker_metrics("") == worker_metrics("<html>no</html>") == WorkerMetrics()
 
 
 def test_labels_and_families_do_not_run_into_each_other() -> None:

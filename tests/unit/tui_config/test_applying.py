@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from tests.support.transport import InMemory
-from tui.client.client import Call, Connect
-from tui.config.applying import ChangedMeanwhile, Edit, NotApplied, apply
-from tui.config.changes import Change
+from tui.client.client import ApiCall, Connect
+from tui.config.applying import ChangedMeanwhile, ConfigEdit, ConfigNotApplied, apply
+from tui.config.changes import ConfigChange
 from tui.errors import BadRequest, TimedOut
 
 
@@ -20,9 +20,9 @@ class Worker(InMemory):
 
     def __init__(self, config: dict[str, str], patch: bool = True) -> None:
         self.config, self.patch = dict(config), patch
-        self.calls: list[Call] = []
+        self.calls: list[ApiCall] = []
 
-    async def send(self, call: Call) -> Any:
+    async def send(self, call: ApiCall) -> Any:
         self.calls.append(call)
         if call.method == "PATCH":
             if not self.patch:
@@ -39,7 +39,7 @@ class Worker(InMemory):
 
 
 BASE = {"name": "c", "a": "1", "password": "x"}
-EDIT = Edit("c", BASE, (Change("a", "1", "2"), Change("b", None, "3")))
+EDIT = ConfigEdit("c", BASE, (ConfigChange("a", "1", "2"), ConfigChange("b", None, "3")))
 
 
 async def test_patch_sends_changed_keys_only() -> None:
@@ -59,11 +59,11 @@ async def test_without_patch_the_config_just_read_is_put() -> None:
 async def test_without_patch_a_mask_is_never_put() -> None:
     hidden = {**BASE, "password": "********"}
     worker = Worker(hidden, patch=False)
-    with pytest.raises(NotApplied, match="does not tell the value of password"):
-        await apply(Edit("c", hidden, EDIT.changes), Connect(worker))
+    with pytest.raises(ConfigNotApplied, match="does not return the value of password"):
+        await apply(ConfigEdit("c", hidden, EDIT.changes), Connect(worker))
     assert worker.config == hidden
-    given = (*EDIT.changes, Change("password", "********", "new"))
-    done = await apply(Edit("c", hidden, given), Connect(worker))
+    given = (*EDIT.changes, ConfigChange("password", "********", "new"))
+    done = await apply(ConfigEdit("c", hidden, given), Connect(worker))
     assert done.after["password"] == "new"
 
 
@@ -71,24 +71,24 @@ async def test_somebody_else_was_quicker() -> None:
     worker = Worker({**BASE, "a": "7"})
     with pytest.raises(ChangedMeanwhile, match="changed meanwhile: a") as raised:
         await apply(EDIT, Connect(worker))
-    assert raised.value.theirs == (Change("a", "1", "7"),) and raised.value.now["a"] == "7"
+    assert raised.value.theirs == (ConfigChange("a", "1", "7"),) and raised.value.now["a"] == "7"
     assert not worker.sent and raised.value.exit_code == 4
 
 
 async def test_no_answer_is_no_success_and_no_failure() -> None:
     class Slow(Worker):
-        async def send(self, call: Call) -> Any:
+        async def send(self, call: ApiCall) -> Any:
             if call.method == "PATCH":
                 raise TimedOut("no answer within 95 s")
             return await super().send(call)
 
-    with pytest.raises(NotApplied, match="not known"):
+    with pytest.raises(ConfigNotApplied, match="not known"):
         await apply(EDIT, Connect(Slow(BASE)))
 
 
 async def test_what_did_not_arrive_is_told() -> None:
     class Deaf(Worker):
-        async def send(self, call: Call) -> Any:
+        async def send(self, call: ApiCall) -> Any:
             return dict(self.config) if call.method == "PATCH" else await super().send(call)
 
     done = await apply(EDIT, Connect(Deaf(BASE)))

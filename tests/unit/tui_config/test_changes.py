@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tui.config.changes import Change, as_patch, changes, diff_lines, merged
+from tui.config.changes import ConfigChange, as_patch, changes, diff_lines, merged
 from tui.config.secrets import MASK, is_masked, is_secret, shown
 
 BASE = {"name": "c", "connector.class": "X", "db.password": "hunter2", "url": "${file:/etc/x:url}", "n": "1"}
@@ -11,14 +11,14 @@ BASE = {"name": "c", "connector.class": "X", "db.password": "hunter2", "url": "$
 def test_only_changed_keys() -> None:
     text = {**shown(BASE), "n": 2, "new": True}
     made = changes(BASE, text)
-    assert made == (Change("n", "1", "2"), Change("new", None, "true"))
+    assert made == (ConfigChange("n", "1", "2"), ConfigChange("new", None, "true"))
     assert as_patch(made) == {"n": "2", "new": "true"}
     assert merged(BASE, made) == {**BASE, "n": "2", "new": "true"}
 
 
 def test_a_key_left_out_goes_but_the_name_does_not() -> None:
     made = changes(BASE, {"connector.class": "X", "db.password": MASK, "url": BASE["url"]})
-    assert made == (Change("n", "1", None),)
+    assert made == (ConfigChange("n", "1", None),)
     assert as_patch(made) == {"n": None}
     assert "n" not in merged(BASE, made)
     assert changes(BASE, {**BASE, "n": None}) == made, "null is no value"
@@ -40,4 +40,4 @@ def test_a_new_secret_is_sent_and_not_shown() -> None:
     made = changes(BASE, {**shown(BASE), "db.password": "correct horse"})
     assert as_patch(made) == {"db.password": "correct horse"}
     assert diff_lines(made) == [f"- db.password={MASK}", f"+ db.password={MASK}"]
-    assert diff_lines((Change("a", "1\n2", None),)) == ["- a=1\\n2"]
+    assert diff_lines((ConfigChange("a", "1\n2", None),)) == ["- a=1\\n2"]

@@ -7,7 +7,7 @@ from typing import Any
 from tui.config import draft
 from tui.config.definitions import of_validation
 from tui.config.secrets import MASK
-from tui.config.text import Form
+from tui.config.text import ConfigFormat
 
 BASE = {"name": "c", "connector.class": "X", "db.password": "hunter2", "tasks.max": "1"}
 
@@ -89,7 +89,7 @@ def test_a_mask_is_no_value_and_names_stay() -> None:
 def test_the_other_form_keeps_the_text() -> None:
     one = draft.of("c", BASE)
     turned = one.typed(one.text.replace('"1"', '"2"')).turned()
-    assert turned is not None and turned.form is Form.PROPERTIES and "tasks.max=2\n" in turned.text
+    assert turned is not None and turned.form is ConfigFormat.PROPERTIES and "tasks.max=2\n" in turned.text
     assert [change.key for change in turned.review().changes] == ["tasks.max"]
     assert one.typed("{").turned() is None
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tui.config.text import Form, read, write
+from tui.config.text import ConfigFormat, read, write
 
 CHARACTERS = st.characters(codec="utf-8")
 KEYS = st.text(CHARACTERS, min_size=1)
@@ -14,27 +14,27 @@ VALUES = st.text(CHARACTERS)
 
 
 @given(st.dictionaries(KEYS, VALUES))
-@pytest.mark.parametrize("form", list(Form))
-def test_what_was_written_is_read_again(form: Form, config: dict[str, str]) -> None:
+@pytest.mark.parametrize("form", list(ConfigFormat))
+def test_what_was_written_is_read_again(form: ConfigFormat, config: dict[str, str]) -> None:
     found = read(write(config, form), form)
     assert found.config == config and not found.problems
 
 
 def test_places() -> None:
-    found = read('{\n  "a": 1,\n  "b.c": {"x": 1}\n}', Form.JSON)
+    found = read('{\n  "a": 1,\n  "b.c": {"x": 1}\n}', ConfigFormat.JSON)
     assert (found.places["a"].line, found.places["a"].column) == (2, 8)
     assert "must be text" in found.problems[0].message and found.problems[0].place.line == 3
-    found = read("# comment\n\n a = x\\\n  y\nb:2\na=1", Form.PROPERTIES)
+    found = read("# comment\n\n a = x\\\n  y\nb:2\na=1", ConfigFormat.PROPERTIES)
     assert found.config == {"a": "1", "b": "2"}
     assert [str(one) for one in found.problems] == ["line 6, column 3: the key a is there twice"]
     assert found.places["b"].line == 5
 
 
 def test_bad_json_points_at_the_place() -> None:
-    assert read('{"a": }', Form.JSON).problems[0].place.column == 7
-    assert "object" in read("[1]", Form.JSON).problems[0].message
+    assert read('{"a": }', ConfigFormat.JSON).problems[0].place.column == 7
+    assert "object" in read("[1]", ConfigFormat.JSON).problems[0].message
 
 
 def test_what_post_takes_is_read_too() -> None:
-    found = read('{"name": "x", "config": {"a": 1, "b": true, "c": null}}', Form.JSON)
+    found = read('{"name": "x", "config": {"a": 1, "b": true, "c": null}}', ConfigFormat.JSON)
     assert found.config == {"a": "1", "b": "true"}

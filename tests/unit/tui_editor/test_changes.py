@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tui.model import Offset
-from tui.offsets.changes import Kind, changes, conflicts, inverse, left_out
+from tui.offsets.changes import ChangeKind, changes, conflicts, inverse, left_out
 
 
 def sink(partition: int | str, offset: Any) -> Offset:
@@ -24,17 +24,17 @@ BASE = [sink(0, 5), sink(1, 6), sink(2, 7)]
 def test_only_what_differs() -> None:
     found = changes(BASE, [sink(0, 5), sink("1", "6"), sink(2, 4)])
     assert [(change.kind, change.entry["offset"], change.step) for change in found] == [
-        (Kind.ALTER, {"kafka_offset": 4}, "−3")
+        (ChangeKind.ALTER, {"kafka_offset": 4}, "−3")
     ]
 
 
 def test_null_resets_and_resets_nothing_twice() -> None:
-    assert [change.kind for change in changes(BASE, [sink(0, None), sink(9, None)])] == [Kind.RESET]
+    assert [change.kind for change in changes(BASE, [sink(0, None), sink(9, None)])] == [ChangeKind.RESET]
 
 
 def test_new_and_left_out() -> None:
     wanted = [sink(0, 5), sink(9, 1)]
-    assert [change.kind for change in changes(BASE, wanted)] == [Kind.NEW]
+    assert [change.kind for change in changes(BASE, wanted)] == [ChangeKind.NEW]
     assert left_out(BASE, wanted) == [sink(1, 6), sink(2, 7)]
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tui.editor.places import BadJson, Place, parse
+from tui.editor.places import JsonError, TextPosition, parse
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
@@ -27,7 +27,7 @@ def test_reads_what_python_writes(value: object, indent: int | None) -> None:
 def test_any_text_is_read_or_refused_with_a_place_inside(text: str) -> None:
     try:
         parse(text)
-    except BadJson as error:
+    except JsonError as error:
         lines = text.split("\n")
         assert 1 <= error.place.line <= len(lines)
         assert 1 <= error.place.column <= len(lines[error.place.line - 1]) + 1
@@ -56,7 +56,7 @@ def test_any_text_is_read_or_refused_with_a_place_inside(text: str) -> None:
     ],
 )
 def test_errors(text: str, place: tuple[int, int], words: str) -> None:
-    with pytest.raises(BadJson) as caught:
+    with pytest.raises(JsonError) as caught:
         parse(text)
     assert words in caught.value.message
     assert (caught.value.place.line, caught.value.place.column) == place
@@ -64,7 +64,7 @@ def test_errors(text: str, place: tuple[int, int], words: str) -> None:
 
 def test_places_of_values() -> None:
     parsed = parse('{"offsets": [\n  {"partition": {"a": 1},\n   "offset": null}\n]}')
-    assert parsed.place(("offsets", 0)) == Place(2, 3)
-    assert parsed.place(("offsets", 0, "partition", "a")) == Place(2, 23)
-    assert parsed.place(("offsets", 0, "offset")) == Place(3, 14)
-    assert parsed.place(("offsets", 0, "missing")) == Place(2, 3)
+    assert parsed.place(("offsets", 0)) == TextPosition(2, 3)
+    assert parsed.place(("offsets", 0, "partition", "a")) == TextPosition(2, 23)
+    assert parsed.place(("offsets", 0, "offset")) == TextPosition(3, 14)
+    assert parsed.place(("offsets", 0, "missing")) == TextPosition(2, 3)

@@ -16,7 +16,7 @@ from tui.offsets.bounds import Bounds
 from tui.offsets.lag import Lag
 from tui.offsets.partitions import key
 from tui.offsets.positions import parse
-from tui.offsets.seek import Target, Traveller
+from tui.offsets.seek import SeekPlanner, SeekRequest
 from tui.screens.offsets import wording
 from tui.script import grammar
 
@@ -89,5 +89,5 @@ async def test_where_a_journey_ends_before_its_goal(to: str, goal: int, said: st
     moved = {"partition": at("t", 0), "from": 400, "to": goal, "reread": 0, "skipped": 0}
     now = {"offsets": [{"partition": at("t", 0), "offset": {"kafka_offset": 400}}]}
     connect = Connect(Scripted(now, {"changes": [moved]}))
-    (change,) = (await Traveller(connect, None).resolve("s", Target(parse(to)))).changes  # type: ignore[arg-type]
+    (change,) = (await SeekPlanner(connect, None).resolve("s", SeekRequest(parse(to)))).changes  # type: ignore[arg-type]
     assert change.remark == said

@@ -15,7 +15,7 @@ from tests.unit.tui.scripted import status
 from tests.unit.tui_offsets.test_patience import REQUESTS, Worker
 from tui.client.client import Connect, drive
 from tui.commands.base import CommandContext, execute
-from tui.contexts.contexts_file import Profiles
+from tui.contexts.contexts_file import ContextsFile
 from tui.contexts.profiles import Profile
 from tui.script.grammar import parse
 
@@ -26,7 +26,7 @@ def run(line: str, worker: Worker, said: list[str], folder: Path) -> None:
     command, profile = parse(line), Profile(worker.url, "w")
     assert command is not None
     context = CommandContext(
-        lambda: Connect(worker), profile=lambda: profile, profiles=Profiles(folder / "c.toml"), read=str,
+        lambda: Connect(worker), profile=lambda: profile, profiles=ContextsFile(folder / "c.toml"), read=str,
         narrate=said.append, clock=worker.clock,
     )  # fmt: skip
     drive(execute(command, context))

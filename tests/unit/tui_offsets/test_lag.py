@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tui.offsets.lag import Lag, Remarks, of_answer, remarks, time_of, total
+from tui.offsets.lag import Lag, OffsetWarnings, of_answer, time_of, total, warnings
 
 DAY = 86_400_000
 
@@ -29,11 +29,11 @@ def test_age_of_sources_is_the_youngest() -> None:
 
 
 def test_a_worker_that_tells_nothing() -> None:
-    assert of_answer({"offsets": [entry(0)]}) == {} and remarks({"offsets": []}) == Remarks()
-    assert total({}) == Lag() and Remarks().lines(0) == []
+    assert of_answer({"offsets": [entry(0)]}) == {} and warnings({"offsets": []}) == OffsetWarnings()
+    assert total({}) == Lag() and OffsetWarnings().lines(0) == []
 
 
 def test_stalled_and_expiring_are_said() -> None:
-    found = remarks({"offsets": [], "stalled": [0, 2], "expires_at": 3 * DAY}).lines(DAY)
+    found = warnings({"offsets": [], "stalled": [0, 2], "expires_at": 3 * DAY}).lines(DAY)
     assert found[0].startswith("STALLED: tasks 0, 2") and "in 2 d" in found[1]
-    assert "at any moment" in Remarks((), 5).lines(6)[0]
+    assert "at any moment" in OffsetWarnings((), 5).lines(6)[0]

@@ -10,15 +10,15 @@ import pytest
 
 from tests.support.transport import InMemory
 from tests.unit.tui.scripted import status
-from tui.client.client import Call, Connect
+from tui.client.client import ApiCall, Connect
 from tui.errors import HeadraceError, ServerError, TimedOut, Unreachable, refusal
 from tui.model import Offset
-from tui.offsets.change_store import Notebook
-from tui.offsets.changes import Change, changes
+from tui.offsets.change_store import ChangeStore
+from tui.offsets.changes import OffsetChange, changes
 from tui.offsets.operation import carry_out
-from tui.offsets.plan import Action, Applied, NotApplied, Plan
+from tui.offsets.plan import OffsetAction, OffsetPlan, OffsetsApplied, OffsetsNotApplied
 from tui.offsets.recovery import Recovery
-from tui.offsets.retry import BEARS
+from tui.offsets.retry import OUTAGE_LIMIT
 
 PARTITION = {"kafka_topic": "t", "kafka_partition": 0}
 REQUESTS = 8  # of a whole change: stop, status, status, offsets, alter, offsets, resume, and one to spare
@@ -57,7 +57,7 @@ class Worker(InMemory):
         self.there = True
         self.late = 0  # what a running sink still does until it is stopped
 
-    async def send(self, call: Call) -> Any:
+    async def send(self, call: ApiCall) -> Any:
         self.seen += 1
         error = self.away(self.seen)
         answer = self.answer(call) if error is None or self.arrives else None
@@ -65,7 +65,7 @@ class Worker(InMemory):
             raise error
         return answer
 
-    def answer(self, call: Call) -> Any:
+    def answer(self, call: ApiCall) -> Any:
         if not self.there:
             raise refusal(404, "Connector s not found")
         match call.method, call.path.rpartition("/")[2]:
@@ -96,10 +96,10 @@ class Worker(InMemory):
         return self.now
 
 
-def plan(state: str = "RUNNING", action: Action = Action.ALTER) -> Plan:
+def plan(state: str = "RUNNING", action: OffsetAction = OffsetAction.ALTER) -> OffsetPlan:
     base = (Offset(PARTITION, {"kafka_offset": 1500}),)
-    wanted = Offset(PARTITION, None if action is Action.DELETE else {"kafka_offset": 500})
-    return Plan("s", base, tuple(changes(base, [wanted])), state, ran=True, action=action)
+    wanted = Offset(PARTITION, None if action is OffsetAction.DELETE else {"kafka_offset": 500})
+    return OffsetPlan("s", base, tuple(changes(base, [wanted])), state, ran=True, action=action)
 
 
 @pytest.fixture
@@ -108,11 +108,11 @@ def worker() -> Worker:
 
 
 @pytest.fixture
-def book(tmp_path: Path) -> Notebook:
-    return Notebook(tmp_path, "http://w", "somebody")
+def book(tmp_path: Path) -> ChangeStore:
+    return ChangeStore(tmp_path, "http://w", "somebody")
 
 
-async def carried(worker: Worker, book: Notebook, said: list[str], one: Plan | None = None) -> Applied:
+async def carried(worker: Worker, book: ChangeStore, said: list[str], one: OffsetPlan | None = None) -> OffsetsApplied:
     return await carry_out(one or plan(), Connect(worker), book, said.append, worker.clock)
 
 
@@ -120,107 +120,107 @@ async def carried(worker: Worker, book: Notebook, said: list[str], one: Plan | N
 @pytest.mark.parametrize("outage", range(len(OUTAGES)))
 @pytest.mark.parametrize("first", range(1, REQUESTS + 1))
 async def test_an_outage_at_each_request(
-    worker: Worker, book: Notebook, first: int, outage: int, requests: int
+    worker: Worker, book: ChangeStore, first: int, outage: int, requests: int
 ) -> None:
     make, worker.arrives = OUTAGES[outage]
     worker.away = lambda seen: make() if first <= seen < first + requests else None
     said: list[str] = []
     done = await carried(worker, book, said)
     assert (worker.state, worker.offset) == ("RUNNING", 500)
-    assert not (done.left_stopped or done.trouble or done.differing) and book.intents.of("s") is None
+    assert not (done.left_stopped or done.trouble or done.differing) and book.pending.of("s") is None
     assert len(book.histories.read("s")) == 1
     if first < REQUESTS:
         assert any("again" in text for text in said), said
 
 
 @pytest.mark.parametrize("first", range(1, REQUESTS))
-async def test_an_outage_that_lasts_is_noted_and_finished_later(worker: Worker, book: Notebook, first: int) -> None:
+async def test_an_outage_that_lasts_is_noted_and_finished_later(worker: Worker, book: ChangeStore, first: int) -> None:
     worker.away = lambda seen: unsent() if seen >= first else None
     try:
         done = await carried(worker, book, [])
         assert done.left_stopped and done.trouble
-    except NotApplied as error:
+    except OffsetsNotApplied as error:
         assert error.unfinished and "finish s" in error.advice
-    assert BEARS <= worker.now < 2 * BEARS, "borne once, not at each step"
+    assert OUTAGE_LIMIT <= worker.now < 2 * OUTAGE_LIMIT, "borne once, not at each step"
     worker.away = lambda seen: None
     await Recovery(Connect(worker), book).finish("s")
-    assert (worker.state, worker.offset) == ("RUNNING", 500) and book.intents.of("s") is None
+    assert (worker.state, worker.offset) == ("RUNNING", 500) and book.pending.of("s") is None
 
 
 @pytest.mark.parametrize("first", range(1, REQUESTS))
 async def test_a_refusal_with_an_outage_around_it_leaves_it_as_it_was(
-    worker: Worker, book: Notebook, monkeypatch: pytest.MonkeyPatch, first: int
+    worker: Worker, book: ChangeStore, monkeypatch: pytest.MonkeyPatch, first: int
 ) -> None:
     """What takes back bears as much."""
     worker.away = lambda seen: unsent() if first <= seen < first + 3 else None
     refuse = worker.answer
 
-    def answer(call: Call) -> Any:
+    def answer(call: ApiCall) -> Any:
         if call.method == "PATCH" and call.body["offsets"][0]["offset"]["kafka_offset"] == 500:
             raise refusal(500, "Failed to alter consumer group offsets")
         return refuse(call)
 
     monkeypatch.setattr(worker, "answer", answer)
-    with pytest.raises(NotApplied, match="Failed to alter") as caught:
+    with pytest.raises(OffsetsNotApplied, match="Failed to alter") as caught:
         await carried(worker, book, [])
     assert not caught.value.stopped and not caught.value.unfinished
-    assert (worker.state, worker.offset) == ("RUNNING", 1500) and book.intents.of("s") is None
+    assert (worker.state, worker.offset) == ("RUNNING", 1500) and book.pending.of("s") is None
 
 
 async def test_a_stop_that_a_worker_answers_with_its_own_trouble_is_taken_back(
-    worker: Worker, book: Notebook, monkeypatch: pytest.MonkeyPatch
+    worker: Worker, book: ChangeStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = worker.answer
 
-    def answer(call: Call) -> Any:
+    def answer(call: ApiCall) -> Any:
         done = whole(call)
         if call.path.endswith("/stop"):
             raise ServerError("HTTP 502 Bad Gateway", 502)
         return done
 
     monkeypatch.setattr(worker, "answer", answer)
-    with pytest.raises(NotApplied, match="502"):
+    with pytest.raises(OffsetsNotApplied, match="502"):
         await carried(worker, book, [])
     assert worker.state == "RUNNING", "it was stopped all the same, and set going again"
 
 
 @pytest.mark.parametrize("first", range(1, REQUESTS))
-async def test_paused_goes_back_to_paused(worker: Worker, book: Notebook, first: int) -> None:
+async def test_paused_goes_back_to_paused(worker: Worker, book: ChangeStore, first: int) -> None:
     worker.state = "PAUSED"
     worker.away = lambda seen: unsent() if first <= seen < first + 2 else None
     await carried(worker, book, [], plan("PAUSED"))
     assert (worker.state, worker.offset) == ("PAUSED", 500)
 
 
-async def test_deleted_although_the_answer_was_lost(worker: Worker, book: Notebook) -> None:
+async def test_deleted_although_the_answer_was_lost(worker: Worker, book: ChangeStore) -> None:
     worker.state, worker.arrives = "STOPPED", True
     worker.away = lambda seen: unknown() if seen == 3 else None  # offsets, reset, delete
-    done = await carried(worker, book, [], plan("STOPPED", Action.DELETE))
+    done = await carried(worker, book, [], plan("STOPPED", OffsetAction.DELETE))
     assert not worker.there and "the connector is gone" in done.verdict.message
 
 
 async def test_the_alter_is_not_sent_without_end(
-    worker: Worker, book: Notebook, monkeypatch: pytest.MonkeyPatch
+    worker: Worker, book: ChangeStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     altered, whole = [], worker.answer
 
-    def answer(call: Call) -> Any:
+    def answer(call: ApiCall) -> Any:
         if call.method == "PATCH":
             altered.append(call)
             raise unsent()
         return whole(call)
 
     monkeypatch.setattr(worker, "answer", answer)
-    with pytest.raises(NotApplied, match="refused"):
+    with pytest.raises(OffsetsNotApplied, match="refused"):
         await carried(worker, book, [])
     assert len(altered) == 3 and worker.state == "RUNNING"
 
 
-async def test_back_from_where_it_was_stopped(worker: Worker, book: Notebook) -> None:
+async def test_back_from_where_it_was_stopped(worker: Worker, book: ChangeStore) -> None:
     """A running sink gets on after it was decided: `-5` means from where it then is, and that is said."""
     worker.late = 10
 
-    async def again() -> tuple[Change, ...]:
+    async def again() -> tuple[OffsetChange, ...]:
         wanted = Offset(PARTITION, {"kafka_offset": worker.offset - 5})
         return tuple(changes([Offset(PARTITION, {"kafka_offset": worker.offset})], [wanted]))
 
@@ -232,23 +232,23 @@ async def test_back_from_where_it_was_stopped(worker: Worker, book: Notebook) ->
     assert past["after"][0]["offset"] == {"kafka_offset": 1505}
 
 
-async def test_where_it_came_by_itself_nothing_is_altered(worker: Worker, book: Notebook) -> None:
+async def test_where_it_came_by_itself_nothing_is_altered(worker: Worker, book: ChangeStore) -> None:
     worker.late = 10
 
-    async def again() -> tuple[Change, ...]:
+    async def again() -> tuple[OffsetChange, ...]:
         return ()
 
     done = await carry_out(plan(), Connect(worker), book, clock=worker.clock, again=again)
     assert (worker.state, worker.offset) == ("RUNNING", 1510) and "by itself" in done.verdict.message
-    assert book.intents.of("s") is None and not book.histories.read("s")
+    assert book.pending.of("s") is None and not book.histories.read("s")
 
 
-async def test_what_was_really_done_is_known(worker: Worker, book: Notebook) -> None:
+async def test_what_was_really_done_is_known(worker: Worker, book: ChangeStore) -> None:
     """Where a fixed offset was decided, that is set; only where it came from is another."""
     worker.late = 10
     done = await carried(worker, book, [])
     assert [(c.before, c.after) for c in done.moved] == [({"kafka_offset": 1510}, {"kafka_offset": 500})]
     worker.state = "STOPPED"
     base = (Offset(PARTITION, {"kafka_offset": 500}),)
-    still = Plan("s", base, tuple(changes(base, [Offset(PARTITION, {"kafka_offset": 7})])), "STOPPED")
+    still = OffsetPlan("s", base, tuple(changes(base, [Offset(PARTITION, {"kafka_offset": 7})])), "STOPPED")
     assert not (await carried(worker, book, [], still)).moved

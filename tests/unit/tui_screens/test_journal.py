@@ -6,7 +6,7 @@ from types import MappingProxyType
 from typing import Any
 
 from tui import model
-from tui.cluster.snapshot import Link, LinkState, Notice, Snapshot
+from tui.cluster.snapshot import ClusterLink, LinkState, Notice, Snapshot
 from tui.cluster.snapshot_builder import difference
 from tui.model import Connector
 from tui.screens.base.journal import BAD, GOOD, KEPT, Journal
@@ -24,7 +24,7 @@ def connector(state: str, *tasks: str, worker: str = "w:1", **config: str) -> Co
 def told(*stages: Connector | None) -> list[tuple[str, str, str]]:
     journal, before = Journal(lambda: 0.0), Snapshot()
     for one in stages:
-        now = Snapshot(MappingProxyType({"c": one} if one else {}), link=Link(LinkState.POLLING, 1.0))
+        now = Snapshot(MappingProxyType({"c": one} if one else {}), link=ClusterLink(LinkState.POLLING, 1.0))
         journal.heard(now, difference(before, now))
         before = now
     return [(event.about, event.text, event.kind) for event in journal.of("c")]

@@ -7,16 +7,16 @@ import json
 import pytest
 
 from tui.dead_letters.brokers import DeadLetterTopic
-from tui.dead_letters.letters import PREFIX, Letter, View, best_view, exported, shown
+from tui.dead_letters.letters import PREFIX, ByteView, DeadLetter, best_view, exported, shown
 
 TRACE = (
     "a.b.DataException: Converting failed:\n\tat x\nCaused by: c.JsonParseException: Unrecognized token 'x'\n\tat y\n"
 )
 
 
-def letter(**told: str) -> Letter:
+def letter(**told: str) -> DeadLetter:
     headers = [("own", b"1"), *((PREFIX + name.replace("_", "."), text.encode()) for name, text in told.items())]
-    return Letter(1, 7, 0, b"k", b"v", tuple(headers))
+    return DeadLetter(1, 7, 0, b"k", b"v", tuple(headers))
 
 
 def test_headers_tell_where_from_and_why() -> None:
@@ -28,35 +28,43 @@ def test_headers_tell_where_from_and_why() -> None:
 
 
 def test_without_headers_nothing_is_made_up() -> None:
-    one = Letter(0, 0)
-    assert one.origin is None and one.error == "" and one.told("stage") == ""
+    one = DeadLetter(0, 0)
+    assert one.origin is None and one.error == "" and one.error_header("stage") == ""
     assert letter(topic="t", partition="x", offset="1").origin is None
 
 
 def test_the_last_of_several_failures_counts() -> None:
     headers = [(PREFIX + "stage", b"KEY_CONVERTER"), (PREFIX + "stage", b"TASK_PUT"), (PREFIX + "topic", None)]
-    assert Letter(0, 0, headers=tuple(headers)).told("stage") == "TASK_PUT"
+    assert DeadLetter(0, 0, headers=tuple(headers)).error_header("stage") == "TASK_PUT"
 
 
 @pytest.mark.parametrize(
     ("value", "view"),
-    [(b'{"a": 1}', View.JSON), (b"[1]", View.JSON), (b"12", View.TEXT), (b"text\n", View.TEXT), (b"\x00\x01", View.HEX),
-     (b"\xff", View.HEX), (None, View.TEXT), (b"", View.TEXT)],
-)  # fmt: skip
-def test_the_view_that_fits(value: bytes | None, view: View) -> None:
+    [
+        (b'{"a": 1}', ByteView.JSON),
+        (b"[1]", ByteView.JSON),
+        (b"12", ByteView.TEXT),
+        (b"text\n", ByteView.TEXT),
+        (b"\x00\x01", ByteView.HEX),
+        (b"\xff", ByteView.HEX),
+        (None, ByteView.TEXT),
+        (b"", ByteView.TEXT),
+    ],
+)
+def test_the_view_that_fits(value: bytes | None, view: ByteView) -> None:
     assert best_view(value) is view
 
 
 def test_views() -> None:
-    assert shown(b'{"a":1}', View.JSON) == '{\n  "a": 1\n}'
-    assert shown(b"no json", View.JSON) == "no json"
-    assert shown(None, View.HEX) == "null"
-    assert shown(b"A\x00", View.HEX) == "00000000  41 00" + " " * 44 + "A."
-    assert shown(b"x" * 20, View.TEXT, most=10).endswith("10 bytes more")
+    assert shown(b'{"a":1}', ByteView.JSON) == '{\n  "a": 1\n}'
+    assert shown(b"no json", ByteView.JSON) == "no json"
+    assert shown(None, ByteView.HEX) == "null"
+    assert shown(b"A\x00", ByteView.HEX) == "00000000  41 00" + " " * 44 + "A."
+    assert shown(b"x" * 20, ByteView.TEXT, most=10).endswith("10 bytes more")
 
 
 def test_a_line_of_the_export_says_all() -> None:
-    line = json.loads(exported("dead", Letter(1, 2, 3, b"\xff", "ü".encode(), (("h", None),))))
+    line = json.loads(exported("dead", DeadLetter(1, 2, 3, b"\xff", "ü".encode(), (("h", None),))))
     assert line == {
         "topic": "dead",
         "partition": 1,
@@ -70,4 +78,4 @@ def test_a_line_of_the_export_says_all() -> None:
 
 def test_without_an_origin_nothing_is_sent() -> None:
     topic = DeadLetterTopic("dead", {"bootstrap.servers": "127.0.0.1:1"})
-    assert "do not tell" in topic.replay([Letter(0, 0)])[0].error
+    assert "do not tell" in topic.replay([DeadLetter(0, 0)])[0].error

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from tui.config.definitions import Key, of_validation
+from tui.config.definitions import KeyDefinition, of_validation
 from tui.screens.create.new_connector import NewConnector
 
 KEYS = {
     key.name: key
     for key in (
-        Key("connector.class", required=True),
-        Key("name", required=True, importance="HIGH", group="Common"),
-        Key("topic", required=True, importance="HIGH"),
-        Key("file", importance="HIGH"),
-        Key("errors.tolerance", importance="MEDIUM"),
-        Key("batch.size", importance="LOW", errors=("too small",)),
+        KeyDefinition("connector.class", required=True),
+        KeyDefinition("name", required=True, importance="HIGH", group="Common"),
+        KeyDefinition("topic", required=True, importance="HIGH"),
+        KeyDefinition("file", importance="HIGH"),
+        KeyDefinition("errors.tolerance", importance="MEDIUM"),
+        KeyDefinition("batch.size", importance="LOW", errors=("too small",)),
     )
 }
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from tui.metrics.rate_history import Course
-from tui.metrics.worker_metrics import Inside
-from tui.offsets.changes import Change, Effect, Kind
+from tui.metrics.rate_history import RateHistory
+from tui.metrics.worker_metrics import WorkerMetrics
+from tui.offsets.changes import ChangeKind, Effect, OffsetChange
 from tui.screens.clusters.worker_inside import described
 from tui.screens.connector import failed_records
 from tui.screens.offsets import wording
@@ -12,11 +12,12 @@ from tui.screens.offsets import wording
 
 def test_one_record_is_one_record() -> None:
     assert Effect(1, 0).total == "1 record read again, 0 skipped"
-    inside = described(Inside({0: 1}, 1.0, 1, 1, 0, 1), Course(), 20, 0.0).plain
+    inside = described(WorkerMetrics({0: 1}, 1.0, 1, 1, 0, 1), RateHistory(), 20, 0.0).plain
     assert "1 record written, 1 task started again, 1 record failed" in inside
     partition = {"kafka_topic": "t", "kafka_partition": 0}
     changes = [
-        Change(Kind.ALTER, partition, {"kafka_offset": 1}, {"kafka_offset": 0}, Effect(one, 0)) for one in (1, 0)
+        OffsetChange(ChangeKind.ALTER, partition, {"kafka_offset": 1}, {"kafka_offset": 0}, Effect(one, 0))
+        for one in (1, 0)
     ]
     assert wording._total(changes) == ": 1 record read again, 0 skipped"
 

@@ -6,12 +6,12 @@ from collections.abc import Callable
 
 from tui import session
 from tui.appearance.appearance import problems
-from tui.client.client import Call, Connect
-from tui.cluster.store import Store
+from tui.client.client import ApiCall, Connect
+from tui.cluster.store import ClusterStore
 from tui.commands.base import CommandContext
 from tui.contexts import policy
 from tui.contexts.profiles import Profile
-from tui.wire.observed import Heard
+from tui.wire.observed import ObservedTransport
 
 
 class Cluster:
@@ -20,15 +20,15 @@ class Cluster:
     def __init__(self, profile: Profile) -> None:
         self.profile = profile
         transport = session.evented(profile)
-        self.store = Store(session.connect(profile, transport), transport.lines)
-        self.transport = Heard(transport, self.store.heard)
+        self.store = ClusterStore(session.connect(profile, transport), transport.lines)
+        self.transport = ObservedTransport(transport, self.store.heard)
         self.connect = session.connect(profile, self.transport)
 
-    def overheard(self, hear: Callable[[Call], None], notice: Callable[[str], None]) -> Connect:
+    def overheard(self, hear: Callable[[ApiCall], None], notice: Callable[[str], None]) -> Connect:
         """A client on the same connection that tells of each call it makes and each try again."""
         permit = policy.guard(self.profile)
 
-        def guard(call: Call) -> None:
+        def guard(call: ApiCall) -> None:
             permit(call)
             hear(call)
 

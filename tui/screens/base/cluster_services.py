@@ -9,10 +9,10 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from tui import embedded, session
-from tui.client.client import Call, Connect
+from tui.client.client import ApiCall, Connect
 from tui.cluster.snapshot import LinkState
 from tui.config import definitions
-from tui.config.definitions import Key
+from tui.config.definitions import KeyDefinition
 from tui.config.secrets import MASK, hides
 from tui.contexts import policy
 from tui.contexts.profiles import Profile
@@ -26,9 +26,9 @@ from tui.screens.home.base import AWAY, LINK
 from tui.screens.operations.operations import Operation, Operations
 
 if TYPE_CHECKING:
-    from tui.dead_letters.brokers import DeadLetterTopic, Sent
-    from tui.dead_letters.letters import Letter
-    from tui.metrics.rate_history import Course
+    from tui.dead_letters.brokers import DeadLetterTopic, SendResult
+    from tui.dead_letters.letters import DeadLetter
+    from tui.metrics.rate_history import RateHistory
     from tui.screens.base.dialog import Dialog
     from tui.screens.home import Home
 
@@ -42,7 +42,7 @@ class Desk:
         cluster.store.subscribe(self.journal.heard)
         cluster.store.on_notice(self.journal.noticed)
         self.kept_new: dict[str, NewConnector] = {}  # connectors being made, by plugin
-        self._keys: dict[str, dict[str, Key]] = {}
+        self._keys: dict[str, dict[str, KeyDefinition]] = {}
 
     @property
     def connect(self) -> Connect:
@@ -69,9 +69,9 @@ class Desk:
     def names(self) -> list[str]:
         return list(self._home.snapshot.connectors)
 
-    def course(self, name: str) -> Course | None:
+    def course(self, name: str) -> RateHistory | None:
         """How it got on since this console is open, where the worker tells."""
-        return self._home.progress.courses.get(name) if self._home.progress is not None else None
+        return self._home.progress.rate_histories.get(name) if self._home.progress is not None else None
 
     def open_when_there(self, name: str) -> None:
         """A connector that was just created, as soon as the cluster tells of it."""
@@ -174,7 +174,9 @@ class Desk:
             raise HeadraceError(f"the context {self.profile.label} names no brokers", advice)
         return settings
 
-    async def replayed(self, name: str, topic: DeadLetterTopic, letters: list[Letter], instead: str) -> list[Sent]:
+    async def replayed(
+        self, name: str, topic: DeadLetterTopic, letters: list[DeadLetter], instead: str
+    ) -> list[SendResult]:
         """Dead letters sent again, as an operation of the log."""
         async with self.tracked("replay dead letters", name) as (operation, _):
             outcomes = await asyncio.to_thread(topic.replay, letters, instead)
@@ -185,7 +187,7 @@ class Desk:
                 self.operations.failed(operation, f"{failed} of {len(outcomes)} were not sent")
         return outcomes
 
-    async def keys_of(self, plugin: str) -> Mapping[str, Key]:
+    async def keys_of(self, plugin: str) -> Mapping[str, KeyDefinition]:
         """The keys that a connector class defines, asked for once; none where the worker cannot say."""
         if plugin not in self._keys:
             try:
@@ -195,7 +197,7 @@ class Desk:
         return self._keys[plugin]
 
 
-def masked(call: Call, passwords: Collection[str] = ()) -> Call:
+def masked(call: ApiCall, passwords: Collection[str] = ()) -> ApiCall:
     """As it may stand in the log of operations: without the secrets of a config."""
     return call._replace(body=_masked(call.body, passwords)) if call.changes and isinstance(call.body, dict) else call
 

@@ -14,9 +14,9 @@ from textual.widgets import Static
 
 from tui import session
 from tui.client.client import Connect
-from tui.cluster.cluster_overview import Fleet, Glance, severity
+from tui.cluster.cluster_overview import ClusterOverview, ClusterSummary, severity
 from tui.cluster.snapshot import LinkState
-from tui.contexts.profiles import Profile, Wrong
+from tui.contexts.profiles import InvalidContext, Profile
 from tui.formatting import counted, span
 from tui.scrubbing import without_user
 from tui.widgets import states
@@ -59,16 +59,16 @@ class ClustersScreen(Screen[Profile | None]):
         Binding("f5,ctrl+l", "again", "look now"),
     ]
 
-    def __init__(self, profiles: Sequence[Profile], here: Profile, wrong: Mapping[str, Wrong]) -> None:
+    def __init__(self, profiles: Sequence[Profile], here: Profile, wrong: Mapping[str, InvalidContext]) -> None:
         super().__init__()
         self.here, self.wrong = here, wrong
         self.profiles = {profile.label: profile for profile in profiles}
-        self.current: Glance = Glance(here)  # kept up by the main screen
+        self.current: ClusterSummary = ClusterSummary(here)  # kept up by the main screen
         self.fleet = self._new_fleet()
 
-    def _new_fleet(self) -> Fleet:
+    def _new_fleet(self) -> ClusterOverview:
         others = [profile for profile in self.profiles.values() if profile.label != self.here.label]
-        return Fleet(others, dial, lambda glance: self.draw())
+        return ClusterOverview(others, dial, lambda glance: self.draw())
 
     def compose(self) -> ComposeResult:
         yield Bar(id="title")
@@ -85,30 +85,30 @@ class ClustersScreen(Screen[Profile | None]):
         self.draw()
         self.query_one(Grid).go(self.here.label)
 
-    def tell(self, glance: Glance) -> None:
+    def tell(self, glance: ClusterSummary) -> None:
         """How the main screen's own cluster is."""
         self.current = glance
         self.draw()
 
     @property
-    def glances(self) -> Mapping[str, Glance]:
-        return {**self.fleet.glances, self.here.label: self.current}
+    def summaries(self) -> Mapping[str, ClusterSummary]:
+        return {**self.fleet.summaries, self.here.label: self.current}
 
     def draw(self) -> None:
         """In the order of their names: a list that sorts itself anew by trouble cannot be aimed at."""
         if not self.query(Grid):
             return
-        glances = self.glances
+        summaries = self.summaries
         keys = sorted([*self.profiles, *self.wrong])
         widest = {
             "name": max(len(_name(key)) for key in keys),
-            "counts": max((len(_counts(one)) for one in glances.values()), default=0),
-            "url": max((len(without_user(one.profile.url)) for one in glances.values()), default=0),
+            "counts": max((len(_counts(one)) for one in summaries.values()), default=0),
+            "url": max((len(without_user(one.profile.url)) for one in summaries.values()), default=0),
         }
-        self.query_one(Grid).show(keys, lambda key: self._row(key, glances.get(key)), widest)
-        total = sum(one.total for one in glances.values())
-        failed = sum(one.counts.get("FAILED", 0) for one in glances.values())
-        lost = sum(one.link.state is LinkState.LOST for one in glances.values())
+        self.query_one(Grid).show(keys, lambda key: self._row(key, summaries.get(key)), widest)
+        total = sum(one.total for one in summaries.values())
+        failed = sum(one.counts.get("FAILED", 0) for one in summaries.values())
+        lost = sum(one.link.state is LinkState.LOST for one in summaries.values())
         clusters = counted(len(self.profiles), "cluster")
         parts: list[str | tuple[str, str]] = [f"{clusters}, {counted(total, 'connector')}"]
         if failed:
@@ -120,7 +120,7 @@ class ClustersScreen(Screen[Profile | None]):
         self.query_one("#counters", Bar).put(Content.assemble(*parts))
         self.about()
 
-    def _row(self, key: str, one: Glance | None) -> Mapping[str, Cell]:
+    def _row(self, key: str, one: ClusterSummary | None) -> Mapping[str, Cell]:
         if one is None:  # a context that cannot be used
             url = Cell(without_user(self.wrong[key].url), "grid--muted")
             return {"name": Cell(key, "grid--strong"), "worst": Cell("✗ WRONG", "grid--error"), "url": url}
@@ -144,7 +144,7 @@ class ClustersScreen(Screen[Profile | None]):
         key = self.query_one(Grid).current or ""
         if key in self.wrong:
             self.query_one("#about", Static).update(self._ruin(key))
-        one = self.glances.get(key)
+        one = self.summaries.get(key)
         if one is None:
             return
         parts: list[str | tuple[str, str]] = [(visible(without_user(one.profile.url)), "bold")]
@@ -178,14 +178,14 @@ class ClustersScreen(Screen[Profile | None]):
 
     def action_failure(self, step: int) -> None:
         grid = self.query_one(Grid)
-        failed = [key for key in grid.keys if key in self.profiles and self.glances[key].counts.get("FAILED")]
+        failed = [key for key in grid.keys if key in self.profiles and self.summaries[key].counts.get("FAILED")]
         if failed:
             after = [key for key in failed if key > (grid.current or "")]
             grid.go((after or failed)[0])
 
     def action_again(self) -> None:
         fleet, self.fleet = self.fleet, self._new_fleet()
-        self.fleet.glances.update(fleet.glances)
+        self.fleet.summaries.update(fleet.summaries)
         self.run_worker(self.fleet.run(), group="fleet", exclusive=True, exit_on_error=False)
 
     def action_close(self) -> None:
@@ -197,7 +197,7 @@ def _name(label: str) -> str:
     return label.removeprefix("http://")
 
 
-def _worst(one: Glance) -> Cell:
+def _worst(one: ClusterSummary) -> Cell:
     if one.link.state is LinkState.LOST:
         return Cell("✗ NO ANSWER", "grid--error")
     if one.link.heard_at is None:
@@ -207,11 +207,11 @@ def _worst(one: Glance) -> Cell:
     return Cell(states.word(one.worst), states.style_class(one.worst))
 
 
-def _counts(one: Glance) -> str:
+def _counts(one: ClusterSummary) -> str:
     """`✗ 2  ● 31  ■ 1`."""
     ranked = sorted(one.counts, key=severity)
     return "  ".join(f"{states.glyph(state)} {one.counts[state]:,}" for state in ranked)
 
 
-def _heard(one: Glance) -> str:
+def _heard(one: ClusterSummary) -> str:
     return "" if one.link.heard_at is None else f"{span(time.time() - one.link.heard_at)} ago"

@@ -10,8 +10,8 @@ from textual.widgets import Static
 from tui.client.client import Connect
 from tui.errors import HeadraceError, Refused
 from tui.formatting import counted
-from tui.metrics.rate_history import Course
-from tui.metrics.worker_metrics import Inside, inside
+from tui.metrics.rate_history import RateHistory
+from tui.metrics.worker_metrics import WorkerMetrics, worker_metrics
 from tui.screens.connector import curves
 
 EVERY = 5.0  # seconds
@@ -30,8 +30,8 @@ class WorkerInside(Static):
     def __init__(self, connect: Connect) -> None:
         super().__init__(markup=False)
         self.connect = connect
-        self.course = Course()
-        self.known: Inside | None = None
+        self.course = RateHistory()
+        self.known: WorkerMetrics | None = None
         self._is_absent = False  # the worker has no metrics: it is not asked again
 
     def on_mount(self) -> None:
@@ -47,7 +47,7 @@ class WorkerInside(Static):
 
     async def _ask(self) -> None:
         try:
-            found = inside(await self.connect.metrics())
+            found = worker_metrics(await self.connect.metrics())
         except Refused as error:
             self._is_absent = error.status in (404, 405)
             return
@@ -64,7 +64,7 @@ class WorkerInside(Static):
             self.update(described(self.known, self.course, room, time.time()))
 
 
-def described(known: Inside, course: Course, width: int, now: float) -> Content:
+def described(known: WorkerMetrics, course: RateHistory, width: int, now: float) -> Content:
     """Lines of a name and what is to say."""
     parts: list[Part] = []
 
@@ -84,7 +84,7 @@ def described(known: Inside, course: Course, width: int, now: float) -> Content:
     return Content.assemble(*parts).rstrip()
 
 
-def _slots(known: Inside) -> str:
+def _slots(known: WorkerMetrics) -> str:
     """`0: 12  1: 11`."""
     named = sorted(known.slots.items())[:MOST]
     more = f"  and {len(known.slots) - MOST} more" if len(known.slots) > MOST else ""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tui.config import applying
-from tui.config.applying import ChangedMeanwhile, Edit
-from tui.config.changes import Change
-from tui.config.draft import Draft
+from tui.config.applying import ChangedMeanwhile, ConfigEdit
+from tui.config.changes import ConfigChange
+from tui.config.draft import ConfigDraft
 from tui.errors import HeadraceError
 from tui.formatting import one_line
 from tui.model import Connector
@@ -26,7 +26,7 @@ class Dealings:
     def __init__(self, desk: Desk, pane: ConfigPane) -> None:
         self.desk, self.pane = desk, pane
 
-    async def apply(self, one: Draft, connector: Connector) -> None:
+    async def apply(self, one: ConfigDraft, connector: Connector) -> None:
         """Validated first, then asked about, then sent."""
         if not self.desk.may_change("changing the config"):
             return
@@ -47,12 +47,12 @@ class Dealings:
         elif await self.desk.ask(self._question(one, found.changes, connector), "the text is kept"):
             await self._send(one, one.edit(found.changes))
 
-    def _question(self, one: Draft, made: tuple[Change, ...], connector: Connector) -> Dialog:
+    def _question(self, one: ConfigDraft, made: tuple[ConfigChange, ...], connector: Connector) -> Dialog:
         where = f" on {self.desk.profile.label}" if self.desk.profile.production else ""
         body = words.question(made, self.pane.hidden, connector.state)
         return Dialog(f"change the config of {one.name}{where}?", body, "apply", danger=self.desk.profile.production)
 
-    async def _send(self, one: Draft, edit: Edit) -> None:
+    async def _send(self, one: ConfigDraft, edit: ConfigEdit) -> None:
         hidden, operations = self.pane.hidden, self.desk.operations
         self.pane.editor.read_only = True
         try:
@@ -66,7 +66,7 @@ class Dealings:
         finally:
             self.pane.editor.read_only = False
 
-    def _refused(self, one: Draft, error: HeadraceError) -> None:
+    def _refused(self, one: ConfigDraft, error: HeadraceError) -> None:
         """The text stays; where somebody else was quicker, it is compared with what is there now."""
         if isinstance(error, ChangedMeanwhile):
             self.pane.drafts[one.name] = self.pane.drafts[one.name].rebased(error.now)

@@ -10,8 +10,8 @@ from rich.text import Text
 from textual.binding import Binding, BindingType
 from textual.message import Message
 
-from tui.config.text import Form
-from tui.editor.checks import Gravity, Problem
+from tui.config.text import ConfigFormat
+from tui.editor.checks import Problem, Severity
 from tui.widgets.jsontext import JsonArea, tokens
 from tui.widgets.text import visible
 
@@ -41,7 +41,7 @@ class ConfigEditor(JsonArea):
 
     def __init__(self, id: str | None = None) -> None:
         super().__init__(id=id)
-        self.form = Form.JSON
+        self.form = ConfigFormat.JSON
         self.problems: dict[int, Problem] = {}  # by line, counted from 0
 
     def mark_all(self, problems: Sequence[Problem]) -> None:
@@ -54,10 +54,10 @@ class ConfigEditor(JsonArea):
     def get_line(self, line_index: int) -> Text:
         raw = self.document.get_line(line_index)
         line = Text(visible(raw), end="", no_wrap=True)
-        for start, end, kind in tokens(raw) if self.form is Form.JSON else _properties(raw):
+        for start, end, kind in tokens(raw) if self.form is ConfigFormat.JSON else _properties(raw):
             line.stylize(self._ink(f"json--{kind}"), start, end)
         if (one := self.problems.get(line_index)) is not None:
-            name = "json--error" if one.gravity is Gravity.ERROR else "json--warning"
+            name = "json--error" if one.severity is Severity.ERROR else "json--warning"
             start = min(one.place.column - 1, max(0, len(raw) - 1))
             line.stylize(self._ink(name), start, len(raw.rstrip(", \t")) or 1)
         return line

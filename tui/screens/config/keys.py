@@ -8,7 +8,7 @@ from textual.app import ComposeResult
 from textual.containers import Container
 from textual.content import Content
 
-from tui.config.definitions import Key, passwords, unknown
+from tui.config.definitions import KeyDefinition, passwords, unknown
 from tui.config.secrets import shown
 from tui.screens.config import wording as words
 from tui.widgets.columns import Column
@@ -32,7 +32,7 @@ class ConfigKeys(Container):
     def __init__(self, id: str) -> None:
         super().__init__(id=id)
         self.config: Mapping[str, str] = {}
-        self.keys: Mapping[str, Key] = {}
+        self.keys: Mapping[str, KeyDefinition] = {}
         self.shows_all = False
 
     def compose(self) -> ComposeResult:

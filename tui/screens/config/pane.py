@@ -12,9 +12,9 @@ from textual.timer import Timer
 from textual.widgets import TextArea
 
 from tui.config import draft
-from tui.config.draft import Draft
-from tui.config.text import Form
-from tui.editor.places import Place
+from tui.config.draft import ConfigDraft
+from tui.config.text import ConfigFormat
+from tui.editor.places import TextPosition
 from tui.model import Connector
 from tui.screens.base.banner import Banner
 from tui.screens.base.cluster_services import Desk
@@ -56,7 +56,7 @@ class ConfigPane(Pane):
 
     def __init__(self, desk: Desk, id: str = "config") -> None:
         super().__init__(desk, id)
-        self.drafts: dict[str, Draft] = {}
+        self.drafts: dict[str, ConfigDraft] = {}
         self._asked_for_keys: set[str] = set()
         self._checking: Timer | None = None
         self.validator = Validator(lambda: self.desk.connect, self.review)
@@ -161,7 +161,7 @@ class ConfigPane(Pane):
         self.validator.forget()
         self.open(kept, key)
 
-    def open(self, one: Draft, key: str = "") -> None:
+    def open(self, one: ConfigDraft, key: str = "") -> None:
         self.drafts[self.name_shown] = one
         self.tell(None)
         self.add_class("-editing")
@@ -169,7 +169,7 @@ class ConfigPane(Pane):
         self.editor.focus()
         if (place := one.review().read.places.get(key)) is not None:
             end = len(self.editor.document.get_line(place.line - 1).rstrip(","))
-            self.editor.move_cursor((place.line - 1, max(0, end - (self.editor.form is Form.JSON))))
+            self.editor.move_cursor((place.line - 1, max(0, end - (self.editor.form is ConfigFormat.JSON))))
         self.call_after_refresh(self._scroll_to_cursor)
         self.check()
         self.refresh_bindings()
@@ -179,7 +179,7 @@ class ConfigPane(Pane):
         line = self.editor.cursor_location[0]
         self.editor.scroll_to(y=max(0, line - self.editor.size.height // 2), animate=False)
 
-    def _load(self, one: Draft) -> None:
+    def _load(self, one: ConfigDraft) -> None:
         self.editor.read_only = False
         self.editor.form = one.form
         self.editor.load_text(one.text)
@@ -212,7 +212,7 @@ class ConfigPane(Pane):
         if not one.review().read.problems and self.validator.want(one.to_validate()):
             self.set_timer(CHECK_AFTER, lambda: self._validate(one))
 
-    def _validate(self, one: Draft) -> None:
+    def _validate(self, one: ConfigDraft) -> None:
         if self.is_editing and self.drafts.get(self.name_shown) is one:
             self.desk.do(self.validator.ask())
 
@@ -272,7 +272,7 @@ class ConfigPane(Pane):
         if self.connector is not None:
             self.desk.do(self.dealings.apply(self.drafts[self.name_shown], self.connector))
 
-    def go_to(self, place: Place) -> None:
+    def go_to(self, place: TextPosition) -> None:
         """The cursor does not move for a key that is not in the text."""
         if place.line:
             self.editor.move_cursor((place.line - 1, place.column - 1))

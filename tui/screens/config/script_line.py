@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection
 from shlex import quote
 
-from tui.config.applying import Edit
+from tui.config.applying import ConfigEdit
 from tui.config.secrets import MASK, hides
 
 
-def script_line(edit: Edit, passwords: Collection[str] = ()) -> str:
+def script_line(edit: ConfigEdit, passwords: Collection[str] = ()) -> str:
     """`patch connector NAME -s k=v -r k`; secrets are masked, and have to be filled in."""
     words = ["patch", "connector", quote(edit.name)]
     for change in edit.changes:

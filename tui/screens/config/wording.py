@@ -6,12 +6,12 @@ from collections.abc import Collection, Sequence
 
 from textual.content import Content
 
-from tui.config.applying import Applied, ChangedMeanwhile
-from tui.config.changes import Change
-from tui.config.definitions import Key
-from tui.config.draft import Review
+from tui.config.applying import ChangedMeanwhile, ConfigApplied
+from tui.config.changes import ConfigChange
+from tui.config.definitions import KeyDefinition
+from tui.config.draft import ConfigReview
 from tui.config.secrets import MASK, hides
-from tui.editor.checks import Gravity, Problem
+from tui.editor.checks import Problem, Severity
 from tui.errors import HeadraceError
 from tui.formatting import counted, one_line
 from tui.widgets.text import visible
@@ -21,7 +21,7 @@ MOST = 12  # problems shown at once
 INKS = {"+": "$success", "−": "$error", "~": "$warning"}
 
 
-def documentation(name: str, key: Key | None) -> Content:
+def documentation(name: str, key: KeyDefinition | None) -> Content:
     """What the plugin says of a key; a line where it says nothing."""
     parts: list[Part] = [(visible(name), "bold $accent")]
     if key is None:
@@ -38,11 +38,11 @@ def documentation(name: str, key: Key | None) -> Content:
     return Content.assemble(*parts)
 
 
-def _default(key: Key) -> str:
+def _default(key: KeyDefinition) -> str:
     return "none" if key.default is None else '""' if key.default == "" else key.default
 
 
-def diff(made: Sequence[Change], passwords: Collection[str] = (), most: int = 60) -> Content:
+def diff(made: Sequence[ConfigChange], passwords: Collection[str] = (), most: int = 60) -> Content:
     """A line for each side of each change, as in a patch."""
     lines = []
     for change in made[:most]:
@@ -56,7 +56,7 @@ def diff(made: Sequence[Change], passwords: Collection[str] = (), most: int = 60
 
 
 def problem(one: Problem) -> Content:
-    glyph, ink = ("✗", "$error") if one.gravity is Gravity.ERROR else ("!", "$warning")
+    glyph, ink = ("✗", "$error") if one.severity is Severity.ERROR else ("!", "$warning")
     where = f"line {one.place.line}: " if one.place.line else ""
     return Content.assemble((f"{glyph} {where}", f"bold {ink}"), (_visible_line(one.message), ink))
 
@@ -65,7 +65,7 @@ def _visible_line(text: str) -> str:
     return visible(one_line(text))
 
 
-def review(found: Review, passwords: Collection[str], asking: bool, trouble: str, new: bool = False) -> Content:
+def review(found: ConfigReview, passwords: Collection[str], asking: bool, trouble: str, new: bool = False) -> Content:
     """Beside the editor: problems first, then the difference."""
     lines = [problem(one) for one in found.problems[:MOST]]
     if len(found.problems) > MOST:
@@ -85,7 +85,7 @@ def review(found: Review, passwords: Collection[str], asking: bool, trouble: str
     return Content("\n").join(lines)
 
 
-def question(made: Sequence[Change], passwords: Collection[str], state: str) -> Content:
+def question(made: Sequence[ConfigChange], passwords: Collection[str], state: str) -> Content:
     effect = {
         "STOPPED": "It is STOPPED and stays so; the new config holds when it is resumed.",
         "PAUSED": "It is PAUSED; its tasks start anew with the new config and stay paused.",
@@ -95,7 +95,7 @@ def question(made: Sequence[Change], passwords: Collection[str], state: str) -> 
     return Content("\n").join(lines)
 
 
-def applied(done: Applied, made: Sequence[Change]) -> Content:
+def applied(done: ConfigApplied, made: Sequence[ConfigChange]) -> Content:
     keys = ", ".join(change.key for change in made)
     parts: list[Part] = [("✓ applied", "bold $success"), f"  {visible(keys)}"]
     if not done.patched:

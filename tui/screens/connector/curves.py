@@ -7,15 +7,15 @@ from collections.abc import Sequence
 from textual.content import Content
 
 from tui.formatting import span
-from tui.metrics.offset_rates import History
-from tui.metrics.rate_history import STEP, Course
+from tui.metrics.offset_rates import SampleHistory
+from tui.metrics.rate_history import STEP, RateHistory
 from tui.widgets.plot import peak, plot, short, spark
 
 Values = Sequence[float | None]
 Part = str | Content | tuple[str, str]
 
 
-def of_course(course: Course, width: int, height: int, now: float) -> Content:
+def of_course(course: RateHistory, width: int, height: int, now: float) -> Content:
     """What our worker told, of all the time since this console is open; a column is five seconds."""
     rates = course.rates(width, now)
     window = f"over {span(min(now - course.began, width * STEP))}"
@@ -25,7 +25,7 @@ def of_course(course: Course, width: int, height: int, now: float) -> Content:
     return Content.assemble(*parts)
 
 
-def of_history(history: History, unit: str, width: int, height: int) -> Content:
+def of_history(history: SampleHistory, unit: str, width: int, height: int) -> Content:
     """What was seen of offsets while they were looked at."""
     samples, last = history.samples, history.last
     window = f"over {span(samples[-1].at - samples[0].at)}" if len(samples) > 1 else "looking…"
@@ -58,7 +58,7 @@ def _lag(lags: Values, behind_ms: int | None, width: int, height: int) -> list[P
     ]
 
 
-def in_lines(course: Course, width: int, now: float) -> list[tuple[str, Content]]:
+def in_lines(course: RateHistory, width: int, now: float) -> list[tuple[str, Content]]:
     """What it is, and a line of it."""
     rates = course.rates(width, now)
     found = [("wrote", _line(rates, f"{short(newest(rates), 'records')}/s", "$success"))]

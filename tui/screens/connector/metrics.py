@@ -11,7 +11,7 @@ from textual.widgets import Static
 
 from tui.errors import HeadraceError
 from tui.formatting import one_line, span
-from tui.metrics.offset_rates import History, Place
+from tui.metrics.offset_rates import PartitionSample, SampleHistory
 from tui.model import Connector
 from tui.screens.base.cluster_services import Desk
 from tui.screens.base.pane import Note, Pane
@@ -56,7 +56,7 @@ class MetricsPane(Pane):
         yield Note("metrics-note")
 
     @property
-    def history(self) -> History:
+    def history(self) -> SampleHistory:
         return self.sampler.of(self.name_shown)
 
     def begin(self) -> None:
@@ -101,7 +101,7 @@ class MetricsPane(Pane):
 
     def _partitions(self) -> None:
         last = self.history.last
-        places: Mapping[str, Place] = last.places if last else {}
+        places: Mapping[str, PartitionSample] = last.places if last else {}
 
         def cells(key: str) -> Mapping[str, Cell]:
             place = places.get(key)
@@ -118,7 +118,7 @@ class MetricsPane(Pane):
         event.stop()
 
 
-def _cells(key: str, place: Place, rate: float | None) -> Mapping[str, Cell]:
+def _cells(key: str, place: PartitionSample, rate: float | None) -> Mapping[str, Cell]:
     behind = place.behind_ms if place.behind_ms is not None else place.age_ms
     lagging = bool(place.lag)
     return {

@@ -12,7 +12,7 @@ from textual.content import Content
 from tui.errors import HeadraceError, Refused
 from tui.model import Connector
 from tui.offsets import lag
-from tui.offsets.lag import Remarks
+from tui.offsets.lag import OffsetWarnings
 from tui.screens.base.cluster_services import Desk
 from tui.screens.base.pane import Pane
 from tui.screens.connector import curves, failed_records
@@ -34,14 +34,14 @@ class OverviewPane(Pane):
     def __init__(self, desk: Desk, notices: Mapping[str, Sequence[str]], id: str = "overview") -> None:
         super().__init__(desk, id)
         self.notices = notices
-        self.remarks, self.errors, self.warning = Remarks(), Content(""), ""
+        self.remarks, self.errors, self.warning = OffsetWarnings(), Content(""), ""
         self._anew = True
 
     def compose(self) -> ComposeResult:
         yield Pager(id="facts")
 
     def begin(self) -> None:
-        self.remarks, self.errors, self.warning, self._anew = Remarks(), Content(""), "", True
+        self.remarks, self.errors, self.warning, self._anew = OffsetWarnings(), Content(""), "", True
 
     def look(self) -> None:
         if self.connector is not None and self.desk.is_ours:
@@ -54,10 +54,10 @@ class OverviewPane(Pane):
 
     async def _read(self, one: Connector) -> None:
         """What cannot be had is left out: the offsets' own page says why."""
-        remarks, errors, warning = Remarks(), Content(""), ""
+        remarks, errors, warning = OffsetWarnings(), Content(""), ""
         try:
             offsets = await self.desk.connect.offsets_in_detail(one.name)
-            remarks = lag.remarks(offsets)
+            remarks = lag.warnings(offsets)
             if one.type == "source" and one.running:
                 warning = standing(await self._log(one.name), offsets, time.time())
             errors = failed_records.content(await self._errors(one.name))

@@ -6,8 +6,8 @@ import asyncio
 import time
 from typing import TYPE_CHECKING, Any
 
-from tui.metrics import offset_rates as gauges
-from tui.metrics.offset_rates import History
+from tui.metrics import offset_rates
+from tui.metrics.offset_rates import SampleHistory
 from tui.model import Connector
 from tui.offsets import partitions
 from tui.screens.base.cluster_services import Desk
@@ -21,11 +21,11 @@ class Sampler:
 
     def __init__(self, desk: Desk) -> None:
         self.desk = desk
-        self._histories: dict[str, History] = {}
+        self._histories: dict[str, SampleHistory] = {}
         self._brokers: Brokers | None = None
 
-    def of(self, name: str) -> History:
-        return self._histories.setdefault(name, History())
+    def of(self, name: str) -> SampleHistory:
+        return self._histories.setdefault(name, SampleHistory())
 
     async def look(self, one: Connector) -> str:
         """Another sample; what its positions count. Raises HeadraceError."""
@@ -34,8 +34,8 @@ class Sampler:
             await asyncio.to_thread(self._ends, answer)
         entries = (answer or {}).get("offsets") or ()
         shown = {place: partitions.shown(entry.get("partition")) for place, entry in enumerate(entries)}
-        self.of(one.name).add(gauges.sample(time.time(), answer, shown))
-        return gauges.unit(answer)
+        self.of(one.name).add(offset_rates.sample(time.time(), answer, shown))
+        return offset_rates.unit(answer)
 
     def _ends(self, answer: Any) -> None:
         """Where the worker tells no lag, the brokers of the context know how far each topic goes."""
@@ -47,7 +47,7 @@ class Sampler:
             self._brokers = self.desk.cluster.context(self.desk.connect, lambda text: None).brokers()
         ends = self._brokers.ends([place for place in at.values() if place])
         for number, entry in enumerate(entries):
-            end, position = ends.get(at[number] or ("", -1)), gauges.position(entry.get("offset"))
+            end, position = ends.get(at[number] or ("", -1)), offset_rates.position(entry.get("offset"))
             if end is not None and position is not None:
                 entry |= {"end": end, "lag": {"records": max(0, end - int(position))}}
 

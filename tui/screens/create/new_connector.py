@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from tui.config.definitions import IMPORTANCE, Key, Validation
+from tui.config.definitions import IMPORTANCE, KeyDefinition, Validation
 
 STATES = ("RUNNING", "PAUSED", "STOPPED")
 IMPORTANT = IMPORTANCE["HIGH"]
@@ -55,14 +55,14 @@ class NewConnector:
         )
         return "" if good else 'initial offsets are a list: [{"partition": {…}, "offset": {…}}]'
 
-    def rows(self, keys: Mapping[str, Key], everything: bool) -> list[str]:
+    def rows(self, keys: Mapping[str, KeyDefinition], everything: bool) -> list[str]:
         """Keys to show: the name first, then those that must be given, important ones, those given, those wrong."""
         ranked = sorted((key for key in keys.values() if key.name != "connector.class"), key=lambda key: key.rank)
         shown = [key.name for key in ranked if everything or self._matters(key)]
         stray = [key for key in self.values if key not in keys and key != "connector.class"]
         return list(dict.fromkeys(["name", *shown, *sorted(stray)]))
 
-    def _matters(self, key: Key) -> bool:
+    def _matters(self, key: KeyDefinition) -> bool:
         important = IMPORTANCE.get(key.importance, 3) == IMPORTANT and key.visible
         return key.required or important or bool(key.errors) or key.name in self.values
 

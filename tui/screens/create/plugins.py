@@ -9,7 +9,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Container, Vertical
 
-from tui.config.definitions import Key
+from tui.config.definitions import KeyDefinition
 from tui.errors import HeadraceError, error_line
 from tui.formatting import counted
 from tui.screens.base.cluster_services import Desk
@@ -86,7 +86,7 @@ class PluginsScreen(Page):
     def __init__(self, desk: Desk) -> None:
         super().__init__(desk)
         self.plugins: dict[str, Plugin] = {}
-        self.keys: Mapping[str, Key] = {}
+        self.keys: Mapping[str, KeyDefinition] = {}
         self.text, self.kind = "", ""
         self._keys_of = ""
 
@@ -232,7 +232,7 @@ def _cells(one: Plugin) -> Mapping[str, Cell]:
     }
 
 
-def _key_cells(key: Key) -> Mapping[str, Cell]:
+def _key_cells(key: KeyDefinition) -> Mapping[str, Cell]:
     return {
         "key": Cell(key.name, "grid--strong" if key.required else ""),
         "type": Cell(key.type.lower(), "grid--muted"),

@@ -10,7 +10,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.content import Content
 
-from tui.config.definitions import Key, passwords
+from tui.config.definitions import KeyDefinition, passwords
 from tui.config.secrets import MASK, hides
 from tui.errors import HeadraceError, error_line
 from tui.formatting import counted, one_line
@@ -56,7 +56,7 @@ class CreateScreen(Page):
     def __init__(self, desk: Desk, plugin: str) -> None:
         super().__init__(desk)
         self.new = desk.kept_new.setdefault(plugin, NewConnector(plugin))
-        self.keys: Mapping[str, Key] = {}
+        self.keys: Mapping[str, KeyDefinition] = {}
         self.shows_all = False
         self.created = False
         self.validator = Validator(lambda: self.desk.connect, self.heard)

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 
 from textual.content import Content
 
-from tui.dead_letters.brokers import Sent
-from tui.dead_letters.letters import CONTEXT, Letter, View, best_view, shown
+from tui.dead_letters.brokers import SendResult
+from tui.dead_letters.letters import CONTEXT, ByteView, DeadLetter, best_view, shown
 from tui.formatting import counted
 from tui.screens.connector.traces import chain
 from tui.widgets.columns import Column
@@ -26,27 +26,27 @@ COLUMNS = (
 Part = str | Content | tuple[str, str]
 
 
-def cells(letter: Letter, marked: bool, sent: Sent | None) -> Mapping[str, Cell]:
+def cells(letter: DeadLetter, marked: bool, sent: SendResult | None) -> Mapping[str, Cell]:
     """`sent`: what became of sending it again."""
     origin = letter.origin
     return {
         "mark": Cell("*" if marked else "", "grid--strong"),
         "time": Cell(time.strftime("%m-%d %H:%M:%S", time.localtime(letter.timestamp / 1000)), "grid--muted"),
         "origin": Cell(f"{origin[0]}-{origin[1]}@{origin[2]}" if origin else "?"),
-        "stage": Cell(letter.told("stage"), "grid--muted"),
+        "stage": Cell(letter.error_header("stage"), "grid--muted"),
         "error": _error(letter) if sent is None else _sent(sent),
     }
 
 
-def _error(letter: Letter) -> Cell:
+def _error(letter: DeadLetter) -> Cell:
     return Cell(letter.error, "grid--error") if letter.error else Cell("no headers tell why", "grid--muted")
 
 
-def _sent(sent: Sent) -> Cell:
+def _sent(sent: SendResult) -> Cell:
     return Cell(f"✗ {sent.error}", "grid--error") if sent.error else Cell(f"✓ sent to {sent.where}", "grid--success")
 
 
-def explained(one: Letter, topic: str, view: View) -> Content:
+def explained(one: DeadLetter, topic: str, view: ByteView) -> Content:
     """Why it failed, where it was and is, its key, headers and value, the whole trace."""
     parts: list[Part] = []
 
@@ -57,12 +57,12 @@ def explained(one: Letter, topic: str, view: View) -> Content:
             parts.extend((f"{'':<11}{text}\n", ink) for text in rest)
 
     line("error", one.error, "bold $error")
-    line("as", one.told("exception.class.name"), "$error")
-    line("message", one.told("exception.message"), "$error")
-    line("stage", one.told("stage"))
-    line("in", one.told("class.name"))
-    task = one.told("task.id")
-    line("connector", one.told("connector.name") + (f", task {task}" if task else ""))
+    line("as", one.error_header("exception.class.name"), "$error")
+    line("message", one.error_header("exception.message"), "$error")
+    line("stage", one.error_header("stage"))
+    line("in", one.error_header("class.name"))
+    task = one.error_header("task.id")
+    line("connector", one.error_header("connector.name") + (f", task {task}" if task else ""))
     if one.origin:
         line("came from", "{} partition {} offset {}".format(*one.origin))
     else:
@@ -70,11 +70,11 @@ def explained(one: Letter, topic: str, view: View) -> Content:
     line("is at", f"{topic} partition {one.partition} offset {one.offset}")
     line("key", shown(one.key, best_view(one.key), 400))
     for name, value in one.own_headers:
-        line("header", f"{name} = {shown(value, View.TEXT, 200)}")
+        line("header", f"{name} = {shown(value, ByteView.TEXT, 200)}")
     parts.append((f"\nvalue as {view.value}, {len(one.value or b''):,} bytes (v: another way)\n", "bold $accent"))
     text = shown(one.value, view)
-    parts.append(coloured(text) if view is View.JSON else Content("\n".join(visible_lines(text))))
-    if trace := one.told("exception.stacktrace"):
+    parts.append(coloured(text) if view is ByteView.JSON else Content("\n".join(visible_lines(text))))
+    if trace := one.error_header("exception.stacktrace"):
         parts.append(("\n\nwhy\n", "bold $accent"))
         parts += [(f"{text}\n", "$error") for text in chain(trace)[::-1]]
         parts.append(("\nthe whole trace\n", "bold $accent"))
@@ -82,7 +82,7 @@ def explained(one: Letter, topic: str, view: View) -> Content:
     return Content.assemble(*parts)
 
 
-def warning(letters: Sequence[Letter], again: int) -> Content:
+def warning(letters: Sequence[DeadLetter], again: int) -> Content:
     """Before letters are sent again, `again` of them not for the first time."""
     told = sum(letter.origin is not None for letter in letters)
     place = "to the partitions they came from" if told else "to partitions by their keys (no header tells theirs)"

@@ -13,8 +13,8 @@ from textual.binding import Binding, BindingType
 from textual.containers import Container
 from textual.content import Content
 
-from tui.dead_letters.brokers import DeadLetterTopic, Sent, Window
-from tui.dead_letters.letters import TOPIC, Letter, View, best_view, exported, shown
+from tui.dead_letters.brokers import DeadLetterTopic, DeadLetterWindow, SendResult
+from tui.dead_letters.letters import TOPIC, ByteView, DeadLetter, best_view, exported, shown
 from tui.errors import HeadraceError, error_line
 from tui.formatting import counted, one_line
 from tui.model import Connector
@@ -59,11 +59,11 @@ class DeadLettersScreen(Page):
         super().__init__(desk)
         self.connector = connector
         self.topic = DeadLetterTopic(connector.config.get(TOPIC, "").strip(), {})
-        self.window: Window | None = None
-        self.letters: dict[str, Letter] = {}
+        self.window: DeadLetterWindow | None = None
+        self.letters: dict[str, DeadLetter] = {}
         self.marked: set[str] = set()
-        self.sent: dict[str, Sent] = {}
-        self.view: View | None = None  # None: the one that fits
+        self.sent: dict[str, SendResult] = {}
+        self.view: ByteView | None = None  # None: the one that fits
         self._busy = False
 
     def body(self) -> ComposeResult:
@@ -115,11 +115,11 @@ class DeadLettersScreen(Page):
     # What is shown
 
     @property
-    def current(self) -> Letter | None:
+    def current(self) -> DeadLetter | None:
         return self.letters.get(self.query_one("#letters", Grid).current or "")
 
     @property
-    def chosen(self) -> list[Letter]:
+    def chosen(self) -> list[DeadLetter]:
         """The marked ones; the one under the cursor where none is."""
         marked = [letter for key, letter in self.letters.items() if key in self.marked]
         return marked or ([one] if (one := self.current) else [])
@@ -142,7 +142,7 @@ class DeadLettersScreen(Page):
         pager = self.query_one("#letter", Pager)
         pager.put(self._explained(one) if one is not None else Content(""), top=True)
 
-    def _explained(self, one: Letter) -> Content:
+    def _explained(self, one: DeadLetter) -> Content:
         return words.explained(one, self.topic.topic, self.view or best_view(one.value))
 
     def on_grid_moved(self, event: Grid.Moved) -> None:
@@ -196,7 +196,7 @@ class DeadLettersScreen(Page):
         named = [topic.strip() for topic in self.connector.config.get("topics", "").split(",") if topic.strip()]
         return named[0] if len(named) == 1 else ""
 
-    async def _replay(self, letters: list[Letter]) -> None:
+    async def _replay(self, letters: list[DeadLetter]) -> None:
         topics = sorted({one.origin[0] if one.origin else self.only_topic for one in letters} - {""})
         if not topics:
             self.say("their headers do not tell where they came from, and the sink reads several topics", "bad")

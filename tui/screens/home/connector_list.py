@@ -17,8 +17,8 @@ from tui.widgets.grid import Cell, Grid
 from tui.widgets.text import visible
 
 if TYPE_CHECKING:
-    from tui.metrics.failure_rate import Failing
-    from tui.metrics.progress import Far
+    from tui.metrics.failure_rate import FailureRate
+    from tui.metrics.progress import ConnectorProgress
 
 # The name stays; on narrow screens the class goes first, then the worker, the type, the time, the progress.
 COLUMNS = (
@@ -40,7 +40,7 @@ class Board(Grid):
 
     def __init__(self, pending: Callable[[str], Operation | None], clock: Callable[[], float], id: str) -> None:
         super().__init__(WITHOUT_PROGRESS, id=id)
-        self.progress: Mapping[str, Far] = {}
+        self.progress: Mapping[str, ConnectorProgress] = {}
         self.pending, self.clock = pending, clock
         self.snapshot = Snapshot()
         self.rows = Rows()
@@ -91,7 +91,7 @@ class Board(Grid):
             "class": Cell(one.short_class, "grid--muted"),
         }
 
-    def show_progress(self, known: Mapping[str, Far]) -> None:
+    def show_progress(self, known: Mapping[str, ConnectorProgress]) -> None:
         """The column is there as soon as something is known to stand in it."""
         self.progress = known
         if any(one.is_known for one in known.values()) and self.columns != COLUMNS:
@@ -112,7 +112,7 @@ class Board(Grid):
         return failed[0 if step > 0 else -1]
 
 
-def _progress(known: Far | None, one: Connector, now: float) -> Cell:
+def _progress(known: ConnectorProgress | None, one: Connector, now: float) -> Cell:
     if known is None or not known.is_known:
         return Cell("")
     if known.stalled and one.running:
@@ -124,7 +124,7 @@ def _progress(known: Far | None, one: Connector, now: float) -> Cell:
     return Cell(f"{span(known.age(now))} ago" if known.age_ms is not None else "", "grid--muted")
 
 
-def _fails(failing: Failing) -> Cell:
+def _fails(failing: FailureRate) -> Cell:
     """A glyph, a word and a colour, as states have; in the width of the column."""
     if failing.everything:
         return Cell(f"{states.glyph('FAILED')} all fail", "grid--error")

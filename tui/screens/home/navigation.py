@@ -10,8 +10,8 @@ from tui.screens.base import program
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from tui.cluster.cluster_overview import Glance
-    from tui.contexts.profiles import Profile, Wrong
+    from tui.cluster.cluster_overview import ClusterSummary
+    from tui.contexts.profiles import InvalidContext, Profile
     from tui.screens.clusters.loggers import Wish
     from tui.screens.clusters.workers import WorkersScreen
     from tui.screens.home.screen import Home
@@ -79,7 +79,7 @@ class Around:
     def is_ours(self) -> bool:
         return self._root.get("kind") == "Headrace"
 
-    def _profiles(self) -> tuple[list[Profile], Mapping[str, Wrong]]:
+    def _profiles(self) -> tuple[list[Profile], Mapping[str, InvalidContext]]:
         """Every context, and clusters given by their URL; a file that cannot be read is said, and no more."""
         from tui import session
         from tui.contexts.profiles import Contexts
@@ -96,14 +96,14 @@ class Around:
     def labels(self) -> list[str]:
         return [profile.name for profile in self._profiles()[0] if profile.name]
 
-    def glance(self) -> Glance:
+    def glance(self) -> ClusterSummary:
         """This cluster, as the store sees it."""
-        from tui.cluster.cluster_overview import Glance, counted_states
+        from tui.cluster.cluster_overview import ClusterSummary, counted_states
 
         home = self.home
         counts = counted_states(home.snapshot.connectors.values())
         link = home.flows.cluster.store.snapshot.link if home.flows is not None else home.snapshot.link
-        return Glance(home.profile, link, counts=counts, **self._root)
+        return ClusterSummary(home.profile, link, counts=counts, **self._root)
 
     async def read_root(self) -> str:
         """The version of the worker, which may be another one after each silence; the title can do without."""

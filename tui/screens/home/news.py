@@ -127,7 +127,7 @@ class News:
         if home.snapshot.since and not int(now) % 5:
             home.board.refresh_changed()
         if home.progress is not None and store.snapshot.link.state is LinkState.LIVE and home.board.display:
-            home.do(home.progress.look(self._moving()))
+            home.do(home.progress.poll(self._moving()))
         said = home.said
         stays = SAID_FOR if said.kind in ("good", "info") else NEWS_STAY if said.about else None
         if said.kind and stays is not None and now - said.at > stays:

@@ -26,7 +26,7 @@ from tui.screens.operations.operations import Operations
 from tui.widgets.bars import Counters, KeyBar, StatusBar, TitleBar
 
 if TYPE_CHECKING:
-    from tui.metrics.progress import Progress
+    from tui.metrics.progress import ProgressMonitor
     from tui.screens.connector.connector import ConnectorView
 
 
@@ -42,7 +42,7 @@ class Home(Moves):
         self.around = Around(self)
         self.operations = Operations(time.time, self.news.stepped)
         self.notices: dict[str, list[str]] = {}
-        self.progress: Progress | None = None
+        self.progress: ProgressMonitor | None = None
         self._watching: Worker[None] | None = None
         self._interrupted = 0.0
 
@@ -66,16 +66,16 @@ class Home(Moves):
     async def start(self) -> None:
         """After the first paint: the rest of the screen, then the cluster."""
         await to_thread(_load)
-        from tui.metrics.progress import Progress
+        from tui.metrics.progress import ProgressMonitor
         from tui.screens.home.controller import Flows
 
         await self.line.mount()
         self.flows = Flows(self)
         self._view = self.flows.new_view()
         store = self.flows.cluster.store
-        self.progress = Progress(self.flows.cluster.connect, self._progressed)
+        self.progress = ProgressMonitor(self.flows.cluster.connect, self._progressed)
         store.on_notice(self.noticed)
-        store.on_progress(self.progress.hear)
+        store.on_progress(self.progress.update)
         self.wake()  # its answer is on the way while the connector's page is put up
         await self.query_one("#body").mount(self._view)
         store.subscribe(self.heard)

@@ -13,14 +13,13 @@ from tui.contexts import policy
 from tui.editor import draft
 from tui.errors import HeadraceError, error_line
 from tui.model import Certainty, Connector, Offset
-from tui.offsets import bounds, lag
-from tui.offsets import undo as past
+from tui.offsets import bounds, lag, undo
 from tui.offsets.brokers import Brokers
-from tui.offsets.changes import Kind
+from tui.offsets.changes import ChangeKind
 from tui.offsets.lag import Lag
 from tui.offsets.operation import carry_out
-from tui.offsets.plan import Applied, NotApplied, Plan
-from tui.offsets.seek import aside
+from tui.offsets.plan import OffsetPlan, OffsetsApplied, OffsetsNotApplied
+from tui.offsets.seek import in_thread
 from tui.screens.base.cluster_services import Desk
 from tui.screens.base.dialog import Dialog
 from tui.screens.offsets import wording
@@ -51,7 +50,7 @@ class Dealings:
             return
         offsets = model.offsets(answer)
         lags = lag.of_answer(answer) or await self._lags(name, offsets)
-        self.pane.loaded(name, offsets, lags, lag.remarks(answer))
+        self.pane.loaded(name, offsets, lags, lag.warnings(answer))
 
     async def _lags(self, name: str, offsets: tuple[Offset, ...]) -> dict[str, Lag]:
         """From the brokers of the context, where the worker does not tell."""
@@ -60,7 +59,7 @@ class Dealings:
             return {}
         try:
             self._brokers = brokers = self._brokers or self.context(self.desk.connect).brokers()
-            return await aside(lambda: lag.of_brokers(offsets, brokers))
+            return await in_thread(lambda: lag.of_brokers(offsets, brokers))
         except HeadraceError as error:
             self._brokers_at = time.monotonic() + AGAIN
             self.desk.say(f"no lag: {error_line(error)}", "warn", name)
@@ -70,11 +69,11 @@ class Dealings:
         """What the topics have: from the brokers where they can be asked, else as far as the worker tells."""
         found = bounds.of_lags([entry.partition for entry in base], lags)
         if self.desk.profile.bootstrap and time.monotonic() >= self._brokers_at:
-            topics = {at[0] for entry in base if (at := bounds.place(entry.partition))}
+            topics = {at[0] for entry in base if (at := bounds.topic_partition(entry.partition))}
             topics |= {topic.strip() for topic in connector.config.get("topics", "").split(",")} - {""}
             try:
                 self._brokers = brokers = self._brokers or self.context(self.desk.connect).brokers()
-                found = await aside(lambda: bounds.of_brokers(topics, brokers))
+                found = await in_thread(lambda: bounds.of_brokers(topics, brokers))
             except HeadraceError as error:
                 self._brokers_at = time.monotonic() + AGAIN
                 self.desk.say(f"not compared with the topics: {error_line(error)}", "warn", connector.name)
@@ -82,14 +81,14 @@ class Dealings:
 
     # Changing
 
-    def apply(self, plan: Plan) -> None:
+    def apply(self, plan: OffsetPlan) -> None:
         if self.desk.operations.pending(plan.name):
             self.desk.say(f"something is still under way for {plan.name}; o shows it", "warn", plan.name)
         elif self.desk.may_change("altering offsets"):
             self.desk.do(self._apply(plan))
 
-    async def _apply(self, plan: Plan) -> None:
-        resets = any(change.kind is Kind.RESET for change in plan.changes)
+    async def _apply(self, plan: OffsetPlan) -> None:
+        resets = any(change.kind is ChangeKind.RESET for change in plan.changes)
         dialog = Dialog(
             f"alter the offsets of {plan.name}?",
             wording.question(plan),
@@ -105,7 +104,7 @@ class Dealings:
         try:
             done = await self._carried_out(plan)
         except HeadraceError as error:
-            refused = error if isinstance(error, NotApplied) else NotApplied(error.message, error.advice)
+            refused = error if isinstance(error, OffsetsNotApplied) else OffsetsNotApplied(error.message, error.advice)
             self.pane.refused(plan, refused)
             is_left = refused.unfinished
         else:
@@ -115,15 +114,15 @@ class Dealings:
             self.desk.offer_unfinished(plan.name)
         self.pane.screen.refresh_bindings()
 
-    async def _carried_out(self, plan: Plan) -> Applied:
+    async def _carried_out(self, plan: OffsetPlan) -> OffsetsApplied:
         """Step by step, as the log shows; it is at its end when the connector is seen as it was."""
         operations, cluster = self.desk.operations, self.desk.cluster
         operation = operations.begin("alter offsets", plan.name, lines=tuple(plan.script_lines), doing="altering")
         connect = cluster.overheard(operation.calls.append, lambda text: operations.note(operation, text))
         try:
             policy.permit(self.desk.profile, "alter offsets")
-            notebook = self.context(connect).notebook
-            done = await carry_out(plan, connect, notebook, lambda step: operations.note(operation, step))
+            change_store = self.context(connect).change_store
+            done = await carry_out(plan, connect, change_store, lambda step: operations.note(operation, step))
         except HeadraceError as error:
             operations.failed(operation, error_line(error), error)
             raise
@@ -132,7 +131,7 @@ class Dealings:
         self._ended(operation, plan, done)
         return done
 
-    def _ended(self, operation: Operation, plan: Plan, done: Applied) -> None:
+    def _ended(self, operation: Operation, plan: OffsetPlan, done: OffsetsApplied) -> None:
         operations, certain = self.desk.operations, done.verdict.certainty is Certainty.DEFINITE
         operation.doubtful = not certain
         operations.note(operation, done.verdict.message + ("" if certain else f" ({done.verdict.by_hand})"))
@@ -146,9 +145,9 @@ class Dealings:
 
     async def undo(self, name: str) -> None:
         connect = self.desk.connect
-        one = past.last(await past.history(connect, self.context(connect).notebook, name), name)
+        one = undo.last(await undo.history(connect, self.context(connect).change_store, name), name)
         now = model.offsets(await connect.offsets(name))
-        back = past.undone(one, now)
+        back = undo.undone(one, now)
         if not back:
             self.desk.say(f"nothing to undo: the offsets are as they were before {one}", about=name)
         elif (connector := self.pane.connector) is not None and connector.name == name:

@@ -14,11 +14,11 @@ from textual.timer import Timer
 from textual.widgets import TextArea
 
 from tui.editor import draft
-from tui.editor.draft import Draft
+from tui.editor.draft import OffsetDraft
 from tui.model import Connector, Offset
 from tui.offsets.bounds import Bounds
-from tui.offsets.lag import NONE, Lag, Remarks
-from tui.offsets.plan import Applied, NotApplied, Plan
+from tui.offsets.lag import NO_WARNINGS, Lag, OffsetWarnings
+from tui.offsets.plan import OffsetPlan, OffsetsApplied, OffsetsNotApplied
 from tui.screens.base.banner import Banner
 from tui.screens.base.cluster_services import Desk
 from tui.screens.base.pane import Pane
@@ -59,9 +59,9 @@ class OffsetsPane(Pane):
         self.read_at = 0.0
         self.trouble = ""  # why the offsets could not be read again
         self._asking: set[str] = set()
-        self.drafts: dict[str, Draft] = {}
+        self.drafts: dict[str, OffsetDraft] = {}
         self.lags: Mapping[str, Lag] = {}
-        self.remarks = NONE
+        self.remarks = NO_WARNINGS
         self._want_edit = False  # as soon as the offsets are there
         self._timer: Timer | None = None
 
@@ -137,7 +137,9 @@ class OffsetsPane(Pane):
         finally:
             self._asking.discard(name)
 
-    def loaded(self, name: str, offsets: tuple[Offset, ...], lags: Mapping[str, Lag], remarks: Remarks = NONE) -> None:
+    def loaded(
+        self, name: str, offsets: tuple[Offset, ...], lags: Mapping[str, Lag], remarks: OffsetWarnings = NO_WARNINGS
+    ) -> None:
         if name != self.name_shown:
             return
         self.offsets, self.lags, self.remarks = offsets, lags, remarks
@@ -198,7 +200,7 @@ class OffsetsPane(Pane):
             return
         self.desk.do(self.dealings.travel(self.connector.name, self.reading.current))
 
-    def open(self, one: Draft) -> None:
+    def open(self, one: OffsetDraft) -> None:
         self.drafts[self.name_shown] = one
         self.tell(None)
         self.add_class("-editing")
@@ -274,7 +276,7 @@ class OffsetsPane(Pane):
             self.editor.read_only = True
             self.tell(None)
 
-    def applied(self, plan: Plan, done: Applied) -> None:
+    def applied(self, plan: OffsetPlan, done: OffsetsApplied) -> None:
         self.drafts.pop(plan.name, None)
         if plan.name != self.name_shown:
             return
@@ -285,7 +287,7 @@ class OffsetsPane(Pane):
         if self.display and self.parent is not None:
             self.reading.table.focus()
 
-    def refused(self, plan: Plan, error: NotApplied) -> None:
+    def refused(self, plan: OffsetPlan, error: OffsetsNotApplied) -> None:
         """The text stays; where somebody else was quicker, it is compared with what is there now."""
         kept = self.drafts.get(plan.name)
         if kept is not None and error.now is not None:

@@ -11,7 +11,7 @@ from textual.widgets import Static
 
 from tui.model import Offset
 from tui.offsets import partitions
-from tui.offsets.lag import Lag, Remarks
+from tui.offsets.lag import Lag, OffsetWarnings
 from tui.screens.offsets import wording
 from tui.screens.offsets.table import OffsetTable
 from tui.widgets.text import visible
@@ -47,7 +47,7 @@ class OffsetReading(Container):
         key = self.table.current
         return next((entry for entry in self.offsets if partitions.key(entry.partition) == key), None)
 
-    def put(self, offsets: Sequence[Offset], lags: Mapping[str, Lag], remarks: Remarks, instead: str) -> None:
+    def put(self, offsets: Sequence[Offset], lags: Mapping[str, Lag], remarks: OffsetWarnings, instead: str) -> None:
         """`instead` is said where there are none."""
         self.offsets = offsets
         self.table.put(offsets, lags, instead)

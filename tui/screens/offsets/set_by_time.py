@@ -15,8 +15,8 @@ from textual.widgets import Input, Label
 from tui.errors import HeadraceError, UsageError
 from tui.formatting import counted
 from tui.model import Offset
-from tui.offsets.positions import EXAMPLES, EXPECTED, At, parse
-from tui.offsets.seek import Journey, Target, Traveller
+from tui.offsets.positions import EXAMPLES, EXPECTED, TimePosition, parse
+from tui.offsets.seek import SeekPlan, SeekPlanner, SeekRequest
 from tui.screens.offsets import wording
 from tui.widgets.bars import KeyBar
 from tui.widgets.field import TextField
@@ -27,7 +27,7 @@ LOOK_AFTER = 0.35  # seconds after the last key
 Scope = tuple[str | None, int | None]
 
 
-class SetBy(ModalScreen[Journey | None]):
+class SetBy(ModalScreen[SeekPlan | None]):
     """The journey that was looked at and chosen."""
 
     DEFAULT_CSS = """
@@ -50,7 +50,7 @@ class SetBy(ModalScreen[Journey | None]):
         Binding("escape,ctrl+c", "leave", "back", key_display="esc"),
     ]
 
-    def __init__(self, name: str, here: Offset | None, traveller: Traveller) -> None:
+    def __init__(self, name: str, here: Offset | None, traveller: SeekPlanner) -> None:
         super().__init__()
         self.connector_name, self.traveller = name, traveller
         self.scopes: list[Scope] = [(None, None)]
@@ -58,8 +58,8 @@ class SetBy(ModalScreen[Journey | None]):
             topic, partition = here.partition["kafka_topic"], int(here.partition["kafka_partition"])
             self.scopes += [(topic, None), (topic, partition)]
         self.scope = 0
-        self.journey: Journey | None = None
-        self._target: Target | None = None  # what is looked for now
+        self.journey: SeekPlan | None = None
+        self._target: SeekRequest | None = None  # what is looked for now
         self._looked_for: str | None = None  # the text that the preview belongs to
         self._chosen = False  # before there was anything to see: it is taken as soon as there is
         self._typed = ""  # what completion began with
@@ -118,10 +118,10 @@ class SetBy(ModalScreen[Journey | None]):
             self.say(Content.assemble((visible(error.message), "$warning")))
             return
         self.say(Content.assemble((f"looking for {moment}…", "$text-muted")))
-        self._target = Target(moment, *self.scopes[self.scope])
+        self._target = SeekRequest(moment, *self.scopes[self.scope])
         self.run_worker(self.resolve(self._target), exclusive=True, exit_on_error=False)
 
-    async def resolve(self, target: Target) -> None:
+    async def resolve(self, target: SeekRequest) -> None:
         try:
             journey = await self.traveller.resolve(self.connector_name, target)
         except HeadraceError as error:
@@ -166,9 +166,9 @@ class SetBy(ModalScreen[Journey | None]):
         self.dismiss(None)
 
 
-def preview(journey: Journey, target: Target) -> Content:
+def preview(journey: SeekPlan, target: SeekRequest) -> Content:
     """The time that was understood, the sum, and each partition."""
-    head = f"to {target.moment}: " if isinstance(target.moment, At) else ""
+    head = f"to {target.moment}: " if isinstance(target.moment, TimePosition) else ""
     if not journey.changes:
         none = Content(f"{head}{counted(journey.seen, 'partition')}, none of which would move")
         return Content("\n").join([none, wording.diff(journey.held, 100)]) if journey.held else none

@@ -17,8 +17,8 @@ from textual.widgets import Label
 from tui.cluster.snapshot import LinkState
 from tui.errors import HeadraceError, error_line
 from tui.formatting import span
-from tui.offsets.pending_changes import Intent, Step
-from tui.offsets.plan import NotApplied
+from tui.offsets.pending_changes import ChangeStep, PendingChange
+from tui.offsets.plan import OffsetsNotApplied
 from tui.offsets.recovery import Recovered, Recovery
 from tui.offsets.retry import is_outage
 from tui.screens.base.cluster_services import Desk
@@ -34,9 +34,9 @@ if TYPE_CHECKING:
 ANSWERS_WITHIN = 60.0  # seconds for the cluster to be there, before the question waits for the next start
 AGAIN = 2.0  # seconds after a choice that did not reach it, until it is asked for again
 MEANS = {
-    Step.STOPPING: "nothing was altered yet",
-    Step.ALTERING: "the offsets may be altered already, all of them or some",
-    Step.RESUMING: "the offsets are altered; the connector was not set going again",
+    ChangeStep.STOPPING: "nothing was altered yet",
+    ChangeStep.ALTERING: "the offsets may be altered already, all of them or some",
+    ChangeStep.RESUMING: "the offsets are altered; the connector was not set going again",
 }
 
 
@@ -58,7 +58,7 @@ class Unfinished(ModalScreen[str]):
         Binding("escape,ctrl+c", "choose('')", "later", key_display="esc"),
     ]
 
-    def __init__(self, intent: Intent) -> None:
+    def __init__(self, intent: PendingChange) -> None:
         super().__init__()
         self.intent, self.armed = intent, False
 
@@ -84,7 +84,7 @@ class Unfinished(ModalScreen[str]):
         self.dismiss(what)
 
 
-def described(intent: Intent) -> Content:
+def described(intent: PendingChange) -> Content:
     plan, ago = intent.plan, span(time.time() - intent.time / 1000)
     who = f" by {intent.who}" if intent.who else ""
     why = f": {plan.why}" if plan.why else ""
@@ -98,9 +98,9 @@ def described(intent: Intent) -> Content:
     )
 
 
-def interrupted(desk: Desk) -> list[Intent]:
+def interrupted(desk: Desk) -> list[PendingChange]:
     """Changes that this machine has begun on the cluster, and nobody carries out now."""
-    return desk.cluster.context(desk.connect, lambda text: None).notebook.intents.interrupted()
+    return desk.cluster.context(desk.connect, lambda text: None).change_store.pending.interrupted()
 
 
 async def offer(home: Home, desk: Desk) -> None:
@@ -134,12 +134,12 @@ async def _is_back(home: Home, within: float = inf) -> bool:
     return True
 
 
-async def _asked(home: Home, desk: Desk, intent: Intent) -> bool:
+async def _asked(home: Home, desk: Desk, intent: PendingChange) -> bool:
     """False when it is to be asked again: the cluster went away once more."""
     name = intent.plan.name
     if name not in home.snapshot.connectors:  # deleted since: nothing is left to do
-        notebook = desk.cluster.context(desk.connect, lambda text: None).notebook
-        await Recovery(desk.connect, notebook).forget(name)
+        change_store = desk.cluster.context(desk.connect, lambda text: None).change_store
+        await Recovery(desk.connect, change_store).forget(name)
         return True
     choice = await home.app.push_screen_wait(Unfinished(intent))
     if choice:
@@ -148,20 +148,20 @@ async def _asked(home: Home, desk: Desk, intent: Intent) -> bool:
     return True
 
 
-async def _settled(desk: Desk, intent: Intent, choice: str) -> bool:
+async def _settled(desk: Desk, intent: PendingChange, choice: str) -> bool:
     """False when it is left as it is, because the cluster does not answer."""
     name = intent.plan.name
     line = f"finish {name}" + {"finish": "", "back": " --back", "forget": " --forget"}[choice]
     try:
         async with desk.tracked("finish offsets", name, (line,)) as (operation, connect):
             context = desk.cluster.context(connect, lambda text: None)
-            recovery = Recovery(connect, context.notebook, lambda step: desk.operations.note(operation, step))
-            acts = {"finish": recovery.finish, "back": recovery.take_back, "forget": recovery.forget}
+            recovery = Recovery(connect, context.change_store, lambda step: desk.operations.note(operation, step))
+            acts = {"finish": recovery.finish, "back": recovery.roll_back, "forget": recovery.forget}
             done = await acts[choice](name)
             desk.operations.done(operation, _said(done))
     except HeadraceError as error:
         desk.say(error_line(error), "bad")
-        return not (is_outage(error) or (isinstance(error, NotApplied) and error.unfinished))
+        return not (is_outage(error) or (isinstance(error, OffsetsNotApplied) and error.unfinished))
     desk.say(f"{name}: {_said(done)}", "warn" if done.left_stopped else "good")
     return True
 

@@ -7,22 +7,22 @@ from collections.abc import Mapping, Sequence
 
 from textual.content import Content
 
-from tui.editor.draft import Review
+from tui.editor.draft import OffsetReview
 from tui.formatting import counted, span
 from tui.model import Certainty
 from tui.offsets import lag
-from tui.offsets.changes import Change, Effect, Kind
-from tui.offsets.lag import Lag, Remarks
+from tui.offsets.changes import ChangeKind, Effect, OffsetChange
+from tui.offsets.lag import Lag, OffsetWarnings
 from tui.offsets.partitions import shown, shown_offset
-from tui.offsets.plan import Applied, NotApplied, Plan
+from tui.offsets.plan import OffsetPlan, OffsetsApplied, OffsetsNotApplied
 from tui.widgets.text import visible
 
 Part = str | Content | tuple[str, str]
 MOST = 10  # problems shown at once
-SIGNS = {Kind.ALTER: ("~", "$warning"), Kind.RESET: ("−", "$error"), Kind.NEW: ("+", "$success")}
+SIGNS = {ChangeKind.ALTER: ("~", "$warning"), ChangeKind.RESET: ("−", "$error"), ChangeKind.NEW: ("+", "$success")}
 
 
-def diff(made: Sequence[Change], most: int = 40) -> Content:
+def diff(made: Sequence[OffsetChange], most: int = 40) -> Content:
     """A line for each change, up to `most`: what it is, what it becomes, how far that is."""
     lines = []
     for change in made[:most]:
@@ -33,7 +33,7 @@ def diff(made: Sequence[Change], most: int = 40) -> Content:
         means = ", ".join(part for part in (change.step, str(change.effect or "")) if part)
         if means:
             parts.append((f"  ({means})", "$text-muted"))
-        if change.kind is Kind.NEW:
+        if change.kind is ChangeKind.NEW:
             parts.append(("  new", "$text-muted"))
         if change.remark:
             parts += ["\n  ", ("! ", "bold $warning"), (visible(change.remark), "$warning")]
@@ -43,7 +43,7 @@ def diff(made: Sequence[Change], most: int = 40) -> Content:
     return Content("\n").join(lines)
 
 
-def review(found: Review) -> Content:
+def review(found: OffsetReview) -> Content:
     """What stands beside the editor: errors first; else the difference, then warnings."""
     if found.checked.errors:
         errors = [_problem("✗", str(one), "$error") for one in found.checked.errors[:MOST]]
@@ -63,7 +63,7 @@ def review(found: Review) -> Content:
     return Content("\n").join(lines)
 
 
-def _total(made: Sequence[Change]) -> str:
+def _total(made: Sequence[OffsetChange]) -> str:
     """In records, where all of them are counted."""
     effects = [change.effect for change in made if change.effect is not None]
     if len(effects) < len(made) or len(made) < 2:
@@ -71,7 +71,7 @@ def _total(made: Sequence[Change]) -> str:
     return f": {Effect(sum(e.reread for e in effects), sum(e.skipped for e in effects)).total}"
 
 
-def progress(lags: Mapping[str, Lag], remarks: Remarks) -> Content:
+def progress(lags: Mapping[str, Lag], remarks: OffsetWarnings) -> Content:
     """Above the partitions: how far it is, and what to look at; empty where nobody knows."""
     now = int(time.time() * 1000)
     inks = ["$error" if text.startswith("STALLED") else "$warning" for text in remarks.lines(now)]
@@ -97,7 +97,7 @@ def _problem(glyph: str, text: str, ink: str) -> Content:
     return Content.assemble((f"{glyph} ", f"bold {ink}"), (visible(text), ink))
 
 
-def question(plan: Plan) -> Content:
+def question(plan: OffsetPlan) -> Content:
     """The body of the dialog before anything is sent."""
     parts: list[Part] = [diff(plan.changes, 100), "\n\n"]
     if plan.must_stop:
@@ -115,7 +115,7 @@ def question(plan: Plan) -> Content:
     return Content.assemble(*parts)
 
 
-def verdict(name: str, done: Applied) -> tuple[Content, str]:
+def verdict(name: str, done: OffsetsApplied) -> tuple[Content, str]:
     """The server's answer word for word, and the class of its frame."""
     definite = done.verdict.certainty is Certainty.DEFINITE
     ink = "$success" if definite and not done.differing else "$warning"
@@ -139,7 +139,7 @@ def _by_hand(text: str) -> str:
     return text.removeprefix("possible success: ")
 
 
-def refusal(error: NotApplied) -> Content:
+def refusal(error: OffsetsNotApplied) -> Content:
     parts: list[Part] = [("✗ not applied", "bold $error"), "  the text is kept\n", (visible(error.message), "$error")]
     if error.advice:
         parts += ["\n", visible(error.advice)]

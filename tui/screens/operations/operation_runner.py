@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from shlex import quote
 
-from tui.client.client import Call
+from tui.client.client import ApiCall
 from tui.commands.base import Command, execute
 from tui.commands.result import Result, TargetOutcome
 from tui.contexts import policy
@@ -68,7 +68,7 @@ class Work:
 
     async def run(self, command: Command, line: str) -> Result | None:
         """A typed command, already confirmed."""
-        calls: list[Call] = []
+        calls: list[ApiCall] = []
         operation = self._begin(line) if command.changes else None
         connect = self.cluster.overheard(calls.append, lambda text: self.say(text, "busy"))
         context = self.cluster.context(connect, lambda text: self.say(text, "busy"))

@@ -15,7 +15,7 @@ from tui.model import Connector
 from tui.scrubbing import scrubbed, without_user
 
 if TYPE_CHECKING:
-    from tui.client.client import Call
+    from tui.client.client import ApiCall
     from tui.errors import HeadraceError
 
 TIME_LIMIT = 60.0  # seconds from acceptance to the state being seen
@@ -65,7 +65,7 @@ class Operation:
     accepted_at: float = 0.0
     ended_at: float = 0.0
     notes: list[tuple[float, str]] = field(default_factory=list)
-    calls: list[Call] = field(default_factory=list)
+    calls: list[ApiCall] = field(default_factory=list)
     doubtful: bool = False  # the server calls it a possible success only
     error: HeadraceError | None = None  # what the request ended with
 
@@ -81,7 +81,7 @@ class Operation:
         return [as_curl(url, call) for call in self.calls if call.changes]
 
 
-def as_curl(url: str, call: Call) -> str:
+def as_curl(url: str, call: ApiCall) -> str:
     words = ["curl", "-sS", "-X", call.method, quote(without_user(url).rstrip("/") + call.path)]
     for name, value in call.headers:
         words += ["-H", quote(f"{name}: {value.encode('latin-1').decode('utf-8', 'replace')}")]
