@@ -1,4 +1,4 @@
-"""Runs the runtime's verbs as a module."""
+"""Entry point of `python -m runtime`."""
 
 import sys
 

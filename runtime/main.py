@@ -1,4 +1,4 @@
-"""`python -m runtime`: the runtime's verbs, handed over by the `headrace` command."""
+"""The runtime's commands (`python -m runtime`), to which the `headrace` command delegates."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ USAGE_ERROR = 2
 
 
 def main(argv: Sequence[str]) -> int:
-    """Run one verb; the exit code is CONSOLE's (0 done, 1 failed, 2 usage)."""
+    """Runs one command and returns its exit code: 0 done, 1 failed, 2 usage."""
     match list(argv):
         case ["worker", "distributed", file]:
             from runtime.worker import worker

@@ -1,1 +1,2 @@
-"""`headrace doctor`: what this machine has, what is missing, and what to do about it. Needs nothing but Python."""
+"""`headrace doctor`: checks what this machine lacks for Headrace, and prints remedies. Imports the standard library and
+light modules of ours only."""

@@ -1,19 +1,19 @@
-"""The command line of the doctor."""
+"""The command `headrace doctor`."""
 
 from __future__ import annotations
 
 from runtime.doctor import machine, terminal
-from runtime.doctor.finding import Level
+from runtime.doctor.check_result import Severity
 
-HEALTHY, ILL = 0, 1
+OK, PROBLEM = 0, 1
 
 
 def main() -> int:
-    """Print every finding as it is made; 1 when something that is installed cannot work."""
-    code = HEALTHY
-    for findings in (machine.findings(), terminal.findings()):
-        for finding in findings:
-            print(finding, flush=True)
-            if finding.level is Level.BAD:
-                code = ILL
+    """Runs every check and prints its result; the exit code is 1 if an installed part cannot work."""
+    code = OK
+    for checks in (machine.check_machine(), terminal.check_terminal()):
+        for result in checks:
+            print(result, flush=True)
+            if result.severity is Severity.BAD:
+                code = PROBLEM
     return code

@@ -21,10 +21,10 @@ import signal
 import sys
 from collections.abc import Sequence
 
-from runtime.embedded.cluster import Cluster, fetch_jars
+from runtime.embedded.cluster import EmbeddedCluster, fetch_jars
 from runtime.embedded.errors import EmbeddedError
 from runtime.embedded.paths import state_folder
-from runtime.embedded.state import ClusterState, Phase, StateFolder
+from runtime.embedded.state import ClusterPhase, ClusterState, StateFolder
 
 
 def main(argv: Sequence[str]) -> int:
@@ -102,7 +102,7 @@ def _run(arguments: argparse.Namespace) -> int:
 def _status(arguments: argparse.Namespace) -> int:
     state = _cluster().status()
     print(_as_json(state) if arguments.json else _as_table(state))
-    return 0 if state.phase is Phase.READY and all(part.process.alive() for part in state.parts.values()) else 1
+    return 0 if state.phase is ClusterPhase.READY and all(part.process.alive() for part in state.parts.values()) else 1
 
 
 def _as_table(state: ClusterState) -> str:
@@ -137,8 +137,8 @@ def _as_json(state: ClusterState) -> str:
     )
 
 
-def _cluster() -> Cluster:
-    return Cluster(state_folder(), _say)
+def _cluster() -> EmbeddedCluster:
+    return EmbeddedCluster(state_folder(), _say)
 
 
 def _say(line: str) -> None:

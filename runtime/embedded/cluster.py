@@ -15,7 +15,7 @@ from runtime.embedded.errors import NotRunningError, StartError
 from runtime.embedded.processes.lock import HeldLock, exclusive
 from runtime.embedded.processes.logs import open_log
 from runtime.embedded.processes.process import ProcessRef, spawn
-from runtime.embedded.state import ClusterState, Phase, StateFolder
+from runtime.embedded.state import ClusterPhase, ClusterState, StateFolder
 
 Say = Callable[[str], None]
 
@@ -24,21 +24,21 @@ _START_TIMEOUT = 300.0
 
 
 @dataclass(frozen=True, slots=True)
-class Up:
+class UpResult:
     """A cluster that is ready; `started` when it was not there before."""
 
     state: ClusterState
     started: bool
 
 
-class Cluster:
+class EmbeddedCluster:
     """The embedded cluster of one state folder."""
 
     def __init__(self, folder: Path, say: Say) -> None:
         self._state = StateFolder(folder)
         self._say = say
 
-    def up(self, attach: int | None) -> Up:
+    def up(self, attach: int | None) -> UpResult:
         """Starts the cluster unless it runs, and waits until it is ready.
 
         With `attach`, the pid of the process that will use it, it ends when nobody is attached any more; without, it
@@ -57,7 +57,7 @@ class Cluster:
             told = self._state.log.stat().st_size if self._state.log.exists() else 0
             starter = None if running else self._spawn()
             try:
-                return Up(self._wait_ready(starter, told), running is None)
+                return UpResult(self._wait_ready(starter, told), running is None)
             except BaseException:
                 if starter is not None:
                     starter.terminate()
@@ -101,7 +101,7 @@ class Cluster:
             state = self._state.read()
             if state is None or not state.running():
                 break
-            if state.phase is not Phase.STOPPING:
+            if state.phase is not ClusterPhase.STOPPING:
                 return state
             if time.monotonic() > deadline:
                 raise StartError(f"the embedded cluster (pid {state.supervisor.pid}) is ending, but does not end")
@@ -132,7 +132,7 @@ class Cluster:
             told = self._tell_news(told)
             state = self._state.read()
             if state is not None and state.running():
-                if state.phase is Phase.READY:
+                if state.phase is ClusterPhase.READY:
                     self._tell_news(told)
                     return state
             elif starter is None or starter.poll() is not None:

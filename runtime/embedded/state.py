@@ -19,7 +19,7 @@ from typing import Any
 from runtime.embedded.processes.process import ProcessRef
 
 
-class Phase(StrEnum):
+class ClusterPhase(StrEnum):
     """How far the cluster is."""
 
     STARTING = "starting"
@@ -28,7 +28,7 @@ class Phase(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class ClusterPart:
     """A process of the cluster and where it listens."""
 
     process: ProcessRef
@@ -40,11 +40,11 @@ class ClusterState:
     """The content of state.json."""
 
     supervisor: ProcessRef
-    phase: Phase
+    phase: ClusterPhase
     url: str = ""
     bootstrap: str = ""
     cluster_id: str = ""
-    parts: dict[str, Part] = field(default_factory=dict)
+    parts: dict[str, ClusterPart] = field(default_factory=dict)
 
     def running(self) -> bool:
         """Whether its supervisor lives."""
@@ -130,9 +130,9 @@ class StateFolder:
 def _decode(value: dict[str, Any]) -> ClusterState:
     return ClusterState(
         supervisor=ProcessRef(**value["supervisor"]),
-        phase=Phase(value["phase"]),
+        phase=ClusterPhase(value["phase"]),
         url=value["url"],
         bootstrap=value["bootstrap"],
         cluster_id=value["cluster_id"],
-        parts={name: Part(ProcessRef(**p["process"]), p["address"]) for name, p in value["parts"].items()},
+        parts={name: ClusterPart(ProcessRef(**p["process"]), p["address"]) for name, p in value["parts"].items()},
     )

@@ -25,8 +25,8 @@ from runtime.embedded.processes.lock import HeldLock
 from runtime.embedded.processes.process import ProcessRef
 from runtime.embedded.processes.service import Service, wait_ready
 from runtime.embedded.processes.signals import Stopped, StopSignals
-from runtime.embedded.state import ClusterState, Part, Phase, StateFolder
-from runtime.embedded.worker import Worker, WorkerConfig
+from runtime.embedded.state import ClusterPart, ClusterPhase, ClusterState, StateFolder
+from runtime.embedded.worker import EmbeddedWorker, EmbeddedWorkerConfig
 
 BROKER_PORT = 9092
 REST_PORT = 8083
@@ -51,8 +51,8 @@ class Supervisor:
         self._feeder = Feeder(self._demo.source)
         self._feed_problem = ""
         self._broker: Broker
-        self._worker: Worker
-        self._record = ClusterState(ProcessRef.of(os.getpid()), Phase.STARTING)
+        self._worker: EmbeddedWorker
+        self._record = ClusterState(ProcessRef.of(os.getpid()), ClusterPhase.STARTING)
 
     def run(self) -> None:
         """BusyError when another supervisor has the folder, other EmbeddedErrors when the start fails."""
@@ -85,7 +85,9 @@ class Supervisor:
         folder = self._state.folder
         broker = BrokerConfig(folder / "broker", ports.choose(BROKER_PORT), ports.choose())
         self._broker = Broker(broker, find_java())
-        self._worker = Worker(WorkerConfig(folder / "worker", ports.choose(REST_PORT), broker.bootstrap))
+        self._worker = EmbeddedWorker(
+            EmbeddedWorkerConfig(folder / "worker", ports.choose(REST_PORT), broker.bootstrap)
+        )
 
     def _start(self) -> None:
         began = time.monotonic()
@@ -116,7 +118,7 @@ class Supervisor:
     def _ready(self, seconds: float) -> None:
         self._record = replace(
             self._record,
-            phase=Phase.READY,
+            phase=ClusterPhase.READY,
             url=self._worker.config.url,
             bootstrap=self._broker.config.bootstrap,
             cluster_id=self._broker.cluster_id(),
@@ -157,7 +159,7 @@ class Supervisor:
 
     def _start_again(self, dead: list[Service], restarts: _Restarts) -> None:
         began = time.monotonic()
-        self._record = replace(self._record, phase=Phase.STARTING)
+        self._record = replace(self._record, phase=ClusterPhase.STARTING)
         for part in dead:
             self._say(f"{part.ending()}; starting it again")
             restarts.wait()
@@ -180,7 +182,7 @@ class Supervisor:
             process = ProcessRef.of(pid)
         except ProcessLookupError:
             return  # ended at once: whoever waits for it says so
-        parts = {**self._record.parts, part.name: Part(process, part.address)}
+        parts = {**self._record.parts, part.name: ClusterPart(process, part.address)}
         self._record = replace(self._record, parts=parts)
         self._write()
 
@@ -192,14 +194,14 @@ class Supervisor:
         try:
             if not lock.take() or self._state.kept() or self._state.attached():
                 return False
-            self._record = replace(self._record, phase=Phase.STOPPING)
+            self._record = replace(self._record, phase=ClusterPhase.STOPPING)
             self._write()
             return True
         finally:
             lock.release()
 
     def _end(self) -> None:
-        self._record = replace(self._record, phase=Phase.STOPPING)
+        self._record = replace(self._record, phase=ClusterPhase.STOPPING)
         self._write()
         self._stop_both()
 

@@ -14,7 +14,7 @@ GROUP = "headrace-embedded"
 
 
 @dataclass(frozen=True, slots=True)
-class WorkerConfig:
+class EmbeddedWorkerConfig:
     """Where the worker lives and which broker it works with."""
 
     folder: Path
@@ -30,13 +30,13 @@ class WorkerConfig:
         return self.folder / "worker.properties"
 
 
-class Worker(Service):
+class EmbeddedWorker(Service):
     """The worker's process. It waits for its broker by itself."""
 
     name = "worker"
     graceful = 20.0
 
-    def __init__(self, config: WorkerConfig) -> None:
+    def __init__(self, config: EmbeddedWorkerConfig) -> None:
         super().__init__(config.folder / "worker.log", (config.port,))
         self.config = config
 
@@ -60,7 +60,7 @@ class Worker(Service):
         return [sys.executable, "-m", "runtime", "worker", "distributed", str(self.config.properties)]
 
 
-def worker_properties(config: WorkerConfig) -> str:
+def worker_properties(config: EmbeddedWorkerConfig) -> str:
     """The worker's configuration file."""
     settings = {
         "bootstrap.servers": config.bootstrap,

@@ -18,7 +18,7 @@ from runtime.offsets_tool.cluster import known_providers
 from runtime.offsets_tool.codec import codec
 from runtime.offsets_tool.collection import Offsets
 from runtime.offsets_tool.errors import BadInput, ToolError
-from runtime.offsets_tool.stores import Store, store
+from runtime.offsets_tool.stores import OffsetStore, store
 
 DONE, FAILED, WRONG, INTERRUPTED = 0, 1, 2, 130
 _STANDARD = "-"
@@ -91,7 +91,7 @@ def _run(options: argparse.Namespace) -> None:
         _import(where, props, {n: e for n, e in wanted.items() if connectors is None or n in connectors}, options)
 
 
-def _check_rest(where: Store) -> None:
+def _check_rest(where: OffsetStore) -> None:
     """The cluster is at rest, and everything that was begun is done."""
     if (holder := where.holder()) is not None:
         raise ToolError(
@@ -118,7 +118,7 @@ def _export(offsets: Offsets, target: str) -> None:
     print(f"{total} offsets of {connectors} connectors written to {target}", file=sys.stderr)
 
 
-def _import(where: Store, props: dict[str, str], wanted: document.Document, options: argparse.Namespace) -> None:
+def _import(where: OffsetStore, props: dict[str, str], wanted: document.Document, options: argparse.Namespace) -> None:
     wanted = where.check(wanted)
     how = codec(props)
     stored = Offsets(how, set(wanted))

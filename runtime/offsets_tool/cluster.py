@@ -31,7 +31,7 @@ _ENDED = ("Empty", "Dead")
 
 
 @dataclass(frozen=True, slots=True)
-class Cluster:
+class OfflineCluster:
     """A Connect cluster as its workers' file names it. Every call raises ToolError when Kafka refuses or is away."""
 
     group_id: str
@@ -203,7 +203,7 @@ class Cluster:
             raise ToolError(str(e)) from None
 
 
-def cluster(properties: Mapping[str, str]) -> Cluster:
+def cluster(properties: Mapping[str, str]) -> OfflineCluster:
     """From a worker's file, with its security settings; BadInput names what is missing."""
     needed = ("group.id", "config.storage.topic", "offset.storage.topic", "bootstrap.servers")
     missing = [key for key in needed if not properties.get(key)]
@@ -212,7 +212,7 @@ def cluster(properties: Mapping[str, str]) -> Cluster:
     settings = client_config(properties, "admin", client_id="headrace-offsets").settings
     configs, offsets = properties["config.storage.topic"], properties["offset.storage.topic"]
     journal = properties.get("headrace.journal.topic") or f"{offsets}-headrace"
-    return Cluster(properties["group.id"], configs, offsets, journal, settings, known_providers(properties))
+    return OfflineCluster(properties["group.id"], configs, offsets, journal, settings, known_providers(properties))
 
 
 def known_providers(properties: Mapping[str, str]) -> Providers:

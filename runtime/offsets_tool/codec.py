@@ -28,28 +28,28 @@ _LONG_NUMBER = re.compile(rb"\d{18}")  # orjson rounds integers beyond 64 bits
 _BETWEEN = b',"%b",' % secrets.token_hex(16).encode()
 
 
-class Malformed(Exception):
+class MalformedRecord(Exception):
     """A record that no Connect worker would have written."""
 
 
 @dataclass(frozen=True, slots=True)
-class Codec:
+class OffsetCodec:
     """Whether keys and values are wrapped in `{"schema":…,"payload":…}` when they are written; reading takes both."""
 
     key_schema: bool = False
     value_schema: bool = False
 
     def key(self, data: bytes) -> tuple[str, Any]:
-        """Connector and partition. Malformed."""
+        """Connector and partition. MalformedRecord."""
         parsed = _payload(_parse(data))
         if not isinstance(parsed, list) or len(parsed) != 2 or not isinstance(parsed[0], str):
-            raise Malformed("the key is not a connector's name and a partition")
+            raise MalformedRecord("the key is not a connector's name and a partition")
         if parsed[1] is not None and not isinstance(parsed[1], dict):
-            raise Malformed("the partition is not a JSON object")
+            raise MalformedRecord("the partition is not a JSON object")
         return parsed[0], parsed[1]
 
     def value(self, data: bytes) -> bytes:
-        """The offset as JSON, `null` for none. Malformed."""
+        """The offset as JSON, `null` for none. MalformedRecord."""
         try:
             parsed = orjson.loads(data)
         except ValueError:
@@ -58,7 +58,7 @@ class Codec:
             return data
         offset = _payload(parsed)
         if offset is not None and not isinstance(offset, dict):
-            raise Malformed("the offset is not a JSON object")
+            raise MalformedRecord("the offset is not a JSON object")
         return data if offset is parsed else compact(_payload(_parse(data)))
 
     def are_plain(self, values: Sequence[bytes]) -> bool:
@@ -76,9 +76,9 @@ class Codec:
         return _wrapped(offset) if self.value_schema else offset
 
 
-def codec(properties: Mapping[str, str]) -> Codec:
+def codec(properties: Mapping[str, str]) -> OffsetCodec:
     """The codec of a worker's file; BadInput for converters this tool does not have."""
-    return Codec(_schemas(properties, "key"), _schemas(properties, "value"))
+    return OffsetCodec(_schemas(properties, "key"), _schemas(properties, "value"))
 
 
 def are_canonical(keys: Sequence[bytes]) -> bool:
@@ -118,7 +118,7 @@ def _parse(data: bytes) -> Any:
             return json.loads(data)
         return orjson.loads(data)
     except (ValueError, RecursionError):
-        raise Malformed("not JSON") from None
+        raise MalformedRecord("not JSON") from None
 
 
 def _together(texts: Sequence[bytes]) -> list[Any] | None:
@@ -143,6 +143,6 @@ def _wrapped(payload: bytes) -> bytes:
     return b'{"schema":null,"payload":' + payload + b"}"
 
 
-def ignored(key: bytes | None, why: Malformed) -> None:
+def ignored(key: bytes | None, why: MalformedRecord) -> None:
     """Say that a record was left out."""
     print(f"headrace offsets: ignoring the record with key {key!r}: {why}", file=sys.stderr)

@@ -13,7 +13,7 @@ from typing import Any
 
 import orjson
 
-from runtime.offsets_tool.codec import NONE, Codec, Malformed, canonical, ignored
+from runtime.offsets_tool.codec import NONE, MalformedRecord, OffsetCodec, canonical, ignored
 from runtime.offsets_tool.partitions import Line, Partitions
 
 Record = tuple[bytes | None, bytes | None, int, int]
@@ -25,7 +25,7 @@ _pack = struct.Struct(">QQ").pack  # timestamp and offset
 class Offsets:
     """What is stored for each connector. `connectors` limits it to these; `history` keeps what was overwritten too."""
 
-    def __init__(self, codec: Codec, connectors: Collection[str] | None = None, *, history: bool = False) -> None:
+    def __init__(self, codec: OffsetCodec, connectors: Collection[str] | None = None, *, history: bool = False) -> None:
         self._codec, self._connectors, self._keep_history = codec, connectors, history
         self._youngest: dict[bytes, bytes] = {}  # key: age and value
         self._history: dict[bytes, list[bytes]] = {}
@@ -45,7 +45,7 @@ class Offsets:
             if not plain and value is not None:
                 try:
                     found = self._codec.value(value)
-                except Malformed as e:
+                except MalformedRecord as e:
                     ignored(key, e)
                     continue
             packed = _pack(timestamp + 1, offset) + found  # very old records have no timestamp: -1
@@ -97,6 +97,6 @@ class Offsets:
                 pass  # said below
         try:
             return self._codec.key(key)[0], at + 1
-        except Malformed as e:
+        except MalformedRecord as e:
             ignored(key, e)
             return None, at + 1

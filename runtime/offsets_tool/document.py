@@ -25,7 +25,7 @@ _LONG_NUMBER = re.compile(r"\d{18}")
 
 
 @dataclass(slots=True)
-class Wanted:
+class ImportedOffsets:
     """What a document says of one connector: offsets as JSON (`null` removes) by the canonical text of their
     partitions; of a partition named twice the last entry counts."""
 
@@ -43,7 +43,7 @@ class Wanted:
         return ((orjson.loads(partition), orjson.loads(offset)) for partition, offset in self.offsets.items())
 
 
-Document = Mapping[str, Wanted]
+Document = Mapping[str, ImportedOffsets]
 
 
 def write(offsets: Offsets, out: Callable[[bytes], object]) -> tuple[int, int]:
@@ -80,7 +80,7 @@ class _Reader:
         self._decoder = json.JSONDecoder(parse_constant=_refuse, object_pairs_hook=_once)
 
     def document(self) -> Document:
-        found: dict[str, Wanted] = {}
+        found: dict[str, ImportedOffsets] = {}
         if self._next() != "{":
             self._value()
             raise BadInput(f'{self._origin}: expected an object: {{"connector": [{{"partition": …, "offset": …}}]}}')
@@ -93,11 +93,11 @@ class _Reader:
             raise self._wrong("the end")
         return found
 
-    def _entries(self, where: str) -> Wanted:
+    def _entries(self, where: str) -> ImportedOffsets:
         if self._next() != "[":
             self._value()
             raise BadInput(f"{where}: expected an array of partitions with their offsets")
-        wanted, count = Wanted(), 0
+        wanted, count = ImportedOffsets(), 0
         for _ in self._members("[", "]"):
             taken = self._many(wanted) or self._quick(wanted)
             if not taken:
@@ -105,7 +105,7 @@ class _Reader:
             count += taken or 1
         return wanted
 
-    def _many(self, wanted: Wanted) -> int:
+    def _many(self, wanted: ImportedOffsets) -> int:
         """Entries as _quick() takes them, all at once; how many, none when one of them needs a closer look."""
         lines = self._text[self._at : self._at + _CHUNK].split("\n")[:-1]
         whole = next((i for i, line in enumerate(lines) if not line.endswith("},")), len(lines))
@@ -123,7 +123,7 @@ class _Reader:
         self._at += len(text)
         return len(entries)
 
-    def _quick(self, wanted: Wanted) -> bool:
+    def _quick(self, wanted: ImportedOffsets) -> bool:
         """An entry that has its line to itself and comes back from a fast parser letter by letter: so nothing in it
         is there twice, or a number that such a parser rounds."""
         end = self._text.find("\n", self._at, self._at + _LINE)
@@ -143,7 +143,7 @@ class _Reader:
         self._at += len(line)
         return True
 
-    def _careful(self, wanted: Wanted, where: str, number: int) -> None:
+    def _careful(self, wanted: ImportedOffsets, where: str, number: int) -> None:
         partition, offset = _entry(self._value(), f"{where}[{number}]")
         try:
             check_values([(partition, offset)], number)

@@ -9,19 +9,19 @@ import urllib.request
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from runtime.offsets_tool.codec import Codec
+from runtime.offsets_tool.codec import OffsetCodec
 from runtime.offsets_tool.collection import Offsets
 from runtime.offsets_tool.document import Document
 from runtime.offsets_tool.errors import BadInput, ToolError
-from runtime.offsets_tool.plan import Change, names_topic, records
-from runtime.offsets_tool.unfinished import Unfinished
+from runtime.offsets_tool.offline_journal import OfflineJournal
+from runtime.offsets_tool.plan import ImportChange, names_topic, records
 from runtime.storage.file_offsets import OffsetsFile, OffsetsFileError
 
 _BLOCK = 2_000  # records taken at once
 
 
 class FileStore:
-    """A Store (see stores.py)."""
+    """A OffsetStore (see stores.py)."""
 
     def __init__(self, path: Path, properties: Mapping[str, str]) -> None:
         self._path, self._properties = path, properties
@@ -36,7 +36,7 @@ class FileStore:
 
     def unfinished(self) -> list[str]:
         journal = self._path.with_name(f"{self._path.name}.journal")
-        return Unfinished(_entries(OffsetsFile(journal)).items()).of_workers() if journal.exists() else []
+        return OfflineJournal(_entries(OffsetsFile(journal)).items()).of_workers() if journal.exists() else []
 
     def load(self, into: Offsets) -> None:
         entries = self._load()
@@ -49,7 +49,7 @@ class FileStore:
                 raise BadInput(f"{name}: these are offsets of a sink; a standalone worker's file has those of sources")
         return document
 
-    def write(self, planned: Sequence[Change], codec: Codec) -> None:
+    def write(self, planned: Sequence[ImportChange], codec: OffsetCodec) -> None:
         entries = self._load() | dict(records(planned, codec))
         try:
             self._file.save({key: value for key, value in entries.items() if value is not None})

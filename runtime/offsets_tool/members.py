@@ -10,22 +10,22 @@ from runtime.kafka.group import process_identity
 
 
 @dataclass(frozen=True, slots=True)
-class About:
+class MemberInfo:
     """A member: where its REST API is (empty when it does not say), and whether it is known to have ended."""
 
     url: str = ""
     gone: bool = False
 
 
-def about(metadata: bytes) -> About:
+def about(metadata: bytes) -> MemberInfo:
     """From what it told the group when it joined."""
     try:
         said = json.loads(metadata)
     except ValueError:
-        return About(_javas_url(metadata))
+        return MemberInfo(_javas_url(metadata))
     if not isinstance(said, dict):
-        return About()
-    return About(str(said.get("url") or ""), process_identity.is_gone(said))
+        return MemberInfo()
+    return MemberInfo(str(said.get("url") or ""), process_identity.is_gone(said))
 
 
 def _javas_url(metadata: bytes) -> str:

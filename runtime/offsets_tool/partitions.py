@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from runtime.kafka.formats import compact
-from runtime.offsets_tool.codec import NONE, Codec, Malformed, are_canonical, canonical, ignored
+from runtime.offsets_tool.codec import NONE, MalformedRecord, OffsetCodec, are_canonical, canonical, ignored
 
 AGE = 16
 """Bytes before a stored value: its timestamp and offset. Spellings of a partition lie in different Kafka partitions."""
@@ -23,7 +23,7 @@ class Partitions:
     def __init__(
         self,
         connector: str,
-        codec: Codec,
+        codec: OffsetCodec,
         records: Mapping[bytes, bytes],
         keys: Sequence[bytes],
         sink: Mapping[bytes, bytes],
@@ -79,7 +79,7 @@ class Partitions:
         for key in keys:
             try:
                 text = self._whole(canonical(self._codec.key(key)[1]))
-            except Malformed as e:
+            except MalformedRecord as e:
                 ignored(key, e)
                 continue
             if text == key:

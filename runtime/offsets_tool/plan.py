@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import orjson
 
 from runtime.herder.offsets.stored_offsets import PARTITION, TOPIC
-from runtime.offsets_tool.codec import NONE, Codec, canonical
+from runtime.offsets_tool.codec import NONE, OffsetCodec, canonical
 from runtime.offsets_tool.collection import Offsets
 from runtime.offsets_tool.document import Document
 
@@ -18,7 +18,7 @@ Record = tuple[bytes, "bytes | None"]
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class ImportChange:
     """An offset that will be another one. All JSON; `null` is no offset."""
 
     connector: str
@@ -32,7 +32,7 @@ class Change:
         return f"{verb} {self.connector} {_text(self.partition)} {_text(self.before)} -> {_text(self.offset)}"
 
 
-def changes(document: Document, stored: Offsets) -> list[Change]:
+def changes(document: Document, stored: Offsets) -> list[ImportChange]:
     """What differs from what is stored."""
     found = []
     for connector, wanted in document.items():
@@ -41,11 +41,11 @@ def changes(document: Document, stored: Offsets) -> list[Change]:
             before = known.offset(text)
             if not _same(before, offset):
                 partition = wanted.spelled.get(text, text)
-                found.append(Change(connector, partition, offset, before, known.keys(text)))
+                found.append(ImportChange(connector, partition, offset, before, known.keys(text)))
     return found
 
 
-def records(planned: Sequence[Change], codec: Codec) -> Iterator[Record]:
+def records(planned: Sequence[ImportChange], codec: OffsetCodec) -> Iterator[Record]:
     """The records that bring it about. A partition keeps the youngest spelling of its key, the others are removed."""
     for change in planned:
         key, *others = change.keys or (codec.make_key(change.connector, change.partition),)

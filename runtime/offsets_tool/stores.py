@@ -7,17 +7,17 @@ from pathlib import Path
 from typing import Protocol
 
 from runtime.offsets_tool.cluster import cluster
-from runtime.offsets_tool.codec import Codec
+from runtime.offsets_tool.codec import OffsetCodec
 from runtime.offsets_tool.collection import Offsets
 from runtime.offsets_tool.document import Document
 from runtime.offsets_tool.file_store import FileStore
-from runtime.offsets_tool.plan import Change
+from runtime.offsets_tool.plan import ImportChange
 from runtime.offsets_tool.topic_store import TopicStore
 
 FILE = "offset.storage.file.filename"
 
 
-class Store(Protocol):
+class OffsetStore(Protocol):
     """Offsets of a cluster that is not running."""
 
     def holder(self) -> str | None:
@@ -32,11 +32,11 @@ class Store(Protocol):
     def check(self, document: Document) -> Document:
         """The document as it will be stored; BadInput when some of it cannot be."""
 
-    def write(self, planned: Sequence[Change], codec: Codec) -> None:
+    def write(self, planned: Sequence[ImportChange], codec: OffsetCodec) -> None:
         """All changes or none; ToolError when it was none."""
 
 
-def store(properties: Mapping[str, str]) -> Store:
+def store(properties: Mapping[str, str]) -> OffsetStore:
     """A standalone worker's file names a file, a distributed one's a group."""
     if properties.get(FILE) and not properties.get("group.id"):
         return FileStore(Path(properties[FILE]), properties)

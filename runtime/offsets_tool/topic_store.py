@@ -9,20 +9,20 @@ import orjson
 from runtime.herder.errors import BadRequest
 from runtime.herder.offsets.sink_offsets import parse_sink_offsets
 from runtime.herder.offsets.stored_offsets import OFFSET, PARTITION, TOPIC, sink_entry, topic_partitions
-from runtime.offsets_tool.cluster import Cluster
-from runtime.offsets_tool.codec import Codec, canonical
+from runtime.offsets_tool.cluster import OfflineCluster
+from runtime.offsets_tool.codec import OffsetCodec, canonical
 from runtime.offsets_tool.collection import Offsets
-from runtime.offsets_tool.document import Document, Wanted
+from runtime.offsets_tool.document import Document, ImportedOffsets
 from runtime.offsets_tool.errors import BadInput, ToolError
-from runtime.offsets_tool.plan import Change, names_topic, records
-from runtime.offsets_tool.unfinished import Unfinished, removal
+from runtime.offsets_tool.offline_journal import OfflineJournal, removal
+from runtime.offsets_tool.plan import ImportChange, names_topic, records
 from runtime.storage.journal import OffsetEntry, PlannedChange
 
 
 class TopicStore:
-    """A Store (see stores.py)."""
+    """A OffsetStore (see stores.py)."""
 
-    def __init__(self, cluster: Cluster) -> None:
+    def __init__(self, cluster: OfflineCluster) -> None:
         self._cluster = cluster
         self._sinks: dict[str, str] | None = None
 
@@ -46,11 +46,11 @@ class TopicStore:
     def check(self, document: Document) -> Document:
         return {name: _sink(name, w) if self._is_sink(name, w.offsets) else w for name, w in document.items()}
 
-    def write(self, planned: Sequence[Change], codec: Codec) -> None:
+    def write(self, planned: Sequence[ImportChange], codec: OffsetCodec) -> None:
         """In one transaction. What goes from groups cannot be in it, but the journal's promise of that is. (Java's
         clusters have no journal: there the same import, once more, does what is left.)"""
-        sinks: list[Change] = []
-        sources: list[Change] = []
+        sinks: list[ImportChange] = []
+        sources: list[ImportChange] = []
         for c in planned:
             sink = names_topic(c.partition) and self._is_sink(c.connector, [c.partition])
             (sinks if sink else sources).append(c)
@@ -71,18 +71,18 @@ class TopicStore:
         except ToolError as e:
             raise ToolError(f"imported, but for what had to go from sinks' groups: {e}; import once more") from None
 
-    def _finish(self, journal: Unfinished | None, intents: Sequence[PlannedChange]) -> None:
+    def _finish(self, journal: OfflineJournal | None, intents: Sequence[PlannedChange]) -> None:
         for intent in intents:
             self._cluster.remove(str(intent.group), list(topic_partitions(intent.offsets)))
         if journal is not None and intents:
             self._cluster.write((), {}, journal.done(intents))
 
-    def _journal(self) -> Unfinished | None:
+    def _journal(self) -> OfflineJournal | None:
         if not self._cluster.exists(self._cluster.journal):
             return None
         found: list[tuple[bytes | None, bytes | None]] = []
         self._cluster.read(self._cluster.journal, lambda read: found.extend((key, value) for key, value, _, _ in read))
-        return Unfinished(found)
+        return OfflineJournal(found)
 
     def _groups(self) -> dict[str, str]:
         if self._sinks is None:
@@ -97,9 +97,9 @@ class TopicStore:
         return name in self._groups() or (len(partitions) > 0 and all(names_topic(p) for p in partitions))
 
 
-def _sink(name: str, given: Wanted) -> Wanted:
+def _sink(name: str, given: ImportedOffsets) -> ImportedOffsets:
     try:
-        found = Wanted()
+        found = ImportedOffsets()
         for (topic, number), offset in parse_sink_offsets(list(given.entries())).items():
             partition, position = sink_entry(topic, number, offset)
             found.put(partition, canonical(partition), canonical(position))

@@ -1,1 +1,2 @@
-"""The Connect REST API over the herder."""
+"""The REST API: routes over the herder, HTTP, security and the OpenAPI document. Rules about connectors belong to the
+herder."""

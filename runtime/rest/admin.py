@@ -1,4 +1,5 @@
-"""/admin: loggers. On the API's own listeners, on listeners of its own, or nowhere (`admin.listeners`)."""
+"""/admin/loggers: log levels at run time. Served on the API's listeners, on separate ones or not at all
+(`admin.listeners`)."""
 
 from __future__ import annotations
 
@@ -17,6 +18,8 @@ from runtime.rest.resource import Resource, parameter, path_name
 
 
 def admin_routes(loggers: Loggers) -> Sequence[Route]:
+    """The routes of /admin/loggers. They also work while the worker starts."""
+
     async def all_loggers(_: Request) -> Response:
         return json_answer(loggers.all())
 

@@ -1,4 +1,4 @@
-"""The REST application: routes, and which exception becomes which answer."""
+"""The ASGI application: the routes, and the table that turns exceptions into error answers."""
 
 from __future__ import annotations
 
@@ -17,15 +17,16 @@ from runtime.herder.errors import HerderError
 from runtime.host.port import HostError, HostRequestError
 from runtime.kafka.errors import KafkaProblem
 from runtime.rest.http.answers import RouterError, error, on_router_error
+from runtime.rest.http.receiving import BodyMemory
 from runtime.rest.resource import RawPaths
 
 log = logging.getLogger(__name__)
 
 
-def application(served: Sequence[Route]) -> ASGIApp:
-    """Resources as one ASGI application."""
+def application(routes: Sequence[Route], body_memory: BodyMemory | None = None) -> ASGIApp:
+    """These routes as one ASGI application with its error answers; applications may share a `body_memory`."""
     app = Starlette(
-        routes=served,
+        routes=routes,
         exception_handlers={
             RouterError: on_router_error,
             HTTPException: _on_starlette,
@@ -35,15 +36,16 @@ def application(served: Sequence[Route]) -> ASGIApp:
             HostError: _on_plugin,
             ConfigError: _on_config,
             ClientDisconnect: _on_disconnect,
-            Exception: _on_surprise,
+            Exception: _on_unexpected,
         },
     )
     app.router.redirect_slashes = False
+    app.state.body_memory = body_memory or BodyMemory()
     return RawPaths(app)
 
 
 async def _on_starlette(request: Request, e: Exception) -> Response:
-    """Starlette's own router knows no such path."""
+    """Starlette's router found no route."""
     assert isinstance(e, HTTPException)
     return await on_router_error(request, RouterError(e.status_code if e.status_code in RouterError.PHRASES else 404))
 
@@ -54,7 +56,7 @@ async def _on_herder(_: Request, e: Exception) -> Response:
 
 
 async def _on_unavailable(_: Request, e: Exception) -> Response:
-    """Kafka or a plugin did not answer in time, or Kafka refuses a right that the message names."""
+    """Kafka or a plugin did not answer in time, or Kafka denied access; the message names the missing right."""
     return error(503, str(e))
 
 
@@ -66,15 +68,15 @@ async def _on_plugin(_: Request, e: Exception) -> Response:
 
 
 async def _on_config(_: Request, e: Exception) -> Response:
-    """A stored config cannot be used, because the provider of a variable refuses."""
+    """A config provider could not resolve a variable of a stored config."""
     return error(400, str(e))
 
 
 async def _on_disconnect(_: Request, e: Exception) -> Response:
-    """The client has left in the middle of its body: nobody reads the answer."""
-    return error(400, "The request has ended before its body")
+    """The client disconnected before its body was complete, so nobody reads this answer."""
+    return error(400, "The client disconnected before the request body was complete")
 
 
-async def _on_surprise(request: Request, e: Exception) -> Response:
+async def _on_unexpected(request: Request, e: Exception) -> Response:
     log.exception("%s %s failed", request.method, request.url.path, exc_info=e)
     return error(500, f"{type(e).__name__}: {e}")

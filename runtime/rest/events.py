@@ -1,8 +1,8 @@
 """GET /events: the worker's events as a stream (server-sent events), for consoles.
 
-The first event is `snapshot` with every connector, unless the client's `Last-Event-ID` can be gone on from. Then come
-`connector`, `removed` and `notice` as they happen, `progress` every few seconds with all connectors that got on, and a
-comment each few seconds of silence.
+The first event is `snapshot` with every connector, unless the stream can resume after the client's `Last-Event-ID`.
+`connector`, `removed` and `notice` events follow as they happen. A `progress` event every few seconds lists the
+connectors that moved records. After `KEEPALIVE_INTERVAL` without an event a comment is sent.
 """
 
 from __future__ import annotations
@@ -23,31 +23,36 @@ from runtime.herder.status.events import EventLog
 from runtime.rest.http.answers import dumps
 from runtime.rest.security.masking import Masks
 
-SILENCE = 10.0
+KEEPALIVE_INTERVAL = 10.0
 """Seconds after which a comment is sent, so that both sides notice a dead connection."""
 
 
-MOST, MOST_OF_ONE = 128, 32
-"""Streams at a time, of all clients and of one address, since each holds a connection without a time limit."""
+MAX_STREAMS, MAX_STREAMS_PER_ADDRESS = 128, 32
+"""Concurrent streams of all clients and of one address, limited because a stream holds its connection for any time."""
 
 _MEDIA = "text/event-stream"
 
 
-class StreamPlaces:
-    """Counts the streams."""
+class StreamLimit:
+    """Counts the open streams, in total and by client address."""
 
     def __init__(self) -> None:
         self._by_address: Counter[str] = Counter()
 
     def check(self, address: str) -> None:
-        """Unavailable if there are too many streams."""
-        if self._by_address[address] >= MOST_OF_ONE:
-            raise Unavailable(f"{address} already has {MOST_OF_ONE} streams of events; poll instead, or close some")
-        if self._by_address.total() >= MOST:
-            raise Unavailable(f"There are already {MOST} streams of events; poll instead, or try again later")
+        """Raises Unavailable if this address, or the worker, has as many streams as it may have."""
+        if self._by_address[address] >= MAX_STREAMS_PER_ADDRESS:
+            raise Unavailable(
+                f"{address} already has {MAX_STREAMS_PER_ADDRESS} event streams; poll instead, or close some of them"
+            )
+        if self._by_address.total() >= MAX_STREAMS:
+            raise Unavailable(
+                f"This worker already serves {MAX_STREAMS} event streams; poll instead, or try again later"
+            )
 
     @contextmanager
-    def taken(self, address: str) -> Iterator[None]:
+    def counted(self, address: str) -> Iterator[None]:
+        """Counts one stream of this address for the length of the block."""
         self._by_address[address] += 1
         try:
             yield
@@ -58,30 +63,30 @@ class StreamPlaces:
 
 
 class _Streaming(StreamingResponse):
-    """Counts as a stream while it is sent."""
+    """A response that is counted as a stream while it is sent."""
 
-    def __init__(self, content: AsyncIterator[bytes], places: StreamPlaces, address: str) -> None:
+    def __init__(self, content: AsyncIterator[bytes], limit: StreamLimit, address: str) -> None:
         super().__init__(content, media_type=_MEDIA, headers={"Cache-Control": "no-store"})
-        self._places, self._address = places, address
+        self._limit, self._address = limit, address
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        with self._places.taken(self._address):
+        with self._limit.counted(self._address):
             await super().__call__(scope, receive, send)
 
 
 class EventStream:
-    """Answers GET /events, to a bounded number of clients."""
+    """Answers GET /events for a limited number of clients."""
 
     def __init__(self, log: EventLog, herder: Herder, progress: ProgressWatch, masks: Masks) -> None:
         self._log, self._herder, self._progress, self._masks = log, herder, progress, masks
-        self._places = StreamPlaces()
+        self._limit = StreamLimit()
 
     async def answer(self, request: Request) -> Response:
         if request.method == "HEAD":
             return Response(media_type=_MEDIA)
         address = request.client.host if request.client else ""
-        self._places.check(address)
-        return _Streaming(self._stream(request.scope, request.headers.get("last-event-id")), self._places, address)
+        self._limit.check(address)
+        return _Streaming(self._stream(request.scope, request.headers.get("last-event-id")), self._limit, address)
 
     async def _stream(self, scope: Scope, last_id: str | None) -> AsyncIterator[bytes]:
         after = self._log.resume_point(last_id)
@@ -89,7 +94,7 @@ class EventStream:
             after = self._log.last
             connectors = await self._masks.entries(scope, await self._herder.expanded({"status", "info"}))
             yield self._event(after, "snapshot", {"connectors": connectors, "progress": self._progress.all()})
-        async for event in self._log.follow(after, SILENCE):
+        async for event in self._log.follow(after, KEEPALIVE_INTERVAL):
             if event is None:
                 yield b":\n\n"
             else:

@@ -1,4 +1,4 @@
-"""Requests between workers: verified by their signature, then carried out."""
+"""Internal requests between workers, verified by their signature (KIP-507)."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from runtime.rest.http.answers import empty
 from runtime.rest.http.receiving import parsed, read
 from runtime.rest.resource import path_name
 
-SIGNATURE, ALGORITHM = "X-Connect-Authorization", "X-Connect-Request-Signature-Algorithm"
+SIGNATURE_HEADER, ALGORITHM_HEADER = "X-Connect-Authorization", "X-Connect-Request-Signature-Algorithm"
 
 
 class InternalHandlers:
-    """The handlers."""
+    """Handlers of the endpoints that only workers call."""
 
     def __init__(self, requests: InternalRequests) -> None:
         self._requests = requests
@@ -35,7 +35,7 @@ class InternalHandlers:
         return empty(204)
 
     def _verify(self, request: Request, body: bytes) -> None:
-        self._requests.verify(body, request.headers.get(SIGNATURE), request.headers.get(ALGORITHM))
+        self._requests.verify(body, request.headers.get(SIGNATURE_HEADER), request.headers.get(ALGORITHM_HEADER))
 
 
 def _task_configs(body: bytes) -> tuple[bytes, list[dict[str, str | None]]]:

@@ -1,4 +1,4 @@
-"""GET /metrics, for Prometheus and what understands its text format."""
+"""GET /metrics in Prometheus' text format."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from runtime.rest.resource import Resource
 
 
 def metrics_routes(metrics: Metrics) -> Sequence[Route]:
-    """Answered while the worker starts, too: scrapers see why there is nothing yet."""
+    """The route of /metrics. It also answers while the worker starts, so that scrapers see why metrics are missing."""
 
     async def answer(_: Request) -> Response:
         return Response(await metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")

@@ -1,4 +1,4 @@
-"""What our worker offers about offsets beyond Apache's API (docs/differences.md)."""
+"""Offset endpoints that Apache's API does not have: history, resolve, orphaned offsets (docs/differences.md)."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from runtime.herder.offsets.orphans import Orphans
 from runtime.herder.offsets.seek import SeekTarget, targets
 from runtime.rest.http import bodies
 from runtime.rest.http.answers import json_answer
-from runtime.rest.http.receiving import LARGE, parsed
+from runtime.rest.http.receiving import LARGE_BODY_LIMIT, parsed
 from runtime.rest.resource import Handler, Resource, path_name
 from runtime.rest.security.access import PRINCIPAL, Role
 from runtime.storage.journal import ChangeOrigin
 
-_LONGEST = 200
+_MAX_ORIGIN_LENGTH = 200
 
 
 def origin(request: Request) -> ChangeOrigin:
-    """Who asks, and why they say they do; for the history."""
-    user = request.scope.get(PRINCIPAL) or _said(request, "headrace-user")
+    """The user and address of a request and the reason that it gives, for the history of offset changes."""
+    user = request.scope.get(PRINCIPAL) or _header_text(request, "headrace-user")
     host = request.client.host if request.client else ""
-    who = "@".join(part for part in (str(user), host) if part)
-    return ChangeOrigin(who[:_LONGEST], _said(request, "headrace-reason")[:_LONGEST])
+    requester = "@".join(part for part in (str(user), host) if part)
+    return ChangeOrigin(requester[:_MAX_ORIGIN_LENGTH], _header_text(request, "headrace-reason")[:_MAX_ORIGIN_LENGTH])
 
 
-def _said(request: Request, header: str) -> str:
-    """A header's text: UTF-8, as our console sends it; what is none is taken byte for byte."""
+def _header_text(request: Request, header: str) -> str:
+    """A header's text: UTF-8, as our console sends it, otherwise Latin-1."""
     value = request.headers.get(header, "")
     try:
         return value.encode("latin-1").decode()
@@ -43,14 +43,14 @@ def _targets(body: bytes) -> Sequence[SeekTarget]:
 
 
 def offset_routes(views: OffsetViews, orphans: Orphans, ready: Callable[[Handler], Handler]) -> Sequence[Route]:
-    """`ready` answers 503 until the stores have been read."""
+    """The routes of these endpoints. `ready` wraps handlers so that they answer 503 until the stores have been read."""
 
     async def history(r: Request) -> Response:
         return json_answer(views.history(path_name(r)))
 
     async def resolve(r: Request) -> Response:
         views.check_known(path_name(r))
-        return json_answer(await views.resolve(path_name(r), await parsed(r, _targets, LARGE)))
+        return json_answer(await views.resolve(path_name(r), await parsed(r, _targets, LARGE_BODY_LIMIT)))
 
     async def orphaned(_: Request) -> Response:
         return json_answer(await orphans.find())

@@ -1,4 +1,4 @@
-"""POST …/preview: what a chain would make of sample records; and the errors that records have met so far."""
+"""POST …/preview runs sample records through a chain without side effects; GET …/errors shows failed records."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from runtime.herder.previews import MAX_SAMPLES, PreviewRequest, Previews
 from runtime.herder.status.error_board import ErrorBoard
 from runtime.rest.http import bodies
 from runtime.rest.http.answers import json_answer
-from runtime.rest.http.receiving import LARGE, parsed
+from runtime.rest.http.receiving import LARGE_BODY_LIMIT, parsed
 from runtime.rest.resource import Handler, Resource, path_name
 
 _FIELDS = ("config", "records", "last", "topics")
@@ -25,23 +25,27 @@ _RECORD = (
     "topic", "partition", "offset", "timestamp", "key", "key_base64", "value", "value_base64", "headers",
     "source_partition", "source_offset",
 )  # fmt: skip
-_LAST = 10
+_DEFAULT_LAST = 10
 
 
 def record_routes(
-    previews: Previews, errors: ErrorBoard, known: Callable[[str], object], ready: Callable[[Handler], Handler]
+    previews: Previews, errors: ErrorBoard, check_known: Callable[[str], object], ready: Callable[[Handler], Handler]
 ) -> Sequence[Route]:
-    """`known` raises for a connector that there is not; `ready` answers 503 until the stores have been read."""
+    """The routes of previews and errors.
+
+    `check_known` raises NotFound for an unknown connector. `ready` wraps handlers so that they answer 503 until the
+    stores have been read.
+    """
 
     async def of_connector(r: Request) -> Response:
-        known(path_name(r))
-        return json_answer(await previews.of_connector(path_name(r), await parsed(r, wanted, LARGE)))
+        check_known(path_name(r))
+        return json_answer(await previews.of_connector(path_name(r), await parsed(r, wanted, LARGE_BODY_LIMIT)))
 
     async def of_plugin(r: Request) -> Response:
-        return json_answer(await previews.of_plugin(path_name(r), await parsed(r, wanted, LARGE)))
+        return json_answer(await previews.of_plugin(path_name(r), await parsed(r, wanted, LARGE_BODY_LIMIT)))
 
     async def failed(r: Request) -> Response:
-        known(path_name(r))
+        check_known(path_name(r))
         return json_answer(errors.view(path_name(r)))
 
     return [
@@ -52,7 +56,7 @@ def record_routes(
 
 
 def wanted(body: bytes) -> PreviewRequest:
-    """The body of a preview: `{"config", "records" or "last", "topics"}`, all of them optional."""
+    """The body of a preview: `{"config", "records" or "last", "topics"}`, all optional. Raises BadRequest."""
     found = bodies.parse(body) if body.strip() else {}
     d = bodies.known_object(found, "The request body", _FIELDS)
     config = bodies.config_map(bodies.parse(body, exact_numbers=True)["config"], "'config'") if d.get("config") else {}
@@ -60,14 +64,14 @@ def wanted(body: bytes) -> PreviewRequest:
     if not isinstance(topics, list) or not all(isinstance(topic, str) for topic in topics):
         raise BadRequest("'topics' must be an array of strings")
     if d.get("records") is not None and d.get("last") is not None:
-        raise BadRequest("'records' and 'last' exclude each other: samples are given, or taken from the topic")
+        raise BadRequest("'records' and 'last' exclude each other: give samples, or take them from the topics")
     if d.get("records") is None:
         return PreviewRequest(config, None, _last(d.get("last")), tuple(topics))
     records = d["records"]
     if not isinstance(records, list) or not records:
         raise BadRequest("'records' must be an array of at least one record")
     if len(records) > MAX_SAMPLES:
-        raise BadRequest(f"'records' has {len(records)} records; a preview takes {MAX_SAMPLES}")
+        raise BadRequest(f"'records' has {len(records)} records; a preview takes at most {MAX_SAMPLES}")
     return PreviewRequest(
         config, [_record(record, f"records[{i}]") for i, record in enumerate(records)], 0, tuple(topics)
     )
@@ -75,14 +79,14 @@ def wanted(body: bytes) -> PreviewRequest:
 
 def _last(value: Any) -> int:
     if value is None:
-        return _LAST
+        return _DEFAULT_LAST
     if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= MAX_SAMPLES:
         raise BadRequest(f"'last' must be a whole number from 1 to {MAX_SAMPLES}, not {json.dumps(value)}")
     return value
 
 
 def _record(given: Any, where: str) -> dict[str, Any]:
-    """One sample; what is no object is a value."""
+    """One sample record. A sample that is not a JSON object is the value of a record."""
     d = bodies.known_object(given if isinstance(given, dict) else {"value": given}, where, _RECORD)
     for part in ("key", "value"):
         if part in d and f"{part}_base64" in d:
@@ -107,7 +111,7 @@ def _typed(d: dict[str, Any], name: str, kind: type, words: str, where: str) -> 
 
 
 def _content(d: dict[str, Any], part: str, where: str) -> Any:
-    """The value as JSON, or bytes where it is given as such."""
+    """The key or value: JSON, or bytes if it was given as base64."""
     if f"{part}_base64" not in d:
         return d.get(part)
     try:

@@ -1,4 +1,4 @@
-"""A resource: handlers by method, with Connect's answers to wrong methods and media types."""
+"""Resource: the handlers of one path by method, with Connect's answers to wrong methods and media types."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _PARAMETERS = re.compile(";[^/]*")
 
 
 class Resource:
-    """What one path answers. HEAD comes with GET, OPTIONS with everything (FACTS 1)."""
+    """The endpoint of one path. A path with GET also answers HEAD, and every path answers OPTIONS (FACTS 1)."""
 
     def __init__(
         self, produces: str = JSON, consumes: str = JSON, role: Role = Role.ADMIN, **handlers: Handler
@@ -35,7 +35,7 @@ class Resource:
         """`consumes` is empty if any type of body is accepted; `role` is required by methods other than GET."""
         self._produces, self._consumes, self._role = produces, consumes, role
         self._handlers = {method.upper(): handler for method, handler in handlers.items()}
-        self.methods = frozenset(self._handlers)  # HEAD and OPTIONS go without saying
+        self.methods = frozenset(self._handlers)  # without HEAD and OPTIONS
         if "GET" in self._handlers:
             self._handlers["HEAD"] = self._handlers["GET"]
         self._allow = list(java_ordered(dict.fromkeys(sorted({*self._handlers, "OPTIONS"}, reverse=True))))
@@ -57,7 +57,7 @@ class Resource:
             return self._options(request)
         handler = self._handlers.get(request.method)
         if handler is None:
-            raise RouterError(405)  # without Allow, as recorded
+            raise RouterError(405)  # Connect sends no Allow header (recorded)
         check_role(request.scope, self.needs(request.method))
         if self._consumes and not _is_of(request, self._consumes):
             raise RouterError(415)
@@ -66,7 +66,7 @@ class Resource:
         return await handler(request)
 
     def _options(self, request: Request) -> Response:
-        """As Jersey: plain text where the client takes that first, else nothing, in the type that it names first."""
+        """As Jersey answers: plain text if `Accept` prefers that; otherwise no body, with the preferred type."""
         first = request.headers.get("accept", "").split(",")[0].strip().lower()
         plain = first.split(";")[0] in ("", "text/plain", "text/*", "*/*", "*")
         body = ", ".join(self._allow) if plain else None
@@ -75,8 +75,10 @@ class Resource:
 
 
 class RawPaths:
-    """Routes see the path as it was sent, so that a name with an escaped slash stays one segment; without what is no
-    part of it: a server's name before it (RFC 9112), one slash at its end, parameters of its segments."""
+    """Passes the path to the routes as it was sent, so that a name with an escaped slash remains one segment.
+
+    Removes a host before the path (RFC 9112), one slash at its end, and parameters of its segments.
+    """
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -85,7 +87,7 @@ class RawPaths:
         app = self._app
         if scope["type"] == "http":
             try:
-                content_type(Headers(scope=scope))  # one that cannot be read is refused wherever it is sent
+                content_type(Headers(scope=scope))  # a malformed Content-Type is refused on every path
                 scope, send = {**scope, "path": _path(scope)}, _as_accepted(scope, send)
             except BadRequest as e:
                 app = error(e.status, str(e))
@@ -97,28 +99,28 @@ def _path(scope: Scope) -> str:
     path = _AUTHORITY.sub("", sent, count=1) or "/" if not sent.startswith("/") else sent
     if ";" in path:
         if scope["method"] not in ("GET", "HEAD", "OPTIONS"):
-            # Connect does without the parameter: DELETE /connectors/a;b deletes the connector a.
-            raise BadRequest(f"'{path}' has a ';', which begins a parameter; in a name it is written %3B")
+            # Connect drops the parameter: DELETE /connectors/a;b deletes the connector a.
+            raise BadRequest(f"'{path}' has a ';', which starts a parameter; escape it as %3B in a name")
         path = _PARAMETERS.sub("", path)
     return path if path.endswith("//") or path == "/" else path.removesuffix("/")
 
 
 def path_name(request: Request, key: str = "name") -> str:
-    """A path variable, unescaped; BadRequest for what cannot be in a name, as Apache's HTTP server has it."""
+    """A path variable, unescaped. Raises BadRequest for text that Apache's HTTP server refuses in a name."""
     escaped = request.path_params[key]
     if _HALF_ESCAPE.search(escaped):
-        raise BadRequest(f"'{escaped}' in the path has a '%' without two hexadecimal digits; a '%' itself is '%25'")
+        raise BadRequest(f"'{escaped}' in the path has a '%' without two hexadecimal digits; escape '%' as '%25'")
     try:
         name = unquote(escaped, errors="strict")
     except UnicodeDecodeError as e:
         raise BadRequest(f"'{escaped}' in the path is not UTF-8: {e.reason}") from None
     if _CONTROL.search(name):
-        raise BadRequest(f"'{escaped}' in the path has a control character, which no name can have")
+        raise BadRequest(f"'{escaped}' in the path has a control character, which names cannot have")
     return name
 
 
 def parameter(request: Request, key: str) -> str | None:
-    """A query parameter; of several the first, as in Java."""
+    """A query parameter; the first if it was given several times, as in Java. None if it is missing."""
     return next(iter(request.query_params.getlist(key)), None)
 
 
@@ -127,17 +129,17 @@ def _accepts(request: Request, media: str) -> bool:
 
 
 def _is_of(request: Request, media: str) -> bool:
-    """Whether a request that names the type of its body names this one; it need not have a body."""
+    """Whether the declared type of the body is this one; also true if the request declares none."""
     given = content_type(request.headers)
     return given is None or given.meets(media)
 
 
 def _as_accepted(scope: Scope, send: Send) -> Send:
-    """JSON is answered with the parameters that `Accept` gives it, such as a charset, as Jersey does."""
+    """Repeats parameters of `Accept`, such as a charset, in the Content-Type of JSON answers, as Jersey does."""
     try:
         first = accepted(Headers(scope=scope))[0]
     except BadRequest:
-        return send  # whoever looks at it refuses it
+        return send  # _accepts() refuses it
     parameters = [f"{name}={value}" for name, value in first.parameters if name != "q"]
     if f"{first.type}/{first.subtype}" != JSON or not parameters:
         return send

@@ -1,4 +1,4 @@
-"""Every path of the REST API and what answers it, readable from top to bottom."""
+"""The table of every path of the REST API and its handlers."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from runtime.logs.lines import MAX_LINES, ConnectorLines
 from runtime.rest.events import EventStream
 from runtime.rest.http import bodies
 from runtime.rest.http.answers import empty, json_answer
-from runtime.rest.http.receiving import LARGE, parsed
+from runtime.rest.http.receiving import LARGE_BODY_LIMIT, parsed
 from runtime.rest.internal import InternalHandlers
 from runtime.rest.metrics import metrics_routes
 from runtime.rest.offsets import offset_routes, origin
@@ -36,12 +36,12 @@ from runtime.rest.security.masking import Masks
 
 OPERATE = Role.OPERATE
 _NUMBER = re.compile(r"[+-]?[0-9]{1,20}")
-_IN_PATH = "!$&'()*+,=:@/"  # the slash as in Connect, though the way to such a name is %2F
-"""What a path segment may hold unescaped (RFC 3986), but for the semicolon: it would begin a parameter."""
+_IN_PATH = "!$&'()*+,=:@/"  # the slash as in Connect, although such a name is reached with %2F
+"""Characters that stay unescaped in a path segment (RFC 3986), except the semicolon, which starts a parameter."""
 
 
 class Health(Protocol):
-    """How the worker is: read by GET / and GET /health."""
+    """State of the worker, shown by GET / and GET /health."""
 
     @property
     def ready(self) -> bool:
@@ -49,7 +49,7 @@ class Health(Protocol):
 
     @property
     def trouble(self) -> str | None:
-        """What keeps the worker from being ready or healthy; None when nothing does."""
+        """The reason why the worker is not ready or not healthy; None if it is."""
 
     @property
     def root(self) -> dict[str, str | None]:
@@ -58,7 +58,7 @@ class Health(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Services:
-    """What requests are carried out by."""
+    """The objects that carry out requests."""
 
     herder: Herder
     offsets: OffsetRequests
@@ -75,7 +75,7 @@ class Services:
 
 
 def routes(s: Services) -> Sequence[Route]:
-    """The table. Handlers below `ready` answer 503 until the stores have been read."""
+    """The table. Handlers wrapped in `ready` answer 503 until the stores have been read."""
     h, o, internal = s.herder, s.offsets, InternalHandlers(s.internal)
 
     def ready(handler: Handler) -> Handler:
@@ -93,7 +93,7 @@ def routes(s: Services) -> Sequence[Route]:
         return _health(s.health)
 
     async def alive(_: Request) -> Response:
-        """The process answers: no reason to end it, whatever it waits for."""
+        """Liveness: answers whenever the process can, whatever it waits for."""
         return json_answer({"status": "alive"})
 
     async def list_connectors(r: Request) -> Response:
@@ -126,7 +126,7 @@ def routes(s: Services) -> Sequence[Route]:
         return _created(r, name, info) if new else json_answer(info)
 
     async def patch_config(r: Request) -> Response:
-        h.stored(path_name(r))  # whatever the body says: there must be something to change
+        h.stored(path_name(r))  # 404 before any error in the body
         return json_answer(await h.patch_config(path_name(r), await parsed(r, bodies.config)))
 
     async def status(r: Request) -> Response:
@@ -181,7 +181,7 @@ def routes(s: Services) -> Sequence[Route]:
 
     async def patch_offsets(r: Request) -> Response:
         h.stored(path_name(r))
-        return json_answer(await o.alter(path_name(r), await parsed(r, bodies.offsets, LARGE), origin(r)))
+        return json_answer(await o.alter(path_name(r), await parsed(r, bodies.offsets, LARGE_BODY_LIMIT), origin(r)))
 
     async def delete_offsets(r: Request) -> Response:
         return json_answer(await o.reset(path_name(r), origin(r)))
@@ -247,7 +247,7 @@ def _created(request: Request, name: str, info: dict[str, object]) -> Response:
 
 
 def _task(request: Request) -> int:
-    """The task's number; what is no number is an unknown path, with a type all the same (FACTS 3)."""
+    """The task's number. Other text is an unknown path, whose 404 has a Content-Type here (FACTS 3)."""
     number = path_name(request, "task")
     if not _NUMBER.fullmatch(number) or not -(2**31) <= int(number) < 2**31:
         raise NotFound("HTTP 404 Not Found")
@@ -255,7 +255,7 @@ def _task(request: Request) -> int:
 
 
 def _number(request: Request, name: str, default: int) -> int:
-    """A query parameter that counts something."""
+    """A query parameter that is a whole number."""
     value = parameter(request, name)
     if value is None:
         return default
@@ -265,6 +265,6 @@ def _number(request: Request, name: str, default: int) -> int:
 
 
 def _flag(request: Request, name: str, default: bool) -> bool:
-    """A query parameter; what is not `true` is false, and nothing as if it were not there, as in Java."""
+    """A boolean query parameter: any value but `true` is false, and an empty one has the default, as in Java."""
     value = parameter(request, name)
     return value.lower() == "true" if value else default

@@ -44,6 +44,7 @@ from runtime.logs.lines import ConnectorLines
 from runtime.rest.admin import admin_routes
 from runtime.rest.app import application
 from runtime.rest.events import EventStream
+from runtime.rest.http.receiving import BodyMemory
 from runtime.rest.openapi.openapi import openapi_route
 from runtime.rest.routes import Services, routes
 from runtime.rest.security.masking import Masks
@@ -123,12 +124,13 @@ def assemble(config: WorkerConfig, url: str, backing: WorkerStorage, secrets: Se
         herder, desk, offset_views, orphans, health, stream, lines, previews, board.errors, metrics, masks, internal
     )
     api = routes(services)
+    body_memory = BodyMemory()
     served = [*api, *(admin if config.admin_listeners is None else [])]
     board.entry = herder.entry
     configs.on_change = fleet.look
     return WorkerParts(
         logs, configs, backing.place, host, engine, fleet, board, events, health, herder, desk, progress,
-        application([*served, openapi_route(served)]), application(admin), loggers, lines,
+        application([*served, openapi_route(served)], body_memory), application(admin, body_memory), loggers, lines,
         TaskServices(config, engine, offsets, statuses, groups, board, host),
     )  # fmt: skip
 

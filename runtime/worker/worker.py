@@ -85,8 +85,8 @@ class RestListeners:
         self.url = config.advertised.url(listener, port)
 
     async def open(self, parts: WorkerParts) -> None:
-        await self._api.start(self._protection.around(parts.api, self._certified))
-        await self._admin.start(self._protection.around(parts.admin, self._admin_certified))
+        await self._api.start(self._protection.wrap(parts.api, self._certified))
+        await self._admin.start(self._protection.wrap(parts.admin, self._admin_certified))
 
     async def close(self) -> None:
         await asyncio.gather(self._api.close(), self._admin.close())

@@ -315,17 +315,17 @@ def test_killed_after_the_transaction_the_rest_of_an_import_is_done_next(
 
 
 def _killed_import(tool: Tool, document: Path, method: str, after: int) -> None:
-    """An import that is killed when it calls a method of Cluster, after it has called it so many times."""
+    """An import that is killed when it calls a method of OfflineCluster, after it has called it so many times."""
     script = (
         "import os, signal, sys\nfrom runtime.offsets_tool import cli\n"
-        "from runtime.offsets_tool.cluster import Cluster\n"
-        f"call, left = Cluster.{method}, iter(range({after}))\n"
+        "from runtime.offsets_tool.cluster import OfflineCluster\n"
+        f"call, left = OfflineCluster.{method}, iter(range({after}))\n"
         "def dying(self, *given):\n"
         "    if next(left, None) is None:\n"
         "        if hasattr(given[0], 'flush'): given[0].flush(10)\n"
         "        os.kill(os.getpid(), signal.SIGKILL)\n"
         "    return call(self, *given)\n"
-        f"Cluster.{method} = dying; cli.main(sys.argv[1:])"
+        f"OfflineCluster.{method} = dying; cli.main(sys.argv[1:])"
     )
     words = [f"--config={tool.config}", "--import", str(document)]
     killed = subprocess.run([sys.executable, "-c", script, *words], timeout=180, capture_output=True)

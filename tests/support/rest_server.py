@@ -25,7 +25,7 @@ from runtime.rest.resource import Resource
 from runtime.rest.security.access import Access, BasicAuth
 from runtime.rest.security.tls import server_context
 
-LARGE = b"x" * 16_000_000
+LARGE_ANSWER = b"x" * 16_000_000
 """More than the kernel keeps for a client that does not read."""
 
 
@@ -49,7 +49,7 @@ async def _root(_: Request) -> Response:
 
 
 async def _large(_: Request) -> Response:
-    return Response(LARGE, media_type="application/json")
+    return Response(LARGE_ANSWER, media_type="application/json")
 
 
 async def _post(r: Request) -> Response:

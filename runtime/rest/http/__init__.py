@@ -1,1 +1,1 @@
-"""HTTP mechanics below the routes: connections, bodies, media types, methods, answers."""
+"""HTTP below the routes: connections, framing, request bodies, media types, answers. Knows no connector."""

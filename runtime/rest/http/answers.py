@@ -1,4 +1,4 @@
-"""Answers as Connect writes them: compact JSON, and errors as `{"error_code","message"}`."""
+"""Answers in Connect's format: compact JSON, and errors as `{"error_code","message"}`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ JSON = "application/json"
 
 
 class RouterError(Exception):
-    """Refused before any handler: unknown path, wrong method, unacceptable media type.
+    """A request refused before any handler runs: unknown path, wrong method, unacceptable media type.
 
     Connect answers these without a Content-Type (FACTS 1).
     """
@@ -33,12 +33,12 @@ class RouterError(Exception):
 
 
 def json_answer(body: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
-    """A body as compact JSON."""
+    """An answer with a compact JSON body."""
     return Response(dumps(body), status, headers, media_type=JSON)
 
 
 def dumps(body: Any) -> bytes:
-    """Compact JSON; stored values beyond 64 bits and half surrogate pairs are kept."""
+    """Compact JSON. Also writes stored integers beyond 64 bits and unpaired surrogates, which orjson refuses."""
     try:
         return orjson.dumps(body)
     except TypeError:
@@ -46,12 +46,12 @@ def dumps(body: Any) -> bytes:
 
 
 def empty(status: int) -> Response:
-    """202 and 204 come without body and type."""
+    """An answer without body and type (202, 204)."""
     return Response(status_code=status)
 
 
 def error(status: int, message: str) -> Response:
-    """Connect's error body."""
+    """An error in Connect's format."""
     return json_answer({"error_code": status, "message": message}, status)
 
 

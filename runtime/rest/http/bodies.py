@@ -1,6 +1,7 @@
-"""Request bodies: JSON read strictly, and the shapes that endpoints expect.
+"""Request bodies: strict parsing of JSON, and the shapes that endpoints expect.
 
-A client's mistake is a 400 that says what is wrong and where; Apache's workers answer 500 (docs/differences.md).
+Every function here raises BadRequest (400) with the position and reason; Apache's workers answer 500
+(docs/differences.md).
 """
 
 from __future__ import annotations
@@ -15,13 +16,13 @@ from runtime.herder.errors import BadRequest
 from runtime.model.states import TargetState
 
 Entry = tuple["dict[str, Any] | None", "dict[str, Any] | None"]
-"""Partition and offset, as KIP-875 has them."""
+"""Partition and offset in the format of KIP-875."""
 
-DEEPEST = 200
+MAX_DEPTH = 200
 """Maximum levels of nesting in a body."""
 
-_HALF = re.compile(rb"\\ud[89a-f]", re.IGNORECASE)
-"""An escape that is a character only together with the one beside it."""
+_SURROGATE = re.compile(rb"\\ud[89a-f]", re.IGNORECASE)
+"""An escaped surrogate, which is a character only together with its other half."""
 
 _CREATE_FIELDS = ("name", "config", "initial_state", "initial_offsets")
 _INITIAL_STATES = {"STOPPED": TargetState.STOPPED, "PAUSED": TargetState.PAUSED, "RUNNING": TargetState.STARTED}
@@ -38,13 +39,13 @@ class CreateRequest:
 
 
 class _Number(str):
-    """A number as it was spelled; config values keep their spelling."""
+    """A number in its original spelling, which config values keep."""
 
     __slots__ = ()
 
 
 def parse(body: bytes, exact_numbers: bool = False) -> Any:
-    """JSON, with numbers as they are spelled when `exact_numbers`; BadRequest says where it is malformed."""
+    """Parses JSON; with `exact_numbers` numbers keep their spelling. Raises BadRequest with the position."""
     if not body.strip():
         raise BadRequest("The request has no body; expected JSON")
     decimal, integer = (_spelled, _spelled) if exact_numbers else (float, int)
@@ -53,11 +54,11 @@ def parse(body: bytes, exact_numbers: bool = False) -> Any:
             body, parse_constant=_refuse_constant, parse_float=decimal, parse_int=integer, object_pairs_hook=_object
         )
         _check_depth(found)
-        if _HALF.search(body):
+        if _SURROGATE.search(body):
             json.dumps(found, ensure_ascii=False).encode()
         return found
     except UnicodeEncodeError:
-        raise BadRequest("The request body has half of a surrogate pair, which is no text") from None
+        raise BadRequest("The request body has an unpaired surrogate, which is not valid text") from None
     except UnicodeDecodeError as e:
         raise BadRequest(f"The request body is not UTF-8: {e.reason} at byte {e.start}") from None
     except json.JSONDecodeError as e:
@@ -69,22 +70,22 @@ def parse(body: bytes, exact_numbers: bool = False) -> Any:
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """In Python, so that the event loop can run between two objects of a large body."""
+    """A hook in Python, so that other threads can run while a large body is parsed."""
     return dict(pairs)
 
 
 def _spelled(number: str) -> _Number:
-    """As _object()."""
+    """A hook in Python, as _object()."""
     return _Number(number)
 
 
 def _check_depth(found: Any) -> None:
     level = [found]
-    for _ in range(DEEPEST):
+    for _ in range(MAX_DEPTH):
         level = [v for item in level for v in _children(item) if isinstance(v, dict | list)]
         if not level:
             return
-    raise BadRequest(f"The request body is nested too deeply: more than {DEEPEST} levels")
+    raise BadRequest(f"The request body is nested too deeply: more than {MAX_DEPTH} levels")
 
 
 def _children(value: Any) -> Iterable[Any]:
@@ -94,7 +95,7 @@ def _children(value: Any) -> Iterable[Any]:
 
 
 def create_request(body: bytes, others: bool = False) -> CreateRequest:
-    """The body of POST /connectors. `others`: it may have fields that mean nothing here."""
+    """The body of POST /connectors. With `others`, unknown fields are allowed."""
     d = known_object(parse(body, exact_numbers=True), "The request body", None if others else _CREATE_FIELDS)
     name = d.get("name")
     if isinstance(name, dict | list):
@@ -117,7 +118,7 @@ def config(body: bytes) -> dict[str, str | None]:
 
 
 def config_map(value: Any, what: str) -> dict[str, str | None]:
-    """A connector configuration: numbers and booleans become strings, as Connect has it."""
+    """A connector configuration, with numbers and booleans turned into strings as in Connect."""
     for k, v in known_object(value, what).items():
         if isinstance(v, dict | list):
             raise BadRequest(f"The value of '{k}' in {what[0].lower() + what[1:]} must be a string, not {_kind(v)}")
@@ -125,7 +126,7 @@ def config_map(value: Any, what: str) -> dict[str, str | None]:
 
 
 def offsets(body: bytes) -> list[Entry]:
-    """The body of PATCH offsets (KIP-875): partitions with their offsets; a missing one is None."""
+    """The body of PATCH offsets (KIP-875): partitions with their offsets, None for a missing one."""
     entries = known_object(parse(body), "The request body", ("offsets",)).get("offsets")
     if entries is None or entries == []:
         raise BadRequest("Partitions / offsets need to be provided for an alter offsets request")
@@ -133,7 +134,7 @@ def offsets(body: bytes) -> list[Entry]:
 
 
 def _initial_offsets(body: bytes, d: dict[str, Any]) -> list[Entry] | None:
-    """In KIP-875's format, numbers as numbers; null is as if the field were not there."""
+    """`initial_offsets` in the format of KIP-875, parsed with real numbers; None if missing or null."""
     if d.get("initial_offsets") is None:
         return None
     if d["initial_offsets"] == []:
@@ -166,7 +167,7 @@ def _initial(d: dict[str, Any]) -> TargetState | None:
 
 
 def known_object(value: Any, what: str, known: Collection[str] | None = None) -> dict[str, Any]:
-    """A JSON object, with no other fields than these; `what` it is, for the refusal."""
+    """Checks for a JSON object with no other fields than `known`. `what` names the value in the error message."""
     if not isinstance(value, dict):
         raise BadRequest(f"{what} must be a JSON object, not {_kind(value)}")
     for key in value if known is not None else ():
@@ -189,7 +190,7 @@ def _kind(value: Any) -> str:
 
 
 def _java_trim(name: str) -> str:
-    """As Java's trim(): everything up to U+0020 goes, control characters too."""
+    """As Java's trim(): removes all characters up to U+0020, control characters included."""
     return name.strip("".join(map(chr, range(0x21))))
 
 

@@ -1,7 +1,7 @@
-"""Bounds connections in total, by address and in time, counted from accept(), before TLS.
+"""Limits connections in total, by address and in time, counted from accept(), before TLS.
 
-If there are too many, the connection with the lowest rank (`Place.rank`) is closed. A request in progress is never
-closed for others; if all are in progress, a few more connections are accepted for health probes.
+Beyond a limit the connection with the lowest rank (`AcceptedConnection.rank`) is closed. A request in progress is never
+closed to make room. If every connection has a request in progress, a few more are accepted for health probes.
 """
 
 from __future__ import annotations
@@ -13,92 +13,106 @@ import resource
 import socket
 import time
 from collections import Counter, OrderedDict
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import h11
 
 log = logging.getLogger(__name__)
 
-MOST = 512
-"""Connections at a time, if there are enough descriptors; one address may have half of them."""
 
-RESERVED = 32
-"""Further connections, on which only /health is answered."""
+@dataclass(frozen=True, slots=True)
+class ConnectionLimits:
+    """Limits of one server: numbers of connections, seconds and bytes."""
 
-HEAD = 20.0
-"""Seconds from accept() until the head of the first request is complete, TLS handshake included."""
+    connections: int = 512
+    """If there are enough file descriptors; one address may have half of them."""
 
-IDLE = 30.0
-"""Seconds between two requests."""
+    reserved: int = 32
+    """Connections beyond the limit, on which only /health is answered."""
 
-LINGER = 2.0
-"""Seconds that a client may continue to send a body after the answer, or take to close."""
+    head_timeout: float = 20.0
+    """From accept() until the head of the first request is complete, TLS handshake included."""
 
-BLOCKED = 20.0
-"""Seconds in which a client must read at least about 50 kB of its answer (asyncio's water marks)."""
+    idle_timeout: float = 30.0
+    """Between two requests."""
 
-MOST_UNREAD = 256 * 1024 * 1024
-"""Bytes of answers that all clients together may leave unread."""
+    linger_timeout: float = 2.0
+    """How long a client may continue to send a body after the answer, or take to close."""
+
+    unread_timeout: float = 20.0
+    """How long a client may take to read about 50 kB of its answer (asyncio's water marks)."""
+
+    unread_bytes: int = 256 * 1024 * 1024
+    """Bytes of answers that all clients together may leave unread."""
+
+
+DEFAULT_LIMITS = ConnectionLimits()
 
 _SWEEP = 0.25  # seconds between two checks of all connections
 _BATCH = 64  # connections accepted before others are served again
 
-Peer = tuple[Any, Any]
+ConnectionKey = tuple[Any, Any]
 """Addresses of both ends, which identify a connection."""
 
 
 class HttpConnection(Protocol):
-    """What is asked of the HTTP protocol on a connection (see `protocol.BoundedProtocol`)."""
+    """The state of the HTTP protocol on a connection (see `protocol.BoundedProtocol`)."""
 
     conn: h11.Connection
     transport: asyncio.Transport
     served: bool  # an answer has been sent
 
     @property
-    def waits(self) -> bool: ...
+    def idle(self) -> bool: ...
     @property
-    def working(self) -> bool: ...
+    def answering(self) -> bool: ...
 
 
-class Place:
+class AcceptedConnection:
     """One accepted connection."""
 
-    def __init__(self, sock: socket.socket, peer: Peer) -> None:
-        self.socket, self.peer, self.address = sock, peer, peer[0][0]
+    def __init__(self, sock: socket.socket, key: ConnectionKey, limits: ConnectionLimits) -> None:
+        self._limits = limits
+        self.socket, self.key, self.address = sock, key, key[0][0]
         self.since = time.monotonic()  # start of the current state
         self.reserved = False  # only for health probes
-        self.protocol: HttpConnection | None = None  # none during the TLS handshake
-        self.unread, self.taken = 0, self.since  # unread bytes, and when the client last read some
+        self.protocol: HttpConnection | None = None  # None during the TLS handshake
+        self.unread, self.last_read = 0, self.since  # unread bytes, and the time of the client's last read
 
     @property
     def rank(self) -> int | None:
-        """The order of closing: 0 answered but still sending; 1 without a request; 2 slow to send a body; 3 not
-        reading. None for a request in progress."""
-        if self.protocol is None or self.protocol.waits:
+        """The order of closing; None for a request in progress.
+
+        0: still sending after its answer; 1: without a request; 2: slow to send a body; 3: not reading its answer.
+        """
+        if self.protocol is None or self.protocol.idle:
             return 1
         if self.protocol.conn.their_state is h11.SEND_BODY:
-            if not self.protocol.working:
+            if not self.protocol.answering:
                 return 0
-            return 2 if time.monotonic() - self.since > LINGER else None
-        return 3 if self.unread and time.monotonic() - self.taken > LINGER else None
+            return 2 if time.monotonic() - self.since > self._limits.linger_timeout else None
+        return 3 if self.unread and time.monotonic() - self.last_read > self._limits.linger_timeout else None
 
     def overdue(self) -> bool:
         """Whether the connection has timed out; also records how much the client has read."""
         now = time.monotonic()
         if self.protocol is None:
-            return now - self.since > HEAD
+            return now - self.since > self._limits.head_timeout
         self._note_unread(now)
-        if self.unread and now - self.taken > BLOCKED:
+        if self.unread and now - self.last_read > self._limits.unread_timeout:
             return True
         if self.protocol.transport.is_closing() or self.rank == 0:
-            return now - max(self.since, self.taken if self.unread else 0) > LINGER
-        return self.rank == 1 and now - self.since > (IDLE if self.protocol.served else HEAD)
+            return now - max(self.since, self.last_read if self.unread else 0) > self._limits.linger_timeout
+        return self.rank == 1 and now - self.since > (
+            self._limits.idle_timeout if self.protocol.served else self._limits.head_timeout
+        )
 
     def _note_unread(self, now: float) -> None:
         assert self.protocol is not None
         size = self.protocol.transport.get_write_buffer_size()
         if not self.unread:
-            self.taken = now
+            self.last_read = now
         self.unread = size
 
     def abort(self) -> None:
@@ -112,96 +126,100 @@ class Place:
 class Connections:
     """The connections of one server. Event loop only."""
 
-    def __init__(self, most: int | None = None) -> None:
+    def __init__(self, limits: ConnectionLimits = DEFAULT_LIMITS) -> None:
+        self._limits = limits
         soft = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
-        few = soft // 2 if soft != resource.RLIM_INFINITY else MOST  # Kafka's clients need the others
-        self._most = min(MOST, few) if most is None else most
-        self._open: dict[Peer, Place] = {}
-        self._idle: OrderedDict[Peer, Place] = OrderedDict()  # of ranks 0 and 1; the first is closed first
+        available = (
+            soft // 2 if soft != resource.RLIM_INFINITY else limits.connections
+        )  # Kafka's clients need the others
+        self.limit = min(limits.connections, available)
+        self._open: dict[ConnectionKey, AcceptedConnection] = {}
+        # Of ranks 0 and 1; the first is closed first.
+        self._idle: OrderedDict[ConnectionKey, AcceptedConnection] = OrderedDict()
         self._by_address: Counter[str] = Counter()
         self._reserved = 0
         self._sweeping = False
         self._warned = False
 
-    def accepted(self, sock: socket.socket, peer: Peer) -> bool:
-        """Give a connection a place; False if none is free."""
-        place = Place(sock, peer)
-        crowded = self._by_address[place.address] >= max(self._most // 2, 1)
-        if crowded or len(self._open) >= self._most:
+    def accepted(self, sock: socket.socket, key: ConnectionKey) -> bool:
+        """Counts a new connection, and closes another one if necessary; False if it must be refused."""
+        connection = AcceptedConnection(sock, key, self._limits)
+        address_full = self._by_address[connection.address] >= max(self.limit // 2, 1)
+        if address_full or len(self._open) >= self.limit:
             self._warn()
-            if not self._make_room(place.address if crowded else None):
-                place.reserved = True
-                if self._reserved >= RESERVED:
+            if not self._close_one(connection.address if address_full else None):
+                connection.reserved = True
+                if self._reserved >= self._limits.reserved:
                     return False
                 self._reserved += 1
-        self._open[peer] = self._idle[peer] = place
-        self._by_address[place.address] += 1
+        self._open[key] = self._idle[key] = connection
+        self._by_address[connection.address] += 1
         if not self._sweeping:
             self._sweeping = True
             asyncio.get_running_loop().call_later(_SWEEP, self._sweep)
         return True
 
-    def made(self, peer: Peer, protocol: HttpConnection) -> Place | None:
-        """The place of a connection that now uses HTTP; None if the place was lost meanwhile."""
-        place = self._open.get(peer)
-        if place is not None:
-            place.protocol = protocol
-        return place
+    def http_started(self, key: ConnectionKey, protocol: HttpConnection) -> AcceptedConnection | None:
+        """The connection now uses HTTP; None if it has been closed meanwhile."""
+        connection = self._open.get(key)
+        if connection is not None:
+            connection.protocol = protocol
+        return connection
 
-    def closed(self, peer: Peer) -> None:
-        if place := self._open.pop(peer, None):
-            self._idle.pop(peer, None)
-            self._reserved -= place.reserved
-            self._by_address[place.address] -= 1
-            if not self._by_address[place.address]:
-                del self._by_address[place.address]
+    def closed(self, key: ConnectionKey) -> None:
+        if connection := self._open.pop(key, None):
+            self._idle.pop(key, None)
+            self._reserved -= connection.reserved
+            self._by_address[connection.address] -= 1
+            if not self._by_address[connection.address]:
+                del self._by_address[connection.address]
 
-    def asked(self, place: Place) -> None:
+    def request_started(self, connection: AcceptedConnection) -> None:
         """A request has started."""
-        place.since = time.monotonic()
-        self._idle.pop(place.peer, None)
+        connection.since = time.monotonic()
+        self._idle.pop(connection.key, None)
 
-    def answered(self, place: Place) -> None:
+    def request_ended(self, connection: AcceptedConnection) -> None:
         """A request has been answered."""
-        place.since = time.monotonic()
-        if place.peer in self._open:
-            self._idle[place.peer] = place
-            self._idle.move_to_end(place.peer, last=place.rank != 0)
+        connection.since = time.monotonic()
+        if connection.key in self._open:
+            self._idle[connection.key] = connection
+            self._idle.move_to_end(connection.key, last=connection.rank != 0)
 
-    def _make_room(self, address: str | None) -> bool:
-        for place in self._idle.values():
-            if address in (None, place.address):
-                self._abort(place)
+    def _close_one(self, address: str | None) -> bool:
+        for connection in self._idle.values():
+            if address in (None, connection.address):
+                self._abort(connection)
                 return True
-        here = (p for p in self._open.values() if address in (None, p.address))
-        slow = [(rank, place.since, place) for place in here if (rank := place.rank) is not None]
+        candidates = (c for c in self._open.values() if address in (None, c.address))
+        slow = [(rank, c.since, c) for c in candidates if (rank := c.rank) is not None]
         if slow:
             self._abort(min(slow, key=lambda found: found[:2])[2])
         return bool(slow)
 
-    def _abort(self, place: Place) -> None:
-        place.abort()
-        self.closed(place.peer)
+    def _abort(self, connection: AcceptedConnection) -> None:
+        connection.abort()
+        self.closed(connection.key)
 
     def _warn(self) -> None:
         if not self._warned:
             self._warned = True
             log.warning(
-                "More than %d connections, or half as many from one address: those that neither send nor read are "
-                "closed",
-                self._most,
+                "Too many connections (more than %d, or half as many from one address): closing those that neither "
+                "send nor read",
+                self.limit,
             )
 
     def _sweep(self) -> None:
-        for place in [p for p in self._open.values() if p.overdue()]:
-            self._abort(place)
-        unread = sorted((p for p in self._open.values() if p.unread), key=lambda p: p.taken)
-        total = sum(p.unread for p in unread)
-        while total > MOST_UNREAD:
-            place = unread.pop(0)
-            total -= place.unread
-            self._abort(place)
-        self._warned &= len(self._open) > self._most // 4
+        for connection in [c for c in self._open.values() if c.overdue()]:
+            self._abort(connection)
+        unread = sorted((c for c in self._open.values() if c.unread), key=lambda c: c.last_read)
+        total = sum(c.unread for c in unread)
+        while total > self._limits.unread_bytes:
+            connection = unread.pop(0)
+            total -= connection.unread
+            self._abort(connection)
+        self._warned &= len(self._open) > self.limit // 4
         self._sweeping = bool(self._open)
         if self._sweeping:
             asyncio.get_running_loop().call_later(_SWEEP, self._sweep)
@@ -214,8 +232,8 @@ class CountedListener(socket.socket):
     _batch = 0
 
     def accept(self) -> tuple[socket.socket, Any]:
-        """The next connection that gets a place; BlockingIOError if there is none, and after each batch so that others
-        are served."""
+        """The next connection within the limits. Raises BlockingIOError if there is none, and after each batch so that
+        open connections are served."""
         while self._batch < _BATCH:
             self._batch += 1
             try:
@@ -225,12 +243,12 @@ class CountedListener(socket.socket):
                 raise
             accepted = _Counted(self.family, self.type, self.proto, fileno=number)
             try:
-                peer = (address, accepted.getsockname())
+                key = (address, accepted.getsockname())
             except OSError:  # closed already
                 accepted.close()
                 continue
-            if self.connections.accepted(accepted, peer):
-                accepted.connections, accepted.peer = self.connections, peer
+            if self.connections.accepted(accepted, key):
+                accepted.connections, accepted.key = self.connections, key
                 return accepted, address
             accepted.close()
         self._batch = 0
@@ -238,13 +256,13 @@ class CountedListener(socket.socket):
 
 
 class _Counted(socket.socket):
-    """Releases its place when closed."""
+    """A socket that reports its end to `Connections`."""
 
     connections: Connections | None = None
-    peer: Peer
+    key: ConnectionKey
 
     def close(self) -> None:
         if self.connections is not None:
-            self.connections.closed(self.peer)
+            self.connections.closed(self.key)
             self.connections = None
         super().close()

@@ -1,4 +1,4 @@
-"""Media types in the headers of requests, read as strictly as Connect's HTTP server reads them."""
+"""Media types in request headers, parsed as strictly as Connect's HTTP server parses them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from runtime.herder.errors import BadRequest
 
 _TOKEN = r"[!#$%&'*+.^_`|~0-9A-Za-z-]++"
 _PARAMETER = rf'({_TOKEN})=({_TOKEN}|"(?:[^"\\]|\\.)*+")'
-_SEPARATED = rf"[ \t]*+;[ \t]*+(?:{_PARAMETER})?"  # two semicolons in a row are one
+_SEPARATED = rf"[ \t]*+;[ \t]*+(?:{_PARAMETER})?"  # two semicolons in a row count as one
 _MEDIA = re.compile(rf"[ \t]*+({_TOKEN})(?:/({_TOKEN}))?((?:{_SEPARATED})*+)[ \t]*+")
 _ONE_PARAMETER = re.compile(_SEPARATED)
 _QUALITY = re.compile(r"0?(\.[0-9]{0,3})?|1(\.0{0,3})?")
@@ -20,24 +20,24 @@ _QUALITY = re.compile(r"0?(\.[0-9]{0,3})?|1(\.0{0,3})?")
 
 @dataclass(frozen=True, slots=True)
 class Media:
-    """A media type, or a range of them: `*` stands for any type or subtype. In lower case but for its parameters."""
+    """A media type or range, in which `*` is any type or subtype. Types and parameter names are in lower case."""
 
     type: str
     subtype: str
     parameters: tuple[tuple[str, str], ...] = ()
 
     def meets(self, media: str) -> bool:
-        """Whether it is this type, or a range that holds it."""
+        """Whether this is the given type, or a range that contains it."""
         kind, _, subkind = media.partition("/")
         return self.type in (kind, "*") and self.subtype in (subkind, "*")
 
 
 def content_type(headers: Headers) -> Media | None:
-    """What the client says its body is; None when it does not. BadRequest for what is no media type."""
+    """The declared type of the body; None without the header. Raises BadRequest for a malformed one."""
     given = headers.getlist("content-type")
     if not given:
         return None
-    text = ", ".join(given)  # two are none
+    text = ", ".join(given)  # two headers are malformed
     found = _MEDIA.fullmatch(text)
     if found is None or found[2] is None:
         raise BadRequest(f"The header Content-Type, '{text}', is not a media type")
@@ -45,21 +45,23 @@ def content_type(headers: Headers) -> Media | None:
 
 
 def accepted(headers: Headers) -> tuple[Media, ...]:
-    """What the client takes, in the order in which it says so. BadRequest for what is no list of media types."""
+    """The media types of `Accept` in their order; `*/*` without the header. Raises BadRequest for a malformed one."""
     text = ", ".join(headers.getlist("accept"))
     return tuple(_accepted(text)) if text else (Media("*", "*"),)
 
 
 def _accepted(text: str) -> Iterator[Media]:
     at = 0
-    while at < len(text):  # so a comma at the end is nothing
+    while at < len(text):  # a comma at the end is allowed
         found = _MEDIA.match(text, at)
         if found is None or text[found.end() : found.end() + 1] not in ("", ","):
             raise BadRequest(f"The header Accept, '{text}', is not a list of media types")
         media = _media(found)
         for name, value in media.parameters:
             if name == "q" and not _QUALITY.fullmatch(value.strip('"')):
-                raise BadRequest(f"The header Accept, '{text}', has the quality '{value}', which is not within 0 and 1")
+                raise BadRequest(
+                    f"The header Accept, '{text}', has the quality '{value}', which is not between 0 and 1"
+                )
         yield media
         at = found.end() + 1
 

@@ -11,95 +11,95 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from runtime.rest.http.answers import error
-from runtime.rest.http.connections import Connections, Peer, Place
+from runtime.rest.http.connections import AcceptedConnection, ConnectionKey, Connections
 
-PIECE = 64 * 1024
-HEALTH = ("/health", "/health/live")
+CHUNK_SIZE = 64 * 1024
+HEALTH_PATHS = ("/health", "/health/live")
 
 
 class BoundedProtocol(H11Protocol):
-    """Keeps the state of its Place up to date."""
+    """HTTP/1.1 that keeps the state of its AcceptedConnection up to date."""
 
     connections_of_server: Connections
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self._place: Place | None = None
+        self._connection: AcceptedConnection | None = None
         self.served = False  # an answer has been sent
 
     @property
-    def waits(self) -> bool:
+    def idle(self) -> bool:
         """Whether no request is in progress."""
         return self.conn.their_state is h11.IDLE
 
     @property
-    def working(self) -> bool:
+    def answering(self) -> bool:
         """Whether the request is still unanswered."""
         return self.cycle is not None and not self.cycle.response_complete
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(cast("asyncio.Transport", transport))
-        peer: Peer = (transport.get_extra_info("peername"), transport.get_extra_info("sockname"))
-        self._place = self.connections_of_server.made(peer, self)
-        if self._place is None:
+        key: ConnectionKey = (transport.get_extra_info("peername"), transport.get_extra_info("sockname"))
+        self._connection = self.connections_of_server.http_started(key, self)
+        if self._connection is None:
             self.transport.abort()
-        elif self._place.reserved:
+        elif self._connection.reserved:
             self.app = _only_health(self.app)
 
     def data_received(self, data: bytes) -> None:
-        waited = self.waits
+        was_idle = self.idle
         super().data_received(data)
-        if waited and not self.waits and self._place is not None:
-            self.connections_of_server.asked(self._place)
+        if was_idle and not self.idle and self._connection is not None:
+            self.connections_of_server.request_started(self._connection)
 
     def on_response_complete(self) -> None:
         self.served = True
-        if self._place is not None:
-            self.connections_of_server.answered(self._place)
-        super().on_response_complete()  # may begin the next request if several were pipelined
-        if self._place is not None and self.working:
-            self.connections_of_server.asked(self._place)
+        if self._connection is not None:
+            self.connections_of_server.request_ended(self._connection)
+        super().on_response_complete()  # starts the next pipelined request, if any
+        if self._connection is not None and self.answering:
+            self.connections_of_server.request_started(self._connection)
 
     def resume_writing(self) -> None:
         super().resume_writing()
-        if self._place is not None:
-            self._place.taken = time.monotonic()
+        if self._connection is not None:
+            self._connection.last_read = time.monotonic()
 
     def timeout_keep_alive_handler(self) -> None:
-        if self._place is not None:
-            self._place.since = time.monotonic()  # closing may take LINGER seconds
+        if self._connection is not None:
+            self._connection.since = time.monotonic()  # the time for closing starts now
         super().timeout_keep_alive_handler()
 
 
 def bounded(connections: Connections) -> type[BoundedProtocol]:
-    """The protocol of one server, whose connections are counted together."""
-    return type("OfOneServer", (BoundedProtocol,), {"connections_of_server": connections})
+    """The protocol class of one server, whose connections are counted together."""
+    return type("ServerProtocol", (BoundedProtocol,), {"connections_of_server": connections})
 
 
-def in_pieces(app: ASGIApp) -> ASGIApp:
-    """Sends large answers in pieces, so that clients that do not read keep little in memory."""
+def in_chunks(app: ASGIApp) -> ASGIApp:
+    """Sends large answers in chunks, so that clients that do not read hold little memory."""
 
     async def answer(scope: Scope, receive: Receive, send: Send) -> None:
-        async def sending(message: Message) -> None:
+        async def send_chunks(message: Message) -> None:
             body = message.get("body", b"") if message["type"] == "http.response.body" else b""
-            if len(body) <= PIECE:
+            if len(body) <= CHUNK_SIZE:
                 await send(message)
                 return
-            for at in range(0, len(body), PIECE):
-                more = at + PIECE < len(body) or message.get("more_body", False)
-                await send({"type": "http.response.body", "body": body[at : at + PIECE], "more_body": more})
+            for at in range(0, len(body), CHUNK_SIZE):
+                more = at + CHUNK_SIZE < len(body) or message.get("more_body", False)
+                await send({"type": "http.response.body", "body": body[at : at + CHUNK_SIZE], "more_body": more})
 
-        await app(scope, receive, sending)
+        await app(scope, receive, send_chunks)
 
     return answer
 
 
 def _only_health(app: ASGIApp) -> ASGIApp:
     async def answer(scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["path"].rstrip("/") in HEALTH:
+        if scope["path"].rstrip("/") in HEALTH_PATHS:
             await app(scope, receive, send)
             return
-        refusal = error(503, "The worker has too many connections at present; only /health is answered")
+        refusal = error(503, "The worker has too many connections; only /health is answered until some close")
         refusal.headers["Connection"] = "close"
         await refusal(scope, receive, send)
 

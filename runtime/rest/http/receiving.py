@@ -1,4 +1,4 @@
-"""Receives request bodies: bounded in size, time and total memory; large bodies are parsed in a thread."""
+"""Receives request bodies within limits of size, time and total memory; large bodies are parsed in a thread."""
 
 from __future__ import annotations
 
@@ -17,32 +17,33 @@ from runtime.rest.http.media import content_type
 
 _T = TypeVar("_T")
 
-LIMIT, LARGE = 2 * 1024 * 1024, 32 * 1024 * 1024
-"""Largest accepted bodies in bytes: for configurations (Kafka accepts records of 1 MB), and for long data such as
-offsets."""
+BODY_LIMIT, LARGE_BODY_LIMIT = 2 * 1024 * 1024, 32 * 1024 * 1024
+"""Largest accepted bodies in bytes: of configurations (Kafka accepts records of 1 MB), and of offsets and previews."""
 
-PATIENCE = 60.0
+BODY_TIMEOUT = 60.0
 """Seconds that a body may take to arrive."""
 
-SMALL = 64 * 1024
-"""Bodies up to this size are parsed on the event loop and do not count."""
+INLINE_LIMIT = 64 * 1024
+"""Bytes up to which a body is parsed on the event loop and does not count towards MAX_MEMORY."""
 
-MOST_VALUES = {LIMIT: 200_000, LARGE: 1_000_000}
-"""Values that a body may have: each takes about a hundred bytes once it is parsed."""
+MAX_VALUES = {BODY_LIMIT: 200_000, LARGE_BODY_LIMIT: 1_000_000}
+"""Values that a body may have, by its limit: a parsed value takes about a hundred bytes."""
 
-MOST_BYTES = 256 * 1024 * 1024
-"""Memory of all large bodies together, from their first byte until their requests are answered."""
+MAX_MEMORY = 256 * 1024 * 1024
+"""Bytes of memory for all large bodies together, from their first byte until their requests are answered."""
+
+RATE_GRACE = 1.0
+"""Seconds after which the rate at which a body arrives counts."""
 
 _CHARGE = "headrace.body"
-_VALUE = 100  # bytes of a parsed value
-_SLOWEST = 1.0  # seconds after which the rate of a body counts
+_VALUE_SIZE = 100  # bytes of a parsed value
 
 
 @dataclass(eq=False, slots=True)
-class Charge:
-    """The part of the memory for bodies that one request takes."""
+class BodyCharge:
+    """The share of the memory for bodies that one request takes."""
 
-    budget: Budget
+    memory: BodyMemory
     bytes: int = 0
     since: float = field(default_factory=time.monotonic)
     timeout: asyncio.Timeout | None = None  # while the body is being received
@@ -52,30 +53,33 @@ class Charge:
         return self.bytes / (time.monotonic() - self.since)
 
     def grow(self, count: int) -> None:
-        """Take `count` more bytes; Unavailable if the memory for bodies is used up."""
+        """Takes `count` more bytes. Raises Unavailable if the memory for bodies is used up."""
         self.bytes += count
-        if self.bytes > SMALL:
-            self.budget.charge(self, count if self in self.budget.charges else self.bytes)
+        if self.bytes > INLINE_LIMIT:
+            self.memory.charge(self, count if self in self.memory.charges else self.bytes)
 
     def release(self) -> None:
-        self.budget.release(self)
+        self.memory.release(self)
 
 
-class Budget:
-    """Memory for bodies. If it is used up, the body that arrives most slowly is dropped. Event loop only."""
+class BodyMemory:
+    """The memory for bodies. If it is used up, the body that arrives most slowly is dropped. Event loop only."""
 
-    def __init__(self, most: int | None = None) -> None:
-        self.most = MOST_BYTES if most is None else most
+    def __init__(
+        self, limit: int = MAX_MEMORY, *, body_timeout: float = BODY_TIMEOUT, rate_grace: float = RATE_GRACE
+    ) -> None:
+        """`limit` is in bytes, `body_timeout` and `rate_grace` are in seconds."""
+        self.limit, self.body_timeout, self._rate_grace = limit, body_timeout, rate_grace
         self.used = 0
-        self.charges: set[Charge] = set()
-        self.turn = asyncio.Semaphore(1)  # one at a time, since parsing mostly holds the interpreter
+        self.charges: set[BodyCharge] = set()
+        self.turn = asyncio.Semaphore(1)  # parses one body after another, since parsing holds the interpreter
 
-    def charge(self, charge: Charge, count: int) -> None:
+    def charge(self, charge: BodyCharge, count: int) -> None:
         self.charges.add(charge)
         self.used += count
-        while self.used > self.most:
+        while self.used > self.limit:
             now = time.monotonic()
-            slow = [c for c in self.charges if c.timeout is not None and now - c.since > _SLOWEST]
+            slow = [c for c in self.charges if c.timeout is not None and now - c.since > self._rate_grace]
             victim = min(slow, key=lambda c: c.rate, default=charge)
             timeout = victim.timeout
             self.release(victim)
@@ -84,30 +88,27 @@ class Budget:
             if timeout is not None:
                 timeout.reschedule(0)
 
-    def release(self, charge: Charge) -> None:
+    def release(self, charge: BodyCharge) -> None:
         if charge in self.charges:
             self.charges.remove(charge)
             self.used -= charge.bytes
         charge.bytes, charge.timeout = 0, None
 
 
-_budget = Budget()
-
-
-async def parsed(request: Request, convert: Callable[[bytes], _T], limit: int = LIMIT) -> _T:
+async def parsed(request: Request, convert: Callable[[bytes], _T], limit: int = BODY_LIMIT) -> _T:
     """The body converted by `convert`, in a thread if the body is large, since that takes seconds."""
     body = await read(request, limit)
-    if len(body) <= SMALL:
+    if len(body) <= INLINE_LIMIT:
         return convert(body)
     values = await asyncio.to_thread(_check_values, body, limit)
-    charge: Charge = request.scope[_CHARGE]
-    charge.grow(values * _VALUE)
-    async with _budget.turn:
+    charge: BodyCharge = request.scope[_CHARGE]
+    charge.grow(values * _VALUE_SIZE)
+    async with charge.memory.turn:
         return await asyncio.to_thread(convert, body)
 
 
-async def read(request: Request, limit: int = LIMIT) -> bytes:
-    """The whole body, within the limit and PATIENCE; 415 unless its declared type is JSON."""
+async def read(request: Request, limit: int = BODY_LIMIT) -> bytes:
+    """The whole body. Raises RouterError: 413 beyond the limit, 408 when it is too slow, 415 if it is not JSON."""
     kind = content_type(request.headers)
     if kind is not None and kind.subtype == "*":
         raise _untyped()
@@ -121,9 +122,9 @@ async def _receive(request: Request, limit: int) -> bytes:
     if int(request.headers.get("content-length", "0")) > limit:
         raise RouterError(413)
     body = bytearray()
-    charge = request.scope[_CHARGE] = Charge(_budget)
+    charge = request.scope[_CHARGE] = BodyCharge(request.app.state.body_memory)
     try:
-        async with asyncio.timeout(PATIENCE) as charge.timeout:
+        async with asyncio.timeout(charge.memory.body_timeout) as charge.timeout:
             async for chunk in request.stream():
                 body += chunk
                 if len(body) > limit:
@@ -137,23 +138,23 @@ async def _receive(request: Request, limit: int) -> bytes:
 
 
 def release(scope: Scope) -> None:
-    """The request has been answered: release the memory of its body."""
+    """Releases the memory of the body of an answered request."""
     charge = scope.pop(_CHARGE, None)
     if charge is not None:
         charge.release()
 
 
 def _check_values(body: bytes, limit: int) -> int:
-    """An upper bound of the number of values in the body; too many are refused before parsing."""
+    """An upper bound of the number of values in the body. Raises BadRequest, before parsing, if there are too many."""
     values = body.count(b",") + body.count(b"[") + body.count(b"{")
-    most = MOST_VALUES[limit]
-    if values > most and (values := _exactly(body)) > most:
+    most = MAX_VALUES[limit]
+    if values > most and (values := _count_outside_strings(body)) > most:
         raise BadRequest(f"The request body has more than {most:,} values")
     return values
 
 
-def _exactly(body: bytes) -> int:
-    """The same body without the contents of strings."""
+def _count_outside_strings(body: bytes) -> int:
+    """The count without the contents of strings, which may have commas and brackets."""
     count, outside = 0, True
     for part in body.replace(b"\\\\", b"").replace(b'\\"', b"").split(b'"'):
         if outside:
@@ -163,5 +164,5 @@ def _exactly(body: bytes) -> int:
 
 
 def _untyped() -> RouterError:
-    """The resource accepts any type and produces none; this refusal has a type, as in Connect."""
+    """415 with a Content-Type, which Connect sends for this refusal only."""
     return RouterError(415, {"Content-Type": JSON})

@@ -1,4 +1,4 @@
-"""The HTTP server: listeners bound at once, started and stopped by the worker."""
+"""The HTTP server: binds listeners when it is created, and is started and stopped by the worker."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from runtime.config.listeners import Listener
-from runtime.rest.http.connections import HEAD, IDLE, Connections, CountedListener
-from runtime.rest.http.protocol import bounded, in_pieces
+from runtime.rest.http.connections import DEFAULT_LIMITS, ConnectionLimits, Connections, CountedListener
+from runtime.rest.http.protocol import bounded, in_chunks
 
-DRAIN = 2
-"""Seconds that requests under way may still take when the worker ends."""
+SHUTDOWN_TIMEOUT = 2
+"""Seconds in which requests in progress may finish when the worker ends."""
 
-_KERNEL = 256 * 1024
-"""Bytes of answers that the kernel buffers for a client; by default megabytes for each."""
+_SEND_BUFFER = 256 * 1024
+"""Bytes of answers that the kernel buffers for a client; the default is megabytes."""
 
 
 class PortTaken(Exception):
-    """The listener's address cannot be bound; the message says what to do."""
+    """The listener's address cannot be bound; the message names the property and the remedy."""
 
 
 class _Server(uvicorn.Server):
-    """uvicorn, with signals left to the worker (it would raise them again after serving)."""
+    """uvicorn without its signal handlers: the worker handles signals."""
 
     def __init__(self, config: uvicorn.Config) -> None:
         super().__init__(config)
@@ -44,31 +44,38 @@ class _Server(uvicorn.Server):
 
 
 class RestServer:
-    """Serves an application on addresses that are bound at once, so that a taken port is known at once."""
+    """Serves an application on addresses that are bound on creation, so that a port in use is reported early."""
 
-    def __init__(self, key: str, listeners: Sequence[Listener], tls: ssl.SSLContext | None = None) -> None:
-        """`key` is the property that names the listeners; `tls` is for those with https."""
+    def __init__(
+        self,
+        key: str,
+        listeners: Sequence[Listener],
+        tls: ssl.SSLContext | None = None,
+        limits: ConnectionLimits = DEFAULT_LIMITS,
+    ) -> None:
+        """`key` is the property that names the listeners; `tls` is used by those with https. Raises PortTaken."""
         self.bound: list[tuple[Listener, int]] = []
         self._tls, self._sockets = tls, []
-        self._connections = Connections()
+        self._limits, self._connections = limits, Connections(limits)
         self._running: list[tuple[_Server, asyncio.Task[None]]] = []
         for listener in listeners:
-            bound = _bind(key, listener)
+            bound = _bind(key, listener, limits)
             bound.connections = self._connections
             self._sockets.append(bound)
             self.bound.append((listener, bound.getsockname()[1]))
 
     async def start(self, app: ASGIApp) -> None:
-        """Listen; returns when connections are accepted."""
-        app = in_pieces(app)
+        """Starts to serve; returns when connections are accepted."""
+        app = in_chunks(app)
         for (listener, _), bound in zip(self.bound, self._sockets, strict=True):
-            server = _Server(_uvicorn(app, self._connections, self._tls if listener.scheme == "https" else None))
+            tls = self._tls if listener.scheme == "https" else None
+            server = _Server(_uvicorn(app, self._connections, self._limits, tls))
             serving = asyncio.create_task(server.serve(sockets=[bound]), name=f"rest {listener}")
             self._running.append((server, serving))
             await server.listening.wait()
 
     async def close(self) -> None:
-        """Stop listening and let requests end."""
+        """Stops listening, and waits up to SHUTDOWN_TIMEOUT for requests in progress."""
         for server, _ in self._running:
             server.should_exit = True
         await asyncio.gather(*(serving for _, serving in self._running), return_exceptions=True)
@@ -76,7 +83,9 @@ class RestServer:
             bound.close()
 
 
-def _uvicorn(app: ASGIApp, connections: Connections, tls: ssl.SSLContext | None) -> uvicorn.Config:
+def _uvicorn(
+    app: ASGIApp, connections: Connections, limits: ConnectionLimits, tls: ssl.SSLContext | None
+) -> uvicorn.Config:
     config = uvicorn.Config(
         app,
         http=bounded(connections),
@@ -84,17 +93,17 @@ def _uvicorn(app: ASGIApp, connections: Connections, tls: ssl.SSLContext | None)
         access_log=False,
         lifespan="off",
         server_header=False,
-        proxy_headers=False,  # the audit log names who really asked
-        timeout_keep_alive=int(IDLE),
-        timeout_graceful_shutdown=DRAIN,
-        backlog=4096,  # a full queue costs a client a second
+        proxy_headers=False,  # the audit log has the address of the TCP connection
+        timeout_keep_alive=int(limits.idle_timeout),
+        timeout_graceful_shutdown=SHUTDOWN_TIMEOUT,
+        backlog=4096,  # with a full queue a client waits a second
     )
     config.load()
     config.ssl = tls
     return config
 
 
-def _bind(key: str, listener: Listener) -> CountedListener:
+def _bind(key: str, listener: Listener, limits: ConnectionLimits) -> CountedListener:
     host, port = listener.host, listener.port
     try:
         family, kind, proto, _, address = socket.getaddrinfo(
@@ -102,12 +111,14 @@ def _bind(key: str, listener: Listener) -> CountedListener:
         )[0]
         s = CountedListener(family, kind, proto)
         s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        s.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _KERNEL)  # inherited by accepted sockets
+        s.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SEND_BUFFER)  # inherited by accepted sockets
         if listener.scheme == "https" and hasattr(socket, "TCP_DEFER_ACCEPT"):
-            s.setsockopt(socket.IPPROTO_TCP, socket.TCP_DEFER_ACCEPT, int(HEAD))  # no TLS for silent clients
+            s.setsockopt(
+                socket.IPPROTO_TCP, socket.TCP_DEFER_ACCEPT, int(limits.head_timeout)
+            )  # silent clients start no TLS handshake
         s.bind(address)
     except socket.gaierror as e:
-        raise PortTaken(f"{key}: the host '{host}' is not known here ({e.strerror})") from None
+        raise PortTaken(f"{key}: the host '{host}' cannot be resolved ({e.strerror})") from None
     except OSError as e:
         raise PortTaken(_why(key, host, port, e)) from None
     s.setblocking(False)
@@ -117,5 +128,5 @@ def _bind(key: str, listener: Listener) -> CountedListener:
 def _why(key: str, host: str, port: int, e: OSError) -> str:
     if e.errno == errno.EADDRINUSE:
         where = host or "all addresses"
-        return f"port {port} on {where} is in use: stop what listens there, or set another one in `{key}`"
+        return f"port {port} on {where} is in use: stop the process that listens there, or set another port in `{key}`"
     return f"cannot listen on {host}:{port}: {e.strerror}"

@@ -1,1 +1,1 @@
-"""GET /openapi.json: the description of every path, its parameters, bodies and answers."""
+"""GET /openapi.json: the table of operations, the schemas, and the document built from them."""

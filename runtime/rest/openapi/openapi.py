@@ -1,4 +1,4 @@
-"""GET /openapi.json: every path that this worker answers, with parameters, bodies and answers."""
+"""GET /openapi.json: builds the OpenAPI document of the paths that this worker serves."""
 
 from __future__ import annotations
 
@@ -12,42 +12,43 @@ from starlette.routing import Route
 
 from runtime import CONNECT_VERSION, __version__
 from runtime.rest.http.answers import JSON, json_answer
-from runtime.rest.openapi.operations import OPERATIONS, Operation
+from runtime.rest.openapi.operations import OPERATIONS, ApiOperation
 from runtime.rest.openapi.schemas import SCHEMAS, Schema, ref
 from runtime.rest.resource import Handler, Resource
 
 PATH = "/openapi.json"
 
 _ROUTER = {
-    405: "The path does not know this method.",
-    406: "The answer is of none of the media types that `Accept` names.",
-    408: "The body did not come within a minute.",
+    405: "The path does not support this method.",
+    406: "`Accept` names no media type that this path can produce.",
+    408: "The body did not arrive within a minute.",
     413: "The body is larger than 2 MB, or 32 MB for offsets and previews.",
     415: "The body is not `application/json`.",
 }
 _ERRORS = {
-    400: "The request is wrong; the message says what and where.",
-    401: "No user, or a wrong password (where the worker asks for one).",
-    403: "The user lacks the role that this request needs, or the worker's configuration switches this off.",
-    404: "There is no such thing.",
-    409: "It does not fit the present state; trying again may help.",
-    500: "The worker is not well, or has met something that it did not expect.",
-    503: "The worker is starting, or Kafka does not answer.",
+    400: "The request is invalid; the message names the error and its position.",
+    401: "Missing or wrong credentials, if the worker requires authentication.",
+    403: "The user lacks the required role, or the worker's configuration disables this request.",
+    404: "The connector, task or other resource does not exist.",
+    409: "The request conflicts with the current state; a retry may succeed.",
+    500: "The worker is unhealthy, or an unexpected error occurred.",
+    503: "The worker is starting, or Kafka does not respond.",
 }
 _EVERYWHERE = (401, 403, 500)
 _DESCRIPTION = (
-    "The REST API of Apache Kafka Connect, and what Headrace adds to it. HEAD works wherever GET does, and OPTIONS "
-    "names the methods of a path. Every answer carries an `X-Request-ID`, which the worker's audit log has too."
+    "The REST API of Apache Kafka Connect with Headrace's additions. HEAD is supported wherever GET is, and OPTIONS "
+    "lists the methods of a path. Every answer has an `X-Request-ID`, which is also in the worker's audit log."
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Document:
-    """The document for the routes that one listener serves."""
+class OpenApiDocument:
+    """The OpenAPI document of the routes of one listener."""
 
     routes: Sequence[Route]
 
     def build(self) -> dict[str, Any]:
+        """The document as a JSON object."""
         served = dict(served_methods(self.routes))
         paths: dict[str, Any] = {}
         for operation in OPERATIONS:
@@ -72,7 +73,7 @@ class Document:
 
 
 def served_methods(routes: Sequence[Route]) -> Iterator[tuple[str, frozenset[str]]]:
-    """Path and methods of each route, without those that every path has."""
+    """Path and methods of each route, without HEAD and OPTIONS."""
     for route in routes:
         resource = route.endpoint
         assert isinstance(resource, Resource)
@@ -80,12 +81,12 @@ def served_methods(routes: Sequence[Route]) -> Iterator[tuple[str, frozenset[str
 
 
 def openapi_route(routes: Sequence[Route]) -> Route:
-    """The route of the document that describes these routes, and itself."""
+    """The route of the document, which describes these routes and itself."""
     cached: list[dict[str, Any]] = []
 
     async def answer(_: Request) -> Response:
         if not cached:
-            cached.append(Document([*routes, route]).build())
+            cached.append(OpenApiDocument([*routes, route]).build())
         return json_answer(cached[0])
 
     handler: Handler = answer
@@ -93,7 +94,7 @@ def openapi_route(routes: Sequence[Route]) -> Route:
     return route
 
 
-def _operation(o: Operation) -> dict[str, Any]:
+def _operation(o: ApiOperation) -> dict[str, Any]:
     found: dict[str, Any] = {"operationId": o.id, "summary": o.summary}
     parameters = [_path_parameter(name) for name in o.path_parameters]
     parameters += [_parameter(name, "query", schema) for name, schema in o.query.items()]
@@ -107,10 +108,10 @@ def _operation(o: Operation) -> dict[str, Any]:
     return found
 
 
-def _answers(o: Operation) -> Iterator[tuple[int, dict[str, Any]]]:
+def _answers(o: ApiOperation) -> Iterator[tuple[int, dict[str, Any]]]:
     headers = {"X-Request-ID": {"$ref": "#/components/headers/RequestId"}}
     for status, schema in o.answers.items():
-        answer: dict[str, Any] = {"description": "As asked.", "headers": headers}
+        answer: dict[str, Any] = {"description": "Success.", "headers": headers}
         if schema:
             answer["content"] = {o.produces: {"schema": ref(schema)}}
         if o.links and status == 201:

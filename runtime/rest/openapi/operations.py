@@ -1,4 +1,4 @@
-"""The table behind /openapi.json: what each path takes and answers, readable from top to bottom."""
+"""The table behind /openapi.json: parameters, bodies and answers of each path and method."""
 
 from __future__ import annotations
 
@@ -10,17 +10,20 @@ from runtime.rest.http.answers import JSON
 from runtime.rest.openapi.schemas import NUMBER, TEXT, Schema, array
 
 _COUNT: Schema = {**NUMBER, "minimum": 0, "maximum": 999_999_999}
-_FLAG: Schema = {**TEXT, "description": "`true` in any case; all else is false."}
-_WHY: Mapping[str, Schema] = {
-    "Headrace-User": {**TEXT, "description": "Who asks, where there is no authentication; kept in the history."},
-    "Headrace-Reason": {**TEXT, "description": "Why; kept in the history."},
+_FLAG: Schema = {**TEXT, "description": "`true` in upper or lower case; any other value is false."}
+_ORIGIN: Mapping[str, Schema] = {
+    "Headrace-User": {**TEXT, "description": "The user, if the worker has no authentication; kept in the history."},
+    "Headrace-Reason": {**TEXT, "description": "The reason; kept in the history."},
 }
 
 
 @dataclass(frozen=True, slots=True)
-class Operation:
-    """`answers` are those that went well: status and the name of a schema, empty for no body. `errors` are the ones
-    beyond those that every path may answer. `links`: operations that take the connector's name from here."""
+class ApiOperation:
+    """One method of one path.
+
+    `answers` maps the status of each successful answer to the name of a schema, empty for no body. `errors` are the
+    statuses beyond those that every path may have. `links` are operations that take the connector's name from this one.
+    """
 
     method: str
     path: str
@@ -52,124 +55,126 @@ _T = f"{_C}/tasks/{{task}}"
 _P = "/connector-plugins/{name}"
 _READ, _CHANGE = (404, 503), (400, 404, 409, 503)
 
-OPERATIONS: tuple[Operation, ...] = (
-    Operation("GET", "/", "root", "Version, and the id of the Kafka cluster", {200: "Root"}),
-    Operation(
-        "GET", "/health", "health", "Whether the worker can do its work", {200: "Health", 500: "Health", 503: "Health"}
+OPERATIONS: tuple[ApiOperation, ...] = (
+    ApiOperation("GET", "/", "root", "Version, and the id of the Kafka cluster", {200: "Root"}),
+    ApiOperation(
+        "GET", "/health", "health", "Readiness: whether the worker can do its work",
+        {200: "Health", 500: "Health", 503: "Health"}
     ),
-    Operation("GET", "/health/live", "alive", "Whether the process answers", {200: "Alive"}),
-    Operation("GET", "/openapi.json", "openapi", "This document", {200: "Document"}),
-    Operation(
+    ApiOperation("GET", "/health/live", "alive", "Liveness: whether the process answers", {200: "Alive"}),
+    ApiOperation("GET", "/openapi.json", "openapi", "This document", {200: "Document"}),
+    ApiOperation(
         "GET", "/events", "events", "Events of connectors and tasks as they happen (server-sent events)",
         {200: "Events"}, (503,), headers={"Last-Event-ID": TEXT}, produces="text/event-stream",
     ),
-    Operation(
+    ApiOperation(
         "GET", "/metrics", "metrics", "Worker, connectors and tasks in Prometheus' text format", {200: "Metrics"},
         produces="text/plain",
     ),
-    Operation(
+    ApiOperation(
         "GET", "/connectors", "connectors", "Names of all connectors; with `expand` their status and info",
         {200: "Connectors"}, (503,), query={"expand": array(TEXT)},
     ),
-    Operation(
-        "POST", "/connectors", "create", "Create a connector; with `initial_offsets` it starts from there",
-        {200: "Connector", 201: "Connector"}, (400, 409, 503), body="Create", headers=_WHY, links=_ON_CREATED,
+    ApiOperation(
+        "POST", "/connectors", "create", "Create a connector, optionally with `initial_offsets`",
+        {200: "Connector", 201: "Connector"}, (400, 409, 503), body="Create", headers=_ORIGIN, links=_ON_CREATED,
     ),
-    Operation("GET", _C, "connector", "Config and tasks of a connector", {200: "Connector"}, _READ),
-    Operation(
+    ApiOperation("GET", _C, "connector", "Config and tasks of a connector", {200: "Connector"}, _READ),
+    ApiOperation(
         "DELETE", _C, "delete", "Delete a connector; with `offsets=true` its offsets too", {200: "Message", 204: ""},
-        _CHANGE, query={"offsets": _FLAG}, headers=_WHY,
+        _CHANGE, query={"offsets": _FLAG}, headers=_ORIGIN,
     ),
-    Operation("GET", f"{_C}/config", "config", "The connector's config", {200: "Config"}, _READ),
-    Operation(
-        "PUT", f"{_C}/config", "putConfig", "Create a connector, or give it another config",
+    ApiOperation("GET", f"{_C}/config", "config", "The connector's config", {200: "Config"}, _READ),
+    ApiOperation(
+        "PUT", f"{_C}/config", "putConfig", "Create a connector, or replace its config",
         {200: "Connector", 201: "Connector"}, (400, 409, 503), body="GivenConfig",
     ),
-    Operation(
-        "PATCH", f"{_C}/config", "patchConfig", "Change some keys of the config; null takes one away",
+    ApiOperation(
+        "PATCH", f"{_C}/config", "patchConfig", "Change some keys of the config; null removes a key",
         {200: "Connector"}, _CHANGE, body="GivenConfig",
     ),
-    Operation("GET", f"{_C}/status", "status", "States of the connector and its tasks", {200: "Status"}, _READ),
-    Operation("GET", f"{_C}/tasks", "tasks", "Configs of the connector's tasks", {200: "Tasks"}, _READ),
-    Operation(
-        "POST", f"{_C}/tasks", "putTasks", "For workers among themselves, signed with their session key", {204: ""},
+    ApiOperation("GET", f"{_C}/status", "status", "States of the connector and its tasks", {200: "Status"}, _READ),
+    ApiOperation("GET", f"{_C}/tasks", "tasks", "Configs of the connector's tasks", {200: "Tasks"}, _READ),
+    ApiOperation(
+        "POST", f"{_C}/tasks", "putTasks", "Internal: for other workers, signed with their session key", {204: ""},
         (400, 403, 404, 409, 503),
         body="TaskConfigs",
     ),
-    Operation(
-        "PUT", f"{_C}/fence", "fence", "For workers among themselves, signed with their session key", {204: ""},
+    ApiOperation(
+        "PUT", f"{_C}/fence", "fence", "Internal: for other workers, signed with their session key", {204: ""},
         (400, 403, 404, 409, 500, 503),
     ),
-    Operation("GET", f"{_T}/status", "taskStatus", "A task's state", {200: "TaskState"}, _READ),
-    Operation(
-        "GET", f"{_T}/stack", "stack", "Where a task's thread is now, and in which call", {200: "Stack"},
+    ApiOperation("GET", f"{_T}/status", "taskStatus", "A task's state", {200: "TaskState"}, _READ),
+    ApiOperation(
+        "GET", f"{_T}/stack", "stack", "Stack of a task's thread, and the connector call that it is in", {200: "Stack"},
         (404, 409, 503),
     ),
-    Operation("POST", f"{_T}/restart", "restartTask", "Restart a task", {204: ""}, _CHANGE),
-    Operation(
-        "GET", f"{_C}/logs", "logs", "Newest log lines of the connector and its tasks", {200: "Lines"},
+    ApiOperation("POST", f"{_T}/restart", "restartTask", "Restart a task", {204: ""}, _CHANGE),
+    ApiOperation(
+        "GET", f"{_C}/logs", "logs", "Latest log lines of the connector and its tasks", {200: "Lines"},
         (400, 404, 503), query={"lines": _COUNT, "task": _COUNT},
     ),
-    Operation("PUT", f"{_C}/pause", "pause", "Pause: tasks stay, and do nothing", {202: ""}, _CHANGE),
-    Operation("PUT", f"{_C}/resume", "resume", "Resume a paused or stopped connector", {202: ""}, _CHANGE),
-    Operation("PUT", f"{_C}/stop", "stop", "Stop: no tasks; offsets may be changed", {204: ""}, _CHANGE),
-    Operation(
-        "POST", f"{_C}/restart", "restart", "Restart the connector, its tasks, or what has failed of them",
+    ApiOperation("PUT", f"{_C}/pause", "pause", "Pause: keep the tasks, but process no records", {202: ""}, _CHANGE),
+    ApiOperation("PUT", f"{_C}/resume", "resume", "Resume a paused or stopped connector", {202: ""}, _CHANGE),
+    ApiOperation("PUT", f"{_C}/stop", "stop", "Stop: end the tasks; offsets can be changed", {204: ""}, _CHANGE),
+    ApiOperation(
+        "POST", f"{_C}/restart", "restart", "Restart the connector, its tasks, or only the failed ones",
         {202: "Status", 204: ""}, _CHANGE, query={"includeTasks": _FLAG, "onlyFailed": _FLAG},
     ),
-    Operation("GET", f"{_C}/topics", "topics", "Topics that the connector has used", {200: "Topics"}, (503,)),
-    Operation("PUT", f"{_C}/topics/reset", "resetTopics", "Forget those topics", {202: ""}, (503,)),
-    Operation(
-        "GET", f"{_C}/offsets", "offsets", "The connector's offsets; with `detail=true` how far behind it is",
+    ApiOperation("GET", f"{_C}/topics", "topics", "Topics that the connector has used", {200: "Topics"}, (503,)),
+    ApiOperation("PUT", f"{_C}/topics/reset", "resetTopics", "Forget those topics", {202: ""}, (503,)),
+    ApiOperation(
+        "GET", f"{_C}/offsets", "offsets", "The connector's offsets; with `detail=true` also its lag",
         {200: "Offsets"}, (400, 404, 503), query={"detail": _FLAG},
     ),
-    Operation(
+    ApiOperation(
         "PATCH", f"{_C}/offsets", "alterOffsets", "Set or remove offsets of a stopped connector", {200: "Message"},
-        _CHANGE, body="GivenOffsets", headers=_WHY,
+        _CHANGE, body="GivenOffsets", headers=_ORIGIN,
     ),
-    Operation(
+    ApiOperation(
         "DELETE", f"{_C}/offsets", "resetOffsets", "Remove all offsets of a stopped connector", {200: "Message"},
-        _CHANGE, headers=_WHY,
+        _CHANGE, headers=_ORIGIN,
     ),
-    Operation(
+    ApiOperation(
         "GET", f"{_C}/offsets/history", "history", "Who changed the offsets, when and why", {200: "History"}, (503,)
     ),
-    Operation(
-        "POST", f"{_C}/offsets/resolve", "resolve", "The offsets of a moment, for a sink; changes nothing",
+    ApiOperation(
+        "POST", f"{_C}/offsets/resolve", "resolve", "Convert a time or position to offsets of a sink; changes nothing",
         {200: "Resolved"}, (400, 404, 503), body="Targets",
     ),
-    Operation(
-        "GET", "/orphaned-offsets", "orphanedOffsets", "Offsets whose connector is gone", {200: "Orphans"}, (503,)
+    ApiOperation(
+        "GET", "/orphaned-offsets", "orphanedOffsets", "Offsets of deleted connectors", {200: "Orphans"}, (503,)
     ),
-    Operation(
-        "DELETE", "/orphaned-offsets/{name}", "removeOrphans", "Remove offsets whose connector is gone",
-        {200: "Message"}, (404, 409, 503), query={"group": TEXT}, headers=_WHY,
+    ApiOperation(
+        "DELETE", "/orphaned-offsets/{name}", "removeOrphans", "Remove the offsets of a deleted connector",
+        {200: "Message"}, (404, 409, 503), query={"group": TEXT}, headers=_ORIGIN,
     ),
-    Operation(
-        "POST", f"{_C}/preview", "preview", "What the connector's chain makes of records; changes nothing",
+    ApiOperation(
+        "POST", f"{_C}/preview", "preview", "Run sample records through the connector's chain; changes nothing",
         {200: "Previewed"}, (400, 404, 503), body="Preview", body_required=False,
     ),
-    Operation("GET", f"{_C}/errors", "errors", "Records that have failed so far", {200: "RecordErrors"}, _READ),
-    Operation(
-        "GET", "/connector-plugins", "plugins", "Connectors that can be run; or all plugins", {200: "Plugins"}, (503,),
+    ApiOperation("GET", f"{_C}/errors", "errors", "Failed records by stage", {200: "RecordErrors"}, _READ),
+    ApiOperation(
+        "GET", "/connector-plugins", "plugins", "Connector plugins; with `connectorsOnly=false` all plugins",
+        {200: "Plugins"}, (503,),
         query={"connectorsOnly": _FLAG},
     ),
-    Operation(
+    ApiOperation(
         "GET", f"{_P}/config", "pluginConfig", "Keys of a plugin's configuration", {200: "Definitions"},
         (400, 404, 503), query={"version": TEXT},
     ),
-    Operation(
-        "PUT", f"{_P}/config/validate", "validate", "What is wrong with a connector's config; changes nothing",
+    ApiOperation(
+        "PUT", f"{_P}/config/validate", "validate", "Validate a connector's config; changes nothing",
         {200: "Validation"}, (400, 404, 503), body="GivenConfig",
     ),
-    Operation(
-        "POST", f"{_P}/preview", "previewPlugin", "What the chain of a connector to be makes of records",
+    ApiOperation(
+        "POST", f"{_P}/preview", "previewPlugin", "Run sample records through the chain of a new connector",
         {200: "Previewed"}, (400, 404, 503), body="Preview", body_required=False,
     ),
-    Operation("GET", "/admin/loggers", "loggers", "Loggers with a level of their own", {200: "Loggers"}),
-    Operation("GET", "/admin/loggers/{name}", "logger", "A logger's level", {200: "Level"}, (404,)),
-    Operation(
-        "PUT", "/admin/loggers/{name}", "setLevel", "Set a logger's level: here, or with `scope=cluster` everywhere",
+    ApiOperation("GET", "/admin/loggers", "loggers", "Loggers whose level is set", {200: "Loggers"}),
+    ApiOperation("GET", "/admin/loggers/{name}", "logger", "A logger's level", {200: "Level"}, (404,)),
+    ApiOperation(
+        "PUT", "/admin/loggers/{name}", "setLevel", "Set a logger's level here, or with `scope=cluster` on all workers",
         {200: "Names", 204: ""}, (400, 404, 503), query={"scope": TEXT}, body="GivenLevel",
     ),
 )  # fmt: skip

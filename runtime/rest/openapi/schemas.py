@@ -1,4 +1,4 @@
-"""What requests and answers are made of, as JSON Schema; /openapi.json refers to these by name."""
+"""JSON Schemas of request and answer bodies; /openapi.json refers to them by name."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ TEXT: Schema = {"type": "string"}
 NUMBER: Schema = {"type": "integer"}
 FLAG: Schema = {"type": "boolean"}
 SCALAR: Schema = {"type": ["string", "number", "boolean", "null"]}
-"""What Connect takes for a text, as it is spelled."""
+"""A value that Connect accepts as a string, in its original spelling."""
 NOTHING: Schema = {"type": "null"}
 OBJECT: Schema = {"type": "object"}
 
@@ -19,8 +19,8 @@ def ref(name: str) -> Schema:
     return {"$ref": f"#/components/schemas/{name}"}
 
 
-def maybe(schema: Schema) -> Schema:
-    """This, or null."""
+def nullable(schema: Schema) -> Schema:
+    """The schema, or null."""
     return {"anyOf": [schema, NOTHING]}
 
 
@@ -33,29 +33,29 @@ def mapping(values: Schema) -> Schema:
 
 
 def strict(optional: tuple[str, ...] = (), /, **properties: Schema) -> Schema:
-    """An object with these fields and no others; all of them are there but the optional ones."""
+    """An object with these fields only; all are required except the optional ones."""
     required = [name for name in properties if name not in optional]
     return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
 
 
-def anything_of(*names: str) -> Schema:
-    """An object of which some fields are known to be there."""
+def object_with(*names: str) -> Schema:
+    """An object with at least these fields."""
     return {"type": "object", "required": list(names)}
 
 
 _STATE = {"enum": ["UNASSIGNED", "RUNNING", "PAUSED", "STOPPED", "FAILED", "RESTARTING", "DESTROYED"]}
-_RUN = {"state": _STATE, "worker_id": TEXT, "version": maybe(TEXT), "trace": TEXT}
+_RUN = {"state": _STATE, "worker_id": TEXT, "version": nullable(TEXT), "trace": TEXT}
 _TYPE = {"enum": ["source", "sink", "unknown"]}
-_PARTITION = {"partition": maybe(OBJECT), "offset": maybe(OBJECT)}
+_PARTITION = {"partition": nullable(OBJECT), "offset": nullable(OBJECT)}
 _WHERE = {"kafka_topic": TEXT, "kafka_partition": NUMBER}
 _TARGET = strict(("kafka_topic", "kafka_partition"), to={"type": ["string", "integer"]}, **_WHERE)
 
 SCHEMAS: dict[str, Schema] = {
-    "Error": strict(error_code=NUMBER, message=maybe(TEXT)),
-    "Root": strict(version=TEXT, commit=TEXT, kafka_cluster_id=maybe(TEXT)),
+    "Error": strict(error_code=NUMBER, message=nullable(TEXT)),
+    "Root": strict(version=TEXT, commit=TEXT, kafka_cluster_id=nullable(TEXT)),
     "Health": strict(status={"enum": ["healthy", "starting", "unhealthy"]}, message=TEXT),
     "Alive": strict(status={"const": "alive"}),
-    "Document": anything_of("openapi", "info", "paths", "components"),
+    "Document": object_with("openapi", "info", "paths", "components"),
     "Events": TEXT,
     "Metrics": TEXT,
     "Names": array(TEXT),
@@ -70,8 +70,8 @@ SCHEMAS: dict[str, Schema] = {
         **strict(
             ("initial_state", "initial_offsets"),
             name=SCALAR, config=ref("GivenConfig"),
-            initial_state=maybe({"type": "string", "description": "RUNNING, PAUSED or STOPPED, in any case"}),
-            initial_offsets=maybe({**array(ref("GivenOffset")), "minItems": 1}),
+            initial_state=nullable({"type": "string", "description": "RUNNING, PAUSED or STOPPED, in any case"}),
+            initial_offsets=nullable({**array(ref("GivenOffset")), "minItems": 1}),
         ),
         "examples": [{
             "name": "lines", "initial_state": "STOPPED",
@@ -95,11 +95,11 @@ SCHEMAS: dict[str, Schema] = {
     "GivenOffsets": strict(offsets={**array(ref("GivenOffset")), "minItems": 1}),
     "Offsets": strict(
         ("stalled", "expires_at"),
-        stalled=array(NUMBER), expires_at=maybe(NUMBER),
+        stalled=array(NUMBER), expires_at=nullable(NUMBER),
         offsets=array(strict(
             ("end", "lag", "written", "age_ms"),
-            **_PARTITION, end=maybe(NUMBER), lag=maybe(strict(records=NUMBER, ms=maybe(NUMBER))),
-            written=maybe(NUMBER), age_ms=maybe(NUMBER),
+            **_PARTITION, end=nullable(NUMBER), lag=nullable(strict(records=NUMBER, ms=nullable(NUMBER))),
+            written=nullable(NUMBER), age_ms=nullable(NUMBER),
         ))
     ),
     "History": strict(
@@ -113,23 +113,23 @@ SCHEMAS: dict[str, Schema] = {
         offsets=array(ref("GivenOffset")), reread=NUMBER, skipped=NUMBER,
         changes=array(strict(
             partition=OBJECT, to=NUMBER, reread=NUMBER, skipped=NUMBER, beginning=NUMBER, end=NUMBER,
-            **{"from": maybe(NUMBER)},
+            **{"from": nullable(NUMBER)},
         )),
     ),
     "Orphans": strict(
         sources=array(strict(connector=TEXT, partitions=NUMBER)),
         sinks=array(strict(connector=TEXT, group=TEXT, partitions=NUMBER)),
     ),
-    "Lines": array(strict(time=NUMBER, level=TEXT, task=maybe(NUMBER), logger=TEXT, message=TEXT)),
+    "Lines": array(strict(time=NUMBER, level=TEXT, task=nullable(NUMBER), logger=TEXT, message=TEXT)),
     "Stack": strict(id=NUMBER, slot=NUMBER, pid=NUMBER, call=TEXT, seconds={"type": "number"}, stack=array(TEXT)),
     "Plugins": array(
         strict(
-            **{"class": TEXT}, version=maybe(TEXT),
+            **{"class": TEXT}, version=nullable(TEXT),
             type={"enum": ["source", "sink", "transformation", "predicate", "converter", "header_converter"]},
         )
     ),
     "Definition": strict(
-        name=TEXT, required=FLAG, default_value=maybe(TEXT), documentation=TEXT, group=maybe(TEXT),
+        name=TEXT, required=FLAG, default_value=nullable(TEXT), documentation=TEXT, group=nullable(TEXT),
         type={"enum": ["BOOLEAN", "STRING", "INT", "SHORT", "LONG", "DOUBLE", "LIST", "CLASS", "PASSWORD"]},
         importance={"enum": ["HIGH", "MEDIUM", "LOW"]}, order_in_group=NUMBER,
         width={"enum": ["NONE", "SHORT", "MEDIUM", "LONG"]}, display_name=TEXT, dependents=array(TEXT),
@@ -138,9 +138,10 @@ SCHEMAS: dict[str, Schema] = {
     "Validation": strict(
         name=TEXT, error_count=NUMBER, groups=array(TEXT),
         configs=array(strict(
-            definition=maybe(ref("Definition")),
+            definition=nullable(ref("Definition")),
             value=strict(
-                name=TEXT, value=maybe(TEXT), recommended_values=array(maybe(TEXT)), errors=array(TEXT), visible=FLAG
+                name=TEXT, value=nullable(TEXT), recommended_values=array(nullable(TEXT)), errors=array(TEXT),
+                visible=FLAG,
             ),
         )),
     ),
@@ -148,15 +149,15 @@ SCHEMAS: dict[str, Schema] = {
         "type": "object",
         "additionalProperties": False,
         "properties": {
-            "config": maybe(ref("GivenConfig")), "topics": maybe(array(TEXT)),
-            "last": maybe({**NUMBER, "minimum": 1}),
-            "records": maybe({"type": "array", "minItems": 1}),
+            "config": nullable(ref("GivenConfig")), "topics": nullable(array(TEXT)),
+            "last": nullable({**NUMBER, "minimum": 1}),
+            "records": nullable({"type": "array", "minItems": 1}),
         },
     },
-    "Previewed": anything_of("name", "type", "warnings"),
-    "RecordErrors": anything_of("name", "since", "total", "stages", "tasks", "last"),
-    "Level": strict(level=TEXT, last_modified=maybe(NUMBER)),
+    "Previewed": object_with("name", "type", "warnings"),
+    "RecordErrors": object_with("name", "since", "total", "stages", "tasks", "last"),
+    "Level": strict(level=TEXT, last_modified=nullable(NUMBER)),
     "Loggers": mapping(ref("Level")),
     "GivenLevel": {**mapping(SCALAR), "properties": {"level": SCALAR}, "required": ["level"]},
 }  # fmt: skip
-"""By name."""
+"""Every schema by name."""

@@ -1,1 +1,1 @@
-"""Who may ask what: authentication, roles, TLS, browser protection, masking and the audit log."""
+"""Protection of the REST API: authentication, roles, TLS, browser checks, masked passwords and the audit log."""

@@ -1,4 +1,4 @@
-"""Who may ask what: basic authentication as Apache's extension has it, and roles of ours."""
+"""Basic authentication, as in Apache's extension, and roles, which are ours."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from runtime.herder.errors import Forbidden
 from runtime.rest.http.answers import error
 
 PRINCIPAL = "headrace.principal"
-"""Where a request's scope names who asks."""
+"""Key of the user's name in a request's scope; absent without authentication."""
 
 ROLE = "headrace.role"
 """Key of the user's role in a request's scope; absent without authentication."""
 
-ANYBODY = "*"
+ANY_USER = "*"
 READ_ONLY = ("GET", "HEAD", "OPTIONS")
 
 
 class Role(IntEnum):
-    """Each may do what those before it may."""
+    """The roles; each includes those before it."""
 
     NONE = 0
     READ = 1
@@ -36,31 +36,32 @@ class Role(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """The users, and their roles; with no roles given, every user may do everything."""
+    """Users with their passwords and roles. Without any roles, every user is an ADMIN."""
 
     passwords: Mapping[str, str]
     roles: Mapping[Role, frozenset[str]] = field(default_factory=dict)
 
     def authenticate(self, user: str, password: str) -> bool:
-        """Takes as long for an unknown user as for a wrong password."""
+        """Whether the password is right; takes equally long for an unknown user and a wrong password."""
         known = self.passwords.get(user)
-        given, wanted = password.encode(), (known if known is not None else "").encode()
-        return hmac.compare_digest(given, wanted) and known is not None
+        given, expected = password.encode(), (known if known is not None else "").encode()
+        return hmac.compare_digest(given, expected) and known is not None
 
     def role(self, user: str) -> Role:
+        """The highest role of a user."""
         if not any(self.roles.values()):
             return Role.ADMIN
-        return max((r for r, users in self.roles.items() if user in users or ANYBODY in users), default=Role.NONE)
+        return max((r for r, users in self.roles.items() if user in users or ANY_USER in users), default=Role.NONE)
 
 
-def check_role(scope: Scope, wanted: Role) -> None:
-    """Forbidden if the user lacks the role; without authentication every user has all roles."""
-    if scope.get(ROLE, Role.ADMIN) < wanted:
-        raise Forbidden(f"User {scope[PRINCIPAL]} lacks the role {wanted.name.lower()} that this request needs")
+def check_role(scope: Scope, required: Role) -> None:
+    """Raises Forbidden if the user lacks the role. Without authentication every request has all roles."""
+    if scope.get(ROLE, Role.ADMIN) < required:
+        raise Forbidden(f"User {scope[PRINCIPAL]} lacks the role {required.name.lower()}, which this request needs")
 
 
 class BasicAuth:
-    """Admits authenticated users and passes on name and role; the resource determines the role that a request needs."""
+    """Admits authenticated users and puts name and role into the scope; the resource checks the role."""
 
     def __init__(self, app: ASGIApp, access: Access) -> None:
         self._app, self._access = app, access

@@ -1,4 +1,4 @@
-"""The audit log: who asked for what, and what came of it, with an id that the answer carries too."""
+"""The audit log: user, request and status of each request, with an id that is also in the answer."""
 
 from __future__ import annotations
 
@@ -11,17 +11,16 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from runtime.logs.formats import FIELDS
-from runtime.rest.security.access import PRINCIPAL
+from runtime.rest.security.access import PRINCIPAL, READ_ONLY
 
 log = logging.getLogger(__name__)
 
-ID = "X-Request-ID"
-_SANE = re.compile(r"[\w.:-]{1,64}", re.ASCII)
-_READS = ("GET", "HEAD", "OPTIONS")
+REQUEST_ID = "X-Request-ID"
+_VALID_ID = re.compile(r"[\w.:-]{1,64}", re.ASCII)
 
 
 class Audit:
-    """Logs each request when it is answered: reads that went well at DEBUG, all else at INFO."""
+    """Logs each answered request: successful reads at DEBUG, all others at INFO."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -30,15 +29,15 @@ class Audit:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        given = Headers(scope=scope).get(ID, "")
-        request_id = given if _SANE.fullmatch(given) else uuid.uuid4().hex[:16]
+        given = Headers(scope=scope).get(REQUEST_ID, "")
+        request_id = given if _VALID_ID.fullmatch(given) else uuid.uuid4().hex[:16]
         started, status = time.monotonic(), 500
 
         async def answering(message: Message) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                MutableHeaders(scope=message)[ID] = request_id
+                MutableHeaders(scope=message)[REQUEST_ID] = request_id
                 _write(scope, request_id, status, time.monotonic() - started)
             await send(message)
 
@@ -46,7 +45,7 @@ class Audit:
 
 
 def _write(scope: Scope, request_id: str, status: int, seconds: float) -> None:
-    quiet = scope["method"] in _READS and status < 400
+    quiet = scope["method"] in READ_ONLY and status < 400
     fields = {
         "request": request_id,
         "principal": _one_word(scope.get(PRINCIPAL, "-")),

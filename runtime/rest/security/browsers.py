@@ -1,8 +1,8 @@
 """Protects a worker that browsers can reach from cross-site requests and DNS rebinding.
 
-A page may send simple requests to any address, and its owner can point a host name at this worker, which makes the
-worker part of the page's site. Therefore requests without authentication must use a known host name, and changes must
-come from the worker's own pages, from allowed origins, or from outside a browser.
+A web page may send simple requests to any address, and its owner can point a host name at this worker, which makes
+the worker part of the page's site. Therefore requests without authentication must use a known host name, and changes
+must come from the worker's own pages, from allowed origins, or from outside a browser.
 """
 
 from __future__ import annotations
@@ -26,25 +26,25 @@ KEY = "headrace.allowed.hosts"
 
 @dataclass(frozen=True, slots=True)
 class AllowedHosts:
-    """Host names under which the worker may be addressed: its own, loopback, any IP address, and the `given` ones (`*`
-    is a wildcard)."""
+    """Host names by which clients may address the worker: its own, loopback, any IP address, and the configured ones
+    (`*` is a wildcard)."""
 
     own: frozenset[str]
-    given: re.Pattern[str] | None
+    configured: re.Pattern[str] | None
 
     @classmethod
-    def of(cls, own: Iterable[str], given: Iterable[str]) -> AllowedHosts:
-        patterns = [re.escape(name.lower()).replace(r"\*", ".*") for name in given]
+    def of(cls, own: Iterable[str], configured: Iterable[str]) -> AllowedHosts:
+        patterns = [re.escape(name.lower()).replace(r"\*", ".*") for name in configured]
         machine = socket.gethostname().lower()
         names = {"localhost", machine, machine.partition(".")[0], *(name.lower() for name in own if name)}
         return cls(frozenset(names), re.compile("|".join(patterns)) if patterns else None)
 
-    def named(self, host: str) -> bool:
-        """Whether the host is one of the given names."""
-        return self.given is not None and self.given.fullmatch(host) is not None
+    def is_configured(self, host: str) -> bool:
+        """Whether the host is one of the configured names."""
+        return self.configured is not None and self.configured.fullmatch(host) is not None
 
     def __contains__(self, host: str) -> bool:
-        return host in self.own or host.endswith(".localhost") or _is_address(host) or self.named(host)
+        return host in self.own or host.endswith(".localhost") or _is_address(host) or self.is_configured(host)
 
 
 def _is_address(host: str) -> bool:
@@ -60,7 +60,7 @@ class BrowserGuard:
     """Refuses requests that a browser sends for a web page of another site."""
 
     def __init__(self, app: ASGIApp, hosts: AllowedHosts, origins: str, check_host: bool) -> None:
-        """`origins` is a regular expression of the origins that CORS allows; empty for none."""
+        """`origins` is a regular expression of the origins that CORS allows, empty if it allows none."""
         self._app, self._hosts, self._check_host = app, hosts, check_host
         self._origins = re.compile(origins) if origins else None
 
@@ -87,7 +87,7 @@ class BrowserGuard:
         if self._origins is not None and self._origins.fullmatch(origin):
             return True
         site = origin.partition("://")[2].lower()
-        return bool(site) and (site == host.lower() or self._hosts.named(_hostname(site)))
+        return bool(site) and (site == host.lower() or self._hosts.is_configured(_hostname(site)))
 
 
 def _hostname(host: str) -> str:

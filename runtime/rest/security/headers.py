@@ -1,4 +1,4 @@
-"""`response.http.headers.config`: headers that every answer gets, in the words of Jetty's HeaderFilter."""
+"""`response.http.headers.config`: extra headers of every answer, in the syntax of Jetty's HeaderFilter."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _RULE = re.compile(r"(set|add|setDate|addDate)\s+([!#$%&'*+.^_`|~0-9A-Za-z-]+)\s
 
 @dataclass(frozen=True, slots=True)
 class HeaderRule:
-    """One header: set (once) or add (again); a date is so many milliseconds after the answer."""
+    """One header, set or added. The value of a date is an offset from the time of the answer in milliseconds."""
 
     add: bool
     date: bool
@@ -35,12 +35,12 @@ class HeaderRule:
 
 
 def parse_rules(text: str) -> tuple[HeaderRule, ...]:
-    """`[action] [name]: [value]`, several with commas between, in quotes where the value has commas."""
+    """Parses `[action] [name]: [value]`, separated by commas, quoted if a value has commas. Raises ConfigError."""
     rules, at = [], 0
     while at < len(text.rstrip()):
         part = _PARTS.match(text, at)
         if part is None or part.end() == at:
-            raise ConfigError(f"{KEY}: cannot be read from {text[at:]!r} on")
+            raise ConfigError(f"{KEY}: cannot be parsed from {text[at:]!r} on")
         rules.append(_rule((part[1] if part[1] is not None else part[2]).strip()))
         at = part.end()
     return tuple(rules)
@@ -57,7 +57,7 @@ def _rule(text: str) -> HeaderRule:
 
 
 class ExtraHeaders:
-    """Puts the rules' headers on every answer."""
+    """Adds the headers of these rules to every answer."""
 
     def __init__(self, app: ASGIApp, rules: tuple[HeaderRule, ...]) -> None:
         self._app, self._rules = app, rules

@@ -1,12 +1,11 @@
-"""Where the users of basic authentication are: the JAAS file that Apache's extension is configured with.
+"""The JAAS file of basic authentication, which names the file of users, as Apache's extension has it.
 
     KafkaConnect {
         org.apache.kafka.connect.rest.basic.auth.extension.PropertyFileLoginModule required
         file="/etc/kafka/users.properties";
     };
 
-Java is told of it by -Djava.security.auth.login.config=FILE in KAFKA_OPTS, and so are we; `headrace.jaas.file` says it
-in the worker's own file.
+The worker finds it in `headrace.jaas.file`, or, like Java, in KAFKA_OPTS (-Djava.security.auth.login.config=FILE).
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ _FILE = re.compile(re.escape(MODULE) + r"""\s+required\s+file\s*=\s*(?:"([^"]+)"
 
 
 def credentials(props: Mapping[str, str]) -> Path:
-    """The file with users and passwords; ConfigError says what is missing where."""
+    """The file with users and passwords. Raises ConfigError if the JAAS file is missing or malformed."""
     file = props.get(KEY) or _from_environment(os.environ.get("KAFKA_OPTS", ""))
     if not file:
         raise ConfigError(
@@ -37,17 +36,17 @@ def credentials(props: Mapping[str, str]) -> Path:
     try:
         text = Path(file).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as e:
-        raise ConfigError(f"{KEY}={file}: cannot be read: {e}") from None
+        raise ConfigError(f"{KEY}={file}: cannot read the file: {e}") from None
     return _users_file(file, _COMMENTS.sub(lambda c: c[0] if "://" in c[0] else "", text))
 
 
 def _users_file(origin: str, text: str) -> Path:
     entry = _ENTRY.search(text)
     if entry is None:
-        raise ConfigError(f"{origin}: has no entry KafkaConnect {{ … }};")
+        raise ConfigError(f"{origin}: the entry KafkaConnect {{ … }}; is missing")
     found = _FILE.search(entry[1])
     if found is None:
-        raise ConfigError(f'{origin}: the entry KafkaConnect is not of the form {MODULE} required file="FILE";')
+        raise ConfigError(f'{origin}: the entry KafkaConnect must have the form {MODULE} required file="FILE";')
     return Path(found[1] or found[2])
 
 

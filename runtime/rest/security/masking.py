@@ -1,4 +1,4 @@
-"""Configurations as readers see them: passwords are shown to administrators only."""
+"""Masks passwords in answers: only administrators see them."""
 
 from __future__ import annotations
 
@@ -10,46 +10,46 @@ from starlette.types import Scope
 from runtime.rest.security.access import ROLE, Role
 
 
-class Keys(Protocol):
+class PasswordKeys(Protocol):
     """Knows which keys of a configuration are passwords."""
 
     async def masked(self, config: Mapping[str, str], beside: Mapping[str, str] | None = None) -> dict[str, str]: ...
 
 
 class Masks:
-    """Masks passwords in answers to users who may not change configurations."""
+    """Masks passwords in answers to users without the role ADMIN. Each method takes the scope of the request."""
 
-    def __init__(self, keys: Keys) -> None:
+    def __init__(self, keys: PasswordKeys) -> None:
         self._keys = keys
 
     async def config(self, scope: Scope, config: Mapping[str, str]) -> Mapping[str, str]:
-        return config if _sees(scope) else await self._keys.masked(config)
+        return config if _sees_passwords(scope) else await self._keys.masked(config)
 
     async def info(self, scope: Scope, info: dict[str, Any]) -> dict[str, Any]:
-        """A connector's info, or anything else with a `config`."""
-        if _sees(scope) or "config" not in info:
+        """A connector's info, or another object with a `config`."""
+        if _sees_passwords(scope) or "config" not in info:
             return info
         return {**info, "config": await self._keys.masked(info["config"])}
 
     async def entry(self, scope: Scope, entry: dict[str, Any]) -> dict[str, Any]:
-        """A connector as events and `expand` show it."""
-        if _sees(scope) or "info" not in entry:
+        """A connector in the shape of events and `expand`."""
+        if _sees_passwords(scope) or "info" not in entry:
             return entry
         return {**entry, "info": await self.info(scope, entry["info"])}
 
     async def entries(self, scope: Scope, entries: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
-        if _sees(scope):
+        if _sees_passwords(scope):
             return entries
         return {name: await self.entry(scope, entry) for name, entry in entries.items()}
 
     async def tasks(
         self, scope: Scope, connector: Mapping[str, str], tasks: list[dict[str, Any]]
     ) -> list[dict[str, Any]]:
-        """Task configs, whose keys are those of the connector."""
-        if _sees(scope):
+        """Task configs. The connector's config tells which keys are passwords."""
+        if _sees_passwords(scope):
             return tasks
         return [{**task, "config": await self._keys.masked(task["config"], connector)} for task in tasks]
 
 
-def _sees(scope: Scope) -> bool:
+def _sees_passwords(scope: Scope) -> bool:
     return bool(scope.get(ROLE, Role.ADMIN) >= Role.ADMIN)

@@ -1,4 +1,4 @@
-"""The REST API's protection as the worker's file asks for it, checked before anything listens."""
+"""Builds the protection of the REST API from the worker's properties, which it checks before any listener starts."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from runtime.rest.security.jaas import credentials
 from runtime.rest.security.tls import server_context
 
 BASIC_AUTH = "org.apache.kafka.connect.rest.basic.auth.extension.BasicAuthSecurityRestExtension"
-ROLES = "headrace.roles."
+ROLES_PREFIX = "headrace.roles."
 
 
 @dataclass(frozen=True, slots=True)
 class Protection:
-    """What stands between a listener and the API."""
+    """The security layers between a listener and the API."""
 
     access: Access | None
     origins: str
@@ -37,9 +37,11 @@ class Protection:
     headers: tuple[HeaderRule, ...]
     hosts: AllowedHosts
 
-    def around(self, app: ASGIApp, certified: bool = False) -> ASGIApp:
-        """The application wrapped in all security layers, outermost last. `certified`: clients authenticate by TLS
-        certificate."""
+    def wrap(self, app: ASGIApp, certified: bool = False) -> ASGIApp:
+        """The application inside all security layers, the innermost first.
+
+        `certified`: every client has a TLS certificate, so that Host needs no check.
+        """
         if self.access is not None:
             app = BasicAuth(app, self.access)
         app = BrowserGuard(app, self.hosts, self.origins, check_host=self.access is None and not certified)
@@ -56,7 +58,10 @@ class Protection:
 
 
 def protection(props: Mapping[str, str], names: Iterable[str] = ()) -> Protection:
-    """From the worker's properties; ConfigError names the invalid property. `names` are the worker's host names."""
+    """The protection that these properties define; `names` are the worker's host names.
+
+    Raises ConfigError, which names the invalid property.
+    """
     return Protection(
         _access(props),
         _origins(props.get("access.control.allow.origin", "")),
@@ -67,7 +72,7 @@ def protection(props: Mapping[str, str], names: Iterable[str] = ()) -> Protectio
 
 
 def tls(props: Mapping[str, str], served: Sequence[Listener], prefix: str) -> ssl.SSLContext | None:
-    """The TLS context of these listeners, when one of them is https."""
+    """The TLS context of these listeners; None if none of them is https. Raises ListenerError."""
     if not any(listener.scheme == "https" for listener in served):
         return None
     return server_context(listeners.https_settings(props, prefix))
@@ -81,7 +86,7 @@ def certified(props: Mapping[str, str], served: Sequence[Listener], prefix: str)
 
 def _access(props: Mapping[str, str]) -> Access | None:
     extensions = _list(props.get("rest.extension.classes", ""))
-    roles = {role: frozenset(_list(props.get(f"{ROLES}{role.name.lower()}", ""))) for role in Role if role}
+    roles = {role: frozenset(_list(props.get(f"{ROLES_PREFIX}{role.name.lower()}", ""))) for role in Role if role}
     _check_roles(props)
     if other := [e for e in extensions if e != BASIC_AUTH]:
         raise ConfigError(
@@ -89,16 +94,16 @@ def _access(props: Mapping[str, str]) -> Access | None:
         )
     if not extensions:
         if any(roles.values()):
-            raise ConfigError(f"{ROLES}* need users: set rest.extension.classes={BASIC_AUTH}")
+            raise ConfigError(f"{ROLES_PREFIX}* need users: set rest.extension.classes={BASIC_AUTH}")
         return None
     return Access(_users(credentials(props)), roles)
 
 
 def _check_roles(props: Mapping[str, str]) -> None:
-    known = {f"{ROLES}{role.name.lower()}" for role in Role if role}
+    known = {f"{ROLES_PREFIX}{role.name.lower()}" for role in Role if role}
     for key in props:
-        if key.startswith(ROLES) and key not in known:
-            raise ConfigError(f"{key}: there is no such role; expected one of {', '.join(sorted(known))}")
+        if key.startswith(ROLES_PREFIX) and key not in known:
+            raise ConfigError(f"{key}: unknown role; expected one of {', '.join(sorted(known))}")
 
 
 def _users(file: Path) -> dict[str, str]:
@@ -107,12 +112,12 @@ def _users(file: Path) -> dict[str, str]:
     except properties.PropertiesError as e:
         raise ConfigError(str(e)) from None
     if not users:
-        raise ConfigError(f"{file}: holds no users; expected lines of USER=PASSWORD")
+        raise ConfigError(f"{file}: the file has no users; expected lines of USER=PASSWORD")
     return users
 
 
 def _origins(text: str) -> str:
-    """A regular expression of the origins that are let in; `*` stands for anything."""
+    """A regular expression of the allowed origins; `*` is a wildcard."""
     return "|".join(re.escape(origin).replace(r"\*", ".*") for origin in _list(text))
 
 

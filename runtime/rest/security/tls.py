@@ -1,4 +1,4 @@
-"""TLS of https listeners, from the `ssl.*` properties that Java's workers have: PEM and PKCS12 stores."""
+"""TLS contexts of https listeners from the `ssl.*` properties of Java's workers, with PEM and PKCS12 stores."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _CLIENTS = {"none": ssl.CERT_NONE, "requested": ssl.CERT_OPTIONAL, "required": s
 
 
 def server_context(settings: Mapping[str, str]) -> ssl.SSLContext:
-    """A context for listening; ListenerError names the property that is wrong."""
+    """The TLS context of a server. Raises ListenerError, which names the invalid property."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     _limit_versions(context, settings)
     try:
@@ -27,7 +27,7 @@ def server_context(settings: Mapping[str, str]) -> ssl.SSLContext:
         if ciphers := settings.get("ssl.cipher.suites"):
             context.set_ciphers(ciphers.replace(",", ":"))
     except (OSError, ValueError) as e:  # ssl.SSLError is an OSError
-        raise ListenerError(f"ssl: the stores of the https listener cannot be used: {e}") from None
+        raise ListenerError(f"ssl: cannot load the stores of the https listener: {e}") from None
     context.verify_mode = _clients(settings)
     return context
 
@@ -45,9 +45,11 @@ def _clients(settings: Mapping[str, str]) -> ssl.VerifyMode:
     wanted = settings.get("ssl.client.auth", "none").lower()
     if wanted not in _CLIENTS:
         raise ListenerError(f"ssl.client.auth={wanted}: expected none, requested or required")
-    trusting = any(k in settings for k in ("ssl.truststore.location", "ssl.truststore.certificates"))
-    if wanted != "none" and not trusting:
-        raise ListenerError(f"ssl.client.auth={wanted} needs ssl.truststore.location: whose clients are let in?")
+    has_truststore = any(k in settings for k in ("ssl.truststore.location", "ssl.truststore.certificates"))
+    if wanted != "none" and not has_truststore:
+        raise ListenerError(
+            f"ssl.client.auth={wanted} needs ssl.truststore.location, which says whose certificates are trusted"
+        )
     return _CLIENTS[wanted]
 
 
@@ -77,7 +79,7 @@ def _load_trust(context: ssl.SSLContext, settings: Mapping[str, str]) -> None:
 
 
 def _kind(which: str, location: str) -> str:
-    """PEM or PKCS12."""
+    """PEM or PKCS12. Raises ListenerError for a JKS store."""
     kind = kind_of(location)
     if kind == JKS:
         raise ListenerError(

@@ -20,8 +20,8 @@ from pathlib import Path
 
 import pytest
 
-from runtime.rest.events import MOST_OF_ONE
-from runtime.rest.http.connections import LINGER
+from runtime.rest.events import MAX_STREAMS_PER_ADDRESS
+from runtime.rest.http.connections import DEFAULT_LIMITS
 from tests.support.certificates import make_stores
 
 ATTACKERS = 600
@@ -124,7 +124,7 @@ async def test_bodies_in_drips_that_no_handler_reads(protected: Served, auth: by
 async def test_bodies_in_drips_without_authentication(free: Served) -> None:
     request = b"POST / HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n" + DRIP
     attackers = free.attack([request])
-    await holds(lambda: free.probe("/health"), LINGER)
+    await holds(lambda: free.probe("/health"), DEFAULT_LIMITS.linger_timeout)
     await holds(free.probe)
     close(attackers)
 
@@ -133,7 +133,9 @@ async def test_bodies_in_drips_without_authentication(free: Served) -> None:
 async def test_streams_of_events(protected: Served, auth: bytes) -> None:
     attackers = protected.attack([b"GET /events HTTP/1.1\r\nHost: 127.0.0.1\r\n" + auth + b"\r\n"])
     await holds(protected.probe)
-    assert not auth or (await protected.probe("/events"))[0] == 503, f"one address has at most {MOST_OF_ONE} streams"
+    assert not auth or (await protected.probe("/events"))[0] == 503, (
+        f"one address has at most {MAX_STREAMS_PER_ADDRESS} streams"
+    )
     close(attackers)
 
 
@@ -146,7 +148,7 @@ async def test_connections_without_a_tls_handshake(protected: Served) -> None:
 
 async def test_answers_that_clients_do_not_read(free: Served) -> None:
     attackers = free.attack([b"GET /large HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"])
-    await holds(lambda: free.probe("/health"), LINGER + 0.5)
+    await holds(lambda: free.probe("/health"), DEFAULT_LIMITS.linger_timeout + 0.5)
     await holds(free.probe)
     close(attackers)
 

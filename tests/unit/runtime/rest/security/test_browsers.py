@@ -24,7 +24,7 @@ async def _done(_: Request) -> Response:
 async def ask(
     props: Mapping[str, str], method: str, host: str = "localhost:8083", certified: bool = False, **headers: str
 ) -> Any:
-    app = protection(props, ["", "connect.internal"]).around(
+    app = protection(props, ["", "connect.internal"]).wrap(
         application([Route("/c/restart", Resource(get=_done, post=_done))]), certified
     )
     async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://127.0.0.1:8083") as client:

@@ -34,7 +34,7 @@ async def _stored(_: Request) -> Response:
 )
 async def test_both_lengths_are_refused_and_the_rest_is_not_read_as_a_request(headers: str) -> None:
     server = RestServer("listeners", [Listener("http", "127.0.0.1", 0)])
-    await server.start(protection({}).around(application([Route("/x", Resource(get=_stored, post=_stored))])))
+    await server.start(protection({}).wrap(application([Route("/x", Resource(get=_stored, post=_stored))])))
     reader, writer = await asyncio.open_connection("127.0.0.1", server.bound[0][1])
     try:
         smuggled = "GET /x HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"

@@ -1,4 +1,4 @@
-"""Large bodies: parsed outside of the event loop, bounded in values, depth and total memory."""
+"""Large bodies: parsed outside the event loop, limited in values, depth and total memory."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from runtime.herder.errors import BadRequest, NotFound
 from runtime.rest.app import application
 from runtime.rest.http import bodies, receiving
 from runtime.rest.http.answers import json_answer
-from runtime.rest.http.receiving import LARGE, LIMIT, Budget
+from runtime.rest.http.receiving import BODY_LIMIT, LARGE_BODY_LIMIT, BodyMemory
 from runtime.rest.http.server import RestServer
 from runtime.rest.resource import Resource, path_name
 
@@ -29,7 +29,7 @@ ENTRY = b'{"partition":{"kafka_topic":"topic-name-1","kafka_partition":17},"offs
 async def _post(r: Request) -> Response:
     if path_name(r) == "unknown":
         raise NotFound("no such connector")
-    found = await receiving.parsed(r, bodies.parse, LARGE)
+    found = await receiving.parsed(r, bodies.parse, LARGE_BODY_LIMIT)
     return json_answer(len(found))
 
 
@@ -38,9 +38,16 @@ async def _get(_: Request) -> Response:
 
 
 @pytest.fixture
-async def opened() -> AsyncIterator[Callable[[], Awaitable[Stream]]]:
+def memory(request: pytest.FixtureRequest) -> BodyMemory:
+    """The server's memory for bodies; a parametrization may replace it."""
+    given = getattr(request, "param", None)
+    return given if isinstance(given, BodyMemory) else BodyMemory()
+
+
+@pytest.fixture
+async def opened(memory: BodyMemory) -> AsyncIterator[Callable[[], Awaitable[Stream]]]:
     server = RestServer("listeners", [Listener("http", "127.0.0.1", 0)])
-    await server.start(application([Route("/x/{name}", Resource(get=_get, post=_post))]))
+    await server.start(application([Route("/x/{name}", Resource(get=_get, post=_post))], memory))
     streams: list[Stream] = []
 
     async def connect() -> Stream:
@@ -90,30 +97,26 @@ async def test_the_connector_is_looked_up_before_the_body_is_received(
     opened: Callable[[], Awaitable[Stream]],
 ) -> None:
     stream = await opened()
-    stream[1].write(head("unknown", LARGE))
+    stream[1].write(head("unknown", LARGE_BODY_LIMIT))
     assert await status(stream) == 404
 
 
 async def test_a_body_that_is_declared_too_large_is_refused_at_once(opened: Callable[[], Awaitable[Stream]]) -> None:
     stream = await opened()
-    stream[1].write(head("c", LARGE + 1))
+    stream[1].write(head("c", LARGE_BODY_LIMIT + 1))
     assert await status(stream) == 413
 
 
-async def test_unfinished_bodies_are_bounded_together(
-    opened: Callable[[], Awaitable[Stream]], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The slowest makes room; one that arrives at once gets through."""
-    budget = Budget(4 * 1024 * 1024)
-    monkeypatch.setattr(receiving, "_budget", budget)
-    monkeypatch.setattr(receiving, "_SLOWEST", 0.05)
+@pytest.mark.parametrize("memory", [BodyMemory(4 * 1024 * 1024, rate_grace=0.05)], indirect=True)
+async def test_unfinished_bodies_share_one_limit(opened: Callable[[], Awaitable[Stream]], memory: BodyMemory) -> None:
+    """The slowest body is dropped; one that arrives quickly is received."""
     unfinished = [await opened() for _ in range(12)]
     for stream in unfinished:
-        stream[1].write(head("c", LARGE) + b"[" + b" " * 1024 * 1024)
+        stream[1].write(head("c", LARGE_BODY_LIMIT) + b"[" + b" " * 1024 * 1024)
         with contextlib.suppress(ConnectionError):
             await stream[1].drain()
         await asyncio.sleep(0.06)
-        assert budget.used <= budget.most
+        assert memory.used <= memory.limit
     body = b"[" + b" " * 1_000_000 + b"]"
     stream = await opened()
     stream[1].write(head("c", len(body)) + body)
@@ -122,31 +125,29 @@ async def test_unfinished_bodies_are_bounded_together(
     assert set(statuses) <= {408, 503}
 
 
-async def test_memory_is_free_again_once_requests_are_answered(
-    opened: Callable[[], Awaitable[Stream]], monkeypatch: pytest.MonkeyPatch
+async def test_memory_is_released_when_requests_are_answered(
+    opened: Callable[[], Awaitable[Stream]], memory: BodyMemory
 ) -> None:
-    budget = Budget()
-    monkeypatch.setattr(receiving, "_budget", budget)
     body = b"[" + b" " * 200_000 + b"]"
     for name, expected in (("c", 200), ("c", 400)):
         stream = await opened()
         stream[1].write(head(name, len(body)) + (body if expected == 200 else body[:-1] + b"x"))
         assert await status(stream) == expected
-    assert (budget.used, budget.charges) == (0, set())
+    assert (memory.used, memory.charges) == (0, set())
 
 
 def values(count: int) -> bytes:
     return b"[" + b",".join([b"[]"] * count) + b"]"
 
 
-@pytest.mark.parametrize("limit", [LIMIT, LARGE])
+@pytest.mark.parametrize("limit", [BODY_LIMIT, LARGE_BODY_LIMIT])
 def test_the_number_of_values_is_bounded(limit: int) -> None:
-    most = receiving.MOST_VALUES[limit]
+    most = receiving.MAX_VALUES[limit]
     with pytest.raises(BadRequest, match="more than"):
         receiving._check_values(values(most), limit)
     assert receiving._check_values(values(most // 2 - 1), limit) <= most
     text = b'["' + b'[{,\\",' * most + b'\\\\", 1]'
-    assert receiving._check_values(text, limit) == 2, "what stands in strings is no value"
+    assert receiving._check_values(text, limit) == 2, "the contents of strings do not count"
 
 
 @pytest.mark.parametrize("deep", [b"[" * 250 + b"]" * 250, b'{"a":' * 250 + b"1" + b"}" * 250])

@@ -1,31 +1,30 @@
-"""/openapi.json describes what is served, all of it and nothing else."""
+"""/openapi.json describes every path that is served, and no others."""
 
 from __future__ import annotations
 
-from unittest.mock import MagicMock
-
 from runtime.rest.admin import admin_routes
-from runtime.rest.openapi.openapi import Document, openapi_route, served_methods
+from runtime.rest.openapi.openapi import OpenApiDocument, openapi_route, served_methods
 from runtime.rest.openapi.schemas import SCHEMAS
 from runtime.rest.routes import routes
+from tests.support.never_called import NEVER_CALLED
 
 
 def test_every_route_is_described_and_every_description_is_served() -> None:
-    served = [*routes(MagicMock()), *admin_routes(MagicMock())]
+    served = [*routes(NEVER_CALLED), *admin_routes(NEVER_CALLED)]
     served.append(openapi_route(served))
-    paths = Document(served).build()["paths"]
+    paths = OpenApiDocument(served).build()["paths"]
     described = {path: {method.upper() for method in methods} for path, methods in paths.items()}
     assert described == {path: set(methods) for path, methods in served_methods(served)}
 
 
 def test_a_listener_without_admin_does_not_describe_it() -> None:
-    paths = Document(routes(MagicMock())).build()["paths"]
+    paths = OpenApiDocument(routes(NEVER_CALLED)).build()["paths"]
     assert paths
     assert not [path for path in paths if path.startswith("/admin")]
 
 
-def test_what_is_referred_to_is_there() -> None:
-    document = Document([*routes(MagicMock()), *admin_routes(MagicMock())]).build()
+def test_every_reference_has_its_schema_and_every_link_its_operation() -> None:
+    document = OpenApiDocument([*routes(NEVER_CALLED), *admin_routes(NEVER_CALLED)]).build()
     ids = {o["operationId"] for methods in document["paths"].values() for o in methods.values()}
     assert _references(document) <= SCHEMAS.keys() | {"RequestId"}
     links = [

@@ -7,13 +7,13 @@ import subprocess
 from pathlib import Path
 
 from runtime.embedded.processes.process import ProcessRef
-from runtime.embedded.state import ClusterState, Part, Phase, StateFolder
+from runtime.embedded.state import ClusterPart, ClusterPhase, ClusterState, StateFolder
 
 
 def test_state_is_read_as_written(tmp_path: Path) -> None:
     folder = StateFolder(tmp_path / "new")
     assert folder.read() is None
-    state = ClusterState(_me(), Phase.READY, "http://h:1", "h:2", "id", {"broker": Part(_me(), "h:2")})
+    state = ClusterState(_me(), ClusterPhase.READY, "http://h:1", "h:2", "id", {"broker": ClusterPart(_me(), "h:2")})
     folder.write(state)
     assert folder.read() == state
     assert state.running()
@@ -28,7 +28,7 @@ def test_torn_or_foreign_state_is_no_state(tmp_path: Path) -> None:
 def test_a_pid_used_again_is_not_ours(tmp_path: Path) -> None:
     before = ProcessRef(os.getpid(), "some other time")
     assert not before.alive()
-    assert not ClusterState(before, Phase.READY).running()
+    assert not ClusterState(before, ClusterPhase.READY).running()
 
 
 def test_attached_are_those_alive(tmp_path: Path) -> None:
@@ -46,7 +46,7 @@ def test_attached_are_those_alive(tmp_path: Path) -> None:
 
 def test_forget_leaves_no_claims(tmp_path: Path) -> None:
     folder = StateFolder(tmp_path)
-    folder.write(ClusterState(_me(), Phase.READY))
+    folder.write(ClusterState(_me(), ClusterPhase.READY))
     folder.attach(_me())
     folder.keep(True)
     folder.forget()

@@ -15,7 +15,7 @@ Record = tuple[bytes, "bytes | None"]
 _TOOL = ChangeOrigin("headrace offsets", "import")
 
 
-class Unfinished:
+class OfflineJournal:
     """What a journal says, and the records that would change it."""
 
     def __init__(self, records: Iterable[tuple[bytes | None, bytes | None]]) -> None:

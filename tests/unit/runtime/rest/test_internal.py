@@ -17,7 +17,7 @@ from starlette.routing import Route
 from runtime.herder.internal_requests import InternalRequests
 from runtime.model.states import State, TargetState
 from runtime.rest.app import application
-from runtime.rest.internal import ALGORITHM, SIGNATURE, InternalHandlers
+from runtime.rest.internal import ALGORITHM_HEADER, SIGNATURE_HEADER, InternalHandlers
 from runtime.rest.resource import Resource
 from runtime.storage.configs import ConfigStore
 from tests.support.herder_rig import HerderRig
@@ -51,7 +51,7 @@ class Worker:
 
 def _signed(body: bytes, key: bytes) -> dict[str, Any]:
     signature = b64encode(hmac.digest(key, body, hashlib.sha256)).decode()
-    headers = {SIGNATURE: signature, ALGORITHM: "HmacSHA256", "Content-Type": "application/json"}
+    headers = {SIGNATURE_HEADER: signature, ALGORITHM_HEADER: "HmacSHA256", "Content-Type": "application/json"}
     return {"content": body, "headers": headers}
 
 
@@ -85,7 +85,7 @@ async def test_requests_without_a_valid_signature_are_refused(
 ) -> None:
     if has_key:
         await worker.store_key(KEY)
-    given = {SIGNATURE: signature, ALGORITHM: algorithm}
+    given = {SIGNATURE_HEADER: signature, ALGORITHM_HEADER: algorithm}
     headers = {name: value for name, value in given.items() if value is not None}
     for answer in (
         await worker.client.put("/connectors/c/fence", headers=headers),

@@ -8,12 +8,12 @@ from itertools import permutations
 import pytest
 
 from runtime.offsets_tool import document
-from runtime.offsets_tool.codec import Codec
+from runtime.offsets_tool.codec import OffsetCodec
 from runtime.offsets_tool.collection import Offsets, Record
 
 
 def exported(*records: Record, connectors: set[str] | None = None, history: bool = False) -> str:
-    offsets = Offsets(Codec(), connectors, history=history)
+    offsets = Offsets(OffsetCodec(), connectors, history=history)
     offsets.take(records)
     written: list[bytes] = []
     document.write(offsets, written.append)

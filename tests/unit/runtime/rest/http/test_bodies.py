@@ -79,7 +79,7 @@ def test_offsets_refuses(value: Any, message: str) -> None:
         bodies.offsets(body(value))
 
 
-def test_half_of_a_surrogate_pair_is_no_text() -> None:
+def test_an_unpaired_surrogate_is_refused() -> None:
     assert bodies.parse(b'{"a": "\\ud83d\\ude00"}') == {"a": "\U0001f600"}
-    with pytest.raises(BadRequest, match="half of a surrogate pair"):
+    with pytest.raises(BadRequest, match="unpaired surrogate"):
         bodies.parse(b'{"a": ["\\ud83d"]}')

@@ -33,7 +33,7 @@ def test_fetched_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 def test_goes_on_after_a_kill(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     several = (*SMALL, "org.slf4j:slf4j-api:1.7.36", "net.sf.jopt-simple:jopt-simple:5.0.4")
-    program = f"from runtime.embedded import jars, java\njars.fetch('several', {several!r}, java.find_java())"
+    program = f"from runtime.embedded.broker import jars, java\njars.fetch('several', {several!r}, java.find_java())"
     with subprocess.Popen([sys.executable, "-c", program], stderr=subprocess.PIPE) as first:
         assert first.stderr is not None
         first.stderr.readline()

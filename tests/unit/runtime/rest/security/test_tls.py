@@ -80,8 +80,8 @@ def test_what_cannot_be_used_is_named(stores: Stores, tmp_path: Path) -> None:
     for settings, message in (
         ({}, "ssl.keystore.location is missing"),
         ({"ssl.keystore.location": str(tmp_path / "none")}, "No such file"),
-        ({"ssl.keystore.location": str(stores.p12), "ssl.keystore.password": "wrong"}, "cannot be used"),
-        ({"ssl.keystore.location": str(stores.trust)}, "cannot be used"),
+        ({"ssl.keystore.location": str(stores.p12), "ssl.keystore.password": "wrong"}, "cannot load the stores"),
+        ({"ssl.keystore.location": str(stores.trust)}, "cannot load the stores"),
         ({**pem, "ssl.client.auth": "required"}, "needs ssl.truststore.location"),
         ({**pem, "ssl.client.auth": "perhaps"}, "expected none, requested or required"),
         ({**pem, "ssl.enabled.protocols": "SSLv3"}, "ssl.enabled.protocols"),

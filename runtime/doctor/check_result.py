@@ -1,0 +1,40 @@
+"""The result of one check, printed as one line."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Severity(StrEnum):
+    """How much a result matters."""
+
+    OK = "ok"
+    NOTE = "note"  # works, or affects another use only
+    BAD = "BAD"
+
+
+@dataclass(frozen=True, slots=True)
+class CheckResult:
+    """The subject of a check, its result, and the remedy for a problem."""
+
+    severity: Severity
+    subject: str
+    found: str
+    remedy: str = ""
+
+    def __str__(self) -> str:
+        line = f"{self.severity:<5} {self.subject:<10} {self.found}"
+        return f"{line}: {self.remedy}" if self.remedy else line
+
+
+def ok(subject: str, found: str) -> CheckResult:
+    return CheckResult(Severity.OK, subject, found)
+
+
+def note(subject: str, found: str, remedy: str) -> CheckResult:
+    return CheckResult(Severity.NOTE, subject, found, remedy)
+
+
+def bad(subject: str, found: str, remedy: str) -> CheckResult:
+    return CheckResult(Severity.BAD, subject, found, remedy)

@@ -1,0 +1,55 @@
+"""The output of `headrace doctor`: installed parts, missing parts and remedies."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from runtime.doctor import machine
+from runtime.doctor.check_result import Severity
+
+
+def run(*options: str, **env: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, *options, "-m", "runtime", "doctor"]
+    return subprocess.run(command, capture_output=True, text=True, env={**os.environ, **env}, timeout=60, check=False)
+
+
+def test_this_machine_has_everything() -> None:
+    done = run()
+    lines = done.stdout.splitlines()
+    assert (done.returncode, done.stderr) == (0, "")
+    assert [line.split()[1] for line in lines[:5]] == ["Python", "console", "runtime", "Java", "Spark"]
+    assert all(line.startswith("ok ") for line in lines[:5])
+    assert "scripts" not in done.stdout
+    assert lines[-1].startswith("note  terminal   standard output is not a terminal: ")
+
+
+def test_without_java_the_remedy_is_printed(tmp_path: Path) -> None:
+    done = run(JAVA_HOME=str(tmp_path))
+    (line,) = (line for line in done.stdout.splitlines() if " Java " in line)
+    assert done.returncode == 1
+    assert line.startswith(f"BAD   Java       JAVA_HOME is {tmp_path}, but there is no ")
+    assert "install Java 17" in line
+
+
+def test_without_the_extra_runtime_the_console_is_healthy() -> None:
+    found = list(machine.check_machine(_without(*machine.RUNTIME)))
+    assert [f.severity for f in found] == [Severity.OK, Severity.OK, Severity.NOTE]
+    assert "pip install 'headrace[runtime]'" in str(found[-1])
+
+
+def test_a_part_of_the_extra_is_not_enough() -> None:
+    found = [f for f in machine.check_machine(_without("uvicorn")) if f.subject == "runtime"]
+    assert [str(f) for f in found] == ["BAD   runtime    missing: uvicorn: pip install 'headrace[runtime]'"]
+
+
+def _without(*packages: str) -> machine.Version:
+    return lambda package: None if package in packages else machine.installed_version(package)
+
+
+def test_a_folder_must_be_writable(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    assert machine._folder(tmp_path / "new" / "deeper").severity is Severity.OK
+    assert machine._folder(tmp_path / "file" / "x").severity is not Severity.OK
