@@ -27,7 +27,7 @@ def test_other_users_cannot_enter_the_folder() -> None:
 
 def test_folders_of_a_killed_worker_are_removed_by_the_next_worker(temporary: Path) -> None:
     program = "import sys; from runtime.engine.worker.worker_folder import make_folder; print(make_folder())"
-    environment = {**os.environ, "TMPDIR": str(temporary), "PYTHONPATH": str(Path(__file__).parents[3])}
+    environment = {**os.environ, "TMPDIR": str(temporary), "PYTHONPATH": str(Path(__file__).parents[5])}
     killed = subprocess.run(
         [sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True
     )

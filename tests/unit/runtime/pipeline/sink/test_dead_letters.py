@@ -30,7 +30,7 @@ from tests.support.slot import RunningTask
 from tests.support.topics import count
 from tests.support.waiting import wait_until
 
-HERE = "tests.unit.pipeline.test_dead_letters"
+HERE = "tests.unit.runtime.pipeline.sink.test_dead_letters"
 
 
 @pytest.fixture

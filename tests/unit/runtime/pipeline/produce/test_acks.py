@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+
 import pytest
 
 from runtime.pipeline.produce.acks import Acks
@@ -70,3 +72,23 @@ def test_producers_are_shared_by_settings(broker: KafkaBroker) -> None:
     assert producers.take(settings, "c-0") is not own
     with pytest.raises(Exception, match="no-such"):
         producers.take({**settings, "no-such.setting": 1})
+
+
+def test_a_refused_record_is_reported_on_the_thread_of_its_task(broker: KafkaBroker) -> None:
+    """Whoever polls the shared producer hears of it; whose record it was takes it up."""
+    from confluent_kafka import Producer
+
+    topic = broker.create_topic(max_message_bytes="1000")
+    producer = Producer({"bootstrap.servers": broker.bootstrap, "delivery.report.only.error": True, "log_level": 0})
+    acks = Acks(tolerates=lambda error: True)
+    delivery = acks.begin({b"k": {"n": 1}})
+    producer.produce(topic, b"x" * 5000, on_delivery=delivery)
+    producer.produce(topic, b"small", on_delivery=delivery)
+    del delivery
+    acks.seal()
+    other = threading.Thread(target=producer.flush, args=(20,))
+    other.start()
+    other.join()
+    refused = [error.name() for error in acks.take_refused()]
+    assert refused and set(refused) == {"MSG_SIZE_TOO_LARGE"} and not list(acks.take_refused())
+    assert acks.take() == {b"k": {"n": 1}} and acks.error is None

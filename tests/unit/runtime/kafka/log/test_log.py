@@ -16,7 +16,7 @@ from runtime.kafka.errors import BrokerUnavailable, StorageTopicError
 from runtime.kafka.log import topic_watch
 from runtime.kafka.log.log import TopicLogs, TopicSpec
 from tests.support.broker import EmbeddedBroker, KafkaBroker, unique
-from tests.unit.kafka.conftest import Recorder
+from tests.unit.runtime.kafka.log.conftest import Recorder
 
 Make = Callable[..., Recorder]
 

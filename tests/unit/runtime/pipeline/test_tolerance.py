@@ -21,7 +21,7 @@ from tests.support.slot import RunningTask
 from tests.support.topics import count
 from tests.support.waiting import wait_until
 
-HERE = "tests.unit.pipeline.test_errors"
+HERE = "tests.unit.runtime.pipeline.test_tolerance"
 JSON = ConverterSpec("org.apache.kafka.connect.json.JsonConverter", {"schemas.enable": "false"})
 TRANSFORMS = "org.apache.kafka.connect.transforms."
 CONTEXT = ["topic", "partition", "offset", "connector.name", "task.id", "stage", "class.name", "exception.class.name",

@@ -1,0 +1,133 @@
+"""Commits, pauses and starting offsets of a sink task across rebalances."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pytest
+from confluent_kafka import KafkaError, KafkaException
+from confluent_kafka import TopicPartition as KafkaPartition
+
+from runtime.api.data.record import SinkRecord, TopicPartition
+from runtime.api.task import SinkTask
+from runtime.pipeline.sink.assignment import Assignment
+from runtime.pipeline.sink.sink_context import SinkContext
+from runtime.pipeline.task.control import Control, StoppedError
+from runtime.pipeline.task.errors import RevokedError
+from tests.support.pipeline import task_spec
+from tests.support.slot import RecordingHost
+
+
+class IdleSink(SinkTask):
+    def start(self, config: Mapping[str, str]) -> None: ...
+
+    def put(self, records: Sequence[SinkRecord]) -> None: ...
+
+
+class SlowGroup:
+    """Answers commits when the test says so, which no broker does."""
+
+    def __init__(self) -> None:
+        self.commits: list[dict[int, int]] = []
+        self.paused: set[int] = set()
+
+    def commit(self, offsets: list[Any], asynchronous: bool) -> list[Any]:
+        self.commits.append({p.partition: p.offset for p in offsets})
+        return offsets
+
+    def committed(self, partitions: list[Any], timeout: float) -> list[Any]:
+        return [KafkaPartition(p.topic, p.partition, 100) for p in partitions]
+
+    def incremental_assign(self, partitions: list[Any]) -> None: ...
+
+    def pause(self, partitions: list[Any]) -> None:
+        self.paused.update(p.partition for p in partitions)
+
+    def resume(self, partitions: list[Any]) -> None:
+        self.paused.difference_update(p.partition for p in partitions)
+
+    def memberid(self) -> str:
+        return "m"
+
+
+class Patient(Control):
+    """Waits without taking time."""
+
+    waits = 0
+
+    def wait(self, seconds: float) -> None:
+        self.waits += 1
+
+
+class SilentCoordinator(SlowGroup):
+    """Does not answer at first."""
+
+    silent = 20
+
+    def committed(self, partitions: list[Any], timeout: float) -> list[Any]:
+        self.silent -= 1
+        if self.silent >= 0:
+            raise KafkaException(KafkaError(KafkaError._TIMED_OUT))
+        return super().committed(partitions, timeout)
+
+
+def assigned(control: Control, consumer: Any) -> tuple[Any, SinkContext, Any, Assignment]:
+    task = IdleSink()
+    task.start({})
+    context = task.context = SinkContext({})
+    spec = task_spec("sink", "x:Y", {}, consumer={"partition.assignment.strategy": "cooperative-sticky"})
+    assignment = Assignment(spec, task, RecordingHost(), control, consumer, context)
+    return consumer, context, assignment.callbacks["on_assign"], assignment
+
+
+def test_a_commit_answered_after_the_partition_was_revoked_is_not_repeated() -> None:
+    consumer: Any = SlowGroup()
+    task = IdleSink()
+    task.start({})
+    context = task.context = SinkContext({})
+    spec = task_spec("sink", "x:Y", {}, consumer={"partition.assignment.strategy": "cooperative-sticky"})
+    assignment = Assignment(spec, task, RecordingHost(), Control(False, lambda: None), consumer, context)
+    zero, one = KafkaPartition("t", 0), KafkaPartition("t", 1)
+    assignment.callbacks["on_assign"](consumer, [zero, one])
+    assignment.advance({TopicPartition("t", 0): 110, TopicPartition("t", 1): 510})
+    assignment.commit()
+    assignment.callbacks["on_revoke"](consumer, [one])
+    assignment.on_commit(None, [KafkaPartition("t", n, offset) for n, offset in consumer.commits[0].items()])
+    assignment.advance({TopicPartition("t", 0): 120})
+    assignment.commit()
+    assert consumer.commits == [{0: 110, 1: 510}, {0: 110, 1: 510}, {0: 120}]
+
+
+def test_a_partition_revoked_while_paused_is_read_after_its_next_assignment() -> None:
+    """The client forgets the pause of a revoked partition most of the time, not always."""
+    consumer, _, on_assign, assignment = assigned(Patient(False, lambda: None), SlowGroup())
+    on_assign(consumer, [KafkaPartition("t", 0)])
+    assignment.hold(True)
+    assert consumer.paused == {0}
+    assignment.callbacks["on_revoke"](consumer, [KafkaPartition("t", 0)])
+    assignment.hold(False)
+    on_assign(consumer, [KafkaPartition("t", 0)])
+    assert consumer.paused == set()
+
+
+def test_requests_to_a_silent_coordinator_are_repeated_until_the_answer() -> None:
+    control = Patient(False, lambda: None)
+    consumer, context, on_assign, _ = assigned(control, SilentCoordinator())
+    on_assign(consumer, [KafkaPartition("t", 0)])
+    assert context.positions == {TopicPartition("t", 0): 100} and control.waits == 20
+
+
+def test_requests_to_a_silent_coordinator_end_with_the_lease_or_a_stop() -> None:
+    def lease_over() -> None:
+        raise RevokedError("the lease is over")
+
+    consumer, context, on_assign, _ = assigned(Patient(False, lease_over), SilentCoordinator())
+    with pytest.raises(RevokedError):
+        on_assign(consumer, [KafkaPartition("t", 0)])
+    stopped = Patient(False, lambda: None)
+    stopped.stop()
+    consumer, context, on_assign, _ = assigned(stopped, SilentCoordinator())
+    with pytest.raises(StoppedError):
+        on_assign(consumer, [KafkaPartition("t", 0)])
+    assert context.positions == {}
