@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from runtime.kafka.clients.kafka_python import TopicPartition
+from runtime.kafka.denials import is_denial, not_authorized
 from runtime.kafka.errors import BrokerUnavailable
 
 _TIMEOUT = 15.0  # seconds for a request
@@ -81,6 +82,8 @@ class Positions:
             except KafkaException as e:
                 if e.args[0].code() != KafkaError.UNKNOWN_TOPIC_OR_PART:
                     self._admin = None
+                    if is_denial(e.args[0]):
+                        raise not_authorized(self._settings, "DESCRIBE", f"topic {at.topic}") from None
                     raise BrokerUnavailable(f"offsets of {at.topic}-{at.partition}: {e.args[0].str()}") from None
         return found
 

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
+from runtime.kafka.denials import not_authorized
 from runtime.kafka.errors import BrokerUnavailable
 
 _TIMEOUT = 10.0  # seconds for a request
@@ -31,7 +32,7 @@ def _newest(settings: dict[str, Any], wanted: Callable[[str], bool], count: int)
     try:
         topics = consumer.list_topics(timeout=_TIMEOUT).topics
         chosen = {(name, p) for name, topic in topics.items() if wanted(name) for p in topic.partitions}
-        found = _read(consumer, chosen, count)
+        found = _read(consumer, settings, chosen, count)
     except KafkaException as e:
         raise BrokerUnavailable(f"Kafka did not answer: {e.args[0].str()}") from None
     finally:
@@ -40,7 +41,7 @@ def _newest(settings: dict[str, Any], wanted: Callable[[str], bool], count: int)
     return [_sample(message) for message in found[-count:]]
 
 
-def _read(consumer: Any, partitions: Collection[tuple[str, int]], count: int) -> list[Any]:
+def _read(consumer: Any, settings: Mapping[str, Any], partitions: Collection[tuple[str, int]], count: int) -> list[Any]:
     """The last `count` of each partition, as far as time and memory allow."""
     from confluent_kafka import KafkaError, TopicPartition
 
@@ -60,6 +61,8 @@ def _read(consumer: Any, partitions: Collection[tuple[str, int]], count: int) ->
             if error is None:
                 found.append(message)
                 size += len(message)
+            elif error.code() == KafkaError.TOPIC_AUTHORIZATION_FAILED:  # a denied group does not matter: none is used
+                raise not_authorized(settings, "READ", f"topic {message.topic()}")
             elif error.code() == KafkaError._PARTITION_EOF:
                 unread.discard((message.topic(), message.partition()))
     return found

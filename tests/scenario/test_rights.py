@@ -9,20 +9,32 @@ from collections.abc import Awaitable, Callable, Iterator
 from typing import Any
 
 import pytest
+from confluent_kafka.admin import AdminClient
 
-from runtime.api.errors import ConnectError
+from runtime.api.errors import ConnectError, DataError
 from runtime.kafka.clients.settings import client_config
 from runtime.kafka.errors import GroupError, NotAuthorizedError
 from runtime.kafka.group.membership import Membership
 from runtime.kafka.groups import Groups
 from runtime.kafka.log.log import TopicLog, TopicLogs, TopicSpec
+from runtime.kafka.positions import Positions
+from runtime.kafka.samples import newest
+from runtime.model.task_spec import TopicGroup
 from runtime.pipeline.produce.acks import Acks
-from runtime.pipeline.produce.producers import Producers
+from runtime.pipeline.produce.producers import Producers, SlotProducer
 from runtime.pipeline.produce.send import send_failure
+from runtime.pipeline.produce.topic_creation import TopicCreator
 from runtime.pipeline.sink.consumer import Events, make_consumer
+from runtime.pipeline.sink.dead_letters import DeadLetters
+from runtime.pipeline.task.control import Control
+from runtime.pipeline.task.failure import Failure, Stage
 from runtime.pipeline.task.trace import trace_of
 from tests.support.broker import unique
+from tests.support.messages import Message
+from tests.support.pipeline import produce, task_spec
 from tests.support.secured_broker import Right, SecuredBroker
+from tests.support.topics import count
+from tests.support.waiting import wait_until
 
 TOPIC_RIGHTS = ("CREATE", "DESCRIBE", "DESCRIBE_CONFIGS", "READ", "WRITE")
 """Rights of the worker's principal on its storage topics (docs/security.md)."""
@@ -158,6 +170,120 @@ async def test_offsets_of_a_sink_need_the_rights_of_the_table(secured: SecuredBr
         secured.grant([("GROUP", name, operation)])
         await call()
     await groups.delete(name)
+
+
+async def test_orphaned_offsets_are_found_with_describe_on_the_cluster(secured: SecuredBroker) -> None:
+    """Without the right, brokers list only groups that the principal may DESCRIBE."""
+    name = secured.create_topic(unique("orphan"))
+    await Groups({"bootstrap.servers": secured.bootstrap}).alter(name, {(name, 0): 0})
+    groups = Groups(settings(secured))
+    assert name not in await groups.empty_groups()
+    secured.grant([("CLUSTER", "kafka-cluster", "DESCRIBE")])
+    assert name in await groups.empty_groups()
+
+
+async def test_the_retention_of_offsets_is_known_with_describe_configs_on_the_cluster(secured: SecuredBroker) -> None:
+    positions = Positions(settings(secured))
+    assert await positions.offsets_retention() is None
+    secured.grant([("CLUSTER", "kafka-cluster", "DESCRIBE_CONFIGS")])
+    retention = await positions.offsets_retention()
+    assert retention is not None and retention > 0
+
+
+async def test_storage_topics_are_used_without_describe_configs_and_the_right_is_named(
+    secured: SecuredBroker, caplog: pytest.LogCaptureFixture
+) -> None:
+    prefix = unique("unchecked")
+    created, _ = opened(secured, prefix)
+    secured.grant(topic_rights(prefix, "DESCRIBE_CONFIGS"))
+    await created.start()
+    await created.close()
+    logs, log = opened(secured, prefix)
+    await logs.start()
+    try:
+        await log.write(b"k", b"v")
+        right = f"User:connect is not authorized to DESCRIBE_CONFIGS topic {prefix}-configs"
+        assert any(right in message for message in caplog.messages)
+        secured.grant([("TOPIC", prefix, "DESCRIBE_CONFIGS")])
+        caplog.clear()
+        again, _ = opened(secured, prefix)
+        await again.start()
+        await again.close()
+        assert not any("DESCRIBE_CONFIGS" in message for message in caplog.messages)
+    finally:
+        await logs.close()
+
+
+async def test_positions_in_a_topic_need_describe(secured: SecuredBroker) -> None:
+    name = secured.create_topic(unique("undescribed"))
+    known = secured.create_topic(unique("described"))
+    secured.grant([("TOPIC", known, "DESCRIBE")])
+    positions = Positions(settings(secured))
+    assert name not in await positions.partitions()
+    with pytest.raises(NotAuthorizedError, match=f"User:connect is not authorized to DESCRIBE topic {name}"):
+        await positions.ends([(known, 0), (name, 0)])
+    secured.grant([("TOPIC", name, "DESCRIBE")])
+    assert name in await positions.partitions()
+    assert await positions.ends([(name, 0)]) == {(name, 0): 0}
+
+
+async def test_previews_need_read(secured: SecuredBroker) -> None:
+    name = secured.create_topic(unique("previewed"))
+    produce(secured, name, b"sample")
+    secured.grant([("TOPIC", name, "DESCRIBE")])
+    own = settings(secured, "consumer")
+    with pytest.raises(NotAuthorizedError, match=f"User:connect is not authorized to READ topic {name}"):
+        await newest(own, name.__eq__, 1)
+    secured.grant([("TOPIC", name, "READ")])
+    assert [sample["topic"] for sample in await newest(own, name.__eq__, 1)] == [name]
+
+
+def test_sources_need_create_for_their_topics(secured: SecuredBroker, caplog: pytest.LogCaptureFixture) -> None:
+    """Without the right, the topic has to exist, as with Apache's worker; the log names the right."""
+    name, group = unique("new"), TopicGroup("default", [], [], 1, 1)
+    creator = TopicCreator(
+        task_spec("source", "x:Y", {}, admin=settings(secured), topic_groups=[group]), Control(False, lambda: None)
+    )
+    caplog.set_level("INFO")
+    creator.ensure(name)
+    assert any(f"User:connect is not authorized to CREATE topic {name}" in message for message in caplog.messages)
+    assert not exists(secured, name)
+    secured.grant([("TOPIC", name, "CREATE")])
+    creator.ensure(name)
+    wait_until(lambda: exists(secured, name), 10)
+
+
+def test_dead_letters_need_create_and_write(secured: SecuredBroker) -> None:
+    name = unique("letters")
+    config = {"errors.deadletterqueue.topic.name": name, "errors.deadletterqueue.topic.replication.factor": "1"}
+    own = settings(secured, "producer")
+    spec = task_spec("sink", "x:Y", config, admin=settings(secured), producer=own)
+
+    def letters() -> DeadLetters:
+        return DeadLetters(spec, SlotProducer(own), Control(False, lambda: None))
+
+    with pytest.raises(ConnectError) as refused:
+        letters().ensure_topic()
+    assert f"User:connect is not authorized to CREATE topic {name}" in trace_of(refused.value)
+    secured.grant([("TOPIC", name, "CREATE"), ("TOPIC", name, "DESCRIBE")])
+    letters().ensure_topic()
+    wait_until(lambda: exists(secured, name), 10)
+
+    failed = Failure(Stage.TASK_PUT, "x", DataError("bad"), Message(0, b"v"), "")
+    unwritten = letters()
+    unwritten.report(failed)
+    with pytest.raises(ConnectError) as refused:
+        unwritten.settle(20)
+    assert f"User:connect is not authorized to WRITE topic {name}" in trace_of(refused.value)
+    secured.grant([("TOPIC", name, "WRITE")])
+    written = letters()
+    written.report(failed)
+    assert written.settle(20)
+    assert count(secured.bootstrap, name) == 1
+
+
+def exists(broker: SecuredBroker, topic: str) -> bool:
+    return topic in AdminClient({"bootstrap.servers": broker.bootstrap}).list_topics(timeout=10).topics
 
 
 @pytest.mark.parametrize("denied", ["topic", "group"])

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from runtime.api.errors import ConnectError
 from runtime.api.java_compat.regex import java_regex
+from runtime.kafka.denials import denial
 
 if TYPE_CHECKING:
     from confluent_kafka import KafkaError
@@ -74,7 +75,8 @@ class TopicCreator:
         from confluent_kafka import KafkaError as Error
 
         if error.code() in (Error.TOPIC_AUTHORIZATION_FAILED, Error.CLUSTER_AUTHORIZATION_FAILED):
-            _log.info("Not allowed to create topic %s; it has to be there, or the broker has to create it", topic)
+            denied = denial(self._settings, "CREATE", f"topic {topic}")
+            _log.info("%s. Without this right the topic has to exist, or the broker has to create it", denied)
             return True
         return bool(error.code() == Error.TOPIC_ALREADY_EXISTS)
 

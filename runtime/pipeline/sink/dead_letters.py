@@ -86,9 +86,8 @@ class DeadLetters:
             if error is None:
                 return
             if not passes(error):
-                raise ConnectError(
-                    f"Could not initialize dead letter queue with topic={self._topic}"
-                ) from ConnectError(described(error))
+                failure = ConnectError(f"Could not initialize dead letter queue with topic={self._topic}")
+                raise failure from self._cause(error, "CREATE", self._spec.admin or self._spec.producer)
             _log.warning("The dead letter topic %s could not be looked up or created yet: %s", self._topic, error.str())
             self._control.wait(_AGAIN)
 
@@ -192,9 +191,12 @@ class DeadLetters:
         if not self._producer.blames_record(error):
             return self._producer.failure(error)
         failure = ConnectError(f"Could not produce message to dead letter queue. topic={self._topic}")
-        denied = f"; {denial(self._spec.producer, 'WRITE', f'topic {self._topic}')}" if is_denial(error) else ""
-        failure.__cause__ = ConnectError(f"{described(error)}{denied}")
+        failure.__cause__ = self._cause(error, "WRITE", self._spec.producer)
         return failure
+
+    def _cause(self, error: KafkaError, operation: str, settings: Mapping[str, Any]) -> ConnectError:
+        denied = f"; {denial(settings, operation, f'topic {self._topic}')}" if is_denial(error) else ""
+        return ConnectError(f"{described(error)}{denied}")
 
 
 def context_headers(spec: TaskSpec, failure: Failure) -> list[tuple[str, bytes | None]]:
