@@ -14,7 +14,7 @@ from textual.command import Provider
 from textual.filter import LineFilter
 from textual.screen import Screen
 
-from tui import gc_tuning as collector
+from tui import gc_tuning
 from tui.appearance.appearance import Appearance
 from tui.contexts.contexts_file import config_folder
 from tui.contexts.profiles import Profile
@@ -103,7 +103,7 @@ class HeadraceApp(App[int]):
     def on_ready(self) -> None:
         self.app_resume_signal.subscribe(self, lambda _: self.call_later(self._paint_anew))
         self.appearance.watch()
-        self.set_timer(collector.SETTLED, collector.settle)
+        self.set_timer(gc_tuning.START_DURATION, gc_tuning.enable_after_start)
 
     def _warn(self, text: str) -> None:
         self.home.say(text, "warn")
@@ -128,8 +128,8 @@ class HeadraceApp(App[int]):
         self._clipboard = text
         if done.sequence and self._driver is not None:
             self._driver.write(done.sequence)
-        self.copied = done.words
-        self.home.say(done.words)
+        self.copied = done.message
+        self.home.say(done.message)
 
     def choose_theme(self, words: list[str]) -> None:
         """`:theme NAME`; without a name the next one."""

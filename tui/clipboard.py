@@ -1,4 +1,4 @@
-"""Copying over SSH: through the terminal (OSC 52), past tmux and screen; into a file where that cannot work."""
+"""Copying to the clipboard, also over SSH: by the terminal (OSC 52), through tmux and screen, or else to a file."""
 
 from __future__ import annotations
 
@@ -8,69 +8,69 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-LONGEST = 74_994  # bytes that xterm takes; others take no more
-SCREEN_PIECE = 512  # GNU screen passes strings of up to 768 bytes on
-OSC_52_IN_VTE = 7600  # the first VTE (GNOME Terminal and others) whose clipboard programs may set
+MAX_BYTES = 74_994  # the limit of xterm, which is the highest
+SCREEN_CHUNK = 512  # bytes; GNU screen forwards strings of up to 768 bytes
+OSC_52_IN_VTE = 7600  # the first version of VTE (GNOME Terminal and others) with OSC 52
 
-Ask = Callable[[str, str], str]  # (scope, name of a tmux option) → its value
+Ask = Callable[[str, str], str]  # (scope, name) of a tmux option → its value
 
 
-Load = Callable[[bytes], bool]  # hands a text to tmux; True when tmux accepted it
+Load = Callable[[bytes], bool]  # loads a text into a tmux buffer; False if that fails
 
 
 class Copied(NamedTuple):
-    """What to write to the terminal, empty when that is in vain, and what to say."""
+    """The sequence to write to the terminal, if any, and the message for the user."""
 
     sequence: str
-    words: str
+    message: str
 
 
 def copy(text: str, environ: Mapping[str, str], folder: Path, ask: Ask, load: Load) -> Copied:
-    """Writes a file only where the terminal cannot help; raises OSError when that cannot be written either."""
-    if why := obstacle(len(encoded(text)), environ, ask):
+    """Copies the text by the terminal, by tmux, or to a file. Raises OSError if the file cannot be written."""
+    if reason := obstacle(len(encoded(text)), environ, ask):
         if "TMUX" in environ and load(encoded(text)):
             return Copied("", f"copied by tmux, {len(text):,} characters; also in the tmux paste buffer")
-        return Copied("", f"{why}: written to {_keep(text, folder)}")
+        return Copied("", f"{reason}: written to {_keep(text, folder)}")
     return Copied(sequence(text, environ), f"copied, {len(text):,} characters")
 
 
 def obstacle(size: int, environ: Mapping[str, str], ask: Ask) -> str:
-    """Why the clipboard is out of reach; empty when it is not."""
+    """The reason why the clipboard cannot be used; empty if it can."""
     term, vte = environ.get("TERM", ""), environ.get("VTE_VERSION", "")
-    if size > LONGEST:
+    if size > MAX_BYTES:
         return "too long for the terminal's clipboard"
     if "TMUX" in environ:
         if ask("-gv", "allow-passthrough") in ("on", "all") or ask("-sv", "set-clipboard") == "on":
             return ""
-        return "tmux keeps the clipboard to itself (set -s set-clipboard on)"
+        return "tmux does not allow access to the clipboard (set -s set-clipboard on)"
     if term in ("", "dumb", "linux") or term.startswith(("vt1", "vt2")):
         return "this terminal has no clipboard"
     if environ.get("TERM_PROGRAM") == "Apple_Terminal":
-        return "Terminal.app lets no program copy"
+        return "Terminal.app does not allow programs to copy"
     if vte.isdigit() and int(vte) < OSC_52_IN_VTE:
-        return "this terminal lets no program copy"
+        return "this terminal does not allow programs to copy"
     return ""
 
 
 def encoded(text: str) -> bytes:
-    """Half characters, which no clipboard holds, as question marks."""
+    """The text as UTF-8, with a question mark for each lone surrogate."""
     return text.encode("utf-8", "replace")
 
 
 def sequence(text: str, environ: Mapping[str, str]) -> str:
-    """OSC 52. For tmux twice: as a passthrough to the terminal outside, and for tmux itself; each tmux obeys what
-    its options let it."""
+    """The OSC 52 sequence. For tmux twice: as passthrough to the outer terminal and for tmux itself, since its options
+    may allow either."""
     plain = f"\x1b]52;c;{base64.b64encode(encoded(text)).decode()}\x07"
     if "TMUX" in environ:
         return "\x1bPtmux;" + plain.replace("\x1b", "\x1b\x1b") + "\x1b\\" + plain
     if "STY" in environ:
-        pieces = [plain[at : at + SCREEN_PIECE] for at in range(0, len(plain), SCREEN_PIECE)]
+        pieces = [plain[at : at + SCREEN_CHUNK] for at in range(0, len(plain), SCREEN_CHUNK)]
         return "".join(f"\x1bP{piece}\x1b\\" for piece in pieces)
     return plain
 
 
 def _keep(text: str, folder: Path) -> Path:
-    """Nobody else reads it: a copied request may hold a config."""
+    """Writes the text to a file that only the user can read, since it may contain a config."""
     folder.mkdir(parents=True, exist_ok=True)
     file = folder / "copied.txt"
     with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as out:
@@ -79,7 +79,7 @@ def _keep(text: str, folder: Path) -> Path:
 
 
 def ask_tmux(scope: str, option: str) -> str:
-    """An option of the tmux we are in; empty where it cannot be asked."""
+    """The value of an option of the surrounding tmux; empty if tmux does not answer."""
     import subprocess
 
     command = ["tmux", "show-options", scope, option]

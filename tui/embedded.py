@@ -1,4 +1,4 @@
-"""The embedded cluster, seen from the console: another process, spoken to by its command line alone."""
+"""The embedded cluster, which the console starts and queries by the command line of the runtime."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from urllib.parse import urlsplit
 
 from tui.errors import HeadraceError
 
-MOMENT = 0.5  # seconds within which a running cluster answers
-NEEDED = ("pyspark", "confluent_kafka", "starlette")
+QUIET_START = 0.5  # seconds; a slower start is announced
+RUNTIME_PACKAGES = ("pyspark", "confluent_kafka", "starlette")
 
 
 def check_installed() -> None:
-    """The runtime's packages come with an extra; a console over SSH has no use for them."""
-    if any(find_spec(package) is None for package in NEEDED):
+    """Raises HeadraceError if the packages of the extra `runtime` are not installed."""
+    if any(find_spec(package) is None for package in RUNTIME_PACKAGES):
         raise HeadraceError("this needs the runtime, which is not installed", "pip install 'headrace[runtime]'")
 
 
-def hand_over(words: Sequence[str]) -> NoReturn:
-    """Becomes `python -m runtime …`: same process, so signals and exit codes are its own."""
-    if words[0] != "doctor":  # the doctor's very business is to say what is missing
+def exec_runtime(words: Sequence[str]) -> NoReturn:
+    """Replaces this process by `python -m runtime …`, so that signals and exit codes are those of the runtime."""
+    if words[0] != "doctor":  # doctor reports missing packages itself
         check_installed()
     sys.stdout.flush()
     sys.stderr.flush()
@@ -33,18 +33,20 @@ def hand_over(words: Sequence[str]) -> NoReturn:
 
 
 class Embedded(NamedTuple):
-    """A cluster this process is attached to; `detach` lets it stop if nobody else is."""
+    """An embedded cluster to which this process is attached; it stops after the last process has detached."""
 
     url: str
     bootstrap: str
 
     def detach(self) -> None:
+        """Detaches this process. Raises HeadraceError."""
         _runtime(["embedded", "detach", "--pid", str(os.getpid())])
 
 
 def attach() -> Embedded:
-    """Starts the embedded cluster when absent. Its progress goes to standard error, its address comes on the last
-    line of standard output."""
+    """Starts the embedded cluster if necessary and attaches to it. Raises HeadraceError.
+
+    The runtime prints progress to standard error and the address as the last line of standard output."""
     check_installed()
     starting = "starting the embedded cluster (Kafka broker and worker); this takes a few seconds"
     output = _runtime(["embedded", "up", "--json", "--attach", str(os.getpid())], starting)
@@ -52,12 +54,14 @@ def attach() -> Embedded:
         answer = json.loads(output.strip().rpartition("\n")[2])
         return Embedded(answer["url"], answer["bootstrap"])
     except (ValueError, KeyError, TypeError):
-        raise HeadraceError("the embedded cluster did not say where it is", "see: headrace embedded status") from None
+        raise HeadraceError(
+            "the embedded cluster did not report its address", "see: headrace embedded status"
+        ) from None
 
 
 def brokers_of(url: str) -> str:
-    """The brokers of the embedded cluster if its worker is at this URL; empty if it is not, or does not run."""
-    if any(find_spec(package) is None for package in NEEDED):
+    """The bootstrap servers of the embedded cluster if its worker has this URL and runs, otherwise empty."""
+    if any(find_spec(package) is None for package in RUNTIME_PACKAGES):
         return ""
     words = [sys.executable, "-m", "runtime", "embedded", "status", "--json"]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
@@ -75,14 +79,14 @@ def _port(url: str) -> int | None:
 
 def _output(process: subprocess.Popen[str], doing: str) -> str:
     try:
-        return process.communicate(timeout=MOMENT if doing else None)[0]
+        return process.communicate(timeout=QUIET_START if doing else None)[0]
     except subprocess.TimeoutExpired:
         print(doing, file=sys.stderr, flush=True)
         return process.communicate()[0]
 
 
 def _runtime(words: Sequence[str], doing: str = "") -> str:
-    """The output of the command; `doing` is printed when the command takes longer than MOMENT."""
+    """The output of the command; `doing` is printed when the command takes longer than QUIET_START."""
     with subprocess.Popen([sys.executable, "-m", "runtime", *words], stdout=subprocess.PIPE, text=True) as process:
         try:
             output = _output(process, doing)
@@ -90,5 +94,5 @@ def _runtime(words: Sequence[str], doing: str = "") -> str:
             process.kill()
             raise
     if process.returncode != 0:
-        raise HeadraceError(f"`headrace {' '.join(words[:2])}` failed", "what it said is above")
+        raise HeadraceError(f"`headrace {' '.join(words[:2])}` failed", "see its output above")
     return output

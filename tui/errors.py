@@ -1,17 +1,20 @@
-"""What can go wrong, with the exit code and the advice attached to each type.
+"""The console's errors, each type with its exit code.
 
 HeadraceError                  1
-├── UsageError                 2  a line that cannot be understood
+├── UsageError                 2  an invalid command line or script line
 ├── ReadOnly                   7  the context forbids changes
 ├── TimedOut                   6  no answer in time, or a state not reached in time
-├── Unreachable                5  nobody answers at the URL
-└── Refused                    1  the cluster answered with an error (status, its own message)
+├── Unreachable                5  no connection to the URL
+└── Refused                    1  the cluster answered with an error (HTTP status and message)
     ├── NotFound               3  404
-    ├── Conflict               4  409: a rebalance, a name that is taken
+    ├── Conflict               4  409: a rebalance, or a name that exists
     ├── WrongState             4  offsets of a connector that is not STOPPED
     ├── BadRequest             1  any other 4xx
     └── ServerError          1  5xx
-        └── MalformedAnswer          1  an answer that does not fit the Connect REST API
+        └── MalformedAnswer          1  an answer that violates the Connect REST API
+
+BadRequest, Conflict and NotFound also exist in `runtime.herder.errors`: the worker raises them for the HTTP statuses
+for which the console raises these.
 """
 
 from __future__ import annotations
@@ -28,28 +31,28 @@ BROKEN_PIPE = 141
 EXIT_CODES = {
     DONE: "done",
     FAILED: "the cluster refused, or something failed",
-    USAGE: "usage: the command line or a script line cannot be understood",
+    USAGE: "usage: an invalid command line or script line",
     NOT_FOUND: "not found",
     CONFLICT: "conflict or wrong state",
     UNREACHABLE: "the cluster is unreachable",
     TIMED_OUT: "timed out",
     READ_ONLY: "refused: the context is read-only",
-    PENDING: "apply --dry-run: there are changes to make",
+    PENDING: "apply --dry-run found changes",
 }
 
 
-NO_WORKER = "is this URL a Connect worker's?"
+NO_WORKER = "is this the URL of a Connect worker?"
 
 
 class HeadraceError(Exception):
-    """The root; `message` is one line for people, `advice` what they can do about it."""
+    """The base class; `message` is the error, `advice` the remedy, if any."""
 
     exit_code = FAILED
 
     def __init__(self, message: str, advice: str = "") -> None:
         super().__init__(message)
         self.message, self.advice = message, advice
-        self.subject = ""  # the connector it is about, set where that is known (`about`)
+        self.subject = ""  # the connector, set by `about`
 
     def __str__(self) -> str:
         text = f"{self.subject}: {self.message}" if self.subject else self.message
@@ -58,7 +61,7 @@ class HeadraceError(Exception):
 
 @contextmanager
 def about(subject: str) -> Iterator[None]:
-    """Names the connector in every error raised inside."""
+    """Names the connector (or command) in each error raised inside."""
     try:
         yield
     except HeadraceError as error:
@@ -80,11 +83,11 @@ class TimedOut(HeadraceError):
 
 class Unreachable(HeadraceError):
     exit_code = UNREACHABLE
-    sent = False  # whether the request may have arrived
+    sent = False  # whether the request may have reached the worker
 
 
 class Refused(HeadraceError):
-    """The cluster answered with an error; `message` is its own, word for word."""
+    """The cluster answered with an error; `message` is the server's own."""
 
     def __init__(self, message: str, status: int, advice: str = "") -> None:
         super().__init__(message, advice)
@@ -112,27 +115,27 @@ class ServerError(Refused):
 
 
 class MalformedAnswer(ServerError):
-    """An answer arrived that does not fit the Connect REST API."""
+    """The answer violates the Connect REST API."""
 
     def __init__(self, message: str, status: int = 200, advice: str = NO_WORKER) -> None:
         super().__init__(message, status, advice)
 
 
 def error_line(error: Exception) -> str:
-    """The error on one line, for people; an error outside this tree is reported as a bug in the console."""
-    text = str(error) if isinstance(error, HeadraceError) else f"this should not happen: {error!r}"
+    """The error on one line. An exception that is not a HeadraceError is reported as an internal error."""
+    text = str(error) if isinstance(error, HeadraceError) else f"internal error: {error!r}"
     return one_line(joined_lines(text))
 
 
 def refusal(status: int, message: str) -> Refused:
-    """The error of an HTTP answer."""
-    if status == 404:  # the second: an address that no Connect worker has, in its own words
+    """The error for the status and message of an HTTP answer."""
+    if status == 404:  # for an unknown path, Connect answers "HTTP 404 …"
         return NotFound(message, status, NO_WORKER if message.startswith("HTTP 404") else "")
-    # Java's workers say this one with 500 where it reaches them from another worker.
+    # Apache's worker answers 500 with this message if it forwarded the request to another worker.
     if status == 409 or message.startswith("Request cannot be completed because a rebalance"):
         return Conflict(message, status)
     if status == 400 and "must be in the STOPPED state" in message:
         return WrongState(message, status)
     if status in (401, 403):
-        return BadRequest(message, status, "the context's user and password are wrong or not allowed to do this")
+        return BadRequest(message, status, "check the credentials of the context and their permissions")
     return (BadRequest if 400 <= status < 500 else ServerError)(message, status)

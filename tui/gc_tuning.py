@@ -1,31 +1,31 @@
-"""Python's collector of cycles, out of the way of who waits: off until the screen stands, then past what stays.
+"""Tuning of the garbage collector: disabled during the start, afterwards with permanent objects frozen.
 
-Looking through all that a start makes costs a fifteenth of it and finds nothing; and a full look later on, with a
-thousand connectors in memory, would come between a key and its answer.
+During the start, collections take a fifteenth of the time and find nothing. Later, a full collection with a thousand
+connectors in memory would delay the answer to a key.
 """
 
 from __future__ import annotations
 
 import gc
 
-SETTLED = 3.0  # seconds after the first paint: modules, styles and the first list are there
-THRESHOLDS = (2_000, 10, 10)  # an answer with 1,000 connectors makes 15,000 objects, and drops most by itself
-SHORT_LIVED = 100_000  # what a script line may make before anybody looks
+START_DURATION = 3.0  # seconds after the first paint, when modules, styles and the first list are loaded
+THRESHOLDS = (2_000, 10, 10)  # an answer with 1,000 connectors creates 15,000 objects, most without cycles
+SCRIPT_THRESHOLD = 100_000  # objects that a script line may create before a collection
 
 
-def hold() -> None:
-    """At the start of the screen's process."""
+def disable_for_start() -> None:
+    """Disables collection; call at the start of the screen's process."""
     gc.disable()
 
 
-def settle() -> None:
-    """Collects again, but not what is there already. Nothing where nobody held it: this process may not be ours."""
+def enable_after_start() -> None:
+    """Freezes the existing objects and enables collection again, if `disable_for_start` disabled it."""
     if not gc.isenabled():
         gc.freeze()
         gc.set_threshold(*THRESHOLDS)
         gc.enable()
 
 
-def for_a_script() -> None:
-    """Most script lines end before a look is worth it; an endless `get events` still gets its looks."""
-    gc.set_threshold(SHORT_LIVED)
+def tune_for_script() -> None:
+    """Lets most script lines end without a collection; a long `get events` still gets some."""
+    gc.set_threshold(SCRIPT_THRESHOLD)

@@ -1,4 +1,4 @@
-"""The command `headrace`: reads its arguments and opens the right door. Imports no more than the door needs."""
+"""The command `headrace`: starts the screen, a script or the runtime. Each imports only the modules that it needs."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from tui.errors import BROKEN_PIPE, FAILED, INTERRUPTED, HeadraceError, UsageErr
 from tui.options import USAGE_TEXT, read_options
 
 RUNTIME_VERBS = ("worker", "embedded", "offsets", "doctor")
-FEWEST_COLUMNS = 40
+MIN_COLUMNS = 40
 
 
 def entry() -> NoReturn:
-    """The command: `main`, and out at once. Taking an interpreter down piece by piece costs a tenth of a script line;
-    all that has to be let go is let go by whoever took it."""
+    """Runs `main` and exits without finalizing the interpreter, which would take a tenth of a script line's time. All
+    resources are released before."""
     code = main()
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError, ValueError):
@@ -28,9 +28,9 @@ def entry() -> NoReturn:
 
 
 def main() -> int:
-    """The whole process; never a Python trace for what a user or a cluster can do wrong."""
+    """Runs the process and returns its exit code. Errors are printed on one line, without a Python traceback."""
     _open_streams()
-    _never_choke()
+    _escape_unencodable()
     try:
         code = run(sys.argv[1:])
         sys.stdout.flush()
@@ -41,7 +41,7 @@ def main() -> int:
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:
-        # The reader has left; Python would complain when it flushes at exit.
+        # The reader has closed the pipe; without this, Python would report an error at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return BROKEN_PIPE
     except OSError as error:
@@ -49,16 +49,16 @@ def main() -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FAILED
     except Exception as error:
-        # A mistake of ours. One line is what a pipeline can bear; whoever wants to mend it asks for the trace.
+        # A bug in Headrace: one line for scripts, the traceback on request.
         if os.environ.get("HEADRACE_TRACE"):
             raise
-        print(f"headrace: internal error: {error!r} (HEADRACE_TRACE=1 shows where)", file=sys.stderr)
+        print(f"headrace: internal error: {error!r} (set HEADRACE_TRACE=1 for the traceback)", file=sys.stderr)
         return FAILED
 
 
 def _open_streams() -> None:
-    """Replaces closed standard streams (`>&-`), whose numbers the next file or socket would get. Reading then finds
-    nothing, writing to standard output fails, as it should, and standard error is discarded."""
+    """Replaces closed standard streams (`>&-`), since the next file or socket would take their descriptors. Standard
+    input is then empty, writing to standard output fails, and standard error is discarded."""
     for number, (name, mode, flags) in enumerate(
         (("stdin", "r", os.O_RDONLY), ("stdout", "w", os.O_RDONLY), ("stderr", "w", os.O_WRONLY))
     ):
@@ -69,18 +69,19 @@ def _open_streams() -> None:
             setattr(sys, name, open(number, mode, encoding="utf-8", closefd=False))  # noqa: SIM115 - a stream
 
 
-def _never_choke() -> None:
-    """Names and offsets may hold what the streams' encoding cannot say: it is escaped (in JSON as JSON does)."""
+def _escape_unencodable() -> None:
+    """Escapes characters of names and offsets that the streams' encoding lacks (in JSON by JSON's own escapes)."""
     for stream, errors in ((sys.stdin, "surrogateescape"), (sys.stdout, "backslashreplace")):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors=errors)
 
 
 def run(words: Sequence[str]) -> int:
+    """Runs the command line and returns the exit code. Raises HeadraceError."""
     if words and words[0] in RUNTIME_VERBS:
-        from tui.embedded import hand_over
+        from tui.embedded import exec_runtime
 
-        hand_over(words)
+        exec_runtime(words)
     if words and words[0] == "config":
         return _script({}, (" ".join(map(_quoted, words)),))
     if words and words[0] == "preview":
@@ -101,7 +102,7 @@ def run(words: Sequence[str]) -> int:
 
 
 def _preview(words: Sequence[str]) -> int:
-    """`headrace preview [URL] NAME …`: the command, without a -c."""
+    """`headrace preview [URL] NAME …`: runs the command `preview` without -c."""
     from tui.options import is_url
 
     url = next((word for word in words if is_url(word)), None)
@@ -125,9 +126,9 @@ def _version() -> int:
 
 
 def _script(options: dict[str, Any], commands: tuple[str, ...]) -> int:
-    from tui import gc_tuning as collector
+    from tui import gc_tuning
 
-    collector.for_a_script()
+    gc_tuning.tune_for_script()
     from tui.script.door import ScriptOptions, run
 
     return run(ScriptOptions(commands=commands, settings_problems=_settings_problems, **options))
@@ -149,18 +150,17 @@ def _settings_problems(folder: Path) -> list[str]:
 
 
 def _screen(options: dict[str, Any]) -> int:
-    """The screen, if there is a terminal for it; the embedded cluster is started first and left at the end."""
+    """Runs the screen, by default on the embedded cluster, to which it attaches for that time."""
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        raise UsageError("no terminal for the screen: use --script FILE, -c 'COMMAND', or `headrace embedded run`")
+        raise UsageError("the screen needs a terminal: use --script FILE, -c 'COMMAND', or `headrace embedded run`")
     _check_terminal()
     if "record" in options:
         _check_recording(options["record"])
-    for fixed_size in ("COLUMNS", "LINES"):  # exported by some shells: they would outrank what the terminal says later
+    for fixed_size in ("COLUMNS", "LINES"):  # some shells export these, and Textual prefers them to the terminal's size
         os.environ.pop(fixed_size, None)
-    from tui import gc_tuning as collector
-    from tui import session
+    from tui import gc_tuning, session
 
-    collector.hold()
+    gc_tuning.disable_for_start()
     if "replay" in options:
         return _app(session.replayed(options["replay"]), options)
     known = session.profiles()
@@ -179,15 +179,19 @@ def _screen(options: dict[str, Any]) -> int:
 
 def _check_terminal() -> None:
     if os.environ.get("TERM", "dumb") == "dumb":
-        raise UsageError("TERM=dumb cannot show a screen: set TERM to what the terminal is (as xterm-256color)")
+        raise UsageError(
+            "TERM=dumb cannot show the screen: set TERM to the type of the terminal, such as xterm-256color"
+        )
     columns = os.get_terminal_size().columns
-    if 0 < columns < FEWEST_COLUMNS:
-        raise UsageError(f"the screen needs {FEWEST_COLUMNS} columns, this terminal has {columns}", "-c works in any")
+    if 0 < columns < MIN_COLUMNS:
+        raise UsageError(
+            f"the screen needs {MIN_COLUMNS} columns, this terminal has {columns}",
+            "use -c, which works in any terminal",
+        )
 
 
 def _check_recording(path: str) -> None:
-    """Before the screen is there: what cannot be written would show nothing else. No recording is written over."""
-
+    """Raises UsageError if the recording cannot be written, or exists already: recordings are never overwritten."""
     try:
         number = os.open(Path(path).expanduser(), os.O_WRONLY | os.O_CREAT, 0o600)
         is_taken = os.fstat(number).st_size > 0
@@ -195,7 +199,7 @@ def _check_recording(path: str) -> None:
     except OSError as error:
         raise UsageError(f"cannot record to {path}: {error.strerror}") from None
     if is_taken:
-        raise UsageError(f"cannot record to {path}: there is something in it", "name another file")
+        raise UsageError(f"cannot record to {path}: the file is not empty", "choose another file")
 
 
 def _app(profile: Any, options: dict[str, Any]) -> int:

@@ -1,4 +1,8 @@
-"""What a cluster says, as frozen types: connectors with their tasks, offsets, the verdict of an offset change."""
+"""Answers of a cluster as immutable types: connectors with their tasks, offsets, verdicts of offset changes.
+
+Connector and Task share their names with the plugin API of `runtime.api`: both are Connect's own terms, here for the
+REST API's view.
+"""
 
 from __future__ import annotations
 
@@ -11,13 +15,13 @@ from tui.errors import MalformedAnswer
 
 Json = Any
 
-# Failures first, then what is on its way, then what runs, then what somebody put to rest.
+# Failures first, then transitional states, then RUNNING, then states that users chose.
 SEVERITY = ("FAILED", "UNASSIGNED", "RESTARTING", "UNKNOWN", "RUNNING", "PAUSED", "STOPPED", "DESTROYED")
 _RANK = {state: rank for rank, state in enumerate(SEVERITY)}
 
 
 class Task(NamedTuple):
-    """One task's status; `trace` is empty unless it failed."""
+    """The status of a task; `trace` is empty unless the task has failed."""
 
     id: int
     state: str
@@ -27,7 +31,7 @@ class Task(NamedTuple):
 
 
 class Connector(NamedTuple):
-    """A connector with all its status. `state` is the connector's own; `overall` counts its tasks in."""
+    """A connector with its status. `state` is the connector's own; `overall` includes its tasks."""
 
     name: str
     type: str = "unknown"
@@ -40,23 +44,27 @@ class Connector(NamedTuple):
 
     @property
     def cls(self) -> str:
+        """The connector's class."""
         return self.config.get("connector.class", "")
 
     @property
     def short_class(self) -> str:
+        """The class without its package."""
         return self.cls.rpartition(".")[2]
 
     @property
     def running(self) -> int:
+        """The number of running tasks."""
         return [task.state for task in self.tasks].count("RUNNING")
 
     @property
     def failed(self) -> int:
+        """The number of failed tasks."""
         return [task.state for task in self.tasks].count("FAILED")
 
     @property
     def overall(self) -> str:
-        """FAILED as soon as a task is; UNASSIGNED or RESTARTING as soon as a task of a running connector is."""
+        """FAILED if any task is; UNASSIGNED or RESTARTING if any task of a RUNNING connector is; else the own state."""
         states = {task.state for task in self.tasks}
         if "FAILED" in states:
             return "FAILED"
@@ -68,7 +76,7 @@ class Connector(NamedTuple):
 
     @property
     def tasks_text(self) -> str:
-        """`running/total`, failures in words: `1/3, 2 failed`."""
+        """Running and total tasks, and failures: `1/3, 2 failed`."""
         text, failed = f"{self.running}/{len(self.tasks)}", self.failed
         return f"{text}, {failed} failed" if failed else text
 
@@ -79,13 +87,13 @@ class Connector(NamedTuple):
 
     @property
     def traces(self) -> str:
-        """The connector's trace and its tasks', each under its heading."""
+        """The traces of the connector and its tasks, each under a heading."""
         parts = [("connector", self.trace), *((f"task {task.id}", task.trace) for task in self.tasks)]
         return "\n\n".join(f"{heading}:\n{trace.rstrip()}" for heading, trace in parts if trace)
 
     def is_in(self, state: str) -> bool:
-        """Whether it has arrived in a state, tasks and all: RUNNING wants a task, and all of them running;
-        STOPPED wants no task entries left; FAILED is met by any failure."""
+        """Whether the connector and all its tasks are in a state: RUNNING requires a task, STOPPED none; FAILED needs
+        any failure."""
         if state == "FAILED":
             return self.overall == "FAILED"
         if self.state != state:
@@ -126,14 +134,13 @@ def _task(entry: Mapping[str, Json]) -> Task:
     number, state = entry.get("id"), _text(entry.get("state"))
     if type(number) is not int:
         raise _Misfit(f"expected the number of a task, got {number!r:.40}")
-    trace = entry.get("trace") if state == "FAILED" else ""  # RESTARTING still carries the old one
+    trace = entry.get("trace") if state == "FAILED" else ""  # a RESTARTING task still has its old trace
     worker, version = _text(entry.get("worker_id")), _text(entry.get("version"))
     return Task(number, state or "UNKNOWN", worker, version, _text(trace))
 
 
 class _Misfit(Exception):
-    """Why a value has the wrong shape. Checked by hand, not with `tui.client.shapes`, since there are thousands of
-    connectors."""
+    """The reason why a value has the wrong shape. Not checked by `tui.client.shapes`, for speed."""
 
 
 def _object(value: Json) -> Mapping[str, Json]:
@@ -153,8 +160,7 @@ def _text(value: Json) -> str:
 
 
 def config_text(config: Mapping[str, Json]) -> dict[str, str]:
-    """A config as Connect stores it, strings by key: null means that the key is not set; other values become JSON
-    text."""
+    """A config with string values, as Connect stores it: without keys that are null, and other values as JSON."""
     if all(type(value) is str for value in config.values()):
         return dict(config)
     texts = {key: value if isinstance(value, str) else json.dumps(value) for key, value in config.items()}
@@ -162,23 +168,24 @@ def config_text(config: Mapping[str, Json]) -> dict[str, str]:
 
 
 def connectors(expanded: Mapping[str, Json]) -> dict[str, Connector]:
-    """From the answer of `?expand=status&expand=info`."""
+    """The connectors of an answer to `?expand=status&expand=info`, by name. Raises MalformedAnswer."""
     return {name: connector(name, part.get("status"), part.get("info")) for name, part in expanded.items()}
 
 
-def by_severity(all_of_them: Iterable[Connector]) -> list[Connector]:
-    return sorted(all_of_them, key=lambda one: one.severity)
+def by_severity(some: Iterable[Connector]) -> list[Connector]:
+    """Connectors sorted by state, failures first, then by name."""
+    return sorted(some, key=lambda one: one.severity)
 
 
 class Offset(NamedTuple):
-    """One entry of an offsets answer; `offset` None means reset when it is sent."""
+    """An entry of an offsets answer. In a request, `offset` None resets the partition."""
 
     partition: Json
     offset: Json
 
     @property
     def is_sink(self) -> bool:
-        """A partition of a topic, with or without a position."""
+        """Whether the partition is one of a topic, as for sinks."""
         if not isinstance(self.partition, dict) or self.partition.keys() != {"kafka_topic", "kafka_partition"}:
             return False
         topic, number = self.partition["kafka_topic"], self.partition["kafka_partition"]
@@ -186,11 +193,12 @@ class Offset(NamedTuple):
         return isinstance(topic, str) and type(number) is int and (not self.offset or type(position) is int)
 
     def entry(self) -> dict[str, Json]:
+        """The entry as JSON."""
         return {"partition": self.partition, "offset": self.offset}
 
 
 def offsets(answer: Json) -> tuple[Offset, ...]:
-    """From `{"offsets": [{"partition", "offset"}]}`, sorted, since the server's order means nothing."""
+    """The offsets of `{"offsets": [{"partition", "offset"}]}`, sorted; the server's order is arbitrary."""
     entries = (Offset(entry.get("partition"), entry.get("offset")) for entry in answer.get("offsets") or ())
     return tuple(sorted(entries, key=_partition_order))
 
@@ -202,33 +210,33 @@ def _partition_order(entry: Offset) -> tuple[Any, ...]:
 
 
 class Certainty(Enum):
-    """How much a success of an offset change is worth."""
+    """Whether an offset change is known to have taken effect (KIP-875)."""
 
     DEFINITE = "definite"
     POSSIBLE = "possible"
 
 
 class Verdict(NamedTuple):
-    """The server's answer to an offset change, word for word, and what it means (KIP-875)."""
+    """The server's answer to an offset change, and its meaning (KIP-875)."""
 
     certainty: Certainty
     message: str
 
     @property
     def by_hand(self) -> str:
-        """What is left to do, empty after a definite success."""
+        """What remains to be done by hand; empty after a definite success."""
         if self.certainty is Certainty.DEFINITE:
             return ""
         return (
-            "possible success: the connector did not say that it took the change. If it keeps offsets in a system "
-            "of its own, change them there by hand before it is resumed"
+            "possible success: the connector did not confirm the change. If it keeps offsets in an external system, "
+            "change them there by hand before it is resumed"
         )
 
 
 def verdict(answer: Json) -> Verdict:
-    """A message that is not exactly a definite one is never taken for one."""
-    said = answer.get("message") if isinstance(answer, dict) else None
-    message = said if isinstance(said, str) else "" if said is None else json.dumps(said)
+    """The verdict of an answer: DEFINITE only for Connect's exact messages of success."""
+    text = answer.get("message") if isinstance(answer, dict) else None
+    message = text if isinstance(text, str) else "" if text is None else json.dumps(text)
     definite = (
         "The offsets for this connector have been altered successfully",
         "The offsets for this connector have been reset successfully",

@@ -1,4 +1,4 @@
-"""The process's own arguments: which door, which cluster."""
+"""The arguments of the process: what to run, and on which cluster."""
 
 from __future__ import annotations
 
@@ -13,33 +13,36 @@ headrace                        the screen, on the current context; with none,
                                 on the embedded cluster
 headrace URL | --context NAME   the screen on that cluster
                                 (also HEADRACE_URL, HEADRACE_CONTEXT)
-headrace -c 'COMMAND' …         a command, or several; `headrace -c help` lists
-                                them
-headrace --script FILE|-        one command a line, `#` comments; stops at the
-                                first failure (--keep-going)
-headrace --record FILE          the screen, and all answers written to FILE
-                                without secrets; --replay FILE shows them
-headrace preview [URL] NAME …   what a connector's transformations, or changed
-                                ones, make of records
-headrace config                 every setting with its value and where it came
-                                from
+headrace -c 'COMMAND' …         run commands; `headrace -c help` lists them
+headrace --script FILE|-        run a script of one command per line, with `#`
+                                comments; stops at the first failure unless
+                                --keep-going is given
+headrace --record FILE          the screen, recording all answers to FILE
+                                without secrets; --replay FILE shows them again
+headrace preview [URL] NAME …   records before and after a connector's
+                                transformations
+headrace config                 every setting with its value and origin
 headrace completion bash|zsh|fish
-headrace doctor                 what this machine has, and what it lacks
+                                a completion script for the shell
+headrace doctor                 check this machine for what Headrace needs
 headrace embedded up|down|status|run
+                                the embedded broker and worker
 headrace worker distributed FILE.properties
 headrace worker standalone FILE.properties CONNECTOR.{properties,json}…
 headrace offsets --config FILE.properties --export|--import …
+                                committed offsets, without a worker (KIP-199)
 
   --read-only      refuse every change        --version, --help
 
 exit codes of scripts: 0 done, 1 refused or failed, 2 usage, 3 not found,
 4 conflict or wrong state, 5 unreachable, 6 timed out, 7 refused by read-only,
-8 apply --dry-run has found changes, 130 interrupted
+8 apply --dry-run found changes, 130 interrupted
 """
 
 
 def read_options(words: Sequence[str]) -> dict[str, Any]:
-    """Only what was given: url, context, script, commands, keep_going, read_only, help, version."""
+    """The given options: url, context, script, commands, keep_going, read_only, record, replay, help, version. Raises
+    UsageError."""
     options: dict[str, Any] = {}
     rest = list(words)
     while rest:
@@ -56,11 +59,11 @@ def read_options(words: Sequence[str]) -> dict[str, Any]:
         elif is_url(word) and "url" not in options:
             options["url"] = word
         else:
-            raise _misunderstood(word, words)
+            raise _invalid_argument(word, words)
     if "script" in options and "commands" in options:
         raise UsageError("give --script or -c, not both")
     if options.keys() & {"record", "replay"} and options.keys() & {"script", "commands"}:
-        raise UsageError("--record and --replay are for the screen, not for scripts")
+        raise UsageError("--record and --replay apply to the screen, not to scripts")
     if {"record", "replay"} <= options.keys():
         raise UsageError("give --record or --replay, not both")
     return options
@@ -76,7 +79,7 @@ _FLAGS = {
 
 
 def _commands(rest: list[str]) -> list[str]:
-    """The commands after a -c; a URL among them is the cluster's, since no command begins so."""
+    """The commands after -c, up to an option or a URL, which no command begins with."""
     found = []
     while rest and not rest[0].startswith("-") and not is_url(rest[0]):
         found.append(rest.pop(0))
@@ -86,13 +89,14 @@ def _commands(rest: list[str]) -> list[str]:
 
 
 def is_url(word: str) -> bool:
+    """Whether the argument is an HTTP URL."""
     return word.startswith(("http://", "https://")) and " " not in word
 
 
 _ADDRESS = re.compile(r"([\w.-]+|\[[0-9a-fA-F:.]+\]):\d{1,5}(/\S*)?", re.ASCII)  # a host and its port
 
 
-def _misunderstood(word: str, words: Sequence[str]) -> UsageError:
+def _invalid_argument(word: str, words: Sequence[str]) -> UsageError:
     if word.startswith("-"):
         return UsageError(f"unknown option {word}", "see: headrace --help")
     if _ADDRESS.fullmatch(word):
@@ -103,4 +107,4 @@ def _misunderstood(word: str, words: Sequence[str]) -> UsageError:
         find(tuple(words))
     except UsageError:
         return UsageError(f"{word!r} is neither a URL nor a command", "see: headrace --help")
-    return UsageError(f"commands go behind -c: headrace -c '{' '.join(words)}'")
+    return UsageError(f"give commands after -c: headrace -c '{' '.join(words)}'")

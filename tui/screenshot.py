@@ -1,4 +1,4 @@
-"""The screen as a picture: an SVG file that asks nobody for fonts, and the same as text beside it."""
+"""Screenshots: an SVG file that loads no fonts from the network, and a text file."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _FONTS = "ui-monospace, Menlo, Consolas, 'DejaVu Sans Mono'"
 
 
 def save(app: App[int], folder: Path, now: datetime) -> Path:
-    """The picture's file, in the folder `screenshots`; raises HeadraceError where it cannot be written."""
+    """Writes a screenshot to the folder `screenshots` and returns the SVG file. Raises HeadraceError."""
     svg = _FONT_FACE.sub("", app.export_screenshot(title="headrace")).replace("Fira Code", _FONTS)
     file = folder / "screenshots" / f"headrace-{now:%Y%m%d-%H%M%S-%f}.svg"
     try:
@@ -29,5 +29,6 @@ def save(app: App[int], folder: Path, now: datetime) -> Path:
 
 
 def text(app: App[int]) -> str:
+    """The screen as lines of text."""
     lines = app.screen._compositor.render_strips(app.size)
     return "\n".join("".join(segment.text for segment in line).rstrip() for line in lines) + "\n"

@@ -1,4 +1,4 @@
-"""What must not be written down: values of sensitive config keys, and user information in URLs."""
+"""Removal of secrets from text: values of sensitive config keys, and user information in URLs."""
 
 from __future__ import annotations
 
@@ -13,16 +13,17 @@ _SENSITIVE = re.compile(
     r"|basic\.auth\.user\.info|authorization",
     re.IGNORECASE,
 )
-_REFERENCE = re.compile(r"\$\{[^}]*\}\s*|\*+|")  # a provider's name for the value, or masked already
+_REFERENCE = re.compile(r"\$\{[^}]*\}\s*|\*+|")  # a reference to a provider, or masked
 _USER_INFO = re.compile(r"(?<=://)[^/\s@]+@")
 
 
 def is_sensitive(key: str) -> bool:
+    """Whether the values of a config key are secret, by its name."""
     return _SENSITIVE.search(key) is not None
 
 
 def scrubbed(value: Any, key: str = "") -> Any:
-    """The same JSON with sensitive values hidden; references such as `${file:…}` say no secret and stay."""
+    """The JSON value with sensitive values hidden; references such as `${file:…}` are kept."""
     if isinstance(value, Mapping):
         return {name: scrubbed(part, str(name)) for name, part in value.items()} | _pair(value)
     if isinstance(value, list | tuple):
@@ -33,7 +34,7 @@ def scrubbed(value: Any, key: str = "") -> Any:
 
 
 def _pair(value: Mapping[Any, Any]) -> dict[str, Any]:
-    """Validation answers name the key beside the value: `{"name": "x.password", "value": "…"}`."""
+    """Hides the value in `{"name": "x.password", "value": "…"}`, the form of validation answers."""
     name = value.get("name")
     if isinstance(name, str) and is_sensitive(name) and isinstance(value.get("value"), str):
         return {"value": _text(value["value"], name)}
@@ -46,12 +47,12 @@ def _text(value: str, key: str) -> str:
     return _USER_INFO.sub("", value) if "@" in value else value
 
 
-# A word of a line as a shell reads it, quotes and all; what is not closed goes to the end.
+# A word as a shell reads it, including quotes; an open quote extends to the end.
 _WORD = re.compile(r"""(?:[^\s'"\\]|\\.|'[^']*(?:'|$)|"(?:\\.|[^"\\])*(?:"|$))+|\\""")
 
 
 def scrubbed_line(line: str) -> str:
-    """A typed command without the values of sensitive keys and options: `-s db.password=…`, `--token …`."""
+    """A typed command with the values of sensitive keys and options hidden: `-s db.password=…`, `--token …`."""
     hidden = False
 
     def shown(match: re.Match[str]) -> str:
@@ -72,7 +73,7 @@ def scrubbed_line(line: str) -> str:
 
 
 def without_user(url: str) -> str:
-    """A URL as it may be shown: without user and password."""
+    """The URL without user and password."""
     if "@" not in url:
         return url
     parts = urlsplit(url)

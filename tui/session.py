@@ -1,4 +1,4 @@
-"""Which cluster is meant, and the context commands run in: the wiring that script and screen share."""
+"""The wiring shared by scripts and the screen: the choice of cluster, transports, clients and command contexts."""
 
 from __future__ import annotations
 
@@ -20,12 +20,13 @@ if TYPE_CHECKING:
 
 
 def profiles(environ: Mapping[str, str] = os.environ) -> ContextsFile:
+    """The user's contexts file."""
     return ContextsFile(config_folder(environ) / "contexts.toml")
 
 
 def choose(url: str, name: str, known: ContextsFile, environ: Mapping[str, str] = os.environ) -> Profile | None:
-    """The profile asked for: by the command line, by HEADRACE_URL or HEADRACE_CONTEXT, or the current context.
-    None means that the embedded cluster is meant."""
+    """The profile given by the command line, HEADRACE_URL or HEADRACE_CONTEXT, or the current context; None for the
+    embedded cluster. Raises UsageError."""
     if url and name:
         raise UsageError("give a URL or --context, not both")
     if not url and not name:
@@ -38,14 +39,14 @@ def choose(url: str, name: str, known: ContextsFile, environ: Mapping[str, str] 
 
 
 def replayed(path: str) -> Profile:
-    """A recording as a cluster that only shows; raises UsageError when the file is none."""
+    """A recording as a read-only cluster. Raises UsageError if the file is not a recording."""
     from tui.wire.recording import recorded_url
 
     return Profile(recorded_url(path), f"replay of {Path(path).name}", read_only=True, replay=path)
 
 
 def endpoint(profile: Profile, url: str = "") -> Endpoint:
-    """How a worker is spoken to, secrets resolved; `url` for another one than the first."""
+    """The connection settings for a worker, by default the first, with secrets resolved."""
     check_url(url := url or profile.url)
     return Endpoint(
         url,
@@ -68,19 +69,19 @@ def _file(path: str) -> str:
 
 
 def endpoints(profile: Profile) -> list[Endpoint]:
-    """One for each worker of the context, the first to ask in front."""
+    """The endpoints of the context's workers, in the order in which they are tried."""
     return [endpoint(profile, url) for url in (profile.url, *profile.others)]
 
 
 def client_properties(profile: Profile) -> dict[str, str]:
-    """What a Kafka client needs for the brokers of a context, secrets resolved; empty when it names none."""
+    """The Kafka client's properties for the brokers of a context, with secrets resolved; empty if it names none."""
     if not profile.bootstrap:
         return {}
     return {"bootstrap.servers": profile.bootstrap, **resolved(profile.client)}
 
 
 def blocking(profile: Profile) -> Transport:
-    """The script door's transport."""
+    """The transport for scripts."""
     from tui.wire.blocking import BlockingTransport
 
     transports = [BlockingTransport(one) for one in endpoints(profile)]
@@ -92,7 +93,7 @@ def blocking(profile: Profile) -> Transport:
 
 
 def audited(transport: Transport, profile: Profile, door: str, say: Callable[[str], None] | None = None) -> Transport:
-    """With each change written to the audit log of this machine; what is read-only changes nothing."""
+    """The transport with an audit log of changes; a read-only profile needs none. `door` is `screen` or `script`."""
     if profile.read_only:
         return transport
     from tui.wire.audit import AuditedTransport
@@ -101,7 +102,7 @@ def audited(transport: Transport, profile: Profile, door: str, say: Callable[[st
 
 
 def evented(profile: Profile) -> Transport:
-    """The screen's transport: to the cluster, to a recording, or to the cluster with a recorder between."""
+    """The transport for the screen: to the cluster, optionally recorded, or to a recording."""
     from tui.wire.recording import RecordingTransport, ReplayTransport
 
     if profile.replay:
@@ -116,7 +117,7 @@ def evented(profile: Profile) -> Transport:
 
 
 def connect(profile: Profile, transport: Transport) -> Connect:
-    """A client that keeps to what the profile allows."""
+    """A client that refuses what the profile forbids."""
     from tui.client.client import Connect
     from tui.contexts import policy
 
@@ -126,11 +127,11 @@ def connect(profile: Profile, transport: Transport) -> Connect:
 def screen_context(
     cluster: Connect, profile: Profile, known: ContextsFile, narrate: Callable[[str], None]
 ) -> CommandContext:
-    """The context of commands that a screen runs: it has asked before, and its standard input is keys."""
+    """The context of commands run by the screen, which asks for confirmation itself."""
 
     def read(path: str) -> str:
         if path == "-":
-            raise UsageError("standard input is the keyboard here: use @FILE")
+            raise UsageError("standard input is not available on the screen: use @FILE")
         return read_text(path)
 
     from tui.commands.base import CommandContext
@@ -146,6 +147,7 @@ def screen_context(
 
 
 def read_text(path: str) -> str:
+    """The text of a file. Raises UsageError if it cannot be read."""
     try:
         return Path(path).expanduser().read_text("utf-8-sig", "surrogateescape")
     except OSError as error:

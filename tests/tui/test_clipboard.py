@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.tui.console import console
-from tui.clipboard import LONGEST, copy, obstacle, sequence
+from tui.clipboard import MAX_BYTES, copy, obstacle, sequence
 
 TEXT = "stop connector 'a b'\n"
 OSC_52 = f"\x1b]52;c;{base64.b64encode(TEXT.encode()).decode()}\x07"
@@ -38,7 +38,7 @@ def test_screen_gets_pieces() -> None:
     ("environ", "answers", "why"),
     [
         ({"TERM": "linux"}, {}, "no clipboard"),
-        ({"TERM": "xterm", "VTE_VERSION": "6800"}, {}, "lets no program copy"),
+        ({"TERM": "xterm", "VTE_VERSION": "6800"}, {}, "does not allow programs to copy"),
         ({"TERM": "tmux", "TMUX": "x"}, {}, "tmux keeps"),
         ({"TERM": "tmux", "TMUX": "x"}, {"set-clipboard": "external", "allow-passthrough": "off"}, "tmux keeps"),
         ({"TERM": "tmux", "TMUX": "x"}, {"set-clipboard": "on"}, ""),
@@ -52,10 +52,10 @@ def test_obstacles(environ: dict[str, str], answers: dict[str, str], why: str) -
 
 
 def test_too_long_goes_into_a_file_of_ones_own(tmp_path: Path) -> None:
-    done = copy("x" * (LONGEST + 1), {"TERM": "xterm"}, tmp_path / "state", silent, lambda text: False)
+    done = copy("x" * (MAX_BYTES + 1), {"TERM": "xterm"}, tmp_path / "state", silent, lambda text: False)
     file = tmp_path / "state" / "copied.txt"
-    assert done.sequence == "" and str(file) in done.words
-    assert file.stat().st_mode & 0o777 == 0o600 and len(file.read_text()) == LONGEST + 2
+    assert done.sequence == "" and str(file) in done.message
+    assert file.stat().st_mode & 0o777 == 0o600 and len(file.read_text()) == MAX_BYTES + 2
 
 
 @pytest.mark.parametrize("takes", [True, False])
@@ -69,7 +69,7 @@ def test_tmux_without_passthrough_is_asked_to_copy(tmp_path: Path, takes: bool) 
     environ = {"TERM": "tmux-256color", "TMUX": "/run/tmux,1,0"}
     done = copy(TEXT, environ, tmp_path, lambda scope, option: "off", load)
     assert loaded == [TEXT.encode()] and done.sequence == ""
-    assert ("copied by tmux" in done.words) is takes and (tmp_path / "copied.txt").exists() is not takes
+    assert ("copied by tmux" in done.message) is takes and (tmp_path / "copied.txt").exists() is not takes
     copy(TEXT, {"TERM": "linux"}, tmp_path, silent, load)
     assert len(loaded) == 1, "only the tmux that we are in"
 

@@ -11,7 +11,7 @@ from tests.support.stub_worker import LIST, Raw, listed, stub_worker
 from tests.tui.console import Console, console
 from tui.screens.connector.pages import PAGES
 
-FAULT = "this should not happen"
+FAULT = "internal error"
 ROOT = {"version": "4.3.0", "commit": "headrace-1", "kafka_cluster_id": "k"}
 SHAPES: dict[str, Any] = {
     "null": None,

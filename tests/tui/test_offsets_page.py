@@ -128,7 +128,7 @@ async def test_a_terminal_that_became_too_small_asks_before_it_quits() -> None:
 async def test_a_long_error_can_be_read_completely(monkeypatch: pytest.MonkeyPatch) -> None:
     """With the advice behind it."""
     async with stub_worker({LIST: Raw(b"<html>" + b"x" * 40, 404)}) as worker, console(worker.url) as seen:
-        await seen.sees("stale: HTTP 404", "is this URL a Connect worker's?")
+        await seen.sees("stale: HTTP 404", "is this the URL of a Connect worker?")
     long = "http://" + "a-host-with-a-very-long-name." * 3 + "invalid:8083"
     async with console(long) as seen:
         await seen.sees("not reachable: http://a-host-with", "invalid:8083:")

@@ -161,7 +161,7 @@ async def test_where_a_copy_was_written_is_seen(monkeypatch: pytest.MonkeyPatch)
         operation = seen.home.operations.begin("stop", "orders-log", lines=("stop orders-log",), doing="stopping")
         seen.home.operations.done(operation, "done")
         file = "/home/somebody/.local/state/headrace/copied.txt"
-        words = f"tmux keeps the clipboard to itself (set -s set-clipboard on): written to {file}"
+        words = f"tmux does not allow access to the clipboard (set -s set-clipboard on): written to {file}"
         monkeypatch.setattr(seen.app, "copied", words)
         monkeypatch.setattr(seen.app, "copy_to_clipboard", lambda text: None)
         await seen.press("o")

@@ -100,7 +100,7 @@ def test_a_recording_that_cannot_be_written_is_said_at_once(tmp_path: Path) -> N
     taken = tmp_path / "taken.jsonl"
     taken.write_text("of yesterday")
     with Terminal("http://127.0.0.1:1", "--record", str(taken)) as terminal:
-        terminal.sees("there is something in it (name another file)")
+        terminal.sees("the file is not empty (choose another file)")
         assert terminal.exit_code() == 2
     assert taken.read_text() == "of yesterday"
     with Terminal("http://127.0.0.1:1", "--record", str(tmp_path / "none" / "tape.jsonl")) as terminal:

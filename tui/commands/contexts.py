@@ -87,21 +87,23 @@ class SetContext(Command):
     verb = "config set-context"
     local = True
 
-    name = positional("NAME")
+    name = positional("NAME", "the context")
     url = positionals("URL", "worker of the cluster; the next is tried when one does not answer", at_least=0)
     cluster = option("--cluster", "--url", metavar="URL", help="the URL, as in kcctl", convert=str)
-    username = option("--username", metavar="USER", convert=str)
-    password = option("--password", metavar="SECRET", help=f"basic authentication: {SECRET}", convert=str)
+    username = option("--username", metavar="USER", help="user for basic authentication", convert=str)
+    password = option("--password", metavar="SECRET", help=f"its password: {SECRET}", convert=str)
     token = option("--token", metavar="SECRET", help="bearer token", convert=str)
     ca = option("--ca", metavar="FILE", help="trusted CA certificates", convert=_absolute)
     certificate = option("--certificate", metavar="FILE", help="client certificate for mutual TLS", convert=_absolute)
     private_key = option(
         "--key", metavar="FILE", help="private key, if not in the certificate's file", convert=_absolute
     )
-    key_password = option("--key-password", metavar="SECRET", convert=str)
+    key_password = option("--key-password", metavar="SECRET", help="password of the private key", convert=str)
     header = options("--header", metavar="NAME=SECRET", help="header for each request; can be repeated")
-    proxy = option("--proxy", metavar="URL|none", convert=str)
-    connect_timeout = option("--connect-timeout", metavar="TIME", convert=duration)
+    proxy = option("--proxy", metavar="URL|none", help="HTTP proxy; none ignores the environment's", convert=str)
+    connect_timeout = option(
+        "--connect-timeout", metavar="TIME", help="limit for a connection; default 5s", convert=duration
+    )
     timeout = option("--timeout", metavar="TIME", help="limit for a response; default 95s", convert=duration)
     bootstrap = option("--bootstrap-servers", metavar="HOST:PORT", help="the Kafka brokers", convert=str)
     client = options("--client-config", metavar="KEY=SECRET", help="property of the Kafka client; can be repeated")

@@ -39,7 +39,8 @@ def explain(line: tuple[str, ...]) -> str:
     if len(of_verb) > 1:
         return listed(of_verb)
     command = of_verb[0] if of_verb else find(line)[0]
-    lines = [command.usage(), "", (command.__doc__ or "").strip(), ""]
+    paragraphs = [line.strip() for line in (command.__doc__ or "").strip().splitlines()]
+    lines = [command.usage(), "", *paragraphs, ""]
     for argument in command.arguments().values():
         name = ", ".join(argument.flags) or argument.metavar
         value = f" {argument.metavar}" if argument.flags and argument.convert else ""

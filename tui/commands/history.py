@@ -49,7 +49,7 @@ class _Back(ChangingCommand):
 
     danger = Danger.ASK
 
-    name = positional("NAME")
+    name = positional("NAME", "a connector")
     stop = flag("--stop", help=STOP_HELP)
     reason = option("--reason", metavar="TEXT", help=REASON_HELP, convert=str)
 
@@ -133,7 +133,7 @@ class Finish(ChangingCommand):
     verb = "finish"
     danger = Danger.ASK
 
-    name = positional("NAME", "as `get unfinished` lists them")
+    name = positional("NAME", "as listed by `get unfinished`")
     back = flag("--back", help="restore the previous offsets and state")
     forget = flag("--forget", help="keep the current offsets and state, and discard the record")
 

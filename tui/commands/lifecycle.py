@@ -75,7 +75,7 @@ class Resume(_EachConnector):
 
 
 class Restart(_EachConnector):
-    """Restart connectors; with -t also all tasks, or only the failed ones."""
+    """Restart connectors; -t also restarts their tasks, all or only the failed ones."""
 
     verb, key, done = "restart connector", "R", "restarted"
     danger = Danger.ASK

@@ -50,7 +50,7 @@ class PatchOffsets(ChangingCommand):
     verb, key = "patch offsets", "e"
     danger = Danger.ASK
 
-    name = positional("NAME")
+    name = positional("NAME", "a connector")
     entries = optional_positional(
         "JSON|@FILE|-", '[{"partition": …, "offset": …}], or the output of `get offsets -o json`'
     )

@@ -174,7 +174,7 @@ class DescribeConnector(Command):
 
     verb = "describe connector"
 
-    name = positional("NAME")
+    name = positional("NAME", "a connector")
     tasks_config = flag("--tasks-config", help="also show the config of each task")
 
     async def run(self, context: CommandContext) -> Result:

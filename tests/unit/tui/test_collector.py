@@ -1,22 +1,22 @@
-"""The collector is off for a start, back after it, and left alone where nobody held it."""
+"""Garbage collection is disabled for a start and enabled after it, but only if the start disabled it."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
 
-HELD = """
+START = """
 import gc
-from tui import gc_tuning as collector
+from tui import gc_tuning
 before = gc.get_threshold()
-collector.settle()
+gc_tuning.enable_after_start()
 assert (gc.get_threshold(), gc.get_freeze_count()) == (before, 0)
-collector.hold()
+gc_tuning.disable_for_start()
 assert not gc.isenabled()
-collector.settle()
-assert gc.isenabled() and gc.get_freeze_count() and gc.get_threshold() == collector.THRESHOLDS
+gc_tuning.enable_after_start()
+assert gc.isenabled() and gc.get_freeze_count() and gc.get_threshold() == gc_tuning.THRESHOLDS
 """
 
 
-def test_held_and_settled() -> None:
-    subprocess.run([sys.executable, "-c", HELD], check=True, timeout=30)
+def test_collection_during_and_after_a_start() -> None:
+    subprocess.run([sys.executable, "-c", START], check=True, timeout=30)

@@ -16,7 +16,7 @@ def runtime(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A script in place of the Python interpreter."""
     program = tmp_path / "python"
     monkeypatch.setattr(sys, "executable", str(program))
-    monkeypatch.setattr(embedded, "MOMENT", 0.2)
+    monkeypatch.setattr(embedded, "QUIET_START", 0.2)
     return program
 
 

@@ -158,7 +158,7 @@ def test_lines_of_a_server_stay_apart() -> None:
 
 
 def test_an_address_without_a_worker() -> None:
-    assert refusal(404, "HTTP 404 Not Found").advice == "is this URL a Connect worker's?"
+    assert refusal(404, "HTTP 404 Not Found").advice == "is this the URL of a Connect worker?"
     assert refusal(404, "Connector a not found").advice == ""
 
 

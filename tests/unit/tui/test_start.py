@@ -64,7 +64,7 @@ def test_without_a_terminal(run: Run) -> None:
         (["--script", "-", "-c", "info"], "not both"),
         (["http://x:1", "--context", "a", "-c", "info"], "not both"),
         (["--context", "nope", "-c", "info"], "no context 'nope'"),
-        (["--record", "x", "-c", "info"], "are for the screen"),
+        (["--record", "x", "-c", "info"], "apply to the screen"),
         (["--record", "x", "--replay", "y"], "not both"),
         (["completion"], "one of bash, zsh, fish"),
         (["http://x:port", "-c", "info"], "not the URL"),
@@ -137,7 +137,7 @@ def test_any_text_can_be_printed(run: Run, encoding: str) -> None:
 @pytest.mark.parametrize(
     ("term", "columns", "message"),
     [
-        ("dumb", 80, "set TERM to what the terminal is"),
+        ("dumb", 80, "set TERM to the type of the terminal"),
         ("xterm", 30, "the screen needs 40 columns, this terminal has 30"),
     ],
 )
