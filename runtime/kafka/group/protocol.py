@@ -53,13 +53,14 @@ Work = Mapping[str, tuple[int, ...]]
 class Details:
     """What workers of Headrace add about themselves. Java's workers send none.
 
-    `load` is in processor cores, `slots` the number of slots; `cordoned` keeps new work away from the worker.
-    `process` identifies the worker's process on its machine (see `process_identity`)."""
+    `load` is in processor cores, `slots` the number of slots. A `cordoned` worker gets no new work, a `draining` one
+    also gives away what it has. `process` identifies the worker's process on its machine (see `process_identity`)."""
 
     version: str = ""
     slots: int = 0
     load: float = 0.0
     cordoned: bool = False
+    draining: bool = False
     process: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -174,6 +175,7 @@ def _trailer(details: Details) -> bytes:
             "slots": details.slots,
             "load": details.load,
             "cordoned": details.cordoned,
+            "draining": details.draining,
             "process": dict(details.process),
         }
     )
@@ -190,6 +192,7 @@ def _details(rest: bytes) -> Details | None:
             int(found["slots"]),
             float(found["load"]),
             found["cordoned"] is True,
+            found["draining"] is True,
             dict(found["process"]),
         )
     except (KeyError, TypeError, ValueError):

@@ -1,0 +1,108 @@
+"""Connect's group protocol over kafka-python's group machinery. Importing this takes 0.3 seconds: from threads only.
+
+`BaseCoordinator` is not public API; kafka-python is pinned. All methods here run on its network thread."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from kafka.coordinator.base import BaseCoordinator
+
+from runtime.kafka.group.coordinator import _Confirming
+from runtime.kafka.group.ownership import Ownership
+from runtime.kafka.group.protocol import (
+    GROUP_TYPE,
+    PROTOCOL_NAMES,
+    Assignment,
+    ProtocolError,
+    WorkerMetadata,
+    decode_assignment,
+    decode_metadata,
+    encode_assignment,
+    encode_metadata,
+)
+
+OFFERED = (2, 1)
+"""Protocol versions offered, the most wanted first. Version 0 would stop all work in each rebalance."""
+
+Lead = Callable[[str, Mapping[str, WorkerMetadata]], Mapping[str, Assignment]]
+"""Computes all assignments from the leader's member id and the metadata by member id, in version 2."""
+
+
+class GroupCoordinator(BaseCoordinator):  # type: ignore[misc]
+    """One worker's membership. `describe` returns what the worker says about itself, without its allocation."""
+
+    def __init__(
+        self, client: Any, ownership: Ownership, describe: Callable[[], WorkerMetadata], lead: Lead, **configs: Any
+    ) -> None:
+        super().__init__(client, **configs)
+        self.heartbeat = _Confirming(**self.config)
+        self._ownership, self._describe, self._lead = ownership, describe, lead
+        self._join_answered = 0.0
+        self.join_sent: float | None = None
+        """When the pending JoinGroup was sent (time.monotonic()); None while none is pending."""
+        self.assignment: Assignment | None = None
+
+    def protocol_type(self) -> str:
+        return GROUP_TYPE
+
+    def group_protocols(self) -> list[tuple[str, bytes]]:
+        """The metadata, once for each version offered. Called when JoinGroup is about to be sent."""
+        described = self._describe()
+        self.join_sent = time.monotonic()
+        return [
+            (
+                PROTOCOL_NAMES[version],
+                encode_metadata(
+                    dataclasses.replace(described, version=version, allocation=self._ownership.allocation(version))
+                ),
+            )
+            for version in OFFERED
+        ]
+
+    def _process_join_group_response(self, response: Any, send_time: float) -> Any:
+        self._join_answered, self.join_sent = time.monotonic(), None
+        return super()._process_join_group_response(response, send_time)
+
+    def _perform_assignment(self, leader_id: str, protocol: str, members: Sequence[Any]) -> dict[str, bytes]:
+        version = next(v for v, name in PROTOCOL_NAMES.items() if name == protocol)
+        known = {m.member_id: decode_metadata(bytes(m.metadata)) for m in members}
+        decided = self._lead(leader_id, known)
+        return {name: encode_assignment(dataclasses.replace(a, version=version)) for name, a in decided.items()}
+
+    async def _on_join_complete_async(self, generation: int, member_id: str, protocol: str, assignment: bytes) -> None:
+        try:
+            found = decode_assignment(bytes(assignment))
+        except ProtocolError:
+            self.request_rejoin()
+            raise
+        self._ownership.apply(found)
+        self.assignment = found
+        self.heartbeat.confirm(self._join_answered)  # the sync request came later, and it counts as a heartbeat
+
+    def reset_generation(self, member_id: str = "") -> None:
+        """Without a member id the membership is lost, or has not begun. With one only the generation was missed: the
+        coordinator still counts the worker as a member, and nobody else has been given its work."""
+        if not member_id:
+            self.heartbeat.confirmed_until = 0.0
+            self._ownership.lose()
+            self.assignment = None
+        super().reset_generation(member_id)
+
+    def proven(self, since: float) -> None:
+        """The coordinator answered another connection, at `since` at the earliest, that the worker is a member."""
+        if self.join_sent is not None:
+            self.heartbeat.confirm(max(since, self.heartbeat.confirmed_until - self.session))
+
+    @property
+    def session(self) -> float:
+        """The session timeout in seconds."""
+        return float(self.config["session_timeout_ms"]) / 1000
+
+    @property
+    def confirmed_until(self) -> float:
+        """The time.monotonic() until which the coordinator surely counts the worker as a member."""
+        return float(self.heartbeat.confirmed_until)

@@ -1,0 +1,253 @@
+"""A worker's membership in a group of several workers, in a thread of its own.
+
+The thread joins, sends heartbeats and proves the membership during rebalances; the event loop is told of each
+assignment, and answers with `released` when revoked work has stopped. While the event loop is busy the membership
+stands: nothing here waits for it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from runtime.kafka.denials import denial
+from runtime.kafka.errors import GroupOccupied
+from runtime.kafka.group.lease_proof import MembershipProof
+from runtime.kafka.group.ownership import Ownership, Unit
+from runtime.kafka.group.protocol import Assignment, WorkerMetadata
+
+_log = logging.getLogger(__name__)
+
+_TICK = 0.1  # seconds between two steps
+_LOG_INTERVAL = 5.0  # seconds between two lines about the same trouble
+
+Lead = Callable[[str, Mapping[str, WorkerMetadata]], Mapping[str, Assignment]]
+"""Computes the assignment of each member from the leader's member id and the members' metadata; on another thread."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """The worker's place in the group since the last rebalance."""
+
+    member_id: str
+    generation: int
+    leader: str
+    leader_url: str
+
+    @property
+    def leads(self) -> bool:
+        return self.member_id == self.leader
+
+
+@dataclass(frozen=True, slots=True)
+class Times:
+    """Seconds, named as the worker's properties."""
+
+    session_timeout: float = 10.0
+    heartbeat_interval: float = 3.0
+    rebalance_timeout: float = 60.0
+
+
+class GroupMember:
+    """Create and call on the event loop; `on_place` and `on_lost` are called there too.
+
+    `metadata` is what the worker says about itself, without what it owns: `ownership` adds that. `on_place` follows
+    each rebalance. `on_lost` says that the coordinator no longer counts the worker: all its work must stop, and it
+    joins again. `on_refused` ends the membership: this group cannot be joined."""
+
+    def __init__(
+        self,
+        settings: Mapping[str, Any],
+        group_id: str,
+        client_id: str,
+        metadata: WorkerMetadata,
+        lead: Lead,
+        on_place: Callable[[Place], None],
+        on_lost: Callable[[], None],
+        on_refused: Callable[[GroupOccupied], None],
+        times: Times = Times(),
+    ) -> None:
+        self._settings, self._group_id, self._client_id = dict(settings), group_id, client_id
+        self.metadata, self.ownership, self._lead = metadata, Ownership(), lead
+        self._on_place, self._on_lost, self._on_refused = on_place, on_lost, on_refused
+        self._times = times
+        self._closing, self._rejoin = threading.Event(), threading.Event()
+        self._proof = MembershipProof(self._settings, group_id)
+        self._coordinator: Any = None
+        self._place: Place | None = None
+        self._rejoin_at = float("inf")
+        self.trouble = ""
+        """Why the worker is not in the group; empty while it is."""
+        self._loop: asyncio.AbstractEventLoop
+        self._threads = [
+            threading.Thread(target=self._run, name="group-member", daemon=True),
+            threading.Thread(target=self._prove, name="group-proof", daemon=True),
+        ]
+
+    @property
+    def confirmed_until(self) -> float:
+        """The time.monotonic() until which the coordinator surely counts the worker as a member; 0 if it does not."""
+        return self._coordinator.confirmed_until if self._coordinator is not None else 0.0
+
+    def start(self) -> None:
+        """Join, and stay until `leave`."""
+        self._loop = asyncio.get_running_loop()
+        for thread in self._threads:
+            thread.start()
+
+    def released(self, units: Iterable[Unit]) -> None:
+        """Revoked work has stopped: others may have it after the next rebalance, which this asks for."""
+        self.ownership.release(units)
+        if not self.ownership.stopping:
+            self.rejoin()
+
+    def rejoin(self) -> None:
+        """Ask for a rebalance: configurations have changed, or this worker has."""
+        self._rejoin.set()
+
+    async def leave(self) -> None:
+        """Leave the group, so that others get the work at once."""
+        self._closing.set()
+        for thread in self._threads:
+            if thread.ident is not None:
+                await asyncio.to_thread(thread.join, 10.0)
+
+    # The network thread
+
+    def _run(self) -> None:
+        from runtime.kafka.group.coordinator import connect
+        from runtime.kafka.group.group_coordinator import GroupCoordinator
+
+        client = None
+        try:
+            client = connect(self._settings, self._client_id)
+            self._coordinator = self._retrying(lambda: self._create(GroupCoordinator, client))
+            while not self._closing.is_set():
+                self._retrying(self._stay)
+                self._closing.wait(_TICK)
+        except GroupOccupied as error:
+            self._post(self._on_refused, error)
+        except Exception as error:
+            _log.exception("The membership in group %s ended", self._group_id)
+            self._post(self._on_refused, GroupOccupied(f"membership in group {self._group_id} ended: {error}"))
+        finally:
+            self._close(client)
+
+    def _create(self, coordinator: Callable[..., Any], client: Any) -> Any:
+        client._manager.bootstrap(1000)
+        return coordinator(
+            client,
+            self.ownership,
+            lambda: self.metadata,
+            self._lead,
+            group_id=self._group_id,
+            api_version=client._manager.broker_version,
+            session_timeout_ms=int(self._times.session_timeout * 1000),
+            heartbeat_interval_ms=int(self._times.heartbeat_interval * 1000),
+            max_poll_interval_ms=int(self._times.rebalance_timeout * 1000),
+        )
+
+    def _retrying(self, step: Callable[[], Any]) -> Any:
+        """The result of a step, repeated while Kafka is in trouble; None when it is time to leave."""
+        from kafka import errors
+
+        logged = time.monotonic()
+        while not self._closing.is_set():
+            try:
+                result = step()
+            except errors.InconsistentGroupProtocolError:
+                raise GroupOccupied(
+                    f"the members of group.id={self._group_id} do not speak Connect's cooperative protocol: set "
+                    "connect.protocol=sessioned or compatible on all workers, or choose another group.id"
+                ) from None
+            except errors.KafkaError as error:
+                self.trouble = self._why(error)
+                self._note_loss()
+                if time.monotonic() - logged >= _LOG_INTERVAL:
+                    logged = time.monotonic()
+                    _log.warning("Not in group %s yet: %s", self._group_id, self.trouble)
+                self._closing.wait(0.5)
+            else:
+                self.trouble = ""
+                return result
+        return None
+
+    def _why(self, error: Exception) -> str:
+        denied = type(error).__name__ == "GroupAuthorizationFailedError"
+        return denial(self._settings, "READ", f"group {self._group_id}") if denied else str(error)
+
+    def _stay(self) -> None:
+        coordinator = self._coordinator
+        if self._rejoin.is_set() or time.monotonic() >= self._rejoin_at:
+            self._rejoin.clear()
+            self._rejoin_at = float("inf")
+            coordinator.request_rejoin()
+        joined = coordinator.ensure_active_group(timeout_ms=500)
+        self._note_loss()
+        if not joined:
+            return
+        coordinator.poll_heartbeat()
+        self._note_place()
+
+    def _note_loss(self) -> None:
+        if self._place is not None and self._coordinator.assignment is None:
+            self._place = None
+            _log.warning("Group %s no longer counts this worker as a member: joining again", self._group_id)
+            self._post(self._on_lost)
+
+    def _note_place(self) -> None:
+        found, assignment = self._coordinator.group_metadata(), self._coordinator.assignment
+        if assignment is None or not self._coordinator.stable():
+            return
+        place = Place(found.member_id, found.generation_id, assignment.leader, assignment.leader_url)
+        if place == self._place:
+            return
+        self._place = place
+        if assignment.delay:
+            self._rejoin_at = time.monotonic() + assignment.delay / 1000
+        _log.info(
+            "Group %s, generation %d: %s, %d connectors and tasks here, %d to stop",
+            self._group_id,
+            place.generation,
+            "this worker leads" if place.leads else f"the leader is {place.leader_url}",
+            len(self.ownership.running),
+            len(self.ownership.stopping),
+        )
+        self._post(self._on_place, place)
+
+    def _close(self, client: Any) -> None:
+        from kafka import errors
+
+        try:
+            if self._coordinator is not None:
+                self._coordinator.close(timeout_ms=2000)
+            if client is not None:
+                client.close()
+        except errors.KafkaError as error:
+            _log.info("Could not leave group %s: %s", self._group_id, error)
+
+    # The thread that proves the membership
+
+    def _prove(self) -> None:
+        interval = self._times.heartbeat_interval
+        while not self._closing.wait(interval / 2):
+            coordinator = self._coordinator
+            pending = coordinator.join_sent if coordinator is not None else None
+            if pending is None or time.monotonic() - pending < interval:
+                continue
+            current = coordinator.group_metadata()
+            if not current.member_id:
+                continue
+            since = self._proof.since(current.member_id, current.generation_id)
+            if since is not None:
+                coordinator.proven(since)
+        self._proof.close()
+
+    def _post(self, call: Callable[..., object], *args: object) -> None:
+        with contextlib.suppress(RuntimeError):  # the loop is closed
+            self._loop.call_soon_threadsafe(call, *args)

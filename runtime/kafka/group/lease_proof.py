@@ -1,0 +1,66 @@
+"""Proves membership while a rebalance is under way, by heartbeats on a connection of their own.
+
+A broker answers JoinGroup only when all members have joined or the rebalance timeout is over, and reads nothing else
+from that connection meanwhile. Another member that hangs would therefore end the leases of healthy workers. A heartbeat
+on a second connection is answered with REBALANCE_IN_PROGRESS for members, with UNKNOWN_MEMBER_ID for others.
+
+The answer proves nothing for a worker that has not sent its JoinGroup: the coordinator answers it in the same way, and
+removes the worker when the rebalance timeout ends."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from runtime.kafka.clients.settings import kafka_python_config
+
+_REQUEST_TIMEOUT = 2000
+"""Milliseconds for one request: a late proof is none."""
+
+
+class MembershipProof:
+    """Opens its connection when it is first used. Called from one thread; blocks."""
+
+    def __init__(self, settings: Mapping[str, Any], group_id: str) -> None:
+        self._settings, self._group_id = settings, group_id
+        self._admin: Any = None
+
+    def since(self, member_id: str, generation: int) -> float | None:
+        """The time.monotonic() at which the request was sent, if the coordinator counts the member; else None."""
+        from kafka import errors
+
+        sent = time.monotonic()
+        try:
+            code = self._ask(member_id, generation)
+        except errors.KafkaError:
+            self.close()  # the coordinator may have moved
+            return None
+        return sent if errors.for_code(code) in (errors.NoError, errors.RebalanceInProgressError) else None
+
+    def close(self) -> None:
+        """Close the connection; the next use opens another."""
+        if self._admin is not None:
+            self._admin.close()
+            self._admin = None
+
+    def _ask(self, member_id: str, generation: int) -> int:
+        from kafka.admin import KafkaAdminClient
+        from kafka.protocol.consumer import HeartbeatRequest
+
+        if self._admin is None:
+            self._admin = KafkaAdminClient(
+                **kafka_python_config(self._settings),
+                bootstrap_timeout_ms=_REQUEST_TIMEOUT,
+                request_timeout_ms=_REQUEST_TIMEOUT,
+            )
+        admin = self._admin
+        request = HeartbeatRequest(
+            group_id=self._group_id, generation_id=generation, member_id=member_id, group_instance_id=None
+        )
+
+        async def send() -> int:
+            node = (await admin._find_coordinator_ids([self._group_id]))[self._group_id]
+            return int((await admin._manager.send(request, node_id=node)).error_code)
+
+        return int(admin._manager.run(send))

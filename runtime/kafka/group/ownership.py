@@ -1,0 +1,94 @@
+"""What a worker owns in its group: the one place where assignments become claims.
+
+A worker claims in its metadata whatever it may still be running. Work that the leader revoked stays claimed until it
+has stopped, so that no other worker starts it before; work of a lost membership is not claimed at all, since the
+leader may have given it away, and its lease ends it (KIP-415).
+
+    state of a unit   assigned        revoked          released       membership lost
+    not owned         owned           -                -              -
+    owned             owned           stopping         not owned      not owned
+    stopping          owned           stopping         not owned      not owned
+
+Thread-safe: the network thread applies assignments, the event loop releases what has stopped.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import defaultdict
+from collections.abc import Iterable
+
+from runtime.kafka.group.protocol import Assignment, AssignmentError, Work
+
+Unit = tuple[str, int]
+"""A connector's name and the number of a task, or `protocol.CONNECTOR` for the connector itself."""
+
+
+class Ownership:
+    """The units of one worker, by the last assignment it received."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._owned: set[Unit] = set()
+        self._stopping: set[Unit] = set()
+        self._last: Assignment | None = None
+
+    @property
+    def running(self) -> frozenset[Unit]:
+        """The units that should run here."""
+        with self._lock:
+            return frozenset(self._owned)
+
+    @property
+    def stopping(self) -> frozenset[Unit]:
+        """Units that must stop, and are still claimed."""
+        with self._lock:
+            return frozenset(self._stopping)
+
+    def apply(self, assignment: Assignment) -> None:
+        """Take over an assignment. One with an error changes nothing: the worker joins again.
+
+        Version 0 names everything that the worker owns; later versions name what is added and what is revoked.
+        A unit that was stopping and is not revoked again has been left with this worker: it runs again."""
+        if assignment.error is not AssignmentError.NONE:
+            return
+        assigned, revoked = set(_units(assignment.assigned)), set(_units(assignment.revoked))
+        with self._lock:
+            self._last = assignment
+            claimed = self._owned | self._stopping
+            if assignment.version == 0:
+                self._owned, self._stopping = assigned, claimed - assigned
+            else:
+                self._owned = (claimed | assigned) - revoked
+                self._stopping = claimed & revoked
+
+    def release(self, units: Iterable[Unit]) -> None:
+        """These units have stopped. Those that run here again by a later assignment stay owned."""
+        with self._lock:
+            self._stopping -= set(units)
+
+    def lose(self) -> None:
+        """The group no longer counts this worker as a member."""
+        with self._lock:
+            self._owned, self._stopping, self._last = set(), set(), None
+
+    def allocation(self, version: int) -> Assignment | None:
+        """What the worker claims when it joins; None before its first assignment."""
+        with self._lock:
+            if self._last is None:
+                return None
+            last = self._last
+            return Assignment(
+                last.leader, last.leader_url, last.config_offset, _work(self._owned | self._stopping), version=version
+            )
+
+
+def _units(work: Work) -> Iterable[Unit]:
+    return ((connector, task) for connector, tasks in work.items() for task in tasks)
+
+
+def _work(units: Iterable[Unit]) -> Work:
+    found: dict[str, list[int]] = defaultdict(list)
+    for connector, task in sorted(units):
+        found[connector].append(task)
+    return {connector: tuple(tasks) for connector, tasks in found.items()}

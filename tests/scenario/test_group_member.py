@@ -1,0 +1,186 @@
+"""Members of a Connect group on a real broker: shares, revocations, hanging members, and workers of Apache."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from collections.abc import AsyncIterator, Callable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from runtime.herder.group.assignor import Unit
+from runtime.herder.group.leader import GroupView, lead
+from runtime.kafka.errors import GroupOccupied
+from runtime.kafka.group.group_member import GroupMember, Place, Times
+from runtime.kafka.group.protocol import Assignment, Details, WorkerMetadata
+from tests.support.broker import KafkaBroker, unique
+from tests.support.workers import java_worker
+
+TIMES = Times(session_timeout=6.0, heartbeat_interval=0.5, rebalance_timeout=12.0)
+
+
+class Worker:
+    """A member that stops revoked work at once, and starts nothing."""
+
+    def __init__(self, bootstrap: str, group: str, port: int, view: GroupView) -> None:
+        self.view = view
+        self.places: list[Place] = []
+        self.losses = 0
+        self.refusals: list[GroupOccupied] = []
+        self.stops = True
+        self.member = GroupMember(
+            {"bootstrap.servers": bootstrap},
+            group,
+            f"worker-{port}",
+            WorkerMetadata(f"http://127.0.0.1:{port}/", view.config_offset, details=Details("test", 2)),
+            self._lead,
+            self._on_place,
+            self._on_lost,
+            self.refusals.append,
+            TIMES,
+        )
+
+    @property
+    def owned(self) -> frozenset[tuple[str, int]]:
+        return self.member.ownership.running
+
+    def _lead(self, leader: str, members: Mapping[str, WorkerMetadata]) -> Mapping[str, Assignment]:
+        return lead(leader, members, self.view)
+
+    def _on_place(self, place: Place) -> None:
+        self.places.append(place)
+        if self.stops and self.member.ownership.stopping:
+            self.member.released(self.member.ownership.stopping)
+
+    def _on_lost(self) -> None:
+        self.losses += 1
+
+
+class Group:
+    def __init__(self, bootstrap: str, name: str, view: GroupView) -> None:
+        self.bootstrap, self.name, self.view = bootstrap, name, view
+        self.workers: list[Worker] = []
+
+    def add(self) -> Worker:
+        worker = Worker(self.bootstrap, self.name, 1 + len(self.workers), self.view)
+        self.workers.append(worker)
+        worker.member.start()
+        return worker
+
+    def shared(self, *workers: Worker) -> bool:
+        """These workers own everything, each unit once."""
+        owned = [unit for worker in workers for unit in worker.owned]
+        return sorted(owned) == sorted(self.view.weights)
+
+
+@contextlib.asynccontextmanager
+async def a_group(broker: KafkaBroker, view: GroupView, name: str = "") -> AsyncIterator[Group]:
+    group = Group(broker.bootstrap, name or unique("group"), view)
+    try:
+        yield group
+    finally:
+        await asyncio.gather(*(worker.member.leave() for worker in group.workers))
+
+
+async def until(condition: Callable[[], Any], within: float = 30.0) -> None:
+    deadline = time.monotonic() + within
+    while not condition():
+        assert time.monotonic() < deadline, condition
+        await asyncio.sleep(0.05)
+
+
+def view(connectors: int, delay: float = 0.0) -> GroupView:
+    return GroupView(
+        0, {Unit(f"c{number}", task): 1.0 for number in range(connectors) for task in (-1, 0)}, delay=delay
+    )
+
+
+async def test_members_share_the_work_and_take_over_what_others_leave(broker: KafkaBroker) -> None:
+    async with a_group(broker, view(6)) as group:
+        first = group.add()
+        await until(partial(group.shared, first))
+        second, third = group.add(), group.add()
+        await until(partial(group.shared, first, second, third))
+        await until(lambda: {len(worker.owned) for worker in group.workers} == {4})
+        await second.member.leave()
+        await until(partial(group.shared, first, third))
+        assert not first.losses
+
+
+async def test_revoked_work_goes_to_another_member_only_when_it_has_stopped(broker: KafkaBroker) -> None:
+    async with a_group(broker, view(4)) as group:
+        first = group.add()
+        first.stops = False
+        await until(partial(group.shared, first))
+        second = group.add()
+        await until(lambda: first.member.ownership.stopping and second.places)
+        stopping = first.member.ownership.stopping
+        generation = second.places[-1].generation
+        second.member.rejoin()  # a rebalance meanwhile must not give the work away
+        await until(lambda: second.places[-1].generation > generation)
+        assert not second.owned
+        first.member.released(first.member.ownership.stopping)
+        await until(partial(group.shared, first, second))
+        assert second.owned == stopping
+
+
+async def test_a_member_that_hangs_does_not_end_the_leases_of_others(broker: KafkaBroker) -> None:
+    """Its JoinGroup is missing for the whole rebalance timeout, twice the session timeout."""
+    async with a_group(broker, view(4)) as group:
+        healthy = group.add()
+        await until(partial(group.shared, healthy))
+        hanging = group.add()
+        await until(lambda: hanging.owned and group.shared(healthy, hanging))
+        held = healthy.owned
+        hanging.member._stay = lambda: time.sleep(0.1)  # type: ignore[method-assign]
+        healthy.member.rejoin()
+        await until(lambda: healthy.member._coordinator.join_sent)
+        least, end = float("inf"), time.monotonic() + TIMES.rebalance_timeout - 2
+        while time.monotonic() < end:
+            least = min(least, healthy.member.confirmed_until - time.monotonic())
+            assert held <= healthy.owned
+            await asyncio.sleep(0.05)
+        assert least > TIMES.session_timeout - 3 * TIMES.heartbeat_interval
+        await until(partial(group.shared, healthy))
+
+
+async def test_a_worker_of_apache_leads_ours_and_is_led_by_ours(broker: KafkaBroker, tmp_path: Path) -> None:
+    overrides = {"scheduled.rebalance.max.delay.ms": "0", "session.timeout.ms": "6000", "heartbeat.interval.ms": "500"}
+    java = java_worker(tmp_path, broker.bootstrap, overrides)
+    java.start()
+    try:
+        for number in range(2):
+            config = {
+                "connector.class": "org.apache.kafka.connect.file.FileStreamSourceConnector",
+                "file": str(tmp_path / "in"),
+                "topic": unique("lines"),
+            }
+            assert java.request("PUT", f"/connectors/c{number}/config", config)[0] == 201
+        name = java.properties["group.id"]
+        async with a_group(broker, view(2), name) as group:
+            worker = group.add()
+            await until(lambda: len(worker.owned) == 2)
+            assert not worker.places[-1].leads
+            offset = worker.member._coordinator.assignment.config_offset
+            java.kill()
+            group.view = worker.view = GroupView(offset, worker.view.weights, delay=0.0)
+            worker.member.metadata = WorkerMetadata("http://127.0.0.1:1/", offset, details=Details("test", 2))
+            await until(partial(group.shared, worker))
+            assert worker.places[-1].leads
+            java.start()
+            await until(lambda: len(worker.owned) == 2)
+            await until(lambda: _running(java) == 2)
+    finally:
+        java.kill()
+
+
+def _running(java: Any) -> int:
+    found = java.request("GET", "/connectors?expand=status")[1]
+    own = java.url.removeprefix("http://")
+    return sum(
+        task["state"] == "RUNNING" and task["worker_id"] == own
+        for connector in found.values()
+        for task in (connector["status"]["connector"], *connector["status"]["tasks"])
+    )
