@@ -170,7 +170,7 @@ async def test_gone_for_good_is_noted_and_finished_later(
         )
     assert caught.value.stopped and caught.value.unfinished and f"finish {running}" in caught.value.advice
     wire.before = lambda call: None
-    with pytest.raises(OffsetsNotApplied, match="waits for being finished"):
+    with pytest.raises(OffsetsNotApplied, match="still unfinished"):
         await carry_out(plan(cluster, running, 20), Connect(wire), book)
     assert [intent.plan.name for intent in book.pending.interrupted()] == [running]
     done = await Recovery(Connect(wire), book).finish(running)
@@ -244,7 +244,7 @@ async def test_a_conflict_leaves_it_as_it_was(
     one = plan(cluster, stopped_source, 10)
     body = {"offsets": [{"partition": one.changes[0].partition, "offset": {"position": 7}}]}
     assert cluster.request("PATCH", f"/connectors/{stopped_source}/offsets", body)[0] == 200
-    with pytest.raises(OffsetsNotApplied, match="somebody else changed") as caught:
+    with pytest.raises(OffsetsNotApplied, match="someone else changed") as caught:
         await carry_out(one, Connect(wire), book)
     assert caught.value.exit_code == 4 and caught.value.conflicts and position(cluster, stopped_source) == 7
 
@@ -324,9 +324,9 @@ async def test_after_a_kill_others_are_respected(
     body = {"offsets": [{"partition": partition, "offset": {"position": 777}}]}
     assert cluster.request("PATCH", f"/connectors/{running}/offsets", body)[0] == 200
     recovery = Recovery(Connect(wire), book)
-    with pytest.raises(OffsetsNotApplied, match="somebody else changed"):
+    with pytest.raises(OffsetsNotApplied, match="someone else changed"):
         await recovery.finish(running)
-    with pytest.raises(OffsetsNotApplied, match="somebody else changed"):
+    with pytest.raises(OffsetsNotApplied, match="someone else changed"):
         await recovery.roll_back(running)
     cluster.request("PUT", f"/connectors/{running}/resume")
     cluster.wait(running, "RUNNING 1/1")

@@ -119,7 +119,7 @@ async def test_somebody_else_was_quicker(cluster: Cluster, stopped_source: str) 
         assert cluster.request("PATCH", f"/connectors/{stopped_source}/offsets", body)[0] == 200
         await seen.press("ctrl+s")
         await seen.confirm("y")
-        await seen.sees("✗ not applied", "somebody else changed", "position 1000 → position 700")
+        await seen.sees("✗ not applied", "someone else changed", "position 1000 → position 700")
         assert cluster.offsets(stopped_source)[0][1] == {"position": 700}
         assert "500" in seen.home.view.offsets.editor.text, "the text is kept"
         await seen.until(lambda: "position 700 → position 500  (−200)" in review(seen))

@@ -89,7 +89,7 @@ def announce(context: CommandContext, plan: OffsetPlan) -> None:
         context.narrate(f"{plan.name}: and {more:,} more")
     if plan.must_stop:
         context.narrate(
-            f"{plan.name}: is {plan.state}; it will be stopped for the change, and {plan.afterwards} afterwards"
+            f"{plan.name}: is {plan.state}; it will be stopped for the change, and {plan.restored_state} afterwards"
         )
 
 

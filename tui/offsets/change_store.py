@@ -1,4 +1,4 @@
-"""What the console keeps on this machine about the changes of one cluster: those under way, and those made."""
+"""Changes of one cluster stored on this machine: pending changes and the history."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tui.offsets.pending_changes import PendingChanges
 
 
 class ChangeStore:
-    """`cluster` is its label: the context's name, or the URL. Nothing is touched before something is changed."""
+    """`cluster` is its label: the context's name, or the URL. No file is created before the first change."""
 
     def __init__(self, folder: Path, cluster: str, who: str = "") -> None:
         self.cluster, self.who = cluster, who or _user()
@@ -27,11 +27,12 @@ class ChangeStore:
 
 
 def change_store(cluster: str, environ: Mapping[str, str] = os.environ) -> ChangeStore:
+    """The store in the user's state folder."""
     return ChangeStore(files.state_folder(environ), cluster)
 
 
 def _user() -> str:
     try:
         return getpass.getuser()
-    except (KeyError, OSError):  # a container's number without a name
+    except (KeyError, OSError):  # a user id without a name, as in a container
         return str(os.getuid())

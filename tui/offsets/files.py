@@ -1,4 +1,4 @@
-"""Files of the console's own in the XDG state folder: private, replaced whole, locked by whoever uses them."""
+"""The console's files in the XDG state folder: private, replaced atomically, locked while in use."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from urllib.parse import quote
 
 from tui.errors import HeadraceError
 
-MAX_NAME_LENGTH = 100  # characters of a name that a file's name begins with
+MAX_NAME_LENGTH = 100  # characters of the cluster's or connector's name in a file name
 
 
 class LockHeld(Exception):
-    """Somebody else holds the lock."""
+    """Another process holds the lock."""
 
 
 def state_folder(environ: Mapping[str, str]) -> Path:
@@ -23,7 +23,7 @@ def state_folder(environ: Mapping[str, str]) -> Path:
 
 
 def file_name(text: str) -> str:
-    """For any cluster or connector there may be: legible, and never the same for two."""
+    """A legible file name, unique for each cluster or connector."""
     from hashlib import sha256
 
     legible = quote(text, safe=" ", errors="surrogatepass")[:MAX_NAME_LENGTH]
@@ -31,7 +31,7 @@ def file_name(text: str) -> str:
 
 
 def replace(path: Path, text: str) -> None:
-    """Puts a file in place, on disk before this returns; whoever reads sees the old one or the new one."""
+    """Replaces a file atomically and syncs it to disk. Raises HeadraceError."""
     draft = path.with_name(f"{path.name}.{os.getpid()}")
     with naming_file(path):
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -44,39 +44,39 @@ def replace(path: Path, text: str) -> None:
 
 @contextmanager
 def naming_file(path: Path) -> Iterator[None]:
-    """Says which file it is about, and what may help."""
+    """Turns an OSError into a HeadraceError that names the file and a remedy."""
     try:
         yield
     except OSError as error:
-        advice = "it keeps what undoes a change: XDG_STATE_HOME names a folder that can be written"
+        advice = "undo needs this file: set XDG_STATE_HOME to a writable folder"
         raise HeadraceError(f"cannot use {path}: {error.strerror or error}", advice) from error
 
 
 class Lock:
-    """Held until it is released or the process ends, however it ends. Raises Taken."""
+    """A file lock, held until it is released or the process ends. Raises LockHeld."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         with naming_file(path):
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            self._number = self._open()
+            self._descriptor = self._open()
 
     def _open(self) -> int:
         from fcntl import LOCK_EX, LOCK_NB, flock
 
         while True:
-            number = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600)
+            descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600)
             try:
-                flock(number, LOCK_EX | LOCK_NB)
-                if os.fstat(number).st_ino == self.path.stat().st_ino:
-                    return number
+                flock(descriptor, LOCK_EX | LOCK_NB)
+                if os.fstat(descriptor).st_ino == self.path.stat().st_ino:
+                    return descriptor
             except BlockingIOError:
-                os.close(number)
+                os.close(descriptor)
                 raise LockHeld from None
             except FileNotFoundError:
-                pass  # released, and so removed, between our opening and locking it
-            os.close(number)
+                pass  # the other process removed the file after we opened it
+            os.close(descriptor)
 
     def release(self) -> None:
         self.path.unlink(missing_ok=True)
-        os.close(self._number)
+        os.close(self._descriptor)

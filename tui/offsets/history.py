@@ -1,6 +1,6 @@
-"""What offsets were before each change, kept on disk: JSONL, a file for each connector of a cluster, bounded.
+"""The history of offsets on this machine: one bounded JSONL file for each connector of a cluster.
 
-The shape is that of our worker's `/offsets/history`, so that both are read alike.
+An entry has the shape of our worker's `/offsets/history`, so that one function reads both.
 """
 
 from __future__ import annotations
@@ -17,34 +17,36 @@ from tui.offsets.pending_changes import PendingChange
 
 Json = Any
 MAX_CHANGES = 20
-"""Changes of a connector."""
+"""Entries of each connector."""
 
 MAX_FILE_BYTES = 64 * 2**20
-"""Bytes of a file; the newest change is kept whatever its size."""
+"""The newest entry is kept whatever its size."""
 
 
 class HistoryFiles:
-    """Those of one cluster."""
+    """The histories of one cluster's connectors."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
     def read(self, name: str) -> list[Json]:
-        """Newest first; empty when nothing was changed."""
+        """Newest first; empty without changes. Raises HeadraceError."""
         try:
             return [json.loads(line) for line in reversed(self._lines(name))]
         except ValueError as error:
-            raise HeadraceError(f"{self._path(name)} is damaged: {error}", "remove the line, or the file") from error
+            raise HeadraceError(
+                f"{self._path(name)} is damaged: {error}", "remove the damaged line, or the file"
+            ) from error
 
     def add(self, pending: PendingChange) -> None:
-        """The change was made. The same one again changes nothing, and what changed nothing is no change."""
-        if not _is_change(pending):
+        """Adds a completed change, unless it is the newest entry already or had no effect. Raises HeadraceError."""
+        if not _has_effect(pending):
             return
         lines = self._lines(pending.plan.name)
         newest: Json = json.loads(lines[-1]) if lines else {"number": 0, "id": ""}
         if newest["id"] == pending.id:
             return
-        lines.append(json.dumps(_past(pending, newest["number"] + 1)))
+        lines.append(json.dumps(_entry(pending, newest["number"] + 1)))
         files.replace(self._path(pending.plan.name), "".join(f"{line}\n" for line in _bounded(lines)))
 
     def _lines(self, name: str) -> list[str]:
@@ -59,13 +61,13 @@ class HistoryFiles:
         return self.folder / f"{files.file_name(name)}.jsonl"
 
 
-def _is_change(pending: PendingChange) -> bool:
-    """What nobody knows the offsets before is taken for one."""
-    wanted = [Offset(change.partition, change.after) for change in pending.plan.changes]
-    return pending.before is None or bool(changes(pending.before, wanted))
+def _has_effect(pending: PendingChange) -> bool:
+    """Whether the change had an effect; a change whose earlier offsets are unknown counts."""
+    requested = [Offset(change.partition, change.after) for change in pending.plan.changes]
+    return pending.before is None or bool(changes(pending.before, requested))
 
 
-def _past(pending: PendingChange, number: int) -> Json:
+def _entry(pending: PendingChange, number: int) -> Json:
     return {
         "number": number,
         "time": pending.time,

@@ -1,10 +1,10 @@
-"""A change of offsets as one operation:
+"""Changing offsets as one operation:
 
-    stop (if it must be) → read → did anybody change it? → alter → read back → into the history → as it was before
+    stop (if needed) → read → check for conflicts → alter → read restore → record in the history → restore the state
 
-Each step is noted on disk before it is taken. A cluster that is away for a moment is waited for (`patience`). What
-fails leaves the connector as it was, offsets and state. Where that cannot be done because the cluster stays away, the
-note stays: `recovery` goes on from it.
+Each step is stored on disk before it starts, and requests are retried through a short outage (`tui.offsets.retry`).
+After a failure the connector's offsets and state are restored. If that fails too, because the cluster stays
+unreachable, the stored step remains and `tui.offsets.recovery` continues from it.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from tui.offsets.plan import OffsetAction, OffsetPlan, OffsetsApplied, OffsetsNo
 from tui.offsets.retry import Clock, Report, Retry, is_answer_lost
 
 STOP_TIMEOUT = 90.0  # seconds
-POLL_INTERVAL = 0.25  # seconds between looks at the state while waiting
+POLL_INTERVAL = 0.25  # seconds between two requests for the state
 Replan = Callable[[], Awaitable[tuple[OffsetChange, ...]]]
-MAX_ATTEMPTS = 3  # of the change itself, where its answer is lost
+MAX_ATTEMPTS = 3  # requests for the change itself while their answers are lost
 
 
 def no_report(step: str) -> None:
-    """Nobody listens."""
+    """Discards the progress of an operation."""
 
 
 async def carry_out(
@@ -41,71 +41,73 @@ async def carry_out(
     change_store: ChangeStore,
     report: Report = no_report,
     clock: Clock = time.monotonic,
-    again: Replan | None = None,
+    replan: Replan | None = None,
 ) -> OffsetsApplied:
-    """`again` decides anew once the connector, stopped for this, stands still. Raises NotApplied with the server's own
-    message where it refused, Conflict while another change of this connector is under way or waits for being finished.
+    """Applies a plan. `replan` computes the changes again once the connector has been stopped for them.
+
+    Raises OffsetsNotApplied, with the server's own message if it refused the change, or if an earlier change is still
+    unfinished; Conflict while another console on this machine is changing the connector's offsets.
     """
-    held = change_store.pending.lock(plan.name)
+    lock = change_store.pending.lock(plan.name)
     try:
-        if (left := change_store.pending.of(plan.name)) is not None:
+        if (earlier := change_store.pending.of(plan.name)) is not None:
             raise OffsetsNotApplied(
-                f"an earlier change waits for being finished: {left.text}", _ways_out(plan.name), code=4
+                f"an earlier change is still unfinished: {earlier.text}", _advice(plan.name), code=4
             )
         operation = OffsetOperation(
-            PendingChange(plan, ChangeStep.STOPPING, who=change_store.who), connect, change_store, held, report, clock
+            PendingChange(plan, ChangeStep.STOPPING, who=change_store.who), connect, change_store, lock, report, clock
         )
-        operation.again = again
+        operation.replan = replan
         return await operation.run()
     finally:
-        held.release()
+        lock.release()
 
 
-def _ways_out(name: str) -> str:
+def _advice(name: str) -> str:
     from shlex import quote
 
-    return f"`finish {quote(name)}` goes on, with --back it is taken back, with --forget left as it is"
+    return f"`finish {quote(name)}` completes the change, --back rolls it back, --forget keeps things as they are"
 
 
 class OffsetOperation:
-    """One of them, from its beginning or (recovery) from a step further on."""
+    """One change, from its first step or, in a recovery, from a later one."""
 
     def __init__(
         self,
         pending: PendingChange,
         connect: Connect,
         change_store: ChangeStore,
-        held: ChangeLock,
+        lock: ChangeLock,
         report: Report,
         clock: Clock,
     ) -> None:
-        self.pending, self.connect, self.change_store, self.held, self.report, self.clock = (
-            pending, connect, change_store, held, report, clock,
+        self.pending, self.connect, self.change_store, self.lock, self.report, self.clock = (
+            pending, connect, change_store, lock, report, clock,
         )  # fmt: skip
         self.plan, self.name = pending.plan, pending.plan.name
-        self.decided = pending.plan.changes
+        self.planned = pending.plan.changes
         self.origin = change_store.origin(pending.plan.why)
         self.retry = Retry(connect.sleep, report, clock)
-        self.again: Replan | None = None
-        self.stopped = False  # by us, or by the console that did not come to its end
+        self.replan: Replan | None = None
+        self.stopped = False  # by this operation, or by the interrupted one that it continues
 
     async def run(self) -> OffsetsApplied:
-        """All of it."""
+        """Stops the connector if needed, then changes its offsets. Raises OffsetsNotApplied."""
         if self.plan.must_stop:
             try:
                 await self.stop()
             except HeadraceError as error:
-                raise await self.as_it_was(error) from error
-        return await self.go_through()
+                raise await self.rolled_back(error) from error
+        return await self.change_offsets()
 
-    async def go_through(self) -> OffsetsApplied:
-        """What comes when it stands still."""
+    async def change_offsets(self) -> OffsetsApplied:
+        """Changes the offsets of a connector that is stopped. Raises OffsetsNotApplied."""
         try:
-            before = await self.unchanged()
-            if self.again is not None and self.stopped and not await self.decided_again(self.again):
-                return await self.nothing_to_do(before)
+            before = await self.checked_offsets()
+            if self.replan is not None and self.stopped and not await self.replanned(self.replan):
+                return await self.unneeded(before)
         except HeadraceError as error:
-            raise await self.as_it_was(error) from error
+            raise await self.rolled_back(error) from error
         return await self.alter(before)
 
     async def stop(self) -> None:
@@ -115,21 +117,21 @@ class OffsetOperation:
         try:
             await self.retry.call(lambda: self.connect.stop(self.name))
         except Refused as error:
-            self.stopped = isinstance(error, ServerError)  # it may have been passed on
+            self.stopped = isinstance(error, ServerError)  # another worker may have received the request
             raise
         deadline = self.clock() + STOP_TIMEOUT
-        while not (seen := await self.look()).is_in("STOPPED"):
-            left = f"{counted(len(seen.tasks), 'task')} left"
+        while not (seen := await self.status()).is_in("STOPPED"):
+            left = f"{counted(len(seen.tasks), 'task')} still running"
             if self.clock() > deadline:
                 raise TimedOut(f"not STOPPED within {STOP_TIMEOUT:g} s: {seen.state}, {left}")
             self.report(f"waiting for STOPPED: {seen.state}, {left}")
             await self.connect.sleep(POLL_INTERVAL)
 
-    async def look(self) -> model.Connector:
+    async def status(self) -> model.Connector:
         return model.connector(self.name, await self.retry.call(lambda: self.connect.status(self.name)))
 
-    async def unchanged(self) -> tuple[Offset, ...]:
-        """The offsets that are there now, the same as when the change was decided."""
+    async def checked_offsets(self) -> tuple[Offset, ...]:
+        """The current offsets. Raises OffsetsNotApplied if someone else has changed them since the plan was made."""
         self.report("reading the offsets again")
         now = await self.read()
         if self.plan.base is None:
@@ -137,58 +139,57 @@ class OffsetOperation:
         ran = self.plan.ran or self.plan.must_stop
         if found := conflicts(self.plan.base, now, self.plan.changes, ran=ran):
             raise OffsetsNotApplied(
-                f"somebody else changed {_listed(found)} meanwhile", code=4, conflicts=found, now=now
+                f"someone else changed {_listed(found)} in the meantime", code=4, conflicts=found, now=now
             )
         return now
 
-    async def decided_again(self, again: Replan) -> bool:
-        """A connector gets on until it is stopped: what was meant from where it is, is meant from there."""
-        self.report("looking again where that is")
-        made = await self.retry.call(again)
-        self.decided = self.plan.changes
+    async def replanned(self, replan: Replan) -> bool:
+        """Computes the changes again, since a connector advances until it stops and a relative position with it."""
+        self.report("computing the target offsets again")
+        made = await self.retry.call(replan)
+        self.planned = self.plan.changes
         self.plan = self.plan._replace(changes=made)
         self.pending = replace(self.pending, plan=self.plan)
         return bool(made)
 
-    async def nothing_to_do(self, before: tuple[Offset, ...]) -> OffsetsApplied:
-        await self.go_on()
-        self.held.drop()
-        verdict = Verdict(Certainty.DEFINITE, "nothing has to be changed: it came there by itself")
+    async def unneeded(self, before: tuple[Offset, ...]) -> OffsetsApplied:
+        await self.restore_state()
+        self.lock.drop()
+        verdict = Verdict(Certainty.DEFINITE, "nothing to change: the connector has reached these offsets by itself")
         return OffsetsApplied(verdict, before, before, (), left_stopped=False)
 
     async def alter(self, before: tuple[Offset, ...]) -> OffsetsApplied:
-        """From here on the change may be there."""
+        """Sends the change; from here on it may have taken effect."""
         self.note(ChangeStep.ALTERING, before)
         self.report("altering the offsets" if self.plan.action is OffsetAction.ALTER else "resetting the offsets")
         try:
-            verdict = await self.answered()
+            verdict = await self.altered()
         except HeadraceError as error:
-            raise await self.as_it_was(error, before) from error
-        return await self.afterwards(verdict, before)
+            raise await self.rolled_back(error, before) from error
+        return await self.complete(verdict, before)
 
-    async def answered(self, tries: int = MAX_ATTEMPTS) -> Verdict:
-        """The same change twice is the same: where no answer comes, it is asked for again as soon as the cluster is
-        back, and then looked for."""
+    async def altered(self, tries: int = MAX_ATTEMPTS) -> Verdict:
+        """Sends the change, which is idempotent. If the answer is lost, reads the offsets and sends it again."""
         try:
-            return await self.ask()
+            return await self.send()
         except HeadraceError as error:
             if not is_answer_lost(error):
                 raise
             lost = error
-        self.report(f"{lost.message}: asking again, which does the same")
+        self.report(f"{lost.message}: sending the same change again")
         try:
             missing = differing(self.plan.changes, await self.read())
         except NotFound:
             if self.plan.action is not OffsetAction.DELETE:
                 raise
-            return Verdict(Certainty.POSSIBLE, f"{lost.message}; looked again, the connector is gone")
+            return Verdict(Certainty.POSSIBLE, f"{lost.message}; the connector is gone")
         if tries > 1:
-            return await self.answered(tries - 1)
+            return await self.altered(tries - 1)
         if missing:
             raise lost
-        return Verdict(Certainty.POSSIBLE, f"{lost.message}; read again, the offsets are as they should be")
+        return Verdict(Certainty.POSSIBLE, f"{lost.message}; the offsets read back are the requested ones")
 
-    async def ask(self) -> Verdict:
+    async def send(self) -> Verdict:
         if self.plan.action is OffsetAction.ALTER:
             entries = [change.entry for change in self.plan.changes]
             return model.verdict(await self.connect.alter_offsets(self.name, entries, self.origin))
@@ -198,8 +199,8 @@ class OffsetOperation:
             await self.connect.delete(self.name)
         return verdict
 
-    async def afterwards(self, verdict: Verdict, before: tuple[Offset, ...]) -> OffsetsApplied:
-        """The change is made: whatever fails from here on must not look as if it were not."""
+    async def complete(self, verdict: Verdict, before: tuple[Offset, ...]) -> OffsetsApplied:
+        """Reads the offsets back and restores the state. The result reports a failure here, since the change stays."""
         self.note(ChangeStep.RESUMING, before)
         if self.plan.action is OffsetAction.DELETE:
             self.finished()
@@ -211,32 +212,32 @@ class OffsetOperation:
             differs = differing(self.plan.changes, after)
             self.change_store.histories.add(self.pending)
             if self.stopped and verdict.certainty is Certainty.DEFINITE and not differs:
-                await self.go_on()
+                await self.restore_state()
                 left_stopped = False
-            self.held.drop()
+            self.lock.drop()
         except HeadraceError as error:
-            trouble = f"the offsets were changed, but then: {error.message}"
-        moved = _moved(self.decided, made_from(self.plan.changes, before))
+            trouble = f"the offsets were changed, but a later step failed: {error.message}"
+        moved = _moved(self.planned, made_from(self.plan.changes, before))
         return OffsetsApplied(verdict, before, after, differs, left_stopped, trouble, moved)
 
     def finished(self) -> None:
         self.change_store.histories.add(self.pending)
-        self.held.drop()
+        self.lock.drop()
 
-    async def as_it_was(self, error: HeadraceError, before: tuple[Offset, ...] | None = None) -> OffsetsNotApplied:
-        """Takes back what was done, and says what failed."""
+    async def rolled_back(self, error: HeadraceError, before: tuple[Offset, ...] | None = None) -> OffsetsNotApplied:
+        """Restores offsets and state after a failure, and returns the error to raise."""
         stopped, unfinished, now, advice = self.stopped, False, None, error.advice
         try:
             if before is not None and not isinstance(error, WrongState | NotFound):
-                now = await self.taken_back(before)
+                now = await self.restored_offsets(before)
             if self.stopped:
-                await self.go_on()
+                await self.restore_state()
                 stopped = False
-            self.held.drop()
+            self.lock.drop()
         except HeadraceError as trouble:
             unfinished = True
-            said = "whether it took effect is not known, since" if before is not None else "and then"
-            advice = f"{said} {trouble.message}; {_ways_out(self.name)}"
+            effect = "the change may have taken effect" if before is not None else "the connector may be stopped"
+            advice = f"{effect}: {trouble.message}; {_advice(self.name)}"
         if isinstance(error, OffsetsNotApplied):
             error.stopped, error.unfinished, error.advice = stopped, unfinished, advice
             return error
@@ -244,35 +245,35 @@ class OffsetOperation:
             error.message, advice, code=error.exit_code, stopped=stopped, unfinished=unfinished, now=now
         )
 
-    async def taken_back(self, before: tuple[Offset, ...]) -> tuple[Offset, ...]:
-        """A refusal may come when half of it was done; the offsets that are there in the end."""
+    async def restored_offsets(self, before: tuple[Offset, ...]) -> tuple[Offset, ...]:
+        """Restores offsets of a change that was refused after part of it was done; returns the current offsets."""
         now = await self.read()
         keys = {partitions.key(change.partition) for change in self.plan.changes}
         wanted = [Offset(entry.partition, None) for entry in now if partitions.key(entry.partition) in keys]
         wanted += [entry for entry in before if partitions.key(entry.partition) in keys]
         last = {partitions.key(entry.partition): entry for entry in wanted}
-        if half := changes(now, list(last.values())):
-            self.report("taking back what was altered")
-            entries = [change.entry for change in half]
+        if undo := changes(now, list(last.values())):
+            self.report("restoring the altered offsets")
+            entries = [change.entry for change in undo]
             await self.retry.call(lambda: self.connect.alter_offsets(self.name, entries, self.origin))
             return await self.read()
         return now
 
-    async def go_on(self) -> None:
-        self.report(f"{self.plan.way_back}: the connector goes on as it was")
-        back = self.connect.pause if self.plan.way_back == "pause" else self.connect.resume
-        await self.retry.call(lambda: back(self.name))
+    async def restore_state(self) -> None:
+        self.report(f"{self.plan.restoring_verb}: restoring the connector's state")
+        restore = self.connect.pause if self.plan.restoring_verb == "pause" else self.connect.resume
+        await self.retry.call(lambda: restore(self.name))
 
     async def read(self) -> tuple[Offset, ...]:
         return model.offsets(await self.retry.call(lambda: self.connect.offsets(self.name)))
 
     def note(self, step: ChangeStep, before: tuple[Offset, ...] | None = None) -> None:
         self.pending = advanced(self.pending, step, before)
-        self.held.write(self.pending)
+        self.lock.write(self.pending)
 
 
 def differing(made: Sequence[OffsetChange], after: Sequence[Offset]) -> tuple[OffsetChange, ...]:
-    """Changes that are not found there."""
+    """Changes that the offsets read back do not show."""
     there = {partitions.key(entry.partition): entry.offset for entry in after}
     return tuple(
         change for change in made if not same_offset(there.get(partitions.key(change.partition)), change.after)
@@ -280,18 +281,19 @@ def differing(made: Sequence[OffsetChange], after: Sequence[Offset]) -> tuple[Of
 
 
 def made_from(made: Sequence[OffsetChange], before: Sequence[Offset]) -> tuple[OffsetChange, ...]:
-    """The same, from where it really was; what that means in records was counted from elsewhere."""
-    was = {partitions.key(entry.partition): entry.offset for entry in before}
+    """The changes with the offsets that were current when they were made. Where these differ from the planned ones, the
+    effect in records is no longer known."""
+    former = {partitions.key(entry.partition): entry.offset for entry in before}
     return tuple(
         change if same_offset(change.before, now) else replace(change, before=now, effect=None)
         for change in made
-        for now in (was.get(partitions.key(change.partition)),)
+        for now in (former.get(partitions.key(change.partition)),)
     )
 
 
-def _moved(decided: Sequence[OffsetChange], made: tuple[OffsetChange, ...]) -> tuple[OffsetChange, ...]:
-    """Those that are not what was decided."""
-    known = {partitions.key(change.partition): change for change in decided}
+def _moved(planned: Sequence[OffsetChange], made: tuple[OffsetChange, ...]) -> tuple[OffsetChange, ...]:
+    """Changes that start or end at another offset than the planned one."""
+    known = {partitions.key(change.partition): change for change in planned}
     return tuple(
         change
         for change in made

@@ -1,4 +1,4 @@
-"""What a change has come to, on disk before each step: a console that is killed half way is not the end of it."""
+"""Changes of offsets in progress, stored on disk before each step so that a killed console's change can be finished."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ Json = Any
 
 
 class ChangeStep(Enum):
-    """The step that is about to be taken."""
+    """The step that is about to start."""
 
-    STOPPING = "stopping"  # nothing was altered yet
-    ALTERING = "altering"  # may have taken effect, or half of it
+    STOPPING = "stopping"  # no offset is altered yet
+    ALTERING = "altering"  # the change may have taken effect, also in part
     RESUMING = "resuming"  # the offsets are altered
 
 
 @dataclass(frozen=True, slots=True)
 class PendingChange:
-    """A change under way. `before` are all offsets as they were when the connector stood still; None until then."""
+    """A change in progress. `before` are all offsets of the stopped connector before the change; None until read."""
 
     plan: OffsetPlan
     step: ChangeStep
@@ -43,14 +43,14 @@ class PendingChange:
 
     @property
     def text(self) -> str:
-        """For the operator who finds it."""
+        """A description for the operator who finds an interrupted change."""
         count = len(self.plan.changes)
-        what = f"{self.plan.action.value} of {counted(count, 'offset')}"
-        return f"{what}, interrupted while {self.step.value}; {self.plan.name} was {self.plan.state} before"
+        change = f"{self.plan.action.value} of {counted(count, 'offset')}"
+        return f"{change}, interrupted while {self.step.value}; {self.plan.name} was {self.plan.state} before it"
 
 
 class ChangeLock:
-    """An pending whose connector nobody else on this machine changes, until it is let go."""
+    """Exclusive access, among the consoles of this machine, to one connector's offsets and its pending change."""
 
     def __init__(self, path: Path, lock: files.Lock) -> None:
         self._path, self._lock = path, lock
@@ -59,7 +59,7 @@ class ChangeLock:
         files.replace(self._path, json.dumps(_document(pending)))
 
     def drop(self) -> None:
-        """Nothing is left to do."""
+        """Removes the stored change: it is complete, or was rolled back."""
         with files.naming_file(self._path):
             self._path.unlink(missing_ok=True)
 
@@ -68,24 +68,24 @@ class ChangeLock:
 
 
 class PendingChanges:
-    """Those of one cluster, a file for each connector."""
+    """Pending changes of one cluster, one file for each connector."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
     def lock(self, name: str) -> ChangeLock:
-        """Raises Conflict while another console is at it."""
+        """Raises Conflict while another console holds the lock."""
         path = self._path(name)
         try:
             return ChangeLock(path, files.Lock(path.with_suffix(".lock")))
         except files.LockHeld:
-            raise Conflict(f"another console on this machine is changing the offsets of {name} now", 409) from None
+            raise Conflict(f"another console on this machine is changing the offsets of {name}", 409) from None
 
     def of(self, name: str) -> PendingChange | None:
         return self._read(self._path(name))
 
     def interrupted(self) -> list[PendingChange]:
-        """Those that nobody is carrying out, the oldest first."""
+        """Changes that no console is carrying out, oldest first."""
         found = [pending for path in self._files() if self._is_free(path) and (pending := self._read(path))]
         return sorted(found, key=lambda pending: pending.time)
 
@@ -111,7 +111,7 @@ class PendingChanges:
             return _parsed(json.loads(text))
         except (ValueError, KeyError, TypeError) as error:
             raise HeadraceError(
-                f"{path} is no change that this version knows: {error}", "look into it, then remove it"
+                f"{path} is not a change that this version understands: {error}", "check the file, then remove it"
             ) from error
 
 
@@ -148,5 +148,5 @@ def _parsed(d: Json) -> PendingChange:
 
 
 def advanced(pending: PendingChange, step: ChangeStep, before: tuple[Offset, ...] | None = None) -> PendingChange:
-    """The same, further on."""
+    """The change at a later step."""
     return replace(pending, step=step, before=pending.before if before is None else before)

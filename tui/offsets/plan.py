@@ -1,4 +1,4 @@
-"""A change of offsets that is decided, and what may become of it."""
+"""The plan of a change of offsets, and its possible outcomes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tui.offsets.changes import OffsetChange, OffsetConflict
 
 
 class OffsetAction(Enum):
-    """What is done; the value is the word of the history."""
+    """The kind of change; the value is its name in the history."""
 
     ALTER = "alter"
     RESET = "reset"
@@ -21,8 +21,11 @@ class OffsetAction(Enum):
 
 
 class OffsetPlan(NamedTuple):
-    """What is to be done. `state` is the connector's, and it goes back to it afterwards; `ran`: it was not STOPPED
-    all the time since `base` was read, and may have moved on by itself; `base` None: whatever is there is changed."""
+    """Changes of one connector's offsets.
+
+    `base` are the offsets that the changes were computed from; None skips the check for conflicts. `state` is the
+    connector's state, restored afterwards. `ran` if the connector was not STOPPED all the time since `base` was read
+    and may have advanced by itself."""
 
     name: str
     base: tuple[Offset, ...] | None
@@ -37,18 +40,18 @@ class OffsetPlan(NamedTuple):
         return self.state != "STOPPED"
 
     @property
-    def way_back(self) -> str:
-        """The verb that restores the state; empty when it was STOPPED all along."""
+    def restoring_verb(self) -> str:
+        """The verb that restores the state; empty for a connector that was STOPPED before."""
         return {"STOPPED": "", "PAUSED": "pause"}.get(self.state, "resume")
 
     @property
-    def afterwards(self) -> str:
-        """The state it is brought back to, in words."""
-        return {"": "left STOPPED", "pause": "paused again"}.get(self.way_back, "set going again")
+    def restored_state(self) -> str:
+        """How the state is restored, in words."""
+        return {"": "kept STOPPED", "pause": "paused again"}.get(self.restoring_verb, "resumed")
 
     @property
     def script_lines(self) -> list[str]:
-        """The same as a script."""
+        """The plan as lines of a script."""
         from shlex import quote
 
         name = quote(self.name)
@@ -60,28 +63,27 @@ class OffsetPlan(NamedTuple):
             lines[0] += f" --reason {quote(self.why)}"
         if self.must_stop:
             lines = [f"stop connector {name}", f"wait connector {name} STOPPED", *lines]
-            lines.append(f"{self.way_back} connector {name}")
+            lines.append(f"{self.restoring_verb} connector {name}")
         return lines
 
 
 class OffsetsApplied(NamedTuple):
-    """The server took it. `after` was read back; `differing` are the changes that are not found there."""
+    """The server applied the change. `after` are the offsets read back, `differing` the changes they do not show."""
 
     verdict: Verdict
     before: tuple[Offset, ...]
     after: tuple[Offset, ...]
     differing: tuple[OffsetChange, ...]
-    left_stopped: bool  # we stopped it and did not set it going again: see the verdict
-    trouble: str = ""  # what went wrong after the change itself was made
-    moved: tuple[
-        OffsetChange, ...
-    ] = ()  # changes as they were made, where it stood elsewhere than when they were decided
+    left_stopped: bool  # stopped for the change and not resumed: see the verdict
+    trouble: str = ""  # a failure after the change itself was applied
+    moved: tuple[OffsetChange, ...] = ()  # changes applied from other offsets than planned
 
 
 class OffsetsNotApplied(HeadraceError):
-    """The offsets are as they were, and so is the connector, unless `stopped` (it still is, by us) or `unfinished`
-    (the cluster stayed away: what there is to do is noted, and can be finished later) says otherwise.
-    `now`: what was read last, where it is not what the change was based on."""
+    """The change failed, and offsets and state are those from before, except as follows.
+
+    `stopped`: the connector is still stopped by the operation. `unfinished`: the cluster stayed unreachable, and the
+    interrupted step is stored for `finish`. `now`: the current offsets, if they are not the plan's base."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""A change that a console did not bring to its end: finish it, take it back, or leave things as they are."""
+"""Recovery of a change of offsets that was interrupted: finish it, roll it back, or forget it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _Act = Callable[["PendingChange", "ChangeLock"], Awaitable["Recovered"]]
 
 
 class Recovered(NamedTuple):
-    """`message` says what was done; `verdict` is the server's, where it was asked to change something."""
+    """The outcome of a recovery; `verdict` is the server's answer if a change was sent."""
 
     message: str
     verdict: Verdict | None = None
@@ -30,7 +30,7 @@ class Recovered(NamedTuple):
 
 
 class Recovery:
-    """For one cluster."""
+    """Recovers interrupted changes of one cluster. Every method raises NotFound if the connector has none."""
 
     def __init__(
         self, connect: Connect, change_store: ChangeStore, report: Report = no_report, clock: Clock = time.monotonic
@@ -38,96 +38,96 @@ class Recovery:
         self.connect, self.change_store, self.report, self.clock = connect, change_store, report, clock
 
     async def finish(self, name: str) -> Recovered:
-        """Goes on where it was interrupted. NotFound when there is nothing; NotApplied as for any change."""
+        """Continues from the interrupted step. Raises OffsetsNotApplied as any change does."""
         return await self._with(name, self._finish)
 
     async def roll_back(self, name: str) -> Recovered:
-        """Offsets and state as they were before."""
+        """Restores offsets and state from before the change. Raises OffsetsNotApplied."""
         return await self._with(name, self._roll_back)
 
     async def forget(self, name: str) -> Recovered:
-        """Leaves everything as it is now; what was altered is in the history."""
+        """Changes nothing on the cluster; offsets that were altered are recorded in the history."""
 
-        async def forget(pending: PendingChange, held: ChangeLock) -> Recovered:
+        async def forget(pending: PendingChange, lock: ChangeLock) -> Recovered:
             if pending.step is ChangeStep.RESUMING:
                 self.change_store.histories.add(pending)
-            held.drop()
-            return Recovered("forgotten; nothing was changed")
+            lock.drop()
+            return Recovered("forgotten; offsets and state are unchanged")
 
         return await self._with(name, forget)
 
     async def _with(self, name: str, act: _Act) -> Recovered:
-        held = self.change_store.pending.lock(name)
+        lock = self.change_store.pending.lock(name)
         try:
             if (pending := self.change_store.pending.of(name)) is None:
-                raise NotFound(f"no change of the offsets of {name} was interrupted", 404)
-            return await act(pending, held)
+                raise NotFound(f"{name} has no interrupted change of offsets", 404)
+            return await act(pending, lock)
         finally:
-            held.release()
+            lock.release()
 
-    async def _finish(self, pending: PendingChange, held: ChangeLock) -> Recovered:
+    async def _finish(self, pending: PendingChange, lock: ChangeLock) -> Recovered:
         state = await self._state(pending)
         if state is None:
-            return self._gone(pending, held)
-        operation = self._operation(pending, held, state)
+            return self._abandoned(pending, lock)
+        operation = self._operation(pending, lock, state)
         match pending.step:
             case ChangeStep.STOPPING:
                 if state == "STOPPED":
-                    return _applied(await operation.go_through())
+                    return _applied(await operation.change_offsets())
                 return _applied(await operation.run())
             case ChangeStep.ALTERING:
                 self._must_be_stopped(pending, state)
-                await self._before_or_after(pending, operation)
+                await self._offsets_if_unchanged(pending, operation)
                 return _applied(await operation.alter(pending.before or ()))
             case ChangeStep.RESUMING:
                 self.change_store.histories.add(pending)
                 return await self._restored(operation, state, "the offsets had been altered")
 
-    async def _roll_back(self, pending: PendingChange, held: ChangeLock) -> Recovered:
+    async def _roll_back(self, pending: PendingChange, lock: ChangeLock) -> Recovered:
         state = await self._state(pending)
         if state is None:
-            return self._gone(pending, held)
-        operation = self._operation(pending, held, state)
+            return self._abandoned(pending, lock)
+        operation = self._operation(pending, lock, state)
         if pending.step is ChangeStep.STOPPING:
-            return await self._restored(operation, state, "nothing had been altered")
+            return await self._restored(operation, state, "no offsets had been altered")
         self._must_be_stopped(pending, state)
         if pending.step is ChangeStep.RESUMING:
             self.change_store.histories.add(pending)
-        now = await self._before_or_after(pending, operation)
-        back = _way_back(pending, now)
-        if not back:
-            return await self._restored(operation, state, "nothing had been altered")
-        plan = pending.plan._replace(base=None, changes=tuple(back), action=OffsetAction.ALTER, why="taken back")
-        undo = self._operation(PendingChange(plan, ChangeStep.ALTERING, now, pending.who), held, state)
-        return _applied(await undo.alter(now))
+        now = await self._offsets_if_unchanged(pending, operation)
+        undo = _undo(pending, now)
+        if not undo:
+            return await self._restored(operation, state, "no offsets had been altered")
+        plan = pending.plan._replace(base=None, changes=tuple(undo), action=OffsetAction.ALTER, why="rolled back")
+        operation = self._operation(PendingChange(plan, ChangeStep.ALTERING, now, pending.who), lock, state)
+        return _applied(await operation.alter(now))
 
-    def _operation(self, pending: PendingChange, held: ChangeLock, state: str) -> OffsetOperation:
-        operation = OffsetOperation(pending, self.connect, self.change_store, held, self.report, self.clock)
+    def _operation(self, pending: PendingChange, lock: ChangeLock, state: str) -> OffsetOperation:
+        operation = OffsetOperation(pending, self.connect, self.change_store, lock, self.report, self.clock)
         operation.stopped = state == "STOPPED" and pending.plan.must_stop
         return operation
 
     async def _state(self, pending: PendingChange) -> str | None:
-        """None when the connector is gone."""
+        """None if the connector no longer exists."""
         try:
             return model.connector(pending.plan.name, await self.connect.status(pending.plan.name)).state
         except NotFound:
             return None
 
-    def _gone(self, pending: PendingChange, held: ChangeLock) -> Recovered:
-        held.drop()
-        return Recovered(f"{pending.plan.name} is not there any more: nothing is left to do")
+    def _abandoned(self, pending: PendingChange, lock: ChangeLock) -> Recovered:
+        lock.drop()
+        return Recovered(f"{pending.plan.name} no longer exists: nothing to do")
 
     def _must_be_stopped(self, pending: PendingChange, state: str) -> None:
         if state != "STOPPED":
             name = pending.plan.name
             raise OffsetsNotApplied(
-                f"{name} is {state}: somebody has set it going since the change was interrupted",
-                f"`get offsets {name}` shows where it is, `finish {name} --forget` leaves it so",
+                f"{name} is {state}: someone resumed it after the change was interrupted",
+                f"`get offsets {name}` shows its offsets, `finish {name} --forget` keeps them",
                 code=4,
             )
 
-    async def _before_or_after(self, pending: PendingChange, operation: OffsetOperation) -> tuple[Offset, ...]:
-        """The offsets now: each that the change means is as it was, or as it should be, or nobody knows whose it is."""
+    async def _offsets_if_unchanged(self, pending: PendingChange, operation: OffsetOperation) -> tuple[Offset, ...]:
+        """The current offsets. Raises OffsetsNotApplied if one has neither its value before the change nor after it."""
         now = await operation.read()
         there = {partitions.key(entry.partition): entry.offset for entry in now}
         found = []
@@ -138,8 +138,8 @@ class Recovery:
                 found.append(OffsetConflict(change.partition, was, offset))
         if found:
             raise OffsetsNotApplied(
-                f"somebody else changed {len(found)} of these offsets since the change was interrupted",
-                f"`finish {pending.plan.name} --forget` leaves them as they are",
+                f"someone else changed {len(found)} of these offsets after the change was interrupted",
+                f"`finish {pending.plan.name} --forget` keeps them",
                 code=4,
                 conflicts=found,
                 now=now,
@@ -147,20 +147,20 @@ class Recovery:
         return now
 
     async def _restored(self, operation: OffsetOperation, state: str, what: str) -> Recovered:
-        """As it was before, if it stands still because of the change."""
+        """Restores the connector's state if the change had stopped it."""
         if operation.stopped:
-            await operation.go_on()
-            what += f"; {operation.plan.way_back}d"
-        operation.held.drop()
-        return Recovered(what if operation.stopped or state != "STOPPED" else f"{what}; it stays STOPPED")
+            await operation.restore_state()
+            what += f"; {operation.plan.restoring_verb}d"
+        operation.lock.drop()
+        return Recovered(what if operation.stopped or state != "STOPPED" else f"{what}; the connector stays STOPPED")
 
 
-def _way_back(pending: PendingChange, now: tuple[Offset, ...]) -> list[OffsetChange]:
+def _undo(pending: PendingChange, now: tuple[Offset, ...]) -> list[OffsetChange]:
     return changes(now, [Offset(change.partition, _before(pending, change)) for change in pending.plan.changes])
 
 
 def _before(pending: PendingChange, change: OffsetChange) -> object:
-    """What it was when the connector stood still."""
+    """The offset from before the change, when the connector was stopped."""
     was = {partitions.key(entry.partition): entry.offset for entry in pending.before or ()}
     return was.get(partitions.key(change.partition))
 

@@ -1,6 +1,6 @@
-"""Looking back: what was changed about a connector's offsets, and the changes that lead back there.
+"""The history of a connector's offsets, and the changes that undo an entry.
 
-Our workers keep the history themselves; of any other cluster this machine knows what was changed from here.
+Our workers keep the history themselves; for other clusters this machine records the changes made from here.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Json = Any
 
 
 class PastChange(NamedTuple):
-    """One change: all offsets as they were `before`, and what was set (`after`; None: reset)."""
+    """One change: all offsets before it, and those that it set (`after`; None for a reset)."""
 
     number: int
     time: int  # milliseconds since 1970
@@ -37,12 +37,12 @@ class PastChange(NamedTuple):
 
     @property
     def made(self) -> list[OffsetChange]:
-        """What it changed."""
+        """The partitions that it changed."""
         return changes(self.before, self.after)
 
     @property
     def has_changed(self) -> bool:
-        """Where it was no alter, all that was there is gone."""
+        """Whether it had an effect; a reset or a deletion has one if there were offsets before."""
         return bool(self.made if self.action == "alter" else self.before)
 
     def __str__(self) -> str:
@@ -50,7 +50,7 @@ class PastChange(NamedTuple):
 
 
 class OffsetHistory(NamedTuple):
-    """Newest first. `raw` is as it was kept; `by_worker` or on this machine."""
+    """Newest first. `raw` has the entries as stored: `by_worker`, or otherwise on this machine."""
 
     entries: tuple[PastChange, ...]
     raw: list[Json]
@@ -58,14 +58,14 @@ class OffsetHistory(NamedTuple):
 
 
 async def history(connect: Connect, change_store: ChangeStore, name: str) -> OffsetHistory:
-    """The worker's, or else this machine's."""
+    """The worker's history or, if it keeps none, this machine's. Raises HeadraceError."""
     raw = await by_worker(connect, name)
     kept = change_store.histories.read(name) if raw is None else raw
     return OffsetHistory(tuple(map(past_change, kept)), kept, raw is not None)
 
 
 async def by_worker(connect: Connect, name: str) -> list[Json] | None:
-    """None where the worker is not one of ours."""
+    """The worker's entries; None if the worker is not ours."""
     try:
         return list((await connect.offset_history(name))["history"])
     except Refused as error:
@@ -75,13 +75,13 @@ async def by_worker(connect: Connect, name: str) -> list[Json] | None:
 
 
 def last(found: OffsetHistory, name: str) -> PastChange:
-    """The newest change; raises HeadraceError when there is none. Entries that changed nothing do not hide it."""
+    """The newest entry that changed an offset. Raises HeadraceError if there is none."""
     made = next((past for past in found.entries if past.has_changed), None)
     if made is None:
         advice = (
-            "" if found.by_worker else "this worker keeps no history, and this machine knows what was done from here"
+            "" if found.by_worker else "this worker keeps no history; this machine records only changes made from here"
         )
-        raise HeadraceError(f"nobody has changed the offsets of {name} yet", advice)
+        raise HeadraceError(f"the offsets of {name} have not been changed yet", advice)
     return made
 
 
@@ -89,11 +89,11 @@ def numbered(found: OffsetHistory, name: str, number: int) -> PastChange:
     for past in found.entries:
         if past.number == number:
             return past
-    raise NotFound(f"there is no change {number} of {name}, or not any more", 404, f"get offset history {name}")
+    raise NotFound(f"{name} has no change {number} in its history", 404, f"`get offset history {name}` lists them")
 
 
 def undone(past: PastChange, now: Sequence[Offset]) -> list[OffsetChange]:
-    """What takes one change back: only its own partitions."""
+    """The changes that undo one entry; they affect only its own partitions."""
     before = {partitions.key(entry.partition): entry for entry in past.before}
     touched = {partitions.key(entry.partition): entry for entry in past.after}
     if past.action != "alter":
@@ -102,13 +102,13 @@ def undone(past: PastChange, now: Sequence[Offset]) -> list[OffsetChange]:
 
 
 def as_before(past: PastChange, now: Sequence[Offset]) -> list[OffsetChange]:
-    """What makes all offsets those from before the change."""
+    """The changes that restore all offsets from before the entry."""
     kept = {partitions.key(entry.partition) for entry in past.before}
     gone = [Offset(entry.partition, None) for entry in now if partitions.key(entry.partition) not in kept]
     return changes(now, [*past.before, *gone])
 
 
 def past_change(d: Json) -> PastChange:
-    """An entry of the history."""
+    """Converts an entry of the history."""
     before, after = (model.offsets({"offsets": d[key]}) for key in ("before", "after"))
     return PastChange(d["number"], d["time"], d["action"], d["who"], d["why"], before, after)

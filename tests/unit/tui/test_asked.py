@@ -172,7 +172,7 @@ def test_a_dry_run_of_a_patch_asks_the_worker(pair: str, message: str) -> None:
 
 
 def test_a_change_that_is_not_there_is_not_found() -> None:
-    with pytest.raises(NotFound, match="there is no change 17 of a"):
+    with pytest.raises(NotFound, match="a has no change 17"):
         Cluster().run("rollback a --to 17")
 
 

@@ -63,10 +63,10 @@ def test_a_word_that_is_nearly_right(line: str, advice: str) -> None:
     assert (caught.value.message, caught.value.advice) == (f"Connector {word} not found", advice)
 
 
-@pytest.mark.parametrize(("state", "back"), [("PAUSED", "paused again"), ("RUNNING", "set going again")])
+@pytest.mark.parametrize(("state", "back"), [("PAUSED", "paused again"), ("RUNNING", "resumed")])
 def test_what_becomes_of_a_connector_that_is_stopped_for_its_offsets(state: str, back: str) -> None:
     plan = OffsetPlan("a", None, (), state)
-    assert plan.afterwards == back
+    assert plan.restored_state == back
     heard: list[str] = []
     announce(cast("CommandContext", SimpleNamespace(narrate=heard.append)), plan)
     assert heard == [f"a: is {state}; it will be stopped for the change, and {back} afterwards"]

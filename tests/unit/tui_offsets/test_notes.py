@@ -128,7 +128,7 @@ def test_a_damaged_note_is_named(book: ChangeStore) -> None:
     held.release()
     (file,) = book.pending.folder.glob("*.json")
     file.write_text("{")
-    with pytest.raises(HeadraceError, match="no change that this version knows"):
+    with pytest.raises(HeadraceError, match="not a change that this version understands"):
         book.pending.of("plain")
 
 
@@ -161,5 +161,5 @@ def test_a_worker_that_keeps_what_changed_nothing() -> None:
     ]
     found = undo.OffsetHistory(tuple(map(undo.past_change, raw)), raw, True)
     assert undo.last(found, "x").number == 2
-    with pytest.raises(HeadraceError, match="nobody has changed"):
+    with pytest.raises(HeadraceError, match="have not been changed yet"):
         undo.last(found._replace(entries=found.entries[:2]), "x")

@@ -225,7 +225,7 @@ async def test_back_from_where_it_was_stopped(worker: Worker, book: ChangeStore)
         return tuple(changes([Offset(PARTITION, {"kafka_offset": worker.offset})], [wanted]))
 
     one = plan()._replace(changes=await again())
-    done = await carry_out(one, Connect(worker), book, clock=worker.clock, again=again)
+    done = await carry_out(one, Connect(worker), book, clock=worker.clock, replan=again)
     assert (worker.state, worker.offset) == ("RUNNING", 1505)
     assert [(c.before, c.after) for c in done.moved] == [({"kafka_offset": 1510}, {"kafka_offset": 1505})]
     (past,) = book.histories.read("s")
@@ -238,7 +238,7 @@ async def test_where_it_came_by_itself_nothing_is_altered(worker: Worker, book: 
     async def again() -> tuple[OffsetChange, ...]:
         return ()
 
-    done = await carry_out(plan(), Connect(worker), book, clock=worker.clock, again=again)
+    done = await carry_out(plan(), Connect(worker), book, clock=worker.clock, replan=again)
     assert (worker.state, worker.offset) == ("RUNNING", 1510) and "by itself" in done.verdict.message
     assert book.pending.of("s") is None and not book.histories.read("s")
 

@@ -92,7 +92,7 @@ class Dealings:
         dialog = Dialog(
             f"alter the offsets of {plan.name}?",
             wording.question(plan),
-            f"stop, alter, {plan.way_back}" if plan.must_stop else "alter",
+            f"stop, alter, {plan.restoring_verb}" if plan.must_stop else "alter",
             name=plan.name if resets else "",
             danger=self.desk.profile.production,
             why=plan.why,

@@ -101,7 +101,7 @@ def question(plan: OffsetPlan) -> Content:
     """The body of the dialog before anything is sent."""
     parts: list[Part] = [diff(plan.changes, 100), "\n\n"]
     if plan.must_stop:
-        back = {"pause": "pause it again"}.get(plan.way_back, "resume it")
+        back = {"pause": "pause it again"}.get(plan.restoring_verb, "resume it")
         parts += [
             (f"{visible(plan.name)} is {plan.state}. ", "bold"),
             "In one step: stop it, wait until it is STOPPED, look whether anybody else changed these offsets, ",
