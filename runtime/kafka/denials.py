@@ -37,14 +37,14 @@ def not_authorized(settings: Mapping[str, Any], operation: str, resource: str) -
     return NotAuthorizedError(denial(settings, operation, resource))
 
 
-def unwritten(error: KafkaError, topic: str | None) -> KafkaError:
+def with_write_topic(error: KafkaError, topic: str | None) -> KafkaError:
     """The error of a producer, with the topic that it may not write, which librdkafka does not name."""
     if error.name() != "TOPIC_AUTHORIZATION_FAILED":
         return error
     return type(error)(error.code(), f"{error.str()}: WRITE on topic {topic}")
 
 
-def of_consumer(error: KafkaError, settings: Mapping[str, Any], topic: str | None) -> str:
+def consumer_error_text(error: KafkaError, settings: Mapping[str, Any], topic: str | None) -> str:
     """The right that a consumer lacks; the error's own message for other errors."""
     if error.name() == "GROUP_AUTHORIZATION_FAILED":
         return denial(settings, "READ", f"group {settings.get('group.id', '')}")

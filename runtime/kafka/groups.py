@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from runtime.kafka.clients import kafka_python
 from runtime.kafka.clients.kafka_python import Group, Member, TopicPartition
 from runtime.kafka.errors import BrokerUnavailable, GroupError, OffsetsRefused
-from runtime.kafka.together import Together
+from runtime.kafka.request_batcher import RequestBatcher
 
 _TIMEOUT = 15.0  # seconds for a request with all its attempts
 _T = TypeVar("_T")
@@ -24,7 +24,7 @@ class Groups:
 
     def __init__(self, settings: Mapping[str, Any]) -> None:
         self._settings = dict(settings)
-        self._members: Together[str, list[Member]] = Together(self._members_of)
+        self._members: RequestBatcher[str, list[Member]] = RequestBatcher(self._members_of)
 
     async def committed(self, group: str) -> dict[TopicPartition, int]:
         """Committed offsets; none for a group that does not exist."""
@@ -72,8 +72,8 @@ class Groups:
     async def members(self, group: str) -> list[Member]:
         """Live members, and dead ones that are not missed yet; none for a group that does not exist.
 
-        A worker that starts a thousand sinks asks for a thousand groups: see Together."""
-        return await self._members.of(group)
+        A worker that starts a thousand sinks asks for a thousand groups: see RequestBatcher."""
+        return await self._members.get(group)
 
     async def _members_of(self, groups: Sequence[str]) -> Mapping[str, list[Member] | Exception]:
         if len(groups) > 1:

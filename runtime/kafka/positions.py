@@ -12,7 +12,7 @@ from runtime.kafka.denials import is_denial, not_authorized
 from runtime.kafka.errors import BrokerUnavailable
 
 _TIMEOUT = 15.0  # seconds for a request
-_PEEK = 1.0  # seconds for reading one record of each partition
+_READ_TIMEOUT = 1.0  # seconds for reading one record of each partition
 
 Offsets = dict[TopicPartition, int]
 
@@ -102,9 +102,9 @@ class Positions:
 
         consumer = Consumer({**self._settings, **_PEEKING})
         found: dict[TopicPartition, int] = {}
-        deadline = time.monotonic() + _PEEK
+        deadline = time.monotonic() + _READ_TIMEOUT
         try:
-            consumer.list_topics(next(iter(offsets))[0], timeout=_PEEK)  # leaders known at once
+            consumer.list_topics(next(iter(offsets))[0], timeout=_READ_TIMEOUT)  # leaders known at once
             consumer.assign([At(topic, number, offset) for (topic, number), offset in offsets.items()])
             while len(found) < len(offsets) and time.monotonic() < deadline:
                 for message in consumer.consume(100, 0.05):
@@ -143,6 +143,6 @@ _PEEKING = {
 }
 
 
-def of_topics(partitions: Mapping[str, Iterable[int]], topics: Iterable[str]) -> set[TopicPartition]:
+def partitions_of(partitions: Mapping[str, Iterable[int]], topics: Iterable[str]) -> set[TopicPartition]:
     """The partitions of these topics; of those that do not exist there are none."""
     return {(topic, number) for topic in topics for number in partitions.get(topic, ())}

@@ -12,8 +12,8 @@ from runtime.kafka.denials import not_authorized
 from runtime.kafka.errors import BrokerUnavailable
 
 _TIMEOUT = 10.0  # seconds for a request
-_READ = 5.0  # seconds for reading what there is
-_BYTES = 8 * 1024 * 1024  # of samples, at most
+_READ_TIMEOUT = 5.0  # seconds for reading what there is
+_MAX_BYTES = 8 * 1024 * 1024  # of samples, at most
 
 Sample = dict[str, Any]
 """A message as JSON: topic, partition, offset, timestamp (None without one), key, value and headers in base64."""
@@ -54,8 +54,8 @@ def _read(consumer: Any, settings: Mapping[str, Any], partitions: Collection[tup
             starts.append(TopicPartition(topic, number, max(low, high - count)))
     consumer.assign(starts)
     found: list[Any] = []
-    size, deadline = 0, time.monotonic() + _READ
-    while unread and size < _BYTES and time.monotonic() < deadline:
+    size, deadline = 0, time.monotonic() + _READ_TIMEOUT
+    while unread and size < _MAX_BYTES and time.monotonic() < deadline:
         for message in consumer.consume(500, 0.1):
             error = message.error()
             if error is None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from runtime.api.errors import ConfigError
 from runtime.model.task_spec import ConverterSpec
-from runtime.pipeline.chain.step import Step
+from runtime.pipeline.chain.step import ChainStep
 
 if TYPE_CHECKING:
     from runtime.api.converter import Converter, HeaderConverter
@@ -56,7 +56,7 @@ def load_converters(spec: TaskSpec) -> Converters:
     )
 
 
-def load_steps(spec: TaskSpec) -> list[Step]:
+def load_steps(spec: TaskSpec) -> list[ChainStep]:
     """The transformations that the connector's config names, in order, with their predicates."""
     config = spec.settings
     predicates: dict[str, Predicate] = {}
@@ -67,7 +67,7 @@ def load_steps(spec: TaskSpec) -> list[Step]:
         if name is not None and name not in predicates:
             predicates[name] = _load_predicate(name, spec)
         transformation = _configured("transformation", own, f"transforms.{alias}", spec)
-        steps.append(Step(transformation, predicates.get(name) if name is not None else None, negate))
+        steps.append(ChainStep(transformation, predicates.get(name) if name is not None else None, negate))
     return steps
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from runtime.model.states import ConnectorType, State
 from runtime.pipeline.load import load_task
-from runtime.pipeline.task.control import Call, Control, StoppedError
+from runtime.pipeline.task.control import Control, PluginCall, StoppedError
 from runtime.pipeline.task.errors import RevokedError, TaskLostError
 from runtime.pipeline.task.log import task_log
 from runtime.pipeline.task.trace import trace_of
@@ -49,7 +49,7 @@ class TaskRunner:
                 self._host.producers.drop(str(self._spec.id))
 
     @property
-    def call(self) -> Call | None:
+    def call(self) -> PluginCall | None:
         """The connector's method that the task is in, if any."""
         return self._control.call
 

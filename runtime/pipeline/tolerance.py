@@ -66,7 +66,7 @@ class Tolerance:
         self._task, self._control, self._reporter = task, control, reporter
         self._held: list[Failure] = []
 
-    def again(self, error: Exception, operation: Callable[[], T], stage: Stage) -> T:
+    def retry(self, error: Exception, operation: Callable[[], T], stage: Stage) -> T:
         """The operation that failed with `error`, tried again as long as it may succeed later and time allows. Raises
         the last error; StoppedError when the task is to stop before that is known."""
         self.counts.failed_try()

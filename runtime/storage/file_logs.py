@@ -6,7 +6,7 @@ import asyncio
 import time
 from collections.abc import Mapping, Sequence
 
-from runtime.kafka.cluster import Cluster
+from runtime.kafka.cluster_monitor import ClusterMonitor
 from runtime.kafka.log.log import Apply, LogRecord, TopicSpec, Written
 from runtime.storage.file_offsets import OffsetsFile
 from runtime.storage.java_map import Bytes
@@ -78,7 +78,7 @@ class FileLog(MemoryLog):
 class FileLogs:
     """Opens the logs of a standalone worker; `files` are those that last, by the topic name under which they go."""
 
-    def __init__(self, cluster: Cluster, files: Mapping[str, OffsetsFile]) -> None:
+    def __init__(self, cluster: ClusterMonitor, files: Mapping[str, OffsetsFile]) -> None:
         self._cluster, self._files = cluster, files
         self._kept: list[FileLog] = []
 

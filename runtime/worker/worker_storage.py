@@ -11,7 +11,7 @@ from typing import Protocol
 from runtime.config.standalone_config import StandaloneConfig
 from runtime.config.worker_config import WorkerConfig
 from runtime.kafka.clients.settings import client_config
-from runtime.kafka.cluster import Cluster
+from runtime.kafka.cluster_monitor import ClusterMonitor
 from runtime.kafka.group.membership import Joined, Membership
 from runtime.kafka.log.log import TopicLogs
 from runtime.storage.file_logs import FileLogs
@@ -75,7 +75,7 @@ def file_storage(standalone: StandaloneConfig) -> StorageFactory:
         offsets = standalone.offsets_file
         journal = offsets.with_name(f"{offsets.name}.journal")
         files = {config.offsets.topic: OffsetsFile(offsets), config.journal_topic: OffsetsFile(journal)}
-        return WorkerStorage(FileLogs(Cluster(admin_settings(config)), files), NoGroup())
+        return WorkerStorage(FileLogs(ClusterMonitor(admin_settings(config)), files), NoGroup())
 
     return make
 

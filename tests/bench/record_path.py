@@ -19,7 +19,7 @@ from runtime.converters.header import SimpleHeaderConverter
 from runtime.converters.json.json import JsonConverter
 from runtime.converters.string import StringConverter
 from runtime.pipeline.chain.chain import Chain
-from runtime.pipeline.chain.step import Step
+from runtime.pipeline.chain.step import ChainStep
 from runtime.pipeline.load import Converters
 from runtime.pipeline.sink.convert_sink import SinkConversion, sink_place
 from runtime.pipeline.source.convert_source import SourceConversion, source_place
@@ -66,11 +66,11 @@ def _json(schemas: bool) -> JsonConverter:
     return converter
 
 
-def _three() -> list[Step]:
+def _three() -> list[ChainStep]:
     return [
-        Step(made("HoistField$Value", {"field": "line"})),
-        Step(made("InsertField$Value", {"static.field": "source", "static.value": "bench"})),
-        Step(made("ReplaceField$Value", {"renames": "line:text"})),
+        ChainStep(made("HoistField$Value", {"field": "line"})),
+        ChainStep(made("InsertField$Value", {"static.field": "source", "static.value": "bench"})),
+        ChainStep(made("ReplaceField$Value", {"renames": "line:text"})),
     ]
 
 
@@ -85,7 +85,7 @@ def _timed(run: Callable[[], Any]) -> float:
     return time.process_time() - started
 
 
-def _source(steps: list[Step], converter: Converter, records: int) -> Callable[[], None]:
+def _source(steps: list[ChainStep], converter: Converter, records: int) -> Callable[[], None]:
     errors = tolerance()
     chain = Chain(steps, errors, source_place)
     converters = Converters(converter, converter, SimpleHeaderConverter())
@@ -104,7 +104,9 @@ def _source(steps: list[Step], converter: Converter, records: int) -> Callable[[
     return run
 
 
-def _sink(steps: list[Step], converter: Converter, value: bytes, records: int, topics: str = "t") -> Callable[[], None]:
+def _sink(
+    steps: list[ChainStep], converter: Converter, value: bytes, records: int, topics: str = "t"
+) -> Callable[[], None]:
     errors = tolerance()
     converters = Converters(converter, converter, SimpleHeaderConverter())
     conversion = SinkConversion(converters, Chain(steps, errors, sink_place), errors)
@@ -129,11 +131,14 @@ def main() -> None:
     envelope = _json(True).from_connect("t", STRING_SCHEMA, line.decode())
     assert envelope is not None
     extracted = [
-        Step(made("InsertField$Value", {"static.field": "source", "static.value": "bench"})),
-        Step(made("ReplaceField$Value", {"renames": "line:text"})),
-        Step(made("ExtractField$Value", {"field": "text"})),
+        ChainStep(made("InsertField$Value", {"static.field": "source", "static.value": "bench"})),
+        ChainStep(made("ReplaceField$Value", {"renames": "line:text"})),
+        ChainStep(made("ExtractField$Value", {"field": "text"})),
     ]
-    router = [Step(made("TimestampRouter", {})), Step(made("InsertHeader", {"header": "h", "value.literal": "17"}))]
+    router = [
+        ChainStep(made("TimestampRouter", {})),
+        ChainStep(made("InsertHeader", {"header": "h", "value.literal": "17"})),
+    ]
     _measure("source, String", records, _source([], StringConverter(), records))
     _measure("source, JSON with schemas", records, _source([], _json(True), records))
     _measure("source, JSON with schemas, 3 SMTs", records, _source(_three(), _json(True), records))
@@ -146,7 +151,7 @@ def main() -> None:
     _measure("sink, JSON with schemas, 3 SMTs", records, _sink(_three(), _json(True), envelope, records))
     _measure("sink, JSON without schemas, router, header", records, _sink(router, _json(False), plain, records))
     _measure("sink, JSON, 3 SMTs, two topics", records, _sink(_three(), _json(True), envelope, records, "tv"))
-    times = [Step(made("TimestampConverter$Value", {"field": "at", "target.type": "unix", "format": _FORMAT}))]
+    times = [ChainStep(made("TimestampConverter$Value", {"field": "at", "target.type": "unix", "format": _FORMAT}))]
     _measure(
         "sink, JSON without schemas, times read", records, _sink(times, _json(False), b'{"at":"%s"}' % _TIME, records)
     )

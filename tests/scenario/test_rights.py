@@ -119,7 +119,7 @@ async def test_a_topic_that_may_not_be_read_is_named_while_the_worker_waits(secu
 
 
 async def test_a_topic_that_may_not_be_written_is_named(secured: SecuredBroker) -> None:
-    prefix = unique("unwritten")
+    prefix = unique("with_write_topic")
     secured.grant(topic_rights(prefix, "WRITE"))
     logs, log = opened(secured, prefix)
     await logs.start()
@@ -270,10 +270,10 @@ def test_dead_letters_need_create_and_write(secured: SecuredBroker) -> None:
     wait_until(lambda: exists(secured, name), 10)
 
     failed = Failure(Stage.TASK_PUT, "x", DataError("bad"), Message(0, b"v"), "")
-    unwritten = letters()
-    unwritten.report(failed)
+    with_write_topic = letters()
+    with_write_topic.report(failed)
     with pytest.raises(ConnectError) as refused:
-        unwritten.settle(20)
+        with_write_topic.settle(20)
     assert f"User:connect is not authorized to WRITE topic {name}" in trace_of(refused.value)
     secured.grant([("TOPIC", name, "WRITE")])
     written = letters()

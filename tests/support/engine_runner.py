@@ -13,7 +13,7 @@ from pathlib import Path
 from runtime.model.states import State
 from runtime.model.task_spec import TaskSpec
 from runtime.pipeline.port import SlotHost
-from runtime.pipeline.task.control import Call
+from runtime.pipeline.task.control import PluginCall
 from runtime.pipeline.task.errors import RevokedError
 
 
@@ -27,11 +27,11 @@ class ScriptedRunner:
         self._host = host
         self._wake = threading.Event()
         self._stop = self._revoked = False
-        self._call: Call | None = None
+        self._call: PluginCall | None = None
         self._behaviour = spec.config.get("behaviour", "idle")
 
     @property
-    def call(self) -> Call | None:
+    def call(self) -> PluginCall | None:
         return self._call
 
     @property
@@ -77,7 +77,7 @@ class ScriptedRunner:
     _deaf = _hang = _idle
 
     def _stick(self) -> None:
-        self._call = Call("poll", time.monotonic())
+        self._call = PluginCall("poll", time.monotonic())
         self._poll_that_never_returns()
 
     def _poll_that_never_returns(self) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from runtime.api.transformation import Predicate, Transformation
 from runtime.pipeline.chain.chain import Chain
-from runtime.pipeline.chain.step import Step
+from runtime.pipeline.chain.step import ChainStep
 from runtime.pipeline.task.control import Control
 from runtime.pipeline.tolerance import Policy, Reporter, Tolerance
 from runtime.plugins.registry import load
@@ -32,5 +32,5 @@ def tolerance(reporter: Reporter | None = None, **policy: Any) -> Tolerance:
     return Tolerance(Policy(**policy), "c-0", Control(False, lambda: None), reporter)
 
 
-def chain(*steps: Step, errors: Tolerance | None = None) -> Chain:
+def chain(*steps: ChainStep, errors: Tolerance | None = None) -> Chain:
     return Chain(steps, errors or tolerance(), lambda record: (record, ""))

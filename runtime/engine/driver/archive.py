@@ -14,7 +14,7 @@ from pathlib import Path
 
 from runtime.engine.driver.jvm import LOCAL_JAVA_OPTIONS, find_java
 
-KEPT = 3  # of 70 MB each: one for each installation of Spark that is used at the same time
+MAX_ARCHIVES = 3  # of 70 MB each: one for each installation of Spark that is used at the same time
 QUIET = ("-Xshare:auto", "-Xlog:disable", "-Xlog:all=error:stderr")
 
 
@@ -50,5 +50,5 @@ def keep(recorded: Path, target: Path) -> None:
     shutil.move(recorded, fresh)
     fresh.replace(target)
     newest_first = sorted(target.parent.glob("*.jsa"), key=lambda path: path.stat().st_mtime, reverse=True)
-    for old in newest_first[KEPT:]:
+    for old in newest_first[MAX_ARCHIVES:]:
         old.unlink(missing_ok=True)

@@ -30,7 +30,7 @@ from runtime.engine.slot.slot import serve
 
 JVM_END = 3.0  # seconds for Spark's own shutdown
 SHORT_LIFE = 5.0  # a slot that lives no longer is started again only after a pause
-LONGEST_PAUSE = 10.0
+MAX_PAUSE = 10.0
 MAX_REASON = 8000
 NO_JAVA = (
     "Java was not found. Spark needs Java 17 or newer: install it (Debian: openjdk-17-jre-headless) or set JAVA_HOME"
@@ -128,7 +128,7 @@ class Driver:
             context.setJobDescription(f"slot {slot}, attempt {attempt}")
             reason = self._run_job(context, slot, attempt)
             quick_ends = quick_ends + 1 if time.monotonic() - started < SHORT_LIFE else 0
-            pause = 0.0 if quick_ends < 2 else min(0.25 * 2**quick_ends, LONGEST_PAUSE)
+            pause = 0.0 if quick_ends < 2 else min(0.25 * 2**quick_ends, MAX_PAUSE)
             if reason:
                 self._log("ERROR", f"The Spark job of slot {slot} has failed, again in {pause:g} s: {reason}")
             time.sleep(pause)

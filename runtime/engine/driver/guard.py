@@ -14,13 +14,13 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from runtime.engine.protocol.lease import DUMP
+from runtime.engine.protocol.lease import DUMP_SIGNAL
 from runtime.engine.protocol.lease_cell import granted, stack_of
 from runtime.system.processes import is_below
 
-EVERY = 0.2  # seconds between two checks
+CHECK_INTERVAL = 0.2  # seconds between two checks
 _DUMP_TIME = 0.5  # seconds that a slot has to write its stacks
-_DUMP_LOOK = 0.02
+_DUMP_POLL = 0.02
 
 
 class Guard:
@@ -34,7 +34,7 @@ class Guard:
 
     def _run(self) -> None:
         while True:
-            time.sleep(EVERY)
+            time.sleep(CHECK_INTERVAL)
             self.look()
 
     def look(self) -> None:
@@ -57,10 +57,10 @@ class Guard:
 def end(slots: Sequence[tuple[int, Path]]) -> None:
     """Have processes write their stacks to these files, then kill them."""
     for pid, _ in slots:
-        _send(pid, DUMP)
+        _send(pid, DUMP_SIGNAL)
     deadline = time.monotonic() + _DUMP_TIME
     while time.monotonic() < deadline and not all(_written(stack) for _, stack in slots):
-        time.sleep(_DUMP_LOOK)
+        time.sleep(_DUMP_POLL)
     for pid, _ in slots:
         _send(pid, signal.SIGKILL)
 

@@ -8,20 +8,20 @@ from __future__ import annotations
 
 from runtime.engine.protocol.task_specs import Key
 
-FIRST, MOST = 4.0, 32.0
+FIRST_WINDOW, MAX_WINDOW = 4.0, 32.0
 """Tasks starting at once: initially, and at most."""
 
-QUICK = 0.2
+QUICK_ACK = 0.2
 """Seconds within which a slot that is not overloaded acknowledges a start."""
 
-HANGS = 1.0
+HANG_TIMEOUT = 1.0
 """Seconds after which an acknowledged but unfinished start no longer counts, since the connector's code is waiting."""
 
 
 class Admission:
     """The starts of one slot. Times are seconds of one clock."""
 
-    def __init__(self, first: float = FIRST, not_before: float = 0.0) -> None:
+    def __init__(self, first: float = FIRST_WINDOW, not_before: float = 0.0) -> None:
         self.window = first
         self._not_before = not_before
         self._pending: dict[Key, float] = {}  # time of sending, oldest first
@@ -41,8 +41,8 @@ class Admission:
         if sent is None:
             return
         self._acknowledged.add(task)
-        quick = now - sent <= QUICK
-        self.window = min(self.window + 1, MOST) if quick else max(self.window * 0.7, 1.0)
+        quick = now - sent <= QUICK_ACK
+        self.window = min(self.window + 1, MAX_WINDOW) if quick else max(self.window * 0.7, 1.0)
 
     def finished(self, task: Key) -> None:
         """The task has started, failed or ended."""
@@ -58,9 +58,9 @@ class Admission:
     def responds(self, now: float) -> bool:
         """Whether it is worth waiting for a place here: not during a pause, nor while the slot acknowledges nothing."""
         unread = (sent for task, sent in self._pending.items() if task not in self._acknowledged)
-        return now >= self._not_before and now - next(unread, now) <= HANGS
+        return now >= self._not_before and now - next(unread, now) <= HANG_TIMEOUT
 
     def busy(self, now: float) -> int:
         """Tasks that are starting, without those that hang in it."""
-        hanging = sum(1 for task in self._acknowledged if now - self._pending[task] > HANGS)
+        hanging = sum(1 for task in self._acknowledged if now - self._pending[task] > HANG_TIMEOUT)
         return len(self._pending) - hanging

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 
 from runtime.engine.protocol.settings import MAX_EXTRA_SLOTS
 
-SPARE_TIME = 30.0  # seconds that one without tasks is kept
+IDLE_TIMEOUT = 30.0  # seconds that one without tasks is kept
 
 
 @dataclass(slots=True, eq=False)
-class Extra:
+class ExtraSlot:
     """A slot that is wanted. `cell` names what it is kept for; None: any task."""
 
     number: int
@@ -20,13 +20,13 @@ class Extra:
     missed: bool = field(default=False)  # it is said already that it does not come
 
 
-class Extras:
+class ExtraSlots:
     """Which extra slots are wanted. Numbers go on from those of the settled slots."""
 
     def __init__(self, settled: int, most: int = MAX_EXTRA_SLOTS) -> None:
         self._settled = settled
         self._most = most
-        self._extras: dict[int, Extra] = {}
+        self._extras: dict[int, ExtraSlot] = {}
 
     @property
     def numbers(self) -> list[int]:
@@ -58,7 +58,7 @@ class Extras:
         if not self.may_grow:
             return None
         number = next(n for n in range(self._settled, self._settled + self._most) if n not in self._extras)
-        self._extras[number] = Extra(number, cell, now)
+        self._extras[number] = ExtraSlot(number, cell, now)
         return number
 
     def idle(self, busy: Iterable[int], now: float) -> list[int]:
@@ -66,7 +66,7 @@ class Extras:
         for number in busy:
             if number in self._extras:
                 self._extras[number].used = now
-        return [number for number, extra in self._extras.items() if now - extra.used > SPARE_TIME]
+        return [number for number, extra in self._extras.items() if now - extra.used > IDLE_TIMEOUT]
 
     def remove(self, number: int) -> None:
         del self._extras[number]

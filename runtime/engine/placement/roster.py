@@ -9,7 +9,7 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from runtime.engine.placement.admission import Admission
-from runtime.engine.placement.extra_slots import Extras
+from runtime.engine.placement.extra_slots import ExtraSlots
 from runtime.engine.placement.start_history import StartHistory
 from runtime.engine.placement.suspects import Suspects
 from runtime.engine.port import SlotInfo
@@ -24,11 +24,11 @@ from runtime.system.scheduling import Delay
 
 
 @dataclass(slots=True, eq=False)
-class Task:
+class TaskRun:
     """One run of a task, from start_task() to its end."""
 
     spec: TaskSpec
-    link: Link | None = None  # the slot that it was given to
+    link: SlotLink | None = None  # the slot that it was given to
     member_id: str | None = None  # of its consumer
     revoked_at: float | None = None
     failed: bool = False  # it has said so
@@ -46,7 +46,7 @@ class Task:
 
 
 @dataclass(slots=True, eq=False)
-class Link:
+class SlotLink:
     """A connected slot. `tasks` are those whose thread runs; only add() and remove() change them."""
 
     slot: int
@@ -63,7 +63,7 @@ class Link:
     silence: Delay | None = None  # scheduling delay since the last answer
     starved: bool = False  # silent because the slot did not get a processor
     admission: Admission = field(default_factory=Admission)
-    tasks: dict[Key, Task] = field(default_factory=dict)
+    tasks: dict[Key, TaskRun] = field(default_factory=dict)
     taken: int = 0  # descriptors that the slot's tasks are likely to take
     leaks: int = 0  # threads that were revoked and have not ended
     connectors: Counter[str] = field(default_factory=Counter)  # number of tasks in this slot
@@ -72,13 +72,13 @@ class Link:
         if not self.writer.is_closing():
             self.writer.write(encode(message))
 
-    def add(self, task: Task) -> None:
+    def add(self, task: TaskRun) -> None:
         task.link = self
         self.tasks[task.key] = task
         self.taken += needed(task.spec)
         self.connectors[task.spec.connector] += 1
 
-    def remove(self, task: Task) -> None:
+    def remove(self, task: TaskRun) -> None:
         """The task's thread has ended, or never started."""
         del self.tasks[task.key]
         self.admission.finished(task.key)
@@ -86,7 +86,7 @@ class Link:
         self.leaks -= task.revoked_at is not None
         self.connectors[task.spec.connector] -= 1
 
-    def revoked(self, task: Task, now: float) -> None:
+    def revoked(self, task: TaskRun, now: float) -> None:
         """The task's revocation has been sent: it has to end at once."""
         if task.revoked_at is None:
             task.revoked_at = now
@@ -114,16 +114,16 @@ class Roster:
         slots: int,
         wait: float,
         clock: Callable[[], float],
-        most_extras: int = 0,
+        max_extra_slots: int = 0,
         room_to_come: float = math.inf,
     ) -> None:
         """`room_to_come`: descriptors that a slot probably has for its tasks, as long as none is up to say so."""
-        self.links: dict[int, Link] = {}
-        self.tasks: dict[TaskId, Task] = {}  # as the herder knows them
+        self.links: dict[int, SlotLink] = {}
+        self.tasks: dict[TaskId, TaskRun] = {}  # as the herder knows them
         self.starts = StartHistory()
-        self._waiting: dict[Key, Task] = {}  # oldest first
+        self._waiting: dict[Key, TaskRun] = {}  # oldest first
         self._any_dedicated = False
-        self.extras = Extras(slots, most_extras)
+        self.extras = ExtraSlots(slots, max_extra_slots)
         self.suspects = Suspects()
         self._settled = slots
         self._wait = wait
@@ -135,7 +135,7 @@ class Roster:
         """A slot has died or the first one has come: the others are about to come."""
         self._wait_until = self._clock() + self._wait
 
-    def add(self, task: Task) -> None:
+    def add(self, task: TaskRun) -> None:
         """A task to be placed."""
         self.tasks[task.spec.id] = task
         self._waiting[task.key] = task
@@ -151,7 +151,7 @@ class Roster:
         """How many tasks wait for a slot."""
         return sum(task.waiting for task in self._waiting.values())
 
-    def placements(self) -> Iterator[tuple[Task, Link]]:
+    def placements(self) -> Iterator[tuple[TaskRun, SlotLink]]:
         """Waiting tasks, oldest first, each with a slot for it. The caller must send each task to its slot.
 
         Slots take as many at once as their admission allows; the rest wait for the next call. A slot that does not
@@ -183,18 +183,18 @@ class Roster:
         if crowded_out and room.links:
             self._make_room(crowded_out, min(link.room for link in room.links))
 
-    def returned(self, link: Link, task: Task) -> None:
+    def returned(self, link: SlotLink, task: TaskRun) -> None:
         """The slot could not take the task: it waits again."""
         link.remove(task)
         task.link = None
         self._waiting[task.key] = task
 
-    def link_up(self, link: Link) -> None:
+    def link_up(self, link: SlotLink) -> None:
         """A slot has connected; if its last process died while starting tasks, it gets fewer."""
         link.admission, link.most = self.starts.of(link.slot, self._clock())
         self.links[link.slot] = link
 
-    def lose_tasks(self, link: Link) -> Sequence[Task]:
+    def lose_tasks(self, link: SlotLink) -> Sequence[TaskRun]:
         """All tasks of a slot have ended with it; those that had not been stopped are forgotten, and told."""
         for task in link.tasks.values():
             task.lost = True
@@ -204,7 +204,7 @@ class Roster:
             del self.tasks[task.spec.id]
         return lost
 
-    def slot_died(self, link: Link) -> Sequence[TaskId]:
+    def slot_died(self, link: SlotLink) -> Sequence[TaskId]:
         """By itself, with its tasks: those that have to live apart from now on, each in another cell than before."""
         self.starts.slot_died(link.slot, link.admission.starting, len(link.tasks))
         suspects = self.suspects.slot_died([task.spec.id for task in link.tasks.values()], self._clock())
@@ -212,14 +212,14 @@ class Roster:
             self.extras.remove(link.slot)
         return suspects
 
-    def crowded(self, link: Link) -> bool:
+    def crowded(self, link: SlotLink) -> bool:
         """The slot says that it is full: what it has now is what it can hold. False when no other can take more."""
         link.room = link.taken
         return self._more_to_come() or any(
             other.room > other.taken for other in self.links.values() if not self.extras.private(other.slot)
         )
 
-    def _cell(self, task: Task) -> int | None:
+    def _cell(self, task: TaskRun) -> int | None:
         """The slot that the task has to live in; None when it may live with the others, or has to."""
         now = self._clock()
         cell: Hashable | None = task.spec.id if task.spec.dedicated else self.suspects.cell(task.spec.id, now)
@@ -228,7 +228,7 @@ class Roster:
         number = self.extras.of(cell)
         return self.extras.add(cell, now) if number is None else number
 
-    def _open_cell(self, number: int) -> Link | None:
+    def _open_cell(self, number: int) -> SlotLink | None:
         link = self.links.get(number)
         return link if link is not None and link.leased and link.admission.is_open(self._clock()) else None
 
@@ -266,19 +266,19 @@ class Roster:
 class _Room:
     """Free room in slots that take any task, while tasks are being placed."""
 
-    def __init__(self, links: list[Link], more_to_come: bool, now: float) -> None:
+    def __init__(self, links: list[SlotLink], more_to_come: bool, now: float) -> None:
         self.links, self._more_to_come, self._now = links, more_to_come, now
         self.is_full = False
         """Whether the last task found no room for its descriptors, or every slot has as many tasks as it can bear."""
         self.is_closed = False
         """Whether the last task found room, but no slot that is ready to start one more."""
 
-    def least_loaded(self, task: Task, share: float) -> Link | None:
+    def least_loaded(self, task: TaskRun, share: float) -> SlotLink | None:
         """The slot for a task, away from others of its connector; None when it had better wait for another slot."""
         self.is_full = self.is_closed = False
         needs, connector = needed(task.spec), task.spec.connector
 
-        def load(link: Link) -> tuple[int, ...]:
+        def load(link: SlotLink) -> tuple[int, ...]:
             return link.leaks, _full(link, needs), link.connectors[connector], len(link.tasks), link.slot
 
         links = [link for link in self.links if len(link.tasks) < min(link.most, share)]
@@ -296,5 +296,5 @@ class _Room:
         return None
 
 
-def _full(link: Link, needs: int) -> bool:
+def _full(link: SlotLink, needs: int) -> bool:
     return link.taken + needs > link.room

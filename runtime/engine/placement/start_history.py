@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from runtime.engine.placement.admission import FIRST, Admission
+from runtime.engine.placement.admission import FIRST_WINDOW, Admission
 
-_FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 10.0
+_FIRST_PAUSE, _MAX_PAUSE = 0.5, 10.0
 """Seconds before a slot that died while starting tasks gets tasks again."""
 
 
@@ -38,5 +38,5 @@ class StartHistory:
         record = self._records.get(slot)
         if record is None:
             return Admission(), math.inf
-        pause = min(_FIRST_PAUSE * 2**record.deaths, _LONGEST_PAUSE)
-        return Admission(max(FIRST / 2**record.deaths, 1.0), now + pause), record.most
+        pause = min(_FIRST_PAUSE * 2**record.deaths, _MAX_PAUSE)
+        return Admission(max(FIRST_WINDOW / 2**record.deaths, 1.0), now + pause), record.most

@@ -12,15 +12,15 @@ from dataclasses import dataclass
 
 from runtime.model.states import TaskId
 
-CELLS = 4  # into how many the tasks of a dead slot are divided
-ACQUITTED = 1800.0  # seconds without another death
-BLAMELESS = 3.0  # seconds before a driver's end in which slots die because of it
+CELLS_PER_DEATH = 4  # into how many the tasks of a dead slot are divided
+SUSPICION_TIMEOUT = 1800.0  # seconds without another death
+DRIVER_GRACE = 3.0  # seconds before a driver's end in which slots die because of it
 
 Cell = tuple[float, int]
 
 
 @dataclass(slots=True)
-class Record:
+class DeathRecord:
     """How often the task's slot has died of late, when last, and where the task has to live since."""
 
     deaths: int = 0
@@ -32,7 +32,7 @@ class Suspects:
     """Counts deaths."""
 
     def __init__(self) -> None:
-        self._records: dict[TaskId, Record] = {}
+        self._records: dict[TaskId, DeathRecord] = {}
 
     @property
     def any(self) -> bool:
@@ -43,18 +43,18 @@ class Suspects:
         """Those who are suspects now, and were not before or with so many others."""
         suspects = []
         for task in tasks:
-            record = self._records.setdefault(task, Record())
+            record = self._records.setdefault(task, DeathRecord())
             record.deaths, record.last = record.deaths + 1, now
             if record.deaths > 1:
                 suspects.append(task)
         for place, task in enumerate(suspects):
-            self._records[task].cell = now, place % CELLS
+            self._records[task].cell = now, place % CELLS_PER_DEATH
         return suspects
 
     def driver_ended(self, now: float) -> None:
         """Spark's driver takes its slots along: the deaths of this moment are nobody's fault."""
         for task, record in list(self._records.items()):
-            if now - record.last <= BLAMELESS:
+            if now - record.last <= DRIVER_GRACE:
                 del self._records[task]
 
     def cell(self, task: TaskId, now: float) -> Cell | None:
@@ -62,7 +62,7 @@ class Suspects:
         record = self._records.get(task)
         if record is None:
             return None
-        if now - record.last > ACQUITTED:
+        if now - record.last > SUSPICION_TIMEOUT:
             del self._records[task]
             return None
         return record.cell

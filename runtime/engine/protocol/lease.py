@@ -13,7 +13,7 @@ from typing import TextIO
 from runtime.engine.protocol.lease_cell import NEVER, LeaseCell, cell_path, stack_of
 from runtime.pipeline.task.errors import RevokedError
 
-DUMP = signal.SIGUSR1
+DUMP_SIGNAL = signal.SIGUSR1
 """Signal that makes a slot write the stacks of its threads, even while its interpreter is held."""
 
 
@@ -50,7 +50,7 @@ def stack_file(folder: str, slot: int, pid: int) -> Path:
 
 
 def dump_stacks_on_request(folder: str, slot: int, pid: int) -> TextIO:
-    """Have DUMP write the stacks of all threads to the stack file, or to standard error where that cannot be written.
+    """Make DUMP_SIGNAL write the stacks of all threads to the stack file, or to standard error if there is no file.
 
     faulthandler's handler is C and needs no interpreter lock, so a call that holds it is shown too. The caller must
     keep the file open."""
@@ -58,5 +58,5 @@ def dump_stacks_on_request(folder: str, slot: int, pid: int) -> TextIO:
         file: TextIO = stack_file(folder, slot, pid).open("w")
     except OSError:
         file = sys.stderr
-    faulthandler.register(DUMP, file=file, all_threads=True)
+    faulthandler.register(DUMP_SIGNAL, file=file, all_threads=True)
     return file

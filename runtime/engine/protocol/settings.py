@@ -38,7 +38,7 @@ class EngineSettings:
         return self.spark_conf.get("spark.master", f"local[{self.slots + MAX_EXTRA_SLOTS + 2}]")
 
     @property
-    def most_extras(self) -> int:
+    def max_extra_slots(self) -> int:
         """How many slots may come on top; where Spark's master has its own number of cores, what that leaves."""
         cores = _LOCAL.fullmatch(self.master)
         return MAX_EXTRA_SLOTS if cores is None else max(0, min(MAX_EXTRA_SLOTS, int(cores[1]) - self.slots - 2))

@@ -9,7 +9,7 @@ from runtime.engine.protocol.channel import Message
 from runtime.engine.protocol.task_specs import about
 from runtime.engine.slot.task_thread import TaskThread
 
-EVERY = 1.0  # seconds
+REPORT_INTERVAL = 1.0  # seconds
 
 
 class ErrorReports:
@@ -17,14 +17,14 @@ class ErrorReports:
 
     def __init__(self, tasks: Callable[[], Iterable[TaskThread]], put: Callable[[Message], None]) -> None:
         self._tasks, self._put = tasks, put
-        self._told: dict[TaskThread, int] = {}
+        self._reported: dict[TaskThread, int] = {}
 
     def start(self) -> None:
         threading.Thread(target=self._run, name="error-reports", daemon=True).start()
 
     def _run(self) -> None:
         pause = threading.Event()
-        while not pause.wait(EVERY):
+        while not pause.wait(REPORT_INTERVAL):
             self.look()
 
     def look(self) -> None:
@@ -32,13 +32,13 @@ class ErrorReports:
         tasks = set(self._tasks())
         for task in tasks:
             self.tell(task)
-        for gone in self._told.keys() - tasks:
-            self._told.pop(gone, None)
+        for gone in self._reported.keys() - tasks:
+            self._reported.pop(gone, None)
 
     def tell(self, task: TaskThread) -> None:
         """Report this task's counts, unless nothing has changed."""
         errors = task.errors
-        if errors is None or errors.changes == self._told.get(task, 0):
+        if errors is None or errors.changes == self._reported.get(task, 0):
             return
-        self._told[task] = errors.changes
+        self._reported[task] = errors.changes
         self._put(about("errors", task.spec, counts=errors.snapshot()))

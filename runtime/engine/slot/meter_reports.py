@@ -9,7 +9,7 @@ from runtime.engine.protocol.channel import Message
 from runtime.engine.protocol.task_specs import about
 from runtime.engine.slot.task_thread import TaskThread
 
-EVERY = 1.0  # seconds
+REPORT_INTERVAL = 1.0  # seconds
 
 
 class MeterReports:
@@ -17,7 +17,7 @@ class MeterReports:
 
     def __init__(self, tasks: Callable[[], Iterable[TaskThread]], put: Callable[[Message], None]) -> None:
         self._tasks, self._put = tasks, put
-        self._told: dict[TaskThread, int] = {}
+        self._reported: dict[TaskThread, int] = {}
 
     def start(self) -> None:
         threading.Thread(target=self._run, name="meter-reports", daemon=True).start()
@@ -25,7 +25,7 @@ class MeterReports:
     def look(self) -> None:
         """Report what has changed, and forget tasks that have ended."""
         tasks = list(self._tasks())
-        self._told = {task: self._told.get(task, 0) for task in tasks}
+        self._reported = {task: self._reported.get(task, 0) for task in tasks}
         if changed := [task for task in tasks if self._has_news(task)]:
             self._put({"op": "meters", "tasks": [self._report(task) for task in changed]})
 
@@ -36,14 +36,14 @@ class MeterReports:
 
     def _run(self) -> None:
         pause = threading.Event()
-        while not pause.wait(EVERY):
+        while not pause.wait(REPORT_INTERVAL):
             self.look()
 
     def _has_news(self, task: TaskThread) -> bool:
-        return task.meter is not None and task.meter.changes != self._told.get(task, 0)
+        return task.meter is not None and task.meter.changes != self._reported.get(task, 0)
 
     def _report(self, task: TaskThread) -> Message:
         meter = task.meter
         assert meter is not None
-        self._told[task] = meter.changes
+        self._reported[task] = meter.changes
         return about("meter", task.spec, meter=meter.snapshot())

@@ -17,14 +17,14 @@ from runtime.engine.protocol.lease import Lease, dump_stacks_on_request
 from runtime.engine.protocol.lease_cell import LeaseCell
 from runtime.engine.protocol.settings import SlotSettings
 from runtime.engine.protocol.task_specs import Key, about, key_of, spec_from_json
+from runtime.engine.slot.channel_host import ChannelHost, SlotLogHandler
 from runtime.engine.slot.error_reports import ErrorReports
 from runtime.engine.slot.meter_reports import MeterReports
 from runtime.engine.slot.outbox import Outbox
-from runtime.engine.slot.slot_host import Host, SlotLogHandler
 from runtime.engine.slot.task_thread import RunnerFactory, TaskThread
 from runtime.engine.slot.watchdog import Watchdog, stack_of
 from runtime.model.task_spec import TaskSpec
-from runtime.pipeline.task.control import Call
+from runtime.pipeline.task.control import PluginCall
 from runtime.pipeline.task.log import set_levels
 from runtime.system.processes import end_with_parent
 
@@ -63,7 +63,7 @@ class Slot:
         self._stack = dump_stacks_on_request(settings.folder, settings.slot, os.getpid())
         self._lease = Lease(LeaseCell.create(settings.folder, settings.slot, os.getpid()))
         self._outbox = Outbox(channel.send, settings.lease_ttl / 3)
-        self._host = Host(self._outbox, self._lease)
+        self._host = ChannelHost(self._outbox, self._lease)
         self._errors = ErrorReports(lambda: list(self._tasks.values()), self._outbox.put)
         self._meters = MeterReports(lambda: list(self._tasks.values()), self._outbox.put)
         self._handlers: dict[str, Callable[[Message], None]] = {
@@ -125,7 +125,7 @@ class Slot:
         if not self._lease.over:  # else it is lost with this slot, which has only an instant to live: no end of its own
             self._host.ended(spec)
 
-    def _stuck(self, task: TaskThread, call: Call | None) -> None:
+    def _stuck(self, task: TaskThread, call: PluginCall | None) -> None:
         self._outbox.put(about("stuck", task.spec, **_described(call)))
 
     def _stack_of(self, task: TaskThread, number: int) -> None:
@@ -138,6 +138,6 @@ class Slot:
             action(task)
 
 
-def _described(call: Call | None) -> Message:
+def _described(call: PluginCall | None) -> Message:
     """An empty name: in no call of the connector's."""
     return {"call": call.method if call else "", "seconds": round(time.monotonic() - call.since, 3) if call else 0.0}

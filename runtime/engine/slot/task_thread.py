@@ -11,7 +11,7 @@ from typing import Protocol
 from runtime.model.states import State
 from runtime.model.task_spec import TaskSpec
 from runtime.pipeline.port import SlotHost
-from runtime.pipeline.task.control import Call
+from runtime.pipeline.task.control import PluginCall
 from runtime.pipeline.task.error_counts import Counts
 from runtime.pipeline.task.log import task_log
 from runtime.pipeline.task.meter import Meter
@@ -21,7 +21,7 @@ class Runner(Protocol):
     """What runs a task. All but run() are called from other threads."""
 
     @property
-    def call(self) -> Call | None:
+    def call(self) -> PluginCall | None:
         """The connector's method that the task is in, if any."""
 
     @property
@@ -61,7 +61,7 @@ class TaskThread:
         self._early: list[Callable[[Runner], None]] = []  # asked before there was a runner
         self._pausing = threading.Lock()
         self._paused = spec.paused
-        self._making: Call | None = None
+        self._making: PluginCall | None = None
         self._thread = threading.Thread(target=self._run, name=str(spec.id), daemon=True)
 
     def start(self) -> None:
@@ -73,7 +73,7 @@ class TaskThread:
         return self._thread.ident
 
     @property
-    def call(self) -> Call | None:
+    def call(self) -> PluginCall | None:
         """The connector's code that the task is in; making the runner (imports, constructors) counts as `create`."""
         runner = self._runner
         return self._making if runner is None else runner.call
@@ -117,7 +117,7 @@ class TaskThread:
 
     def _run(self) -> None:
         with task_log(self.spec, self._host):
-            self._making = Call("create", time.monotonic())
+            self._making = PluginCall("create", time.monotonic())
             try:
                 runner = self._factory(self.spec, self._host)
                 self._answer_early(runner)

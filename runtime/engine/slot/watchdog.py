@@ -9,9 +9,9 @@ import traceback
 from collections.abc import Callable, Iterable
 
 from runtime.engine.slot.task_thread import TaskThread
-from runtime.pipeline.task.control import Call
+from runtime.pipeline.task.control import PluginCall
 
-Told = Callable[[TaskThread, "Call | None"], None]
+OnStuck = Callable[[TaskThread, "PluginCall | None"], None]
 """Hears of a call that lasts too long, and (None) that the task goes on."""
 
 
@@ -21,13 +21,13 @@ class Watchdog:
     def __init__(
         self,
         tasks: Callable[[], Iterable[TaskThread]],
-        told: Told,
+        told: OnStuck,
         limit: float,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """`limit` is the seconds that a call of the connector's code may last before the task is called stuck."""
         self._tasks, self._told, self._limit, self._clock = tasks, told, limit, clock
-        self._stuck: dict[TaskThread, Call] = {}
+        self._stuck: dict[TaskThread, PluginCall] = {}
 
     def start(self) -> None:
         threading.Thread(target=self._run, name="watchdog", daemon=True).start()

@@ -21,11 +21,11 @@ Report = Callable[[dict[str, Any]], None]
 Line = Callable[[str], None]
 
 END_TIMEOUT = 6.0
-_LONGEST = 1 << 20  # bytes of a line, which may be a report
+_MAX_LINE = 1 << 20  # bytes of a line, which may be a report
 NOISE = ("WARNING: Using incubator modules",)
 
 
-class DriverChild:
+class DriverProcess:
     """One driver process, from its start to its end."""
 
     def __init__(self, settings: DriverSettings, report: Report, line: Line) -> None:
@@ -102,7 +102,7 @@ class DriverChild:
 
 async def _pump(stream: asyncio.StreamReader, take: Line) -> None:
     """Passes each line to `take`."""
-    lines = OutputLines(_LONGEST)
+    lines = OutputLines(_MAX_LINE)
     while chunk := await stream.read(65536):
         for line in lines.feed(chunk):
             take(line.rstrip())

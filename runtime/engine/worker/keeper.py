@@ -10,12 +10,12 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from runtime.engine.protocol.settings import DriverSettings, EngineSettings
-from runtime.engine.worker.driver_process import DriverChild
+from runtime.engine.worker.driver_process import DriverProcess
 from runtime.engine.worker.worker_folder import socket_path
 
 _log = logging.getLogger(__name__)
 
-LONGEST_PAUSE = 30.0
+MAX_PAUSE = 30.0
 
 
 class DriverKeeper:
@@ -33,8 +33,8 @@ class DriverKeeper:
         self._worker_folder = folder
         self._ended = ended
         self._line = line
-        self._child: DriverChild | None = None
-        self._recording: DriverChild | None = None
+        self._child: DriverProcess | None = None
+        self._recording: DriverProcess | None = None
         self._recorder: asyncio.Task[None] | None = None
         self._ready = asyncio.Event()
         self._closing = asyncio.Event()
@@ -57,7 +57,7 @@ class DriverKeeper:
             except OSError:
                 _log.exception("Spark's driver could not be started")
             failures = 0 if self._ready.is_set() else failures + 1
-            pause = min(0.5 * 2**failures, LONGEST_PAUSE) if failures else 0.0
+            pause = min(0.5 * 2**failures, MAX_PAUSE) if failures else 0.0
             if not self._closing.is_set():
                 _log.error("Spark's driver has ended; another is started in %g s", pause)
                 await _first_of(self._closing, pause)
@@ -83,7 +83,7 @@ class DriverKeeper:
         self._ready.clear()
         settings = self._driver_settings(record=False)
         self.folder = settings.folder
-        child = self._child = DriverChild(settings, self._report, self._print)
+        child = self._child = DriverProcess(settings, self._report, self._print)
         watchdog = asyncio.get_running_loop().call_later(
             self._settings.driver_start_timeout, self._give_up_start, child
         )
@@ -94,7 +94,7 @@ class DriverKeeper:
             self._stale_archive = not self._ready.is_set()
             self._ended()
 
-    def _give_up_start(self, child: DriverChild) -> None:
+    def _give_up_start(self, child: DriverProcess) -> None:
         if not self._ready.is_set():
             _log.error("Spark was not up after %g s", self._settings.driver_start_timeout)
             child.kill()
@@ -128,7 +128,7 @@ class DriverKeeper:
     def record_archive(self) -> None:
         """Once the slots are up: have the archive made, unless there is one, in the background."""
         if self._archive_missing and self._settings.archive and self._settings.local and self._recorder is None:
-            self._recording = DriverChild(self._driver_settings(record=True), lambda report: None, lambda line: None)
+            self._recording = DriverProcess(self._driver_settings(record=True), lambda report: None, lambda line: None)
             self._recorder = asyncio.create_task(self._recording.run())
 
 

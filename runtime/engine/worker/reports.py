@@ -5,14 +5,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-from runtime.engine.placement.roster import Link, Roster, Task
+from runtime.engine.placement.roster import Roster, SlotLink, TaskRun
 from runtime.engine.port import EngineListener
 from runtime.engine.protocol.channel import Message
 from runtime.engine.protocol.task_specs import key_of
 from runtime.engine.worker.stacks import Stacks
 from runtime.model.states import State
 
-UNASKED_END = "The task has ended although nobody had stopped it, and without an error"
+UNEXPECTED_END = "The task has ended although nobody had stopped it, and without an error"
 
 
 class TaskReports:
@@ -24,7 +24,7 @@ class TaskReports:
         roster: Roster,
         listener: EngineListener,
         stacks: Stacks,
-        no_room: Callable[[Task, Link, str], None],
+        no_room: Callable[[TaskRun, SlotLink, str], None],
         place: Callable[[], None],
         clock: Callable[[], float],
     ) -> None:
@@ -32,19 +32,19 @@ class TaskReports:
         self._place, self._clock = place, clock
         self._commits: set[asyncio.Task[None]] = set()
 
-    def take(self, link: Link, message: Message) -> None:
+    def take(self, link: SlotLink, message: Message) -> None:
         """A message about one task, or about all whose meters have changed."""
         if message["op"] == "meters":
             self._meters(link, message)
         elif (task := link.tasks.get(key_of(message))) is not None:
             self._of_task(task, link, message)
 
-    def _meters(self, link: Link, message: Message) -> None:
+    def _meters(self, link: SlotLink, message: Message) -> None:
         for one in message["tasks"]:
             if (task := link.tasks.get(key_of(one))) is not None:
                 self._listener.task_meter(task.spec.id, task.spec.epoch, one["meter"])
 
-    def _of_task(self, task: Task, link: Link, message: Message) -> None:
+    def _of_task(self, task: TaskRun, link: SlotLink, message: Message) -> None:
         current = self._roster.tasks.get(task.spec.id) is task  # else the herder has stopped it: nobody wants to know
         match message["op"]:
             case "starting":
@@ -75,7 +75,7 @@ class TaskReports:
             case "ended":
                 self._ended(task, link, current)
 
-    def _ended(self, task: Task, link: Link, current: bool) -> None:
+    def _ended(self, task: TaskRun, link: SlotLink, current: bool) -> None:
         link.remove(task)
         task.ended.set()
         self._place_more()
@@ -83,9 +83,9 @@ class TaskReports:
             del self._roster.tasks[task.spec.id]
             self._listener.task_lost(task.spec.id, task.spec.epoch, task.member_id, task.handed_back)
         elif current and not task.failed:
-            self._listener.task_state(task.spec.id, task.spec.epoch, State.FAILED, UNASKED_END)
+            self._listener.task_state(task.spec.id, task.spec.epoch, State.FAILED, UNEXPECTED_END)
 
-    def _started(self, task: Task, link: Link) -> None:
+    def _started(self, task: TaskRun, link: SlotLink) -> None:
         link.admission.finished(task.key)
         self._place_more()
 
@@ -93,7 +93,7 @@ class TaskReports:
         if self._roster.has_waiting:
             self._place()
 
-    async def _keep_offsets(self, task: Task, link: Link, message: Message) -> None:
+    async def _keep_offsets(self, task: TaskRun, link: SlotLink, message: Message) -> None:
         records = [(key.encode(), None if value is None else value.encode()) for key, value in message["records"]]
         error = None
         try:

@@ -12,7 +12,7 @@ import os
 from collections.abc import Callable
 from typing import Protocol, cast
 
-from runtime.engine.placement.roster import Link
+from runtime.engine.placement.roster import SlotLink
 from runtime.engine.protocol.channel import MAX_HELLO, Message, read_message
 from runtime.system.frames import FrameError
 from runtime.system.processes import OwnProcess, peer
@@ -23,25 +23,25 @@ HELLO_TIMEOUT = 5.0
 CLOSE_REASONS = (OSError, EOFError, FrameError)  # EOFError: asyncio.IncompleteReadError is one
 
 
-class LinkListener(Protocol):
+class SlotLinkListener(Protocol):
     """What the supervisor hears."""
 
     def is_slot(self, pid: int) -> bool:
         """Whether a process of this user may be a slot."""
 
-    def link_up(self, link: Link) -> bool:
+    def link_up(self, link: SlotLink) -> bool:
         """A slot has connected; False refuses the connection."""
 
-    def link_message(self, link: Link, message: Message) -> None: ...
+    def link_message(self, link: SlotLink, message: Message) -> None: ...
 
-    def link_down(self, link: Link) -> None:
+    def link_down(self, link: SlotLink) -> None:
         """Its connection has closed: the process is gone, or about to end itself."""
 
 
 class SlotServer:
     """Listens on a Unix socket."""
 
-    def __init__(self, listener: LinkListener, clock: Callable[[], float]) -> None:
+    def __init__(self, listener: SlotLinkListener, clock: Callable[[], float]) -> None:
         self._listener = listener
         self._clock = clock
         self._server: asyncio.Server | None = None
@@ -69,14 +69,14 @@ class SlotServer:
             del self._connections[connection]
             writer.close()
 
-    async def _admit(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> Link | None:
+    async def _admit(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> SlotLink | None:
         try:
             pid, uid = peer(writer.get_extra_info("socket"))
             if uid != os.getuid() or not self._listener.is_slot(pid):
                 raise FrameError(f"process {pid} of user {uid} is not a slot of this worker")
             async with asyncio.timeout(HELLO_TIMEOUT):
                 hello = await read_message(reader, MAX_HELLO)
-            link = Link(
+            link = SlotLink(
                 slot=int(hello["slot"]),
                 attempt=int(hello["attempt"]),
                 generation=int(hello["generation"]),
@@ -93,7 +93,7 @@ class SlotServer:
         link.process.close()
         return None
 
-    async def _follow(self, link: Link, reader: asyncio.StreamReader) -> None:
+    async def _follow(self, link: SlotLink, reader: asyncio.StreamReader) -> None:
         try:
             while True:
                 message = await read_message(reader)

@@ -7,17 +7,17 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from runtime.engine.placement.roster import Link, Roster
+from runtime.engine.placement.roster import Roster, SlotLink
 from runtime.engine.protocol.settings import EngineSettings
 from runtime.system.scheduling import Delay
 
 _log = logging.getLogger(__name__)
 
 LEAK_TIMEOUT = 5.0  # how long a revoked thread may go on before its slot, once free of other tasks, is replaced
-LONGEST_SILENCE = 5  # in leases; then a slot is given up even if it hardly got a processor
-LIFT = 1.1  # factor by which a limited slot's number of tasks grows at each check
-CROWDED_EVERY = 30.0  # seconds between two log lines about waiting tasks
-LATE = 10.0  # how long an extra slot may take to come before it is said
+MAX_SILENCE_LEASES = 5  # in leases; then a slot is given up even if it hardly got a processor
+LIMIT_GROWTH = 1.1  # factor by which a limited slot's number of tasks grows at each check
+CROWDED_LOG_INTERVAL = 30.0  # seconds between two log lines about waiting tasks
+MISSING_AFTER = 10.0  # how long an extra slot may take to come before it is said
 
 
 @dataclass(slots=True)
@@ -33,12 +33,12 @@ class SlotWatch:
     def every(self) -> float:
         return self.settings.lease_ttl / 3
 
-    def lapsed(self) -> Sequence[Link]:
+    def lapsed(self) -> Sequence[SlotLink]:
         """Slots whose lease is over, which is not renewed. On this machine the driver ends them as well."""
         now = self.clock()
         return [link for link in self.roster.links.values() if link.lapsed(now)]
 
-    def fallen_silent(self) -> Iterator[Link]:
+    def fallen_silent(self) -> Iterator[SlotLink]:
         """Slots that have just stopped answering."""
         now = self.clock()
         for link in self.roster.links.values():
@@ -48,7 +48,7 @@ class SlotWatch:
                 link.silence = Delay(link.process.pid)
                 yield link
 
-    def dead(self) -> Iterator[tuple[Link, float]]:
+    def dead(self) -> Iterator[tuple[SlotLink, float]]:
         """Slots to give up, with the seconds for which they have not answered.
 
         The time during which a slot had to wait for a processor does not count against it, up to a limit: a task that
@@ -58,11 +58,11 @@ class SlotWatch:
             if link.silence is None:
                 continue
             silence, delay = now - link.heard, link.silence.look()
-            if silence - delay > ttl * 4 / 3 or silence > ttl * LONGEST_SILENCE:
+            if silence - delay > ttl * 4 / 3 or silence > ttl * MAX_SILENCE_LEASES:
                 link.starved = delay > silence / 2
                 yield link, silence
 
-    def too_large(self) -> Sequence[Link]:
+    def too_large(self) -> Sequence[SlotLink]:
         """Slots that take more memory than they may: some plugin in them leaks, or wants a slot of its own."""
         most = self.settings.slot_memory
         return [link for link in self.roster.links.values() if 0 < most < link.memory]
@@ -77,8 +77,8 @@ class SlotWatch:
     def look_at_extras(self) -> None:
         """Give back those that nobody needs any more, and say which ones do not come."""
         extras, links, now = self.roster.extras, self.roster.links, self.clock()
-        for number in extras.missing(links, now - LATE):
-            _log.warning("Slot %d is wanted and has not come for %g s; has Spark a core free?", number, LATE)
+        for number in extras.missing(links, now - MISSING_AFTER):
+            _log.warning("Slot %d is wanted and has not come for %g s; has Spark a core free?", number, MISSING_AFTER)
         for number in extras.idle([slot for slot, link in links.items() if link.tasks], now):
             extras.remove(number)
             if number in links:
@@ -90,9 +90,9 @@ class SlotWatch:
         if not waiting or not self.roster.links:
             self.crowded = math.inf
         elif self.crowded == math.inf:
-            self.crowded = now + CROWDED_EVERY / 2
+            self.crowded = now + CROWDED_LOG_INTERVAL / 2
         elif now >= self.crowded:
-            self.crowded = now + CROWDED_EVERY
+            self.crowded = now + CROWDED_LOG_INTERVAL
             running = sum(len(link.tasks) for link in self.roster.links.values())
             _log.warning(
                 "Tasks waiting to be started: %d; running: %d. This worker's slots are busy or have as many tasks "
@@ -105,4 +105,4 @@ class SlotWatch:
         """Raise the limit of slots that died while starting tasks step by step, as long as they live."""
         for link in self.roster.links.values():
             if link.most < math.inf and not link.admission.busy(self.clock()):
-                link.most *= LIFT
+                link.most *= LIMIT_GROWTH

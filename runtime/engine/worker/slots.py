@@ -9,12 +9,12 @@ import shutil
 import signal
 from collections.abc import Callable, Mapping, Sequence
 
-from runtime.engine.placement.roster import Link, Roster
+from runtime.engine.placement.roster import Roster, SlotLink
 from runtime.engine.placement.start_history import StartHistory
-from runtime.engine.placement.suspects import BLAMELESS
+from runtime.engine.placement.suspects import DRIVER_GRACE
 from runtime.engine.port import EngineListener, SlotInfo
 from runtime.engine.protocol.channel import Message
-from runtime.engine.protocol.lease import DUMP, stack_file
+from runtime.engine.protocol.lease import DUMP_SIGNAL, stack_file
 from runtime.engine.protocol.lease_cell import LeaseCell
 from runtime.engine.protocol.settings import EngineSettings
 from runtime.engine.worker.keeper import DriverKeeper
@@ -42,7 +42,7 @@ class Slots:
         lease: Callable[[], float],
         clock: Callable[[], float],
         place: Callable[[], None],
-        report: Callable[[Link, Message], None],
+        report: Callable[[SlotLink, Message], None],
     ) -> None:
         self._settings, self._roster, self._listener = settings, roster, listener
         self._lease, self._clock = lease, clock
@@ -119,7 +119,7 @@ class Slots:
         for link in watch.lapsed():
             self._drop(link, "its lease is over", kill=True)
         for link in watch.fallen_silent():
-            link.process.signal(DUMP)
+            link.process.signal(DUMP_SIGNAL)
         for link, silence in watch.dead():
             self._drop(link, f"it has not answered for {silence:.1f} s", kill=True)
         for link in watch.too_large():
@@ -137,7 +137,7 @@ class Slots:
         assert self.driver
         return not self._settings.local or (self.driver.pid is not None and is_below(pid, self.driver.pid))
 
-    def link_up(self, link: Link) -> bool:
+    def link_up(self, link: SlotLink) -> bool:
         assert self.driver
         wanted = self._roster.extras.wanted(link.slot)
         if self._closing or not wanted or link.generation != self.driver.generation:
@@ -163,7 +163,7 @@ class Slots:
             self.driver.record_archive()
         return True
 
-    def link_message(self, link: Link, message: Message) -> None:
+    def link_message(self, link: SlotLink, message: Message) -> None:
         match message["op"]:
             case "alive":
                 link.memory, link.heard = message["memory"], self._clock()
@@ -173,7 +173,7 @@ class Slots:
             case _:
                 self._report(link, message)
 
-    def link_down(self, link: Link) -> None:
+    def link_down(self, link: SlotLink) -> None:
         if self._roster.links.get(link.slot) is link:
             self._drop(link, "its process has ended")
 
@@ -194,7 +194,7 @@ class Slots:
 
     # Losses
 
-    def _drop(self, link: Link, reason: str, kill: bool = False) -> None:
+    def _drop(self, link: SlotLink, reason: str, kill: bool = False) -> None:
         """Forget a slot; every task on it is lost."""
         del self._roster.links[link.slot]
         link.writer.close()
@@ -225,7 +225,7 @@ class Slots:
             reason_of_task = f"slot {link.slot} is gone: {reason}"
             self._listener.task_lost(task.spec.id, task.spec.epoch, task.member_id, reason_of_task)
 
-    def _report_stack(self, link: Link) -> None:
+    def _report_stack(self, link: SlotLink) -> None:
         """Log what a slot that did not answer was doing."""
         assert self.driver
         file = stack_file(self.driver.folder, link.slot, link.process.pid)
@@ -235,10 +235,10 @@ class Slots:
                 self._listener.log("ERROR", __name__, text, "")
             file.unlink()
 
-    def _suspect(self, link: Link) -> None:
+    def _suspect(self, link: SlotLink) -> None:
         suspects = self._roster.slot_died(link)
         if suspects:  # said a little later: it may turn out to have been the driver's end
-            asyncio.get_running_loop().call_later(BLAMELESS, self._tell_suspects, suspects)
+            asyncio.get_running_loop().call_later(DRIVER_GRACE, self._tell_suspects, suspects)
 
     def _tell_suspects(self, suspects: Sequence[TaskId]) -> None:
         kept = [str(task) for task in suspects if self._roster.suspects.cell(task, self._clock()) is not None]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 
-from runtime.engine.placement.roster import Task
+from runtime.engine.placement.roster import TaskRun
 from runtime.engine.port import SlotSilentError, TaskStack
 from runtime.engine.protocol.channel import Message
 from runtime.engine.protocol.task_specs import about
@@ -18,7 +18,7 @@ class Stacks:
         self._numbers = itertools.count(1)
         self._waiting: dict[int, asyncio.Future[Message]] = {}
 
-    async def ask(self, task: Task, within: float) -> TaskStack:
+    async def ask(self, task: TaskRun, within: float) -> TaskStack:
         """SlotSilentError when there is no answer within that many seconds."""
         link = task.link
         assert link is not None

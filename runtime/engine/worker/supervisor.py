@@ -10,7 +10,7 @@ import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from runtime.engine.placement.roster import Link, Roster, Task
+from runtime.engine.placement.roster import Roster, SlotLink, TaskRun
 from runtime.engine.port import EngineListener, SlotInfo, TaskStack
 from runtime.engine.protocol.descriptors import room_to_come
 from runtime.engine.protocol.settings import EngineSettings
@@ -22,10 +22,10 @@ from runtime.model.states import State, TaskId
 from runtime.model.task_spec import TaskSpec
 from runtime.system.frames import FrameError
 
-PLACE_EVERY = 0.005
+PLACE_DELAY = 0.005
 """Seconds for which placements are collected."""
 
-LOOK_AGAIN = 0.5
+PLACE_RETRY_DELAY = 0.5
 """Seconds until slots that were busy starting tasks are checked again."""
 
 
@@ -42,7 +42,7 @@ class SparkEngine:
         """`lease` says for how many seconds this worker's membership in its group is still confirmed."""
         self._listener, self._clock = listener, clock
         room = room_to_come() if settings.local else math.inf
-        self._roster = Roster(settings.slots, settings.slot_wait, clock, settings.most_extras, room)
+        self._roster = Roster(settings.slots, settings.slot_wait, clock, settings.max_extra_slots, room)
         self._stacks = Stacks()
         reports = TaskReports(self._roster, listener, self._stacks, self._find_room, self._place_soon, clock)
         self._slots = Slots(settings, self._roster, listener, lease, clock, self._place, reports.take)
@@ -82,7 +82,7 @@ class SparkEngine:
         if former is not None:
             self._revoke(former)
         self._former_members.pop(spec.id, None)
-        self._roster.add(Task(spec))
+        self._roster.add(TaskRun(spec))
         self._place_soon(0.0)
 
     async def stop_task(self, task: TaskId, graceful: float) -> bool:
@@ -123,14 +123,14 @@ class SparkEngine:
         """The group member id of a task whose stop_task() was False: its consumer may still be in its group."""
         return self._former_members.get(task)
 
-    def _revoke(self, task: Task) -> None:
+    def _revoke(self, task: TaskRun) -> None:
         if task.link is not None and not task.ended.is_set():
             task.link.revoked(task, self._clock())
             task.link.send(about("revoke", task.spec))
 
     # Placing
 
-    def _place_soon(self, seconds: float = PLACE_EVERY) -> None:
+    def _place_soon(self, seconds: float = PLACE_DELAY) -> None:
         """Tasks are handed out in batches, since a starting worker has thousands."""
         loop = asyncio.get_running_loop()
         if self._placing is not None and self._placing.when() > loop.time() + seconds:
@@ -150,9 +150,9 @@ class SparkEngine:
                 self._refuse(task, link, traceback.format_exc())
         self._slots.want()
         if self._roster.has_waiting and self._roster.links:
-            self._place_soon(LOOK_AGAIN)
+            self._place_soon(PLACE_RETRY_DELAY)
 
-    def _find_room(self, task: Task, link: Link, reason: str) -> None:
+    def _find_room(self, task: TaskRun, link: SlotLink, reason: str) -> None:
         """A slot has no descriptors left for a task: it is not given more, and the task goes elsewhere if it can."""
         if self._roster.tasks.get(task.spec.id) is not task:
             link.remove(task)
@@ -166,7 +166,7 @@ class SparkEngine:
             task.failed = True
             task.ended.set()
 
-    def _refuse(self, task: Task, link: Link, trace: str) -> None:
+    def _refuse(self, task: TaskRun, link: SlotLink, trace: str) -> None:
         link.remove(task)
         task.ended.set()
         tell = self._listener.task_state  # later: the herder is just starting it

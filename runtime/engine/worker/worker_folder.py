@@ -17,7 +17,7 @@ from pathlib import Path
 from runtime.kafka.group.process_identity import own_identity
 from runtime.system.processes import start_time
 
-_LONGEST_SOCKET_PATH = 100  # bytes; the kernel takes 107
+_MAX_SOCKET_PATH = 100  # bytes; the kernel takes 107
 _SHORT = "/tmp"  # used if the path of the temporary folder is too long
 
 
@@ -27,7 +27,7 @@ def make_folder() -> str:
         shutil.rmtree(orphan, ignore_errors=True)
     prefix = f"{_prefix()}{os.getpid()}-{_started(os.getpid())}-"
     folder = tempfile.mkdtemp(prefix=prefix)
-    if len(os.fsencode(socket_path(folder))) <= _LONGEST_SOCKET_PATH:
+    if len(os.fsencode(socket_path(folder))) <= _MAX_SOCKET_PATH:
         return folder
     Path(folder).rmdir()
     return tempfile.mkdtemp(prefix=prefix, dir=_SHORT)

@@ -15,7 +15,7 @@ from runtime.herder.errors import BadRequest
 from runtime.herder.offsets.moments import Absolute, AtTime, Edge, Moment, Relative, parse
 from runtime.herder.offsets.stored_offsets import PARTITION, TOPIC, sink_entry
 from runtime.kafka.clients.kafka_python import TopicPartition
-from runtime.kafka.positions import Offsets, Positions, of_topics
+from runtime.kafka.positions import Offsets, Positions, partitions_of
 
 Answer = dict[str, Any]
 
@@ -73,7 +73,7 @@ class SeekResolver:
         """`reads` says whether the sink reads a topic. BadRequest for a target that means no partition of it."""
         topics = await self._positions.partitions()
         named = {target.topic for target in wanted}
-        all_there_are = of_topics(topics, (t for t in topics if reads(t) or t in named)) | committed.keys()
+        all_there_are = partitions_of(topics, (t for t in topics if reads(t) or t in named)) | committed.keys()
         chosen = _chosen(sorted(all_there_are), wanted)
         beginnings, ends = await asyncio.gather(
             self._positions.beginnings(list(chosen)), self._positions.ends(list(chosen))

@@ -15,7 +15,7 @@ from runtime.kafka.denials import denial
 from runtime.kafka.errors import BrokerUnavailable, GroupError, GroupNotAuthorized, GroupNotEmpty, OffsetsRefused
 
 _T = TypeVar("_T")
-_PAUSE = 0.2  # seconds between two attempts
+_RETRY_DELAY = 0.2  # seconds between two attempts
 
 TopicPartition = tuple[str, int]
 
@@ -64,9 +64,9 @@ def ask(
         except errors.KafkaError as e:
             if not (isinstance(e, errors.RetriableError) or e.retriable):
                 raise GroupError(f"Kafka refused a request about group {group}: {e}") from None
-            if time.monotonic() + _PAUSE >= deadline:
+            if time.monotonic() + _RETRY_DELAY >= deadline:
                 raise BrokerUnavailable(f"Kafka did not answer about group {group}: {e}") from None
-        time.sleep(_PAUSE)
+        time.sleep(_RETRY_DELAY)
 
 
 def _ask_once(settings: Mapping[str, Any], request: Callable[[Any], _T], timeout: float) -> _T:
@@ -93,7 +93,7 @@ def committed(group: str) -> Callable[[Any], dict[TopicPartition, int]]:
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class ListedGroup:
     """A group in the list of all of them. `state` is Kafka's: Stable, Empty, Dead, …"""
 
     group: str
@@ -101,11 +101,11 @@ class Listed:
     state: str
 
 
-def list_groups() -> Callable[[Any], list[Listed]]:
+def list_groups() -> Callable[[Any], list[ListedGroup]]:
     """Request: all groups of the cluster, of any protocol."""
 
-    def request(admin: Any) -> list[Listed]:
-        return [Listed(g["group_id"], g["protocol_type"], g["group_state"]) for g in admin.list_groups()]
+    def request(admin: Any) -> list[ListedGroup]:
+        return [ListedGroup(g["group_id"], g["protocol_type"], g["group_state"]) for g in admin.list_groups()]
 
     return request
 

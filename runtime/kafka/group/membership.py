@@ -19,9 +19,9 @@ from runtime.kafka.errors import GroupOccupied, KafkaProblem
 from runtime.kafka.group import process_identity
 
 _log = logging.getLogger(__name__)
-_TICK = 0.2  # seconds between two looks at the group
-_WAIT_LINES = 5.0  # seconds between two lines about trouble
-_REQUEST = 5.0  # seconds for one request
+_POLL_INTERVAL = 0.2  # seconds between two looks at the group
+_LOG_INTERVAL = 5.0  # seconds between two lines about trouble
+_REQUEST_TIMEOUT = 5.0  # seconds for one request
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +104,7 @@ class Membership:
                 **self._times,
             )
             while self._patiently(self._stay):
-                self._closing.wait(_TICK)
+                self._closing.wait(_POLL_INTERVAL)
         except GroupOccupied as e:
             self._post(self._refuse, e)
         except Exception as e:
@@ -129,7 +129,7 @@ class Membership:
                 if isinstance(e, GroupOccupied):
                     raise
                 self.trouble = self._why(e)
-                if time.monotonic() - told >= _WAIT_LINES:
+                if time.monotonic() - told >= _LOG_INTERVAL:
                     told = time.monotonic()
                     _log.warning("Still trying to be in group %s: %s", self._group_id, self.trouble)
                 self._closing.wait(0.5)
@@ -143,13 +143,13 @@ class Membership:
     def _clear_the_way(self, client: Any) -> None:
         """See who is in the group. A worker that was killed would keep it for a whole session: send it away."""
         client._manager.bootstrap(1000)
-        group = ask(self._settings, self._group_id, describe(self._group_id), _REQUEST)
+        group = ask(self._settings, self._group_id, describe(self._group_id), _REQUEST_TIMEOUT)
         if group is None or not group.members:
             return
         dead = [m.member_id for m in group.members if process_identity.is_gone(_metadata(m))]
         if dead:
             _log.info("Removing %d dead member(s) from group %s", len(dead), self._group_id)
-            ask(self._settings, self._group_id, evict(self._group_id, dead), _REQUEST)
+            ask(self._settings, self._group_id, evict(self._group_id, dead), _REQUEST_TIMEOUT)
         living = [_metadata(m) for m in group.members if m.member_id not in dead]
         here = [m for m in living if m.get("machine") == process_identity.own_identity()["machine"]]
         if here:

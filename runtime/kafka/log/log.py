@@ -11,16 +11,16 @@ from typing import Any
 
 from runtime.kafka.errors import BrokerUnavailable, KafkaProblem, NotAuthorizedError, StorageTopicError
 from runtime.kafka.log.inbox import LoopInbox
-from runtime.kafka.log.reader import LogRecord, Position, Read, Reader, ReaderEvents
-from runtime.kafka.log.topic_watch import created_again
+from runtime.kafka.log.reader import LogRecord, Position, ReadBatch, Reader, ReaderEvents
+from runtime.kafka.log.topic_watch import recreated_message
 from runtime.kafka.log.topics import TopicSpec
 from runtime.kafka.log.writer import Writer
-from runtime.kafka.together import Together
+from runtime.kafka.request_batcher import RequestBatcher
 
 _log = logging.getLogger(__name__)
 _TIMEOUT = 30.0  # seconds for a write to be read back, as in Connect
-_AGAIN = 0.2  # seconds until end offsets are asked for again
-_FLUSH = 5.0  # seconds for the last records at close
+_RETRY_DELAY = 0.2  # seconds until end offsets are asked for again
+_FLUSH_TIMEOUT = 5.0  # seconds for the last records at close
 
 Apply = Callable[[Sequence[LogRecord]], None]
 Written = tuple[int, int]  # partition, offset
@@ -49,7 +49,7 @@ class TopicLogs:
         self._logs: dict[str, TopicLog] = {}
         self._positions: dict[Position, int] = {}
         self._waiters: dict[asyncio.Future[None], dict[Position, int]] = {}
-        self._ends: Together[str, dict[Position, int]] = Together(self._ask_ends)
+        self._ends: RequestBatcher[str, dict[Position, int]] = RequestBatcher(self._ask_ends)
         self._writer = Writer(self._settings, self._suspect)
         self._reader: Reader | None = None
         self._admin: Any = None
@@ -101,7 +101,7 @@ class TopicLogs:
         for waiter in self._waiters:
             if not waiter.done():
                 waiter.set_exception(BrokerUnavailable("the worker is shutting down"))
-        await asyncio.to_thread(self._writer.close, _FLUSH)
+        await asyncio.to_thread(self._writer.close, _FLUSH_TIMEOUT)
         if self._reader is not None:
             await asyncio.to_thread(self._reader.close)
             await self._inbox.drained()
@@ -111,7 +111,7 @@ class TopicLogs:
     async def _read_to_end(self, topic: str) -> None:
         try:
             async with asyncio.timeout(self._timeout):
-                await self._reached(await self._ends.of(topic))
+                await self._reached(await self._ends.get(topic))
         except TimeoutError as e:
             raise self._unavailable(f"topic {topic} could not be read to its end", e) from None
 
@@ -141,7 +141,7 @@ class TopicLogs:
                     _log.debug("End offsets of %s were refused: %s", ", ".join(topics), e)
                     self._suspect()
                     self._admin = None
-                    await asyncio.sleep(_AGAIN)
+                    await asyncio.sleep(_RETRY_DELAY)
 
     def _admin_client(self) -> Any:
         from confluent_kafka.admin import AdminClient
@@ -168,7 +168,7 @@ class TopicLogs:
         elif error is None:
             self._denied.pop(sent.topic, None)
             if offset < sent.ends.get(partition, 0):
-                self._lose(created_again(sent.topic))
+                self._lose(recreated_message(sent.topic))
                 error = StorageTopicError(self.lost)
         _resolve(sent.future, error, partition, offset)
 
@@ -208,12 +208,12 @@ class TopicLogs:
         if self._reader is not None:
             self._reader.suspect()
 
-    def _apply(self, read: Read) -> None:
+    def _apply(self, read: ReadBatch) -> None:
         for topic, records in read.records.items():
             self._logs[topic].apply(records)
         self._positions.update(read.positions)
         if self._reader is not None:
-            self._reader.taken()
+            self._reader.applied()
         for waiter, left in self._waiters.items():
             if not waiter.done() and all(self._positions.get(at, 0) >= end for at, end in left.items()):
                 waiter.set_result(None)

@@ -15,10 +15,10 @@ from runtime.kafka.log.topic_watch import TopicWatch
 from runtime.kafka.log.topics import TopicSpec, ensure_topics
 
 _log = logging.getLogger(__name__)
-_BATCH = 250  # records handed over at once: a few milliseconds of the event loop
-_AHEAD = 16  # batches that may wait for the event loop
-_POLL = 0.1  # seconds; how late the thread notices that it is to end
-_WAIT_LINES = 5.0  # seconds between two lines about an absent broker
+_MAX_RECORDS = 250  # records handed over at once: a few milliseconds of the event loop
+_MAX_PENDING = 16  # batches that may wait for the event loop
+_POLL_TIMEOUT = 0.1  # seconds; how late the thread notices that it is to end
+_LOG_INTERVAL = 5.0  # seconds between two lines about an absent broker
 
 _GROUP_DENIED = "GROUP_AUTHORIZATION_FAILED"  # the client looks up the coordinator of a group that it never joins
 
@@ -37,7 +37,7 @@ class LogRecord:
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
+class ReadBatch:
     """What one poll brought: records by topic, and the offset up to which each partition is now read."""
 
     records: Mapping[str, Sequence[LogRecord]]
@@ -48,7 +48,7 @@ class Read:
 class ReaderEvents:
     """What the reader reports, on its own thread."""
 
-    read: Callable[[Read], None]  # `Reader.taken()` is to be called once the records are applied
+    read: Callable[[ReadBatch], None]  # `Reader.applied()` is to be called once the records are applied
     loaded: Callable[[str], None]  # everything that was there is read; the cluster's id
     failed: Callable[[Exception], None]  # the topics cannot be used; the thread ends
     broker: Callable[[str], None]  # why Kafka cannot be used; empty when it can be again
@@ -64,7 +64,7 @@ class Reader:
         self._events = events
         self._closing = threading.Event()
         self._suspect = threading.Event()
-        self._ahead = threading.Semaphore(_AHEAD)
+        self._ahead = threading.Semaphore(_MAX_PENDING)
         self._trouble = self._last_error = ""
         self._denied: dict[str, str] = {}  # by topic, until it can be read
         self.watched = False  # the topics' ids are known, so that topics created again are noticed
@@ -78,7 +78,7 @@ class Reader:
     def start(self) -> None:
         self._thread.start()
 
-    def taken(self) -> None:
+    def applied(self) -> None:
         """A read was applied."""
         self._ahead.release()
 
@@ -129,7 +129,7 @@ class Reader:
                 self._report(self._last_error or e.args[0].str())
             except BrokerUnavailable as e:
                 self._report(str(e))
-            if self._trouble and time.monotonic() - told >= _WAIT_LINES:
+            if self._trouble and time.monotonic() - told >= _LOG_INTERVAL:
                 told = time.monotonic()
                 _log.warning("Still waiting for Kafka at bootstrap.servers=%s: %s", self.bootstrap, self._trouble)
         return ""
@@ -158,7 +158,7 @@ class Reader:
     def _load(self) -> None:
         """Read every partition to its end."""
         left = set(self._positions)
-        consumer = self._patiently(lambda: self._consumer(wait=10))
+        consumer = self._retried(lambda: self._consumer(wait=10))
         while consumer is not None and left and not self._closing.is_set():
             left -= self._step(consumer)
         if consumer is not None:
@@ -167,7 +167,7 @@ class Reader:
     def _follow(self) -> None:
         from confluent_kafka.admin import AdminClient
 
-        consumer = self._patiently(lambda: self._consumer(wait=500))
+        consumer = self._retried(lambda: self._consumer(wait=500))
         watch = TopicWatch(AdminClient({**self._settings, "log_level": 2}), self._settings, self._specs)
         while consumer is not None and not self._closing.is_set():
             self._step(consumer)
@@ -188,7 +188,7 @@ class Reader:
         elif denied:
             self._suspect.set()
 
-    def _patiently(self, make: Callable[[], Any]) -> Any:
+    def _retried(self, make: Callable[[], Any]) -> Any:
         """The client, made again until Kafka answers; None at the end."""
         from confluent_kafka import KafkaException
 
@@ -202,13 +202,13 @@ class Reader:
 
     def _step(self, consumer: Any) -> set[Position]:
         """One poll; the partitions that reached their end."""
-        first = consumer.poll(_POLL)
+        first = consumer.poll(_POLL_TIMEOUT)
         if first is None:
             return set()
         records: dict[str, list[LogRecord]] = {}
         positions: dict[Position, int] = {}
         ended: set[Position] = set()
-        for message in (first, *consumer.consume(_BATCH - 1, 0)):
+        for message in (first, *consumer.consume(_MAX_RECORDS - 1, 0)):
             error = message.error()
             if error is None:
                 topic, partition, offset = message.topic(), message.partition(), message.offset()
@@ -232,10 +232,10 @@ class Reader:
             del self._denied[topic]
             self._suspect.set()
         if positions:
-            self._hand_over(Read(records, positions))
+            self._hand_over(ReadBatch(records, positions))
         return ended
 
-    def _hand_over(self, read: Read) -> None:
+    def _hand_over(self, read: ReadBatch) -> None:
         self._positions.update(read.positions)
         self._ahead.acquire()
         if not self._closing.is_set():

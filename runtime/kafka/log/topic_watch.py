@@ -11,10 +11,10 @@ from typing import Any
 from runtime.kafka.denials import denial
 from runtime.kafka.log.topics import TopicSpec
 
-EVERY = 2.0
+CHECK_INTERVAL = 2.0
 """Seconds between two requests."""
 
-_SOON = 0.5  # … after a topic was missing
+_RECHECK_DELAY = 0.5  # … after a topic was missing
 _TIMEOUT = 10.0
 
 
@@ -47,7 +47,7 @@ class TopicWatch:
             for topic, future in asked.items():
                 self._take(topic, future)
         if not self._asked and not self.lost and self._clock() >= self._next:
-            self._next = self._clock() + EVERY
+            self._next = self._clock() + CHECK_INTERVAL
             self._asked = self._ask()
 
     def _ask(self) -> dict[str, Future[Any]]:
@@ -67,19 +67,19 @@ class TopicWatch:
             return
         self._missing.discard(topic)
         if self._ids.setdefault(topic, found) != found:
-            self.lost = created_again(topic)
+            self.lost = recreated_message(topic)
 
     def _refused(self, topic: str, name: str) -> None:
         if name in ("UNKNOWN_TOPIC_OR_PART", "UNKNOWN_TOPIC_ID"):
             if topic in self._missing:
                 self.lost = _lost(topic, "does not exist any more")
             self._missing.add(topic)  # a broker that has just started may not know its topics yet
-            self._next = self._clock() + _SOON
+            self._next = self._clock() + _RECHECK_DELAY
         elif name == "TOPIC_AUTHORIZATION_FAILED":
             self.denied = denial(self._settings, "DESCRIBE", f"topic {topic}")
 
 
-def created_again(topic: str) -> str:
+def recreated_message(topic: str) -> str:
     """The message for a topic that was deleted and created again."""
     return _lost(topic, "was deleted and created again")
 

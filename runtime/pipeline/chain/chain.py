@@ -12,8 +12,8 @@ from functools import partial
 from typing import Any
 
 from runtime.api.transformation import KeyOrValueTransformation, Record, RecordPart, Transformation
-from runtime.pipeline.chain.column_steps import B, all_through, step_together
-from runtime.pipeline.chain.step import Step
+from runtime.pipeline.chain.column_steps import B, apply_to_batches, batch_step
+from runtime.pipeline.chain.step import ChainStep
 from runtime.pipeline.task.failure import Failure, Stage
 from runtime.pipeline.task.fallbacks import Fallbacks
 from runtime.pipeline.tolerance import Tolerance, plugin_name
@@ -21,12 +21,12 @@ from runtime.pipeline.tolerance import Tolerance, plugin_name
 Results = list[Record | None]
 """What became of each record of a batch, None where it was dropped; shorter than the batch when it ends early."""
 
-Fix = Callable[[Record, Exception], "Record | None"]
+OnError = Callable[[Record, Exception], "Record | None"]
 """What becomes of a record whose transformation raised; raises _Stopped when that is the end of the task."""
 
 
 @dataclass(slots=True)
-class Outcome:
+class ChainResult:
     """The records that came through, in order. `failed` is the record of the batch that fails the task with `error`:
     it and all behind it are left out."""
 
@@ -49,10 +49,12 @@ class _Stopped(Exception):
 class Chain:
     """The steps of one task."""
 
-    def __init__(self, steps: Sequence[Step], tolerance: Tolerance, where: Callable[[Record], tuple[Any, str]]) -> None:
+    def __init__(
+        self, steps: Sequence[ChainStep], tolerance: Tolerance, where: Callable[[Record], tuple[Any, str]]
+    ) -> None:
         """`where` gives what a failure of the record is reported with: the record as it was read, and in words."""
         self._stages = [(_loop(step, tolerance.fallbacks), self._fixer(step)) for step in steps]
-        self._together = [step_together(step) for step in steps]
+        self._together = [batch_step(step) for step in steps]
         self._steps, self._tolerance, self._where = list(steps), tolerance, where
 
     @property
@@ -68,12 +70,12 @@ class Chain:
     def __len__(self) -> int:
         return len(self._steps)
 
-    def run_together(self, batches: Sequence[B]) -> tuple[Sequence[B], int]:
+    def run_batches(self, batches: Sequence[B]) -> tuple[Sequence[B], int]:
         """Batches through as many steps as can take all of them at once, and how many these are: the records go through
         the others one by one, with run(). Batches that are dropped are left out."""
         raised = partial(self._tolerance.fallbacks.count, "transformation")
         for number, step in enumerate(self._together):
-            changed = None if step is None else all_through(step, batches, raised)
+            changed = None if step is None else apply_to_batches(step, batches, raised)
             if changed is None:
                 return batches, number
             batches = changed
@@ -81,9 +83,9 @@ class Chain:
                 break
         return batches, len(self._together)
 
-    def run(self, records: list[Any], first: int = 0) -> Outcome:
+    def run(self, records: list[Any], first: int = 0) -> ChainResult:
         """Records through all steps, or those from `first` on."""
-        outcome = Outcome(records)
+        outcome = ChainResult(records)
         for loop, fix in self._stages[first:]:
             loop(outcome, fix)
             if not outcome.records:
@@ -96,10 +98,10 @@ class Chain:
             if step.predicate is not None:
                 step.predicate.close()
 
-    def _fixer(self, step: Step) -> Fix:
+    def _fixer(self, step: ChainStep) -> OnError:
         def fix(record: Record, error: Exception) -> Record | None:
             try:
-                return self._tolerance.again(error, lambda: step.apply(record), Stage.TRANSFORMATION)
+                return self._tolerance.retry(error, lambda: step.apply(record), Stage.TRANSFORMATION)
             except Exception as last:
                 try:
                     read, where = self._where(record)
@@ -112,12 +114,12 @@ class Chain:
         return fix
 
 
-def _loop(step: Step, fallbacks: Fallbacks) -> Callable[[Outcome, Fix], None]:
+def _loop(step: ChainStep, fallbacks: Fallbacks) -> Callable[[ChainResult, OnError], None]:
     """One step over what has come through so far."""
     transform = _transform(step.transformation)
     chosen = _choose(step)
 
-    def run(outcome: Outcome, fix: Fix) -> None:
+    def run(outcome: ChainResult, fix: OnError) -> None:
         records = outcome.records
         try:
             subset = records if chosen is None else chosen(records)
@@ -142,7 +144,7 @@ def _loop(step: Step, fallbacks: Fallbacks) -> Callable[[Outcome, Fix], None]:
     return run
 
 
-def _choose(step: Step) -> Callable[[list[Record]], list[Record]] | None:
+def _choose(step: ChainStep) -> Callable[[list[Record]], list[Record]] | None:
     predicate, negate = step.predicate, step.negate
     if predicate is None:
         return None
@@ -156,7 +158,7 @@ def _index(records: list[Record], record: Record) -> int:
     return next((i for i, r in enumerate(records) if r is record), len(records))
 
 
-def _merged(outcome: Outcome, records: list[Record], subset: list[Record], results: Results) -> list[Record]:
+def _merged(outcome: ChainResult, records: list[Record], subset: list[Record], results: Results) -> list[Record]:
     """All records, those of the subset replaced by what became of them."""
     became: dict[int, Record | None] = {}
     for old, new in zip(subset, results, strict=False):
@@ -168,7 +170,7 @@ def _merged(outcome: Outcome, records: list[Record], subset: list[Record], resul
     return [new for r in records if (new := became.get(id(r), r)) is not None]
 
 
-_Each = Callable[[list[Any], Results, Fix], bool]
+_Each = Callable[[list[Any], Results, OnError], bool]
 """Transforms records, putting what became of each into the results. False: they are all there still, and the results
 are not filled in."""
 
@@ -185,7 +187,7 @@ def _transform(transformation: Transformation) -> _Each:
 
 
 def _each(apply: Callable[[Any], Record | None]) -> _Each:
-    def run(records: list[Any], results: Results, fix: Fix) -> bool:
+    def run(records: list[Any], results: Results, fix: OnError) -> bool:
         append = results.append
         for record in records:
             try:
@@ -198,7 +200,7 @@ def _each(apply: Callable[[Any], Record | None]) -> _Each:
 
 
 def _values(update: Callable[..., Any]) -> _Each:
-    def run(records: list[Any], results: Results, fix: Fix) -> bool:
+    def run(records: list[Any], results: Results, fix: OnError) -> bool:
         dropped: list[Any] = []
         for record in records:
             try:
@@ -211,7 +213,7 @@ def _values(update: Callable[..., Any]) -> _Each:
 
 
 def _keys(update: Callable[..., Any]) -> _Each:
-    def run(records: list[Any], results: Results, fix: Fix) -> bool:
+    def run(records: list[Any], results: Results, fix: OnError) -> bool:
         dropped: list[Any] = []
         for record in records:
             try:
@@ -224,7 +226,7 @@ def _keys(update: Callable[..., Any]) -> _Each:
 
 
 def _fix(
-    records: list[Any], record: Any, error: Exception, results: Results, dropped: list[Any], fix: Fix
+    records: list[Any], record: Any, error: Exception, results: Results, dropped: list[Any], fix: OnError
 ) -> None:  # fmt: skip
     try:
         if fix(record, error) is None:

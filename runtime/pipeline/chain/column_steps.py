@@ -10,14 +10,14 @@ from runtime.api.data.columns import BatchMetadata, MixedBatchError, ValueBatch,
 from runtime.api.transformation import KeyOrValueTransformation, RecordPart, Transformation
 
 if TYPE_CHECKING:
-    from runtime.pipeline.chain.step import Step
+    from runtime.pipeline.chain.step import ChainStep
 
-Together = Callable[[ValueBatch, BatchMetadata], ValueBatch | None]
+BatchStep = Callable[[ValueBatch, BatchMetadata], ValueBatch | None]
 """The values of a batch as they go on; the rest is changed in the Origins. None, or any exception: one by one."""
 B = TypeVar("B", SourceBatch, SinkBatch)
 
 
-def step_together(step: Step) -> Together | None:
+def batch_step(step: ChainStep) -> BatchStep | None:
     """How the step takes many records at once, if it can."""
     update = _of(step.transformation)
     if step.predicate is None:
@@ -26,7 +26,7 @@ def step_together(step: Step) -> Together | None:
     return None if test is None else _where(test, step.negate, update)
 
 
-def all_through(step: Together, batches: Sequence[B], raised: Callable[[Exception], object]) -> list[B] | None:
+def apply_to_batches(step: BatchStep, batches: Sequence[B], raised: Callable[[Exception], object]) -> list[B] | None:
     """The batches after the step, without dropped ones; None if one of them has to be processed record by record.
 
     `raised` is called with the exception when that is the reason."""
@@ -48,7 +48,9 @@ def all_through(step: Together, batches: Sequence[B], raised: Callable[[Exceptio
     return changed
 
 
-def _where(test: Callable[[ValueBatch, BatchMetadata], bool | None], negate: bool, update: Together | None) -> Together:
+def _where(
+    test: Callable[[ValueBatch, BatchMetadata], bool | None], negate: bool, update: BatchStep | None
+) -> BatchStep:
     """Of a step that applies to all records of a batch, or to none."""
 
     def run(values: ValueBatch, metadata: BatchMetadata) -> ValueBatch | None:
@@ -60,17 +62,17 @@ def _where(test: Callable[[ValueBatch, BatchMetadata], bool | None], negate: boo
     return run
 
 
-def _of(found: Transformation) -> Together | None:
+def _of(found: Transformation) -> BatchStep | None:
     if not isinstance(found, KeyOrValueTransformation):
-        changed: Together | None = batch_method(found, "apply", "apply_batch")
+        changed: BatchStep | None = batch_method(found, "apply", "apply_batch")
         return changed
     if type(found).apply is not KeyOrValueTransformation.apply:
         return None
-    update: Together | None = batch_method(found, "update", "update_batch")
+    update: BatchStep | None = batch_method(found, "update", "update_batch")
     return update if update is None or found.part is RecordPart.VALUE else _of_keys(update)
 
 
-def _of_keys(update: Together) -> Together:
+def _of_keys(update: BatchStep) -> BatchStep:
     def run(values: ValueBatch, metadata: BatchMetadata) -> ValueBatch | None:
         keys = update(metadata.keys, metadata)
         if keys is None:

@@ -9,7 +9,7 @@ from runtime.api.transformation import Predicate, Record, Transformation
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class ChainStep:
     """One transformation, with the predicate that it depends on."""
 
     transformation: Transformation

@@ -9,7 +9,7 @@ from typing import Any
 from runtime.api.data.record import SinkRecord, SourceRecord
 from runtime.api.errors import DataError, RetriableError
 from runtime.model.task_spec import TaskSpec
-from runtime.pipeline.chain.step import Step
+from runtime.pipeline.chain.step import ChainStep
 from runtime.pipeline.load import Converters, load_converters, load_steps
 from runtime.pipeline.preview.render import bytes_json, changes, plain, record_json
 from runtime.pipeline.preview.samples import SampleMessage
@@ -26,12 +26,12 @@ Shown = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class NamedStep:
     """A step under the names that the config has for it."""
 
     alias: str
     predicate: str | None
-    step: Step
+    step: ChainStep
 
     @property
     def where(self) -> str:
@@ -224,11 +224,11 @@ class Tracer:
         return {"dead_letter": {"topic": self._dead_letters, "headers": headers}}
 
 
-def _named(spec: TaskSpec, steps: list[Step]) -> list[Named]:
+def _named(spec: TaskSpec, steps: list[ChainStep]) -> list[NamedStep]:
     config = spec.settings
     aliases = [alias for part in config.get("transforms", "").split(",") if (alias := part.strip())]
     named = zip(aliases, steps, strict=True)
-    return [Named(alias, config.get(f"transforms.{alias}.predicate"), step) for alias, step in named]
+    return [NamedStep(alias, config.get(f"transforms.{alias}.predicate"), step) for alias, step in named]
 
 
 def _registration_disabled(converters: Converters) -> Converters:

@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from runtime.kafka.denials import unwritten
+from runtime.kafka.denials import with_write_topic
 
 if TYPE_CHECKING:
     from confluent_kafka import KafkaError, Message
@@ -33,7 +33,7 @@ class Delivery:
 
     def __call__(self, error: KafkaError | None, message: Message) -> None:
         if error is not None:
-            self.batch.acks.returned(self, unwritten(error, message.topic()), message)
+            self.batch.acks.returned(self, with_write_topic(error, message.topic()), message)
 
     def __del__(self) -> None:
         self.batch.reported()
@@ -50,7 +50,7 @@ class DeliveryAlone:
     def __call__(self, error: KafkaError | None, message: Message) -> None:
         if error is not None:
             batch = self._delivery.batch
-            batch.acks.failed(batch, unwritten(error, message.topic()))
+            batch.acks.failed(batch, with_write_topic(error, message.topic()))
 
     def original(self, message: Message) -> dict[str, Any]:
         """The sent message: delivery reports have neither headers nor timestamps."""

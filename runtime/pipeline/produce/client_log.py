@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-_AGAIN = 60.0  # seconds after which the same kind of trouble is told again
+LOG_INTERVAL = 60.0  # seconds after which the same kind of trouble is told again
 
 
-class Teller:
+class LogThrottle:
     """Says yes to a kind of trouble once a minute, and how often it was not told since. Thread-safe.
 
     One for the whole slot: in an outage each of its hundreds of clients reports the same, several times a second."""
@@ -30,26 +30,26 @@ class Teller:
         """None: not now. Otherwise how many of this kind were left out since the last one."""
         now = self._clock()
         with self._lock:
-            at, left_out = self._told.get(kind, (now - _AGAIN, 0))
-            if now - at < _AGAIN:
+            at, left_out = self._told.get(kind, (now - LOG_INTERVAL, 0))
+            if now - at < LOG_INTERVAL:
                 self._told[kind] = at, left_out + 1
                 return None
             self._told[kind] = now, 0
             return left_out
 
 
-_teller = Teller()
+_throttle = LogThrottle()
 
 
 class ClientLog:
     """The error callback of one client. Fatal errors are not reported here: poll() raises them."""
 
-    def __init__(self, client: str, teller: Teller | None = None) -> None:
+    def __init__(self, client: str, teller: LogThrottle | None = None) -> None:
         self._client = client
-        self._teller = teller or _teller
+        self._throttle = teller or _throttle
 
     def __call__(self, error: KafkaError) -> None:
-        if (left_out := self._teller.wants(self._client, error.name())) is not None:
+        if (left_out := self._throttle.wants(self._client, error.name())) is not None:
             more = f" (and {left_out} more like this)" if left_out else ""
             _log.warning("The %s will try again: %s%s", self._client, error.str(), more)
 

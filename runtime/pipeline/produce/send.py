@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from runtime.api.errors import ConnectError
-from runtime.kafka.denials import is_denial, principal, unwritten
+from runtime.kafka.denials import is_denial, principal, with_write_topic
 from runtime.pipeline.produce.producers import described
 from runtime.pipeline.task.control import StoppedError
 
@@ -99,7 +99,7 @@ class Sender:
                     self._control.check()
                     give_up = self.wait(give_up)
                 except KafkaException as error:
-                    self._refused(unwritten(error.args[0], topic))
+                    self._refused(with_write_topic(error.args[0], topic))
                     break
         self._producer.poll(0)
 
@@ -120,7 +120,7 @@ class Sender:
                 if error.code() == KafkaError._QUEUE_FULL:
                     left.append(message)
                 else:
-                    self._refused(unwritten(error, topic))
+                    self._refused(with_write_topic(error, topic))
         return left
 
     def serve(self, acks: Acks) -> None:

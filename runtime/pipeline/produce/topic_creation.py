@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 _TIMEOUT = 10.0  # seconds for one request
-_AGAIN = 1.0  # seconds between two tries
+_RETRY_DELAY = 1.0  # seconds between two tries
 _BROKERS_DEFAULT = -1
 
 
@@ -42,7 +42,7 @@ class TopicCreator:
             if not passes(error):
                 raise _failure(topic, error)
             _log.warning("Topic %s could not be created yet: %s", topic, error.str())
-            self._control.wait(_AGAIN)
+            self._control.wait(_RETRY_DELAY)
 
     def _group(self, topic: str) -> TopicGroup:
         """The first one that takes the topic; the last one, the default, takes all."""

@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-_ASK = 10.0  # seconds for a question to the broker
-_AGAIN_FIRST, _AGAIN_LAST = 0.1, 2.0  # seconds between two tries
+_REQUEST_TIMEOUT = 10.0  # seconds for a question to the broker
+_FIRST_RETRY_DELAY, _MAX_RETRY_DELAY = 0.1, 2.0  # seconds between two tries
 _DENIED = ("GROUP_AUTHORIZATION_FAILED", "TOPIC_AUTHORIZATION_FAILED", "CLUSTER_AUTHORIZATION_FAILED")
 _UNKNOWN = ("UNKNOWN_TOPIC_OR_PART", "_UNKNOWN_PARTITION", "_UNKNOWN_TOPIC")
 
 
-class Assignment:
+class PartitionAssignment:
     """Follows rebalances on behalf of the task. All calls come from the task's thread, callbacks from poll()."""
 
     def __init__(
@@ -256,7 +256,7 @@ class Assignment:
         StoppedError if the task is stopped meanwhile."""
         from confluent_kafka import KafkaException
 
-        wait = _AGAIN_FIRST
+        wait = _FIRST_RETRY_DELAY
         while True:
             self._control.check()
             try:
@@ -268,7 +268,7 @@ class Assignment:
             if self._control.stopping:
                 raise StoppedError
             self._control.wait(wait)
-            wait = min(wait * 2, _AGAIN_LAST)
+            wait = min(wait * 2, _MAX_RETRY_DELAY)
 
     def _ask(self, consumer: Consumer, partitions: list[KafkaPartition]) -> list[KafkaPartition]:
         """At the committed offset, else where auto.offset.reset says."""
@@ -276,7 +276,7 @@ class Assignment:
 
         if not partitions:
             return []
-        committed = consumer.committed(partitions, timeout=_ASK)
+        committed = consumer.committed(partitions, timeout=_REQUEST_TIMEOUT)
         reset = str(self._spec.consumer.get("auto.offset.reset", "earliest"))
         for p in committed:
             if p.error is not None:
@@ -305,7 +305,7 @@ def _first_offset(consumer: Consumer, partition: KafkaPartition, latest: bool) -
     from confluent_kafka import OFFSET_BEGINNING, OFFSET_END, KafkaException
 
     try:
-        low, high = consumer.get_watermark_offsets(partition, timeout=_ASK)
+        low, high = consumer.get_watermark_offsets(partition, timeout=_REQUEST_TIMEOUT)
     except KafkaException as error:
         if error.args[0].name() not in _UNKNOWN:
             raise

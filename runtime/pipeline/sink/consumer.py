@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from runtime.api.errors import ConnectError
-from runtime.kafka.denials import of_consumer
+from runtime.kafka.denials import consumer_error_text
 from runtime.pipeline.produce.client_log import ClientLog
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ class Events:
             return
         denied = (KafkaError.TOPIC_AUTHORIZATION_FAILED, KafkaError.GROUP_AUTHORIZATION_FAILED)
         if error.fatal() or error.code() in (*denied, KafkaError._AUTO_OFFSET_RESET):
-            raise ConnectError(f"The consumer cannot continue: {of_consumer(error, self._settings, topic)}")
+            raise ConnectError(f"The consumer cannot continue: {consumer_error_text(error, self._settings, topic)}")
         if error.str() not in self._told:
             self._told.add(error.str())
             _log.warning("%s", error.str())

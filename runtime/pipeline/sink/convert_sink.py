@@ -39,18 +39,18 @@ class SinkConversion:
             batches = self._batches.of(messages)
             positions = {} if batches is None else _positions_behind(batches)
             if batches is not None and all(tp in assigned for tp in positions):
-                return self._transformed_together(batches, len(messages)), positions
+                return self._transformed_batches(batches, len(messages)), positions
             records, positions = self._records(messages, assigned)
             several = len(self._chain) > 1 and self._chain.takes_batches and records
             batches = batches_of(records) if several else None
             if batches is not None:
-                return self._transformed_together(batches, len(records)), positions
+                return self._transformed_batches(batches, len(records)), positions
             return self._transformed(records), positions
         finally:
             self._tolerance.release(messages)
 
-    def _transformed_together(self, batches: Sequence[SinkBatch], count: int) -> SinkBatch | list[SinkRecord]:
-        left, done = self._chain.run_together(batches)
+    def _transformed_batches(self, batches: Sequence[SinkBatch], count: int) -> SinkBatch | list[SinkRecord]:
+        left, done = self._chain.run_batches(batches)
         if len(left) == 1 and done == len(self._chain):
             return left[0]
         records = in_order(left, count)
@@ -132,7 +132,7 @@ class SinkConversion:
         fails with."""
         at = [stage]
         try:
-            return self._tolerance.again(error, lambda: self._record(message, at), stage)
+            return self._tolerance.retry(error, lambda: self._record(message, at), stage)
         except Exception as last:
             plugins = {Stage.KEY_CONVERTER: self._key, Stage.VALUE_CONVERTER: self._value}
             name = plugin_name(plugins.get(at[0], self._header))

@@ -31,10 +31,10 @@ _TOPIC = "errors.deadletterqueue.topic.name"
 _REPLICAS = "errors.deadletterqueue.topic.replication.factor"
 _CONTEXT = "errors.deadletterqueue.context.headers.enable"
 _PREFIX = "__connect.errors."
-_REQUEST = 30.0  # seconds for what creates the topic
-_AGAIN = 1.0  # seconds between two tries to create it
+_REQUEST_TIMEOUT = 30.0  # seconds for what creates the topic
+_RETRY_DELAY = 1.0  # seconds between two tries to create it
 _WAIT = 0.05  # seconds to wait for delivery reports at a time
-_BATCH = 32 * 1024  # bytes of letters that are acknowledged together
+_BATCH_BYTES = 32 * 1024  # bytes of letters that are acknowledged together
 
 
 def dead_letter_topic(config: Mapping[str, str]) -> str:
@@ -42,7 +42,7 @@ def dead_letter_topic(config: Mapping[str, str]) -> str:
     return config.get(_TOPIC, "").strip()
 
 
-class Letter:
+class PendingLetter:
     """A record on its way to the dead letter topic."""
 
     __slots__ = ("_batch", "_letters")
@@ -89,7 +89,7 @@ class DeadLetters:
                 failure = ConnectError(f"Could not initialize dead letter queue with topic={self._topic}")
                 raise failure from self._cause(error, "CREATE", self._spec.admin or self._spec.producer)
             _log.warning("The dead letter topic %s could not be looked up or created yet: %s", self._topic, error.str())
-            self._control.wait(_AGAIN)
+            self._control.wait(_RETRY_DELAY)
 
     def _create(self) -> KafkaError | None:
         """The error that prevented the creation, or None if the topic exists now."""
@@ -100,17 +100,17 @@ class DeadLetters:
         settings = self._spec.admin or self._spec.producer
         admin: Any = AdminClient({**settings, "log_level": 2})
         try:
-            if self._topic in admin.list_topics(timeout=_REQUEST).topics:
+            if self._topic in admin.list_topics(timeout=_REQUEST_TIMEOUT).topics:
                 return None
             new = NewTopic(self._topic, num_partitions=1, replication_factor=self._replicas)
-            admin.create_topics([new], request_timeout=_REQUEST)[self._topic].result()
+            admin.create_topics([new], request_timeout=_REQUEST_TIMEOUT)[self._topic].result()
         except KafkaException as e:
             error: KafkaError = e.args[0]
             return None if error.code() == KafkaError.TOPIC_ALREADY_EXISTS else error
         _log.info("Created the dead letter topic %s", self._topic)
         return None
 
-    def report(self, failure: Failure) -> Letter:
+    def report(self, failure: Failure) -> PendingLetter:
         """Send the failed record; its offset is committed only after Kafka's answer. check() raises any error."""
         message = failure.record
         headers = [*(message.headers() or ()), *context_headers(self._spec, failure)]
@@ -123,9 +123,9 @@ class DeadLetters:
             self._delivery = self._acks.begin({})
         batch = self._acks.add(size)
         self._sender.send_each(self._topic, [fields], self._delivery)
-        if batch.size > _BATCH:
+        if batch.size > _BATCH_BYTES:
             self._seal()
-        return Letter(self, batch)
+        return PendingLetter(self, batch)
 
     def check(self) -> None:
         """Raises the error that ends the task if Kafka has refused a letter or the producer has lost letters."""

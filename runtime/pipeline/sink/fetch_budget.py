@@ -8,7 +8,7 @@ _SLOT = 256 * 1024  # KiB for all consumers of a slot
 _MOST, _LEAST = 32 * 1024, 1024  # KiB for one: what a busy one needs to be fast, what any needs to go on
 
 
-class Budget:
+class FetchBudget:
     """Each consumer takes an eighth of what is left: a few get plenty, hundreds still get on. Thread-safe.
 
     The client cannot change its share later, so what a stopped consumer gives back is for those that come."""
@@ -29,4 +29,4 @@ class Budget:
             self._left += share
 
 
-slot_budget = Budget()
+slot_budget = FetchBudget()

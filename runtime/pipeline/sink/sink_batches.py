@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_FEWEST = 16  # records that each of several batches needs, on average, to be quicker than one by one
+_MIN_AVERAGE = 16  # records that each of several batches needs, on average, to be quicker than one by one
 
 
 class _Part(NamedTuple):
@@ -158,7 +158,7 @@ def _alike(shapes: Sequence[Hashable]) -> list[Sequence[int]]:
 
 
 def _too_many(batches: int, records: int) -> bool:
-    return batches > 1 and batches * _FEWEST > records
+    return batches > 1 and batches * _MIN_AVERAGE > records
 
 
 def _alike_maps(values: ValueBatch) -> bool:

@@ -13,7 +13,7 @@ from runtime.api.errors import RetriableError
 from runtime.model.states import State
 from runtime.pipeline.chain.chain import Chain
 from runtime.pipeline.load import load_converters, load_steps
-from runtime.pipeline.sink.assignment import Assignment
+from runtime.pipeline.sink.assignment import PartitionAssignment
 from runtime.pipeline.sink.consumer import Events, close, fetch, make_consumer
 from runtime.pipeline.sink.convert_sink import SinkConversion, sink_place
 from runtime.pipeline.sink.dead_letters import DeadLetters, dead_letter_topic
@@ -23,7 +23,7 @@ from runtime.pipeline.sink.sink_context import SinkContext
 from runtime.pipeline.sink.subscription import Subscription
 from runtime.pipeline.task.control import StoppedError
 from runtime.pipeline.task.failure import Stage
-from runtime.pipeline.task.meter import MEASURE
+from runtime.pipeline.task.meter import LAG_INTERVAL
 from runtime.pipeline.tolerance import Policy, Tolerance
 
 if TYPE_CHECKING:
@@ -36,10 +36,13 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-_BATCH = 5000  # messages at a time, where the connector asks for no other number
-_POLL, _POLL_IDLE = 0.1, 0.4  # seconds to wait for messages at a time (a stop waits as long), more when none come
+_DEFAULT_POLL_RECORDS = 5000  # messages at a time, where the connector asks for no other number
+_POLL_TIMEOUT, _IDLE_POLL_TIMEOUT = (
+    0.1,
+    0.4,
+)  # seconds to wait for messages at a time (a stop waits as long), more when none come
 _PAUSE_COMMIT = 2.0  # seconds that a pause waits for the answer to its commit
-_RETRY_FIRST, _RETRY_LAST = 0.1, 5.0  # seconds between two tries of a put that asks for another
+_FIRST_RETRY_DELAY, _MAX_RETRY_DELAY = 0.1, 5.0  # seconds between two tries of a put that asks for another
 
 
 class SinkWorker:
@@ -64,12 +67,12 @@ class SinkWorker:
         except BaseException:
             slot_budget.give_back(self._share)
             raise
-        self._assignment = Assignment(spec, task, host, control, self._consumer, self._context)
+        self._assignment = PartitionAssignment(spec, task, host, control, self._consumer, self._context)
         self._subscription = Subscription(
             self._consumer, spec.consumer, spec.topics, spec.topics_regex, self._assignment.callbacks
         )
         self._events = Events(spec.consumer)
-        self._most = spec.max_poll_records or _BATCH
+        self._most = spec.max_poll_records or _DEFAULT_POLL_RECORDS
         self._topics, self._meter = control.topics, control.meter
         self._next_measure = 0.0
         self._paused = False
@@ -117,14 +120,14 @@ class SinkWorker:
                 self._chain.close()
 
     def _loop(self) -> None:
-        wait = _POLL
+        wait = _POLL_TIMEOUT
         while not self._control.stopping:
             self._follow_pause()
             self._subscription.update()
             self._assignment.apply_requests()
             self._check_errors()
             messages = fetch(self._consumer, self._most, wait)
-            wait = _POLL if messages else min(wait * 1.5, _POLL_IDLE)
+            wait = _POLL_TIMEOUT if messages else min(wait * 1.5, _IDLE_POLL_TIMEOUT)
             if messages:
                 try:
                     self._deliver(messages)
@@ -148,7 +151,7 @@ class SinkWorker:
         self._assignment.commit()
         until = time.monotonic() + _PAUSE_COMMIT
         while self._assignment.committing and time.monotonic() < until:
-            self._serve(_POLL)
+            self._serve(_POLL_TIMEOUT)
 
     def _deliver(self, messages: list[Message]) -> None:
         messages = self._events.without(messages)
@@ -190,7 +193,7 @@ class SinkWorker:
         """Puts the same batch until the task accepts it. Meanwhile the consumer is paused but stays in its group,
         earlier offsets are committed and the task's requests carried out. Records of partitions that are lost, or in
         which the task seeks, are dropped, since they are read again if needed."""
-        wait, is_kept = _RETRY_FIRST, self._assignment.is_kept
+        wait, is_kept = _FIRST_RETRY_DELAY, self._assignment.is_kept
         self._assignment.hold(True)
         try:
             while not self._control.stopping:
@@ -211,7 +214,7 @@ class SinkWorker:
                     self._put_once(records)
                     return True
                 except RetriableError as error:
-                    wait = min(wait * 2, _RETRY_LAST)
+                    wait = min(wait * 2, _MAX_RETRY_DELAY)
                     _log.debug("Not yet: %s", error)
             return False
         finally:
@@ -221,13 +224,13 @@ class SinkWorker:
         """Keep the membership alive for a while; nothing comes, as all partitions are paused."""
         until = time.monotonic() + seconds
         while (left := until - time.monotonic()) > 0 and not self._control.stopping:
-            message = self._consumer.poll(min(left, _POLL))
+            message = self._consumer.poll(min(left, _POLL_TIMEOUT))
             if message is not None:
                 self._assignment.unread(self._events.without([message]))
 
     def _measure_when_due(self) -> None:
         if (now := time.monotonic()) >= self._next_measure:
-            self._next_measure = now + MEASURE
+            self._next_measure = now + LAG_INTERVAL
             self._meter.behind(self._assignment.lag(), len(self._context.positions))
 
     def _commit_when_due(self) -> None:

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-_LOOK = 1.0  # seconds between two checks of the known topics
-_LOOK_FOR_NAMED = 5.0  # seconds between two requests for missing named topics, while others exist
+_CHECK_INTERVAL = 1.0  # seconds between two checks of the known topics
+_MISSING_INTERVAL = 5.0  # seconds between two requests for missing named topics, while others exist
 _MAX_AGE = 30.0  # maximum age of a list of topics without metadata.max.age.ms
 _MAX_AGE_IDLE = 5.0  # the same, while there is nothing to read
 _TIMEOUT = 5.0  # seconds
@@ -55,7 +55,7 @@ class Subscription:
             return
         if self._pattern is None and self._existing == self._named:
             return
-        self._next_look = now + (_LOOK_FOR_NAMED if self._named and self._existing else _LOOK)
+        self._next_look = now + (_MISSING_INTERVAL if self._named and self._existing else _CHECK_INTERVAL)
         existing = self._matching() if self._pattern is not None else self._named_ones()
         if existing is None or existing == self._existing:
             if self._existing is None and self._named:
@@ -77,7 +77,7 @@ class Subscription:
         """The topics that match the pattern; None if the cluster does not answer."""
         assert self._pattern is not None
         age = self._max_age if self._existing else min(self._max_age, _MAX_AGE_IDLE)
-        names = self._lists.names(self._consumer, self._settings, _LOOK if self._existing is None else age)
+        names = self._lists.names(self._consumer, self._settings, _CHECK_INTERVAL if self._existing is None else age)
         if names is None or names is self._seen:
             return self._existing
         self._seen = names
@@ -89,7 +89,7 @@ class Subscription:
         are for missing topics only."""
         if self._existing is not None:
             return self._existing | self._asked_for(self._named - self._existing)
-        names = self._lists.names(self._consumer, self._settings, _LOOK)
+        names = self._lists.names(self._consumer, self._settings, _CHECK_INTERVAL)
         if names is None:
             return None
         if self._creates:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(slots=True)
-class Run:
+class MessageRun:
     """Consecutive messages for one topic that are sent alike: as a batch, or one by one because they have headers,
     timestamps or partitions. `content`: bytes of keys and values, if already known."""
 
@@ -32,10 +32,10 @@ class Run:
 
 
 @dataclass(slots=True)
-class Batch:
+class MessageBatch:
     """What is to be sent, in order; which offsets that brings; and why it ends before the last record, if it does."""
 
-    runs: list[Run] = field(default_factory=list)
+    runs: list[MessageRun] = field(default_factory=list)
     offsets: dict[bytes, Mapping[str, Any] | None] = field(default_factory=dict)
     error: Exception | None = None
 
@@ -54,23 +54,23 @@ class SourceConversion:
         self._values = batch_method(self._value, "from_connect", "from_connect_batch")
         self._keys = batch_method(self._key, "from_connect", "from_connect_batch")
 
-    def convert(self, records: Sequence[SourceRecord]) -> Batch:
+    def convert(self, records: Sequence[SourceRecord]) -> MessageBatch:
         """All records, or those before the first that fails the task. Skipped and dropped records keep their offsets'
         place."""
         done = 0
         if self._values is not None and (alike := _alike(records)) is not None:
-            left, done = self._chain.run_together([alike])
-            runs = self._sent_together(left) if done == len(self._chain) else None
+            left, done = self._chain.run_batches([alike])
+            runs = self._batch_runs(left) if done == len(self._chain) else None
             if runs is not None:
                 offsets = {self._offsets.key(alike.source_partition): alike.offset_of(len(alike) - 1)}
-                return Batch(runs, offsets)
+                return MessageBatch(runs, offsets)
             records = left[0].records if done else records
         try:
             return self._convert(records, done)
         finally:
             self._tolerance.release(records)
 
-    def _sent_together(self, batches: Sequence[SourceBatch]) -> list[Run] | None:
+    def _batch_runs(self, batches: Sequence[SourceBatch]) -> list[MessageRun] | None:
         """Messages of all records, of which there is one batch, or nothing left; None where they are to be converted
         one by one."""
         if not batches:
@@ -79,7 +79,7 @@ class SourceConversion:
         try:
             keys = self._keys(batch.topic, batch.keys) if batch.keyed and self._keys is not None else None
             found = self._values(batch.topic, batch.values)
-            headers = self._headers_together(batch)
+            headers = self._batch_headers(batch)
         except MixedBatchError:
             return None
         except Exception as error:  # record by record, the record that causes it fails
@@ -90,19 +90,19 @@ class SourceConversion:
         messages: list[dict[str, Any]] = [{"value": value} for value in found]
         _put_in(messages, "key", keys)
         if not _some(headers) and not (self._stamps and _some(batch.times)):
-            return [Run(batch.topic, False, messages, _bytes_of(found) + _bytes_of(keys))]
+            return [MessageRun(batch.topic, False, messages, _bytes_of(found) + _bytes_of(keys))]
         _put_in(messages, "headers", headers)
         _put_in(messages, "timestamp", batch.times if self._stamps else None)
-        return [Run(batch.topic, single, list(run)) for single, run in groupby(messages, _single)]
+        return [MessageRun(batch.topic, single, list(run)) for single, run in groupby(messages, _single)]
 
-    def _headers_together(self, batch: SourceBatch) -> Column:
+    def _batch_headers(self, batch: SourceBatch) -> Column:
         """The headers of each message, None for none."""
         topic, headers = batch.topic, batch.headers
         if type(headers) is ConstantColumn:
             return ConstantColumn(self._headers(topic, headers.value) if headers.value else None, len(batch))
         return [self._headers(topic, own) if own else None for own in headers]
 
-    def _convert(self, records: Sequence[SourceRecord], first: int) -> Batch:
+    def _convert(self, records: Sequence[SourceRecord], first: int) -> MessageBatch:
         """As convert(), record by record, through the steps from `first` on."""
         if first == len(self._chain):
             batch, failed = self._messages(records)
@@ -117,11 +117,11 @@ class SourceConversion:
         batch.offsets = self._newest(records[: len(end)])
         return batch
 
-    def _messages(self, records: Sequence[SourceRecord]) -> tuple[Batch, Any]:
+    def _messages(self, records: Sequence[SourceRecord]) -> tuple[MessageBatch, Any]:
         """Messages of all records, or of those before the one that fails the task, which is given too."""
-        batch = Batch()
+        batch = MessageBatch()
         key_of, value_of, stamps = self._key.from_connect, self._value.from_connect, self._stamps
-        topic, run, append = "", Run("", False), None
+        topic, run, append = "", MessageRun("", False), None
         stage = Stage.KEY_CONVERTER
         for record in records:
             try:
@@ -155,7 +155,7 @@ class SourceConversion:
                 single = True
             if append is None or record.topic != topic or single is not run.single:
                 topic = record.topic
-                run = Run(topic, single)
+                run = MessageRun(topic, single)
                 batch.runs.append(run)
                 append = run.messages.append
             append(message)
@@ -180,7 +180,7 @@ class SourceConversion:
         the task fails with."""
         at = [stage]
         try:
-            return self._tolerance.again(error, lambda: self._message(record, at), stage)
+            return self._tolerance.retry(error, lambda: self._message(record, at), stage)
         except Exception as last:
             plugins = {Stage.KEY_CONVERTER: self._key, Stage.VALUE_CONVERTER: self._value}
             name = plugin_name(plugins.get(at[0], self._header))

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 
-class KeptOffsets:
+class WorkerKeptOffsets:
     """An OffsetWriter without a topic: the worker has a commit, durably, when it has answered."""
 
     def __init__(self, host: SlotHost, spec: TaskSpec) -> None:

@@ -17,8 +17,8 @@ from runtime.pipeline.produce.acks import Acks
 from runtime.pipeline.produce.producers import Purpose
 from runtime.pipeline.produce.send import Sender, send_failure, size_of
 from runtime.pipeline.produce.topic_creation import TopicCreator
-from runtime.pipeline.source.convert_source import Batch, SourceConversion, source_place
-from runtime.pipeline.source.kept_offsets import KeptOffsets
+from runtime.pipeline.source.convert_source import MessageBatch, SourceConversion, source_place
+from runtime.pipeline.source.kept_offsets import WorkerKeptOffsets
 from runtime.pipeline.source.source_offsets import CommittedOffsets, OffsetWriter
 from runtime.pipeline.task.control import StoppedError
 from runtime.pipeline.task.failure import Failure, Stage
@@ -131,7 +131,7 @@ class SourceWorker:
         if batch.error is not None:
             raise batch.error
 
-    def _hand_over(self, batch: Batch) -> None:
+    def _hand_over(self, batch: MessageBatch) -> None:
         """A function of its own, since `delivery` must not live on in the frame of what is raised later."""
         size = sum(size_of(run.messages, run.content) for run in batch.runs)
         self._sender.admit(size)
@@ -258,10 +258,10 @@ class SourceWorker:
             _log.error("Offsets could not be committed within %.1f s", self._spec.flush_timeout)
 
 
-def _offset_writer(spec: TaskSpec, host: SlotHost) -> OffsetWriter | KeptOffsets:
+def _offset_writer(spec: TaskSpec, host: SlotHost) -> OffsetWriter | WorkerKeptOffsets:
     """Into the offsets topic, or, where there is none, to the worker."""
     if not spec.offsets_topic:
-        return KeptOffsets(host, spec)
+        return WorkerKeptOffsets(host, spec)
     settings = spec.offsets_producer or spec.producer
     return OffsetWriter(
         lambda: host.producers.take(settings, purpose=Purpose.OFFSETS), spec.offsets_topic, spec.offsets_copy_topic

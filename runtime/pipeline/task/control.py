@@ -22,7 +22,7 @@ class StoppedError(BaseException):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Call:
+class PluginCall:
     """The connector's code at work: which of its methods, and since when (time.monotonic())."""
 
     method: str
@@ -36,7 +36,7 @@ class Control:
         self.paused = paused
         self.stopping = False
         self.topics: set[str] = set()  # that have been reported as used by the task
-        self.call: Call | None = None  # what the watchdog looks at
+        self.call: PluginCall | None = None  # what the watchdog looks at
         self.errors: Counts | None = None  # of the records, once there can be some
         self.meter = Meter()
         self._revoked = False
@@ -76,7 +76,7 @@ class Control:
     @contextmanager
     def calling(self, method: str) -> Iterator[None]:
         """Around every call of the connector's code that may not come back."""
-        self.call = Call(method, time.monotonic())
+        self.call = PluginCall(method, time.monotonic())
         try:
             yield
         finally:

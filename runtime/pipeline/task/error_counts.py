@@ -12,10 +12,10 @@ from runtime.pipeline.task.trace import java_name, message_of
 if TYPE_CHECKING:
     from runtime.pipeline.task.failure import Failure
 
-KEPT = 10
+MAX_KEPT = 10
 """Failed records that are remembered, the newest."""
 
-_LONGEST = 1000
+_MAX_TEXT = 1000
 """Characters of a message that are remembered."""
 
 
@@ -41,7 +41,7 @@ class Counts:
     dead_letters: int = 0
     dead_letter_failures: int = 0
     stages: dict[str, StageCounts] = field(default_factory=dict)
-    last: deque[dict[str, Any]] = field(default_factory=lambda: deque(maxlen=KEPT))
+    last: deque[dict[str, Any]] = field(default_factory=lambda: deque(maxlen=MAX_KEPT))
     changes: int = 0
 
     def failed_try(self) -> None:
@@ -119,7 +119,7 @@ def _described(failure: Failure) -> dict[str, Any]:
 
 
 def _text(text: str) -> str:
-    return text[:_LONGEST].encode("utf-8", "backslashreplace").decode()
+    return text[:_MAX_TEXT].encode("utf-8", "backslashreplace").decode()
 
 
 def _place(record: Any) -> dict[str, Any]:
@@ -138,4 +138,4 @@ def _place(record: Any) -> dict[str, Any]:
 
 
 def _plain(place: Any) -> str | None:
-    return None if place is None else str(dict(place))[:_LONGEST]
+    return None if place is None else str(dict(place))[:_MAX_TEXT]

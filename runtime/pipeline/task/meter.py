@@ -10,7 +10,7 @@ from typing import Any
 FALLBACKS = ("predicate", "transformation", "converter")
 """The plugins whose exception may make a batch fall back to processing record by record."""
 
-MEASURE = 1.0
+LAG_INTERVAL = 1.0
 """Seconds between two looks at how far behind a sink is."""
 
 

@@ -16,8 +16,8 @@ from runtime.api.data.schema import Schema, Type
 from runtime.api.data.schema_builder import SchemaBuilder
 from runtime.api.data.validate import validate_value
 from runtime.api.java_compat.regex import java_regex
-from runtime.pipeline.chain.column_steps import all_through, step_together
-from runtime.pipeline.chain.step import Step
+from runtime.pipeline.chain.column_steps import apply_to_batches, batch_step
+from runtime.pipeline.chain.step import ChainStep
 from runtime.pipeline.task.trace import java_name, message_of
 from runtime.plugins.registry import load
 from tests.contract.differential.encoding import (
@@ -193,8 +193,8 @@ def _all_from_connect(cases: Sequence[Json]) -> list[Json] | None:
 
 
 def _all_transform(cases: Sequence[Json]) -> list[Json] | None:
-    step = step_together(Step(_plugin(cases[0])))
-    changed = None if step is None else all_through(step, [_batch(cases)], lambda error: None)
+    step = batch_step(ChainStep(_plugin(cases[0])))
+    changed = None if step is None else apply_to_batches(step, [_batch(cases)], lambda error: None)
     if changed is None:
         return None
     return list(map(write_record, changed[0].records)) if changed else [None] * len(cases)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from runtime.kafka.cluster import Cluster
+from runtime.kafka.cluster_monitor import ClusterMonitor
 from runtime.kafka.log.log import LogRecord, TopicSpec
 from runtime.storage import java_map
 from runtime.storage.file_logs import FileLog, FileLogs, MemoryLog
@@ -84,7 +84,7 @@ def test_a_folder_that_is_not_there_is_said_at_the_start(tmp_path: Path) -> None
 async def test_offsets_of_a_store_survive_in_javas_words(tmp_path: Path) -> None:
     """Key and value in the file are those of the offsets topic."""
     for _ in range(2):
-        logs = FileLogs(Cluster({"bootstrap.servers": "nowhere:1"}), {"": OffsetsFile(tmp_path / "offsets")})
+        logs = FileLogs(ClusterMonitor({"bootstrap.servers": "nowhere:1"}), {"": OffsetsFile(tmp_path / "offsets")})
         store = OffsetStore(logs, SPEC)
         assert isinstance(logs.open(TopicSpec("configs", 1, 1, "config.storage"), Applied()), MemoryLog)
         (kept,) = logs._kept

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from runtime.pipeline.port import OffsetText
-from runtime.pipeline.source.kept_offsets import KeptOffsets
+from runtime.pipeline.source.kept_offsets import WorkerKeptOffsets
 
 KEY = b'["c",{"filename":"/f"}]'
 
@@ -23,8 +23,8 @@ class Worker:
         self.answer = answered
 
 
-def writer(worker: Worker) -> KeptOffsets:
-    return KeptOffsets(worker, None)  # type: ignore[arg-type]
+def writer(worker: Worker) -> WorkerKeptOffsets:
+    return WorkerKeptOffsets(worker, None)  # type: ignore[arg-type]
 
 
 def test_a_commit_is_finished_once_the_worker_has_it() -> None:

@@ -21,7 +21,7 @@ from runtime.converters.header import SimpleHeaderConverter
 from runtime.converters.json.json import JsonConverter
 from runtime.converters.string import StringConverter
 from runtime.pipeline.chain.chain import Chain
-from runtime.pipeline.chain.step import Step
+from runtime.pipeline.chain.step import ChainStep
 from runtime.pipeline.load import Converters
 from runtime.pipeline.sink import convert_sink, sink_batches
 from runtime.pipeline.sink.convert_sink import SinkConversion, sink_place
@@ -102,7 +102,7 @@ PREDICATES = [
 ]
 CHAINS = st.lists(
     st.builds(
-        Step, st.sampled_from(STEPS), st.sampled_from([None, None, None, *PREDICATES]), st.booleans(),
+        ChainStep, st.sampled_from(STEPS), st.sampled_from([None, None, None, *PREDICATES]), st.booleans(),
     ),
     max_size=4,
 )  # fmt: skip
@@ -150,7 +150,7 @@ class Letters:
         self.told.append((offset, failure.stage, failure.plugin, repr(failure.error), failure.where))
 
 
-def _sunk(steps: list[Step], schemas: bool, messages: list[Message], way: str, **policy: Any) -> Any:
+def _sunk(steps: list[ChainStep], schemas: bool, messages: list[Message], way: str, **policy: Any) -> Any:
     """`way`: "together"; "transformed" together, but converted one by one; "each" by itself."""
     letters = Letters()
     errors: Tolerance = tolerance(letters, **policy)
@@ -161,7 +161,7 @@ def _sunk(steps: list[Step], schemas: bool, messages: list[Message], way: str, *
     assigned = {TopicPartition("t", 0), TopicPartition("t", 1), TopicPartition("v", 0)}
     try:
         with (
-            patch.object(sink_batches, "_FEWEST", 1),  # also batches of one record
+            patch.object(sink_batches, "_MIN_AVERAGE", 1),  # also batches of one record
             patch.object(convert_sink, "batches_of", lambda records: None if way == "each" else batches_of(records)),
         ):
             records, positions = conversion.convert(messages, assigned)
@@ -191,7 +191,7 @@ def _messages(draw: st.DrawFn, schemas: bool) -> list[Message]:
 
 @settings(max_examples=250, deadline=None)
 @given(CHAINS, st.data(), st.booleans(), st.booleans())
-def test_sink_records(steps: list[Step], data: st.DataObject, schemas: bool, tolerate_all: bool) -> None:
+def test_sink_records(steps: list[ChainStep], data: st.DataObject, schemas: bool, tolerate_all: bool) -> None:
     messages = data.draw(_messages(schemas))
     policy = {"tolerate_all": tolerate_all}
     expected = _sunk(steps, schemas, messages, "each", **policy)
@@ -208,7 +208,7 @@ class Own(SourceTask):
 
 
 def _sourced(
-    steps: list[Step], schemas: bool | None, records: Any, together: bool, task: SourceTask, policy: Any
+    steps: list[ChainStep], schemas: bool | None, records: Any, together: bool, task: SourceTask, policy: Any
 ) -> Any:
     """What is sent; `schemas`: of JSON values beside keys as text, None: of values as text beside JSON keys."""
     errors = tolerance(**policy)
@@ -232,7 +232,7 @@ _NULLS = st.sampled_from([(OPTIONAL_STRING_SCHEMA, None), (OPTIONAL_STRING_SCHEM
 @settings(max_examples=250, deadline=None)
 @given(CHAINS, st.data(), SCHEMAS, st.booleans(), st.sampled_from([Own(), FileStreamSourceTask()]))
 def test_source_records(
-    steps: list[Step], data: st.DataObject, schemas: bool | None, tolerate_all: bool, task: SourceTask
+    steps: list[ChainStep], data: st.DataObject, schemas: bool | None, tolerate_all: bool, task: SourceTask
 ) -> None:
     usual = data.draw(st.sampled_from([_TYPED, _NULLS, st.tuples(st.none(), MAPS)]))
     found = data.draw(st.lists(usual if data.draw(st.booleans()) else usual | _ANY, min_size=1, max_size=6))
@@ -262,7 +262,7 @@ def test_source_records(
 
 @settings(max_examples=200, deadline=None)
 @given(CHAINS, st.lists(st.sampled_from(["", "x", "é\udc80", "a\nb"]), min_size=1, max_size=5), SCHEMAS)
-def test_source_batches(steps: list[Step], lines: list[str], schemas: bool | None) -> None:
+def test_source_batches(steps: list[ChainStep], lines: list[str], schemas: bool | None) -> None:
     def batch() -> SourceBatch:
         return SourceBatch({"f": "x"}, lambda n: {"position": n}, "t", ValueBatch(STRING_SCHEMA, lines), 7)
 
@@ -273,7 +273,7 @@ def test_source_batches(steps: list[Step], lines: list[str], schemas: bool | Non
 
 def test_a_usual_chain_makes_no_records() -> None:
     router = made("RegexRouter", {"regex": "t", "replacement": "u"})
-    steps = [Step(STEPS[1]), Step(STEPS[4]), Step(router), Step(STEPS[6])]
+    steps = [ChainStep(STEPS[1]), ChainStep(STEPS[4]), ChainStep(router), ChainStep(STEPS[6])]
     errors = tolerance()
     converters = Converters(StringConverter(), _json(True), SimpleHeaderConverter())
     conversion = SinkConversion(converters, Chain(steps, errors, sink_place), errors)
@@ -289,10 +289,10 @@ def test_a_usual_chain_makes_no_records() -> None:
 
 def test_maps_with_the_same_keys_make_no_records_either() -> None:
     steps = [
-        Step(made("InsertField$Value", {"partition.field": "p"})),
-        Step(made("ReplaceField$Value", {"renames": "a:aa", "exclude": "c"})),
-        Step(made("MaskField$Value", {"fields": "b"})),
-        Step(made("Cast$Value", {"spec": "p:string"})),
+        ChainStep(made("InsertField$Value", {"partition.field": "p"})),
+        ChainStep(made("ReplaceField$Value", {"renames": "a:aa", "exclude": "c"})),
+        ChainStep(made("MaskField$Value", {"fields": "b"})),
+        ChainStep(made("Cast$Value", {"spec": "p:string"})),
     ]
     errors = tolerance()
     converters = Converters(StringConverter(), _json(False), SimpleHeaderConverter())
@@ -308,11 +308,13 @@ def test_maps_with_the_same_keys_make_no_records_either() -> None:
 
 def test_keys_made_of_values_and_predicates_of_all_make_no_records() -> None:
     steps = [
-        Step(made("ValueToKey", {"fields": "a"})),
-        Step(made("ExtractField$Key", {"field": "a"})),
-        Step(made("Filter", {}), predicate("RecordIsTombstone", {})),
-        Step(made("MaskField$Value", {"fields": "b"}), predicate("TopicNameMatches", {"pattern": "u"}), negate=True),
-        Step(made("HoistField$Value", {"field": "h"}), predicate("HasHeaderKey", {"name": "h"})),
+        ChainStep(made("ValueToKey", {"fields": "a"})),
+        ChainStep(made("ExtractField$Key", {"field": "a"})),
+        ChainStep(made("Filter", {}), predicate("RecordIsTombstone", {})),
+        ChainStep(
+            made("MaskField$Value", {"fields": "b"}), predicate("TopicNameMatches", {"pattern": "u"}), negate=True
+        ),
+        ChainStep(made("HoistField$Value", {"field": "h"}), predicate("HasHeaderKey", {"name": "h"})),
     ]
     errors = tolerance()
     converters = Converters(StringConverter(), _json(False), SimpleHeaderConverter())
@@ -325,11 +327,11 @@ def test_keys_made_of_values_and_predicates_of_all_make_no_records() -> None:
 
 def test_new_topics_and_headers_make_no_records() -> None:
     steps = [
-        Step(made("TimestampRouter", {"timestamp.format": "yyyyMMddHH"})),
-        Step(made("HeaderFrom$Value", {"fields": "a", "headers": "ha", "operation": "move"})),
-        Step(made("InsertHeader", {"header": "h", "value.literal": "17"})),
-        Step(made("DropHeaders", {"headers": "g"})),
-        Step(made("Filter", {}), predicate("HasHeaderKey", {"name": "h"}), negate=True),
+        ChainStep(made("TimestampRouter", {"timestamp.format": "yyyyMMddHH"})),
+        ChainStep(made("HeaderFrom$Value", {"fields": "a", "headers": "ha", "operation": "move"})),
+        ChainStep(made("InsertHeader", {"header": "h", "value.literal": "17"})),
+        ChainStep(made("DropHeaders", {"headers": "g"})),
+        ChainStep(made("Filter", {}), predicate("HasHeaderKey", {"name": "h"}), negate=True),
     ]
     errors = tolerance()
     converters = Converters(StringConverter(), _json(False), SimpleHeaderConverter())

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.slow
 @pytest.fixture(autouse=True)
 def nothing_told_yet(monkeypatch: pytest.MonkeyPatch) -> None:
     """Clients tell of trouble once a minute in a process; each test here waits for a first time."""
-    monkeypatch.setattr(client_log, "_teller", client_log.Teller())
+    monkeypatch.setattr(client_log, "_throttle", client_log.LogThrottle())
 
 
 def test_tasks_outlive_the_broker(own_broker: EmbeddedBroker, tmp_path: Path) -> None:

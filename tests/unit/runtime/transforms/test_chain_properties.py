@@ -12,7 +12,7 @@ from runtime.api.data.record import SinkRecord
 from runtime.api.data.schema import INT32_SCHEMA, STRING_SCHEMA, Field, Schema, Type
 from runtime.api.errors import DataError, RetriableError
 from runtime.api.transformation import R, Record, Transformation
-from runtime.pipeline.chain.step import Step
+from runtime.pipeline.chain.step import ChainStep
 from tests.support.transforms import chain, made, predicate, tolerance
 
 LINE = Schema(Type.STRUCT, fields=(Field("a", INT32_SCHEMA), Field("b", STRING_SCHEMA)))
@@ -51,7 +51,7 @@ PREDICATES = [
     predicate("HasHeaderKey", {"name": "h"}),
     predicate("RecordIsTombstone", {}),
 ]
-STEPS = st.builds(Step, st.sampled_from(_steps()), st.sampled_from(PREDICATES), st.booleans())
+STEPS = st.builds(ChainStep, st.sampled_from(_steps()), st.sampled_from(PREDICATES), st.booleans())
 VALUES = st.sampled_from(
     [
         (None, None), (None, {"a": 1, "b": "x"}), (None, {"a": "7", "c": {"d": 1}}), (None, "text"),
@@ -68,7 +68,7 @@ def _seen(record: Any) -> tuple[Any, ...]:
     return tuple(getattr(record, name) for name in SinkRecord.__slots__)
 
 
-def _one_by_one(steps: list[Step], records: list[Any]) -> tuple[list[Record], Record | None]:
+def _one_by_one(steps: list[ChainStep], records: list[Any]) -> tuple[list[Record], Record | None]:
     """The records that come through, and the first one that fails."""
     through: list[Record] = []
     for record in records:
@@ -85,7 +85,7 @@ def _one_by_one(steps: list[Step], records: list[Any]) -> tuple[list[Record], Re
 
 @settings(max_examples=300, deadline=None)
 @given(st.lists(STEPS, max_size=5), st.lists(RECORDS, max_size=8))
-def test_as_one_by_one(steps: list[Step], records: list[SinkRecord]) -> None:
+def test_as_one_by_one(steps: list[ChainStep], records: list[SinkRecord]) -> None:
     expected, failed = _one_by_one(steps, records)
     outcome = chain(*steps).run(copies := [record.copy() for record in records])
     assert [_seen(r) for r in outcome.records] == [_seen(r) for r in expected]
@@ -96,7 +96,7 @@ def test_as_one_by_one(steps: list[Step], records: list[SinkRecord]) -> None:
 
 @settings(max_examples=200, deadline=None)
 @given(st.lists(STEPS, max_size=5), st.lists(RECORDS, max_size=8))
-def test_what_fails_is_left_out_where_errors_are_tolerated(steps: list[Step], records: list[SinkRecord]) -> None:
+def test_what_fails_is_left_out_where_errors_are_tolerated(steps: list[ChainStep], records: list[SinkRecord]) -> None:
     expected: list[Record] = []
     failures = 0
     for record in records:
@@ -127,13 +127,13 @@ class Flaky(Transformation):
 def test_what_may_succeed_later_is_tried_again() -> None:
     errors = tolerance(retry_timeout=-1.0, retry_delay=0.001)
     records = [SinkRecord("t", 0, None, None, None, n, n) for n in range(3)]
-    outcome = chain(Step(Flaky()), errors=errors).run(records)
+    outcome = chain(ChainStep(Flaky()), errors=errors).run(records)
     assert [r.value for r in outcome.records] == [0, 1, 2]
     assert (errors.counts.retries, errors.counts.failures, errors.counts.errors) == (6, 6, 0)
 
 
 def test_without_a_timeout_nothing_is_tried_again() -> None:
-    outcome = chain(Step(Flaky())).run([SinkRecord("t", 0, None, None, None, 1, 0)])
+    outcome = chain(ChainStep(Flaky())).run([SinkRecord("t", 0, None, None, None, 1, 0)])
     assert outcome.records == []
     assert str(outcome.error) == "Tolerance exceeded in error handler"
     assert isinstance(outcome.error and outcome.error.__cause__, RetriableError)
@@ -147,7 +147,7 @@ def test_a_predicate_that_raises_fails_its_record() -> None:
             return True
 
     records = [SinkRecord("t", 0, None, None, None, n, n) for n in (1, 2, 3)]
-    outcome = chain(Step(made("HoistField$Value", {"field": "x"}), Broken())).run(records)
+    outcome = chain(ChainStep(made("HoistField$Value", {"field": "x"}), Broken())).run(records)
     assert [r.value for r in outcome.records] == [{"x": 1}]
     assert outcome.failed is records[1]
 

@@ -7,7 +7,7 @@ from typing import Any
 from runtime.api.data.record import SinkRecord, SourceRecord
 from runtime.api.data.schema import STRING_SCHEMA
 from runtime.converters.json.json import JsonConverter
-from runtime.pipeline.chain.step import Step
+from runtime.pipeline.chain.step import ChainStep
 from tests.support.transforms import chain, made, predicate
 
 
@@ -20,8 +20,10 @@ def _json(record: Any) -> str:
 def test_lines_of_a_file_become_maps_that_tell_their_source() -> None:
     lines = [SourceRecord({}, {}, "connect-test", line, STRING_SCHEMA) for line in ("foo", "bar", "hello world")]
     assert [_json(record) for record in lines] == ['"foo"', '"bar"', '"hello world"']
-    make_map = Step(made("HoistField$Value", {"field": "line"}))
-    insert_source = Step(made("InsertField$Value", {"static.field": "data_source", "static.value": "test-file-source"}))
+    make_map = ChainStep(made("HoistField$Value", {"field": "line"}))
+    insert_source = ChainStep(
+        made("InsertField$Value", {"static.field": "data_source", "static.value": "test-file-source"})
+    )
     found = chain(make_map, insert_source).run(lines).records
     assert [_json(record) for record in found] == [
         '{"line":"foo","data_source":"test-file-source"}',
@@ -38,8 +40,8 @@ def test_one_topic_is_filtered_out_and_another_left_alone() -> None:
     is_foo = predicate("TopicNameMatches", {"pattern": "foo"})
     is_bar = predicate("TopicNameMatches", {"pattern": "bar"})
     steps = (
-        Step(made("Filter", {}), is_foo),
-        Step(made("ExtractField$Key", {"field": "other_field"}), is_bar, negate=True),
+        ChainStep(made("Filter", {}), is_foo),
+        ChainStep(made("ExtractField$Key", {"field": "other_field"}), is_bar, negate=True),
     )
     topics = ["foo", "bar", "baz", "foobar", "foo"]
     found = chain(*steps).run([_keyed(topic) for topic in topics]).records
@@ -52,7 +54,7 @@ def test_one_topic_is_filtered_out_and_another_left_alone() -> None:
 
 def test_records_without_a_value_can_be_told() -> None:
     records = [SinkRecord("t", 0, None, None, None, value, 0) for value in ("a", None)]
-    drop = Step(made("Filter", {}), predicate("RecordIsTombstone", {}))
+    drop = ChainStep(made("Filter", {}), predicate("RecordIsTombstone", {}))
     assert [record.value for record in chain(drop).run(records).records] == ["a"]
 
 
@@ -61,5 +63,5 @@ def test_records_with_a_header_can_be_told() -> None:
         SinkRecord("t", 0, None, None, None, "a", 0, headers=[("h", None, None)]),
         SinkRecord("t", 0, None, None, None, "b", 0),
     ]
-    drop = Step(made("Filter", {}), predicate("HasHeaderKey", {"name": "h"}))
+    drop = ChainStep(made("Filter", {}), predicate("HasHeaderKey", {"name": "h"}))
     assert [record.value for record in chain(drop).run(records).records] == ["b"]

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from runtime.engine.driver.archive import KEPT, keep
+from runtime.engine.driver.archive import MAX_ARCHIVES, keep
 from runtime.engine.driver.jvm import spark_properties, write_files
 from runtime.engine.protocol.settings import EngineSettings
 
@@ -38,16 +38,16 @@ def test_properties_may_hold_secrets_and_anything_else(tmp_path: Path) -> None:
 
 def test_two_cores_more_than_slots_and_those_that_may_come() -> None:
     assert EngineSettings(slots=3).master == "local[37]"
-    assert EngineSettings(slots=3).most_extras == 32
+    assert EngineSettings(slots=3).max_extra_slots == 32
 
 
 @pytest.mark.parametrize(("master", "extras"), [("local[9]", 4), ("local[4]", 0), ("spark://host:7077", 32)])
 def test_a_master_of_the_operators_own_leaves_what_it_leaves(master: str, extras: int) -> None:
     settings = EngineSettings(slots=3, spark_conf={"spark.master": master})
-    assert (settings.master, settings.most_extras) == (master, extras)
+    assert (settings.master, settings.max_extra_slots) == (master, extras)
 
 
-@pytest.mark.parametrize("present", [0, KEPT, KEPT + 2])
+@pytest.mark.parametrize("present", [0, MAX_ARCHIVES, MAX_ARCHIVES + 2])
 def test_few_archives_are_kept(tmp_path: Path, present: int) -> None:
     folder = tmp_path / "cds"
     folder.mkdir()
@@ -56,4 +56,4 @@ def test_few_archives_are_kept(tmp_path: Path, present: int) -> None:
     (tmp_path / "recorded").write_text("new")
     keep(tmp_path / "recorded", folder / "new.jsa")
     assert (folder / "new.jsa").read_text() == "new"
-    assert len(list(folder.iterdir())) == min(present + 1, KEPT)
+    assert len(list(folder.iterdir())) == min(present + 1, MAX_ARCHIVES)

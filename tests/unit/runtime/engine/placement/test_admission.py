@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from runtime.engine.placement.admission import FIRST, HANGS, MOST, QUICK, Admission
+from runtime.engine.placement.admission import FIRST_WINDOW, HANG_TIMEOUT, MAX_WINDOW, QUICK_ACK, Admission
 from runtime.engine.placement.start_history import StartHistory
 from runtime.engine.protocol.task_specs import Key
 from runtime.model.states import TaskId
@@ -21,7 +21,7 @@ def start(admission: Admission, number: int, at: float, took: float) -> None:
 
 def test_a_new_slot_starts_a_few_at_once() -> None:
     admission = Admission()
-    for number in range(int(FIRST)):
+    for number in range(int(FIRST_WINDOW)):
         assert admission.is_open(0.0)
         admission.sent(key(number), 0.0)
     assert not admission.is_open(0.0)
@@ -30,14 +30,14 @@ def test_a_new_slot_starts_a_few_at_once() -> None:
 def test_a_quick_slot_is_given_more_up_to_a_limit() -> None:
     admission = Admission()
     for number in range(100):
-        start(admission, number, float(number), QUICK / 2)
-    assert admission.window == MOST
+        start(admission, number, float(number), QUICK_ACK / 2)
+    assert admission.window == MAX_WINDOW
 
 
 def test_a_slow_slot_is_given_fewer_and_always_one() -> None:
     admission = Admission()
     for number in range(20):
-        start(admission, number, float(number), QUICK * 5)
+        start(admission, number, float(number), QUICK_ACK * 5)
     assert admission.window == 1.0
     assert admission.is_open(100.0)
 
@@ -47,9 +47,9 @@ def test_a_start_that_hangs_makes_room_only_when_the_slot_itself_answers(acknowl
     admission = Admission(first=1.0)
     admission.sent(key(0), 0.0)
     if acknowledged:
-        admission.acknowledged(key(0), QUICK * 2)  # no credit for it: the window stays as it is
-    assert not admission.is_open(HANGS)
-    assert admission.is_open(HANGS + 0.1) is acknowledged
+        admission.acknowledged(key(0), QUICK_ACK * 2)  # no credit for it: the window stays as it is
+    assert not admission.is_open(HANG_TIMEOUT)
+    assert admission.is_open(HANG_TIMEOUT + 0.1) is acknowledged
 
 
 def test_a_slot_that_keeps_dying_while_it_starts_tasks_gets_fewer_of_them() -> None:

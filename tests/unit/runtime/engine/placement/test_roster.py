@@ -8,7 +8,7 @@ from unittest.mock import Mock
 import pytest
 
 from runtime.engine.placement.admission import Admission
-from runtime.engine.placement.roster import Link, Roster, Task
+from runtime.engine.placement.roster import Roster, SlotLink, TaskRun
 from runtime.model.states import TaskId
 from runtime.system.processes import OwnProcess
 from runtime.system.scheduling import Delay
@@ -29,12 +29,12 @@ def clock() -> Clock:
 
 @pytest.fixture
 def roster(clock: Clock) -> Roster:
-    return Roster(slots=2, wait=3.0, clock=clock, most_extras=8)
+    return Roster(slots=2, wait=3.0, clock=clock, max_extra_slots=8)
 
 
-def add_slot(roster: Roster, slot: int) -> Link:
+def add_slot(roster: Roster, slot: int) -> SlotLink:
     """A slot that is quick enough to start any number of tasks at once."""
-    link = Link(slot, 1, 1, OwnProcess(os.getpid()), Mock(), 0.0, leased=True)
+    link = SlotLink(slot, 1, 1, OwnProcess(os.getpid()), Mock(), 0.0, leased=True)
     roster.link_up(link)
     link.admission.window = 1000.0
     return link
@@ -42,7 +42,7 @@ def add_slot(roster: Roster, slot: int) -> Link:
 
 def add_tasks(roster: Roster, count: int) -> None:
     for number in range(len(roster.tasks), len(roster.tasks) + count):
-        task = Task(task_spec(f"task-{number}"))
+        task = TaskRun(task_spec(f"task-{number}"))
         roster.add(task)
 
 
@@ -72,7 +72,7 @@ def test_tasks_of_one_connector_go_to_different_slots(roster: Roster) -> None:
     assert placed(roster) == {0: 3}
     add_slot(roster, 1)
     for number in (0, 1):
-        task = Task(replace(task_spec("pair"), task=number))
+        task = TaskRun(replace(task_spec("pair"), task=number))
         roster.add(task)
     assert placed(roster) == {0: 1, 1: 1}
 
@@ -97,7 +97,7 @@ def test_a_slot_that_does_not_come_is_not_waited_for_too_long(roster: Roster, cl
 
 def test_a_slot_with_a_thread_that_goes_on_is_avoided(roster: Roster) -> None:
     leaky = add_slot(roster, 0)
-    leaked = Task(task_spec("leaked"))
+    leaked = TaskRun(task_spec("leaked"))
     leaky.add(leaked)
     leaky.revoked(leaked, 1.0)
     add_slot(roster, 1)
@@ -108,19 +108,19 @@ def test_a_slot_with_a_thread_that_goes_on_is_avoided(roster: Roster) -> None:
 def test_a_slot_is_stuck_when_nothing_but_revoked_threads_runs_there(roster: Roster) -> None:
     link = add_slot(roster, 0)
     assert not link.stuck(since=10.0)
-    leaked = Task(task_spec("leaked"))
+    leaked = TaskRun(task_spec("leaked"))
     link.add(leaked)
     link.revoked(leaked, 8.0)
     assert link.stuck(since=10.0)
     assert not link.stuck(since=7.0), "it may still be ending"
-    sound = Task(task_spec("sound"))
+    sound = TaskRun(task_spec("sound"))
     link.add(sound)
     assert not link.stuck(since=10.0)
 
 
 def add_sinks(roster: Roster, count: int) -> None:
     for number in range(count):
-        task = Task(replace(task_spec(f"sink-{number}"), type="sink"))
+        task = TaskRun(replace(task_spec(f"sink-{number}"), type="sink"))
         roster.add(task)
 
 
@@ -157,7 +157,7 @@ def test_a_slot_that_calls_itself_full_is_given_no_more(roster: Roster) -> None:
 def test_a_dedicated_task_gets_a_slot_that_takes_nobody_else(roster: Roster) -> None:
     add_slot(roster, 0)
     add_slot(roster, 1)
-    task = Task(replace(task_spec("alone"), dedicated=True))
+    task = TaskRun(replace(task_spec("alone"), dedicated=True))
     roster.add(task)
     assert not placed(roster)
     assert roster.extras.numbers == [0, 1, 2]
@@ -185,7 +185,7 @@ def kill_slot(roster: Roster, clock: Clock, slot: int) -> list[str]:
         link.admission.finished(task.key)
     roster.slot_died(link)
     for id_ in tasks:
-        roster.add(Task(roster.tasks[id_].spec))
+        roster.add(TaskRun(roster.tasks[id_].spec))
     clock.now += 10.0
     return [id_.connector for id_ in tasks]
 
@@ -240,9 +240,9 @@ def test_a_suspect_is_acquitted_after_a_while(roster: Roster, clock: Clock) -> N
 
 
 def test_slots_that_many_tasks_will_need_are_wanted_before_any_is_up(clock: Clock) -> None:
-    roster = Roster(slots=2, wait=3.0, clock=clock, most_extras=8, room_to_come=10)
+    roster = Roster(slots=2, wait=3.0, clock=clock, max_extra_slots=8, room_to_come=10)
     for number in range(7):
-        task = Task(replace(task_spec(f"sink-{number}"), type="sink"))
+        task = TaskRun(replace(task_spec(f"sink-{number}"), type="sink"))
         roster.add(task)
     assert not placed(roster)
     assert len(roster.extras.numbers) == 7
@@ -251,7 +251,7 @@ def test_slots_that_many_tasks_will_need_are_wanted_before_any_is_up(clock: Cloc
 
 
 def test_no_slot_is_foreseen_for_tasks_that_fit(clock: Clock) -> None:
-    roster = Roster(slots=2, wait=3.0, clock=clock, most_extras=8, room_to_come=1000)
+    roster = Roster(slots=2, wait=3.0, clock=clock, max_extra_slots=8, room_to_come=1000)
     add_tasks(roster, 50)
     assert not placed(roster)
     assert len(roster.extras.numbers) == 2
@@ -276,7 +276,7 @@ def test_a_slot_that_died_while_starting_is_given_fewer_and_later(roster: Roster
         link = roster.links.pop(0)
         roster.starts.slot_died(0, link.admission.starting, len(link.tasks))
         for task in link.tasks.values():
-            roster.add(Task(task.spec))
+            roster.add(TaskRun(task.spec))
         add_slot(roster, 0)
         assert not placed(roster), "it is given a moment first"
         clock.now += 5.0

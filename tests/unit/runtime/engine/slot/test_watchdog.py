@@ -5,11 +5,11 @@ from typing import cast
 
 from runtime.engine.slot.task_thread import TaskThread
 from runtime.engine.slot.watchdog import Watchdog, stack_of
-from runtime.pipeline.task.control import Call
+from runtime.pipeline.task.control import PluginCall
 
 
 class Task:
-    def __init__(self, call: Call | None) -> None:
+    def __init__(self, call: PluginCall | None) -> None:
         self.call = call
 
 
@@ -24,7 +24,7 @@ def test_a_long_call_is_told_once_and_its_end_too() -> None:
     clock, told, task = Clock(), [], Task(None)
     watchdog = Watchdog(lambda: cast("list[TaskThread]", [task]), lambda task, call: told.append(call), 10.0, clock)
     watchdog.look()
-    call = task.call = Call("poll", 100.0)
+    call = task.call = PluginCall("poll", 100.0)
     clock.now = 109.0
     watchdog.look()
     assert told == []
@@ -39,10 +39,10 @@ def test_a_long_call_is_told_once_and_its_end_too() -> None:
 
 def test_another_call_that_lasts_too_long_is_told_again() -> None:
     clock, told = Clock(), []
-    task = Task(Call("put", 50.0))
+    task = Task(PluginCall("put", 50.0))
     watchdog = Watchdog(lambda: cast("list[TaskThread]", [task]), lambda task, call: told.append(call), 10.0, clock)
     watchdog.look()
-    first, task.call = task.call, Call("put", 80.0)
+    first, task.call = task.call, PluginCall("put", 80.0)
     watchdog.look()
     assert told == [first, task.call]
 

@@ -4,18 +4,18 @@ import os
 import time
 from unittest.mock import Mock
 
-from runtime.engine.placement.roster import Link, Roster, Task
+from runtime.engine.placement.roster import Roster, SlotLink, TaskRun
 from runtime.engine.protocol.task_specs import about
-from runtime.engine.worker.reports import UNASKED_END, TaskReports
+from runtime.engine.worker.reports import UNEXPECTED_END, TaskReports
 from runtime.model.states import State
 from runtime.system.processes import OwnProcess
 from tests.support.engine_probe import task_spec
 
 
-def running() -> tuple[Roster, Link, Task, Mock, TaskReports]:
+def running() -> tuple[Roster, SlotLink, TaskRun, Mock, TaskReports]:
     roster, listener = Roster(1, 0.0, time.monotonic), Mock()
-    link = Link(0, 0, 0, OwnProcess(os.getpid()), Mock(), 0.0)
-    task = Task(task_spec("x"))
+    link = SlotLink(0, 0, 0, OwnProcess(os.getpid()), Mock(), 0.0)
+    task = TaskRun(task_spec("x"))
     roster.tasks[task.spec.id] = task
     link.add(task)
     return roster, link, task, listener, TaskReports(roster, listener, Mock(), Mock(), Mock(), time.monotonic)
@@ -34,7 +34,7 @@ def test_a_task_that_reports_unassigned_before_its_end_is_handed_out_again() -> 
 def test_a_task_that_ends_without_a_request_is_failed() -> None:
     _, link, task, listener, reports = running()
     reports.take(link, about("ended", task.spec))
-    listener.task_state.assert_called_once_with(task.spec.id, task.spec.epoch, State.FAILED, UNASKED_END)
+    listener.task_state.assert_called_once_with(task.spec.id, task.spec.epoch, State.FAILED, UNEXPECTED_END)
     assert not listener.task_lost.called
 
 

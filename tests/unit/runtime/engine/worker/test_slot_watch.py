@@ -6,9 +6,9 @@ from unittest.mock import Mock
 
 import pytest
 
-from runtime.engine.placement.roster import Link, Roster, Task
+from runtime.engine.placement.roster import Roster, SlotLink, TaskRun
 from runtime.engine.protocol.settings import EngineSettings
-from runtime.engine.worker.slot_watch import LONGEST_SILENCE, SlotWatch
+from runtime.engine.worker.slot_watch import MAX_SILENCE_LEASES, SlotWatch
 from runtime.system.processes import OwnProcess
 from runtime.system.scheduling import Delay, waits
 from tests.support.engine_probe import task_spec
@@ -39,7 +39,7 @@ def silence_at_death(share: float) -> tuple[float, bool]:
     slot counts as starved."""
     clock = Clock()
     roster = Roster(slots=1, wait=3.0, clock=clock)
-    link = Link(0, 1, 1, OwnProcess(os.getpid()), Mock(), 0.0, leased=True)
+    link = SlotLink(0, 1, 1, OwnProcess(os.getpid()), Mock(), 0.0, leased=True)
     roster.link_up(link)
     watch = SlotWatch(roster, EngineSettings(slots=1, lease_ttl=TTL), clock)
     while True:
@@ -58,14 +58,14 @@ def test_a_slot_that_does_not_answer_though_it_could_is_given_up_soon() -> None:
 
 def test_a_slot_that_hardly_gets_a_processor_is_given_more_time_but_not_for_ever() -> None:
     silence, starved = silence_at_death(0.95)
-    assert TTL * 3 < silence <= TTL * LONGEST_SILENCE + 0.5
+    assert TTL * 3 < silence <= TTL * MAX_SILENCE_LEASES + 0.5
     assert starved
 
 
 def test_a_slot_that_answers_again_is_not_silent_any_more() -> None:
     clock = Clock()
     roster = Roster(slots=1, wait=3.0, clock=clock)
-    link = Link(0, 1, 1, OwnProcess(os.getpid()), Mock(), 0.0, leased=True)
+    link = SlotLink(0, 1, 1, OwnProcess(os.getpid()), Mock(), 0.0, leased=True)
     roster.link_up(link)
     watch = SlotWatch(roster, EngineSettings(slots=1, lease_ttl=TTL), clock)
     clock.now = TTL + 0.1
@@ -86,11 +86,11 @@ def test_the_kernel_counts_the_delay_of_each_thread() -> None:
 def test_tasks_that_wait_for_long_are_reported_now_and_then(caplog: pytest.LogCaptureFixture) -> None:
     clock = Clock()
     roster = Roster(slots=1, wait=0.0, clock=clock)
-    link = Link(0, 1, 1, OwnProcess(os.getpid()), Mock(), 0.0, leased=True)
+    link = SlotLink(0, 1, 1, OwnProcess(os.getpid()), Mock(), 0.0, leased=True)
     roster.link_up(link)
     link.most, link.admission.window = 2, 10.0
     for number in range(5):
-        roster.add(Task(task_spec(f"task-{number}")))
+        roster.add(TaskRun(task_spec(f"task-{number}")))
     list(roster.placements())
     watch = SlotWatch(roster, EngineSettings(slots=1, lease_ttl=TTL), clock)
     for _ in range(50):
@@ -110,7 +110,7 @@ def test_tasks_that_wait_for_long_are_reported_now_and_then(caplog: pytest.LogCa
 def test_a_start_that_hangs_does_not_keep_a_limited_slot_limited() -> None:
     clock = Clock()
     roster = Roster(slots=1, wait=0.0, clock=clock)
-    link = Link(0, 1, 1, OwnProcess(os.getpid()), Mock(), 0.0, leased=True)
+    link = SlotLink(0, 1, 1, OwnProcess(os.getpid()), Mock(), 0.0, leased=True)
     roster.link_up(link)
     link.most = 10.0
     hanging = task_spec("hangs")

@@ -9,7 +9,7 @@ from unittest.mock import Mock
 
 import pytest
 
-from runtime.engine.placement.roster import Link, Roster, Task
+from runtime.engine.placement.roster import Roster, SlotLink, TaskRun
 from runtime.engine.protocol.channel import encode
 from runtime.engine.protocol.lease_cell import LeaseCell
 from runtime.engine.protocol.settings import EngineSettings
@@ -26,21 +26,21 @@ class Rig:
 
     def __init__(self, folder: Path) -> None:
         self.now, self.lease = 100.0, 60.0
-        self.roster = Roster(slots=1, wait=3.0, clock=lambda: self.now, most_extras=8)
+        self.roster = Roster(slots=1, wait=3.0, clock=lambda: self.now, max_extra_slots=8)
         settings, self.listener = EngineSettings(slots=1, lease_ttl=TTL), Mock()
         self.slots = Slots(settings, self.roster, self.listener, lambda: self.lease, lambda: self.now, Mock(), Mock())
         self.folder = str(folder)
         self.slots.driver = Mock(folder=self.folder, generation=1)
 
-    def up(self) -> Link:
+    def up(self) -> SlotLink:
         process = Mock(pid=os.getpid())
         LeaseCell.create(self.folder, 0, process.pid)
-        link = Link(0, 1, 1, process, Mock(), self.now)
+        link = SlotLink(0, 1, 1, process, Mock(), self.now)
         assert self.slots.link_up(link)
         return link
 
-    def with_task(self) -> Link:
-        link, task = self.up(), Task(task_spec("a"))
+    def with_task(self) -> SlotLink:
+        link, task = self.up(), TaskRun(task_spec("a"))
         self.roster.tasks[task.spec.id] = task
         link.add(task)
         return link

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from unittest.mock import Mock
 
-from runtime.engine.placement.roster import Link
+from runtime.engine.placement.roster import SlotLink
 from runtime.engine.protocol.settings import EngineSettings
 from runtime.engine.worker.supervisor import SparkEngine
 from tests.support.engine_probe import task_spec
@@ -13,7 +13,7 @@ from tests.support.engine_probe import task_spec
 
 async def test_a_task_that_was_paused_on_its_way_to_a_full_slot_is_paused_on_the_next_one() -> None:
     engine = SparkEngine(EngineSettings(slots=2), Mock())
-    full = Link(0, 1, 1, Mock(), Mock(), 0.0, leased=True)
+    full = SlotLink(0, 1, 1, Mock(), Mock(), 0.0, leased=True)
     engine._roster.link_up(full)
     spec = task_spec("a")
     engine.start_task(spec)

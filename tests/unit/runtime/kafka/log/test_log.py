@@ -243,7 +243,7 @@ async def test_a_record_in_another_topic_of_the_same_name_does_not_count_as_writ
     broker: KafkaBroker, recorder: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The record's own offset reveals this before the watch does."""
-    monkeypatch.setattr(topic_watch, "EVERY", 1e9)
+    monkeypatch.setattr(topic_watch, "CHECK_INTERVAL", 1e9)
     worker = recorder()
     await worker.logs.start()
     for _ in range(3):

@@ -11,7 +11,7 @@ from runtime.api.data.batch import SinkBatch, SourceBatch
 from runtime.api.data.columns import MixedBatchError, ValueBatch
 from runtime.api.data.schema import STRING_SCHEMA, Field, Schema, Type
 from runtime.pipeline.chain.chain import Chain
-from runtime.pipeline.chain.step import Step
+from runtime.pipeline.chain.step import ChainStep
 from tests.support.messages import Message
 from tests.support.transforms import made, predicate, tolerance
 
@@ -63,8 +63,8 @@ def _filled(schema: Schema | None, value: Any) -> Any:
 @pytest.mark.parametrize(("name", "config"), STEPS.items())
 def test_nulls_and_missing_fields(name: str, config: Mapping[str, str]) -> None:
     batch = SourceBatch({}, lambda n: {}, "topic", ValueBatch(SCHEMA, ROWS), 0)
-    chain = Chain([Step(made(name, config))], tolerance(), lambda record: (record, ""))
-    [changed], steps = chain.run_together([batch])
+    chain = Chain([ChainStep(made(name, config))], tolerance(), lambda record: (record, ""))
+    [changed], steps = chain.run_batches([batch])
     assert steps == 1
     singly = chain.run([record.copy() for record in batch])
     assert _facts(changed) == _facts(singly.records)
@@ -78,13 +78,13 @@ def _sink_batch(times: list[int]) -> SinkBatch:
 
 def test_topics_below_a_second() -> None:
     steps = [
-        Step(made("TimestampRouter", {"timestamp.format": "ss.SSS"})),
-        Step(made("RegexRouter", {"regex": "t-(.*)", "replacement": "r-$1"})),
-        Step(made("InsertField$Value", {"topic.field": "f"}), predicate("TopicNameMatches", {"pattern": "x"})),
+        ChainStep(made("TimestampRouter", {"timestamp.format": "ss.SSS"})),
+        ChainStep(made("RegexRouter", {"regex": "t-(.*)", "replacement": "r-$1"})),
+        ChainStep(made("InsertField$Value", {"topic.field": "f"}), predicate("TopicNameMatches", {"pattern": "x"})),
     ]
     batch = _sink_batch([1000, 1001, 1001, 2000])
     chain = Chain(steps, tolerance(), lambda record: (record, ""))
-    [changed], done = chain.run_together([batch])
+    [changed], done = chain.run_batches([batch])
     assert done == 3
     assert [record.topic for record in changed] == ["r-01.000", "r-01.001", "r-01.001", "r-02.000"]
     with pytest.raises(MixedBatchError):

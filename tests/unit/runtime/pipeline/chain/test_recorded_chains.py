@@ -14,7 +14,7 @@ import pytest
 
 from runtime.api.data.java_text import java_text
 from runtime.api.data.record import SinkRecord, SourceRecord
-from runtime.pipeline.chain.step import Step
+from runtime.pipeline.chain.step import ChainStep
 from runtime.pipeline.task.trace import java_name
 from runtime.plugins.registry import load
 
@@ -42,11 +42,11 @@ def _converters(asked: dict[str, Any]) -> tuple[Any, Any, Any]:
     return key, value, _made("header_converter", asked["header"], **{"converter.type": "header"})
 
 
-def _steps(asked: list[list[Any]]) -> list[tuple[str, Step]]:
+def _steps(asked: list[list[Any]]) -> list[tuple[str, ChainStep]]:
     return [
-        (one[0], Step(_made("transformation", one), _made("predicate", one[2:]), one[4]))
+        (one[0], ChainStep(_made("transformation", one), _made("predicate", one[2:]), one[4]))
         if len(one) > 2
-        else (one[0], Step(_made("transformation", one)))
+        else (one[0], ChainStep(_made("transformation", one)))
         for one in asked
     ]
 

@@ -11,7 +11,7 @@ from confluent_kafka import TopicPartition as KafkaPartition
 
 from runtime.api.data.record import SinkRecord, TopicPartition
 from runtime.api.task import SinkTask
-from runtime.pipeline.sink.assignment import Assignment
+from runtime.pipeline.sink.assignment import PartitionAssignment
 from runtime.pipeline.sink.sink_context import SinkContext
 from runtime.pipeline.task.control import Control, StoppedError
 from runtime.pipeline.task.errors import RevokedError
@@ -72,12 +72,12 @@ class SilentCoordinator(SlowGroup):
         return super().committed(partitions, timeout)
 
 
-def assigned(control: Control, consumer: Any) -> tuple[Any, SinkContext, Any, Assignment]:
+def assigned(control: Control, consumer: Any) -> tuple[Any, SinkContext, Any, PartitionAssignment]:
     task = IdleSink()
     task.start({})
     context = task.context = SinkContext({})
     spec = task_spec("sink", "x:Y", {}, consumer={"partition.assignment.strategy": "cooperative-sticky"})
-    assignment = Assignment(spec, task, RecordingHost(), control, consumer, context)
+    assignment = PartitionAssignment(spec, task, RecordingHost(), control, consumer, context)
     return consumer, context, assignment.callbacks["on_assign"], assignment
 
 
@@ -87,7 +87,7 @@ def test_a_commit_answered_after_the_partition_was_revoked_is_not_repeated() -> 
     task.start({})
     context = task.context = SinkContext({})
     spec = task_spec("sink", "x:Y", {}, consumer={"partition.assignment.strategy": "cooperative-sticky"})
-    assignment = Assignment(spec, task, RecordingHost(), Control(False, lambda: None), consumer, context)
+    assignment = PartitionAssignment(spec, task, RecordingHost(), Control(False, lambda: None), consumer, context)
     zero, one = KafkaPartition("t", 0), KafkaPartition("t", 1)
     assignment.callbacks["on_assign"](consumer, [zero, one])
     assignment.advance({TopicPartition("t", 0): 110, TopicPartition("t", 1): 510})

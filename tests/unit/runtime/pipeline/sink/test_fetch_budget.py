@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 
 from runtime.model.states import State
-from runtime.pipeline.sink.fetch_budget import Budget, slot_budget
+from runtime.pipeline.sink.fetch_budget import FetchBudget, slot_budget
 from tests.support.broker import KafkaBroker
 from tests.support.pipeline import file_sink
 from tests.support.slot import RunningTask
 
 
 def test_shares() -> None:
-    budget = Budget(256 * 1024)
+    budget = FetchBudget(256 * 1024)
     shares = [budget.take() for _ in range(100)]
     assert shares[0] == 32 * 1024
     assert shares[-1] == 1024

@@ -19,7 +19,7 @@ from runtime.herder.monitoring.metric_families import MetricFamilies
 from runtime.herder.monitoring.metrics import _task
 from runtime.herder.status.meter_board import TaskMeter
 from runtime.pipeline.chain.chain import Chain
-from runtime.pipeline.chain.step import Step
+from runtime.pipeline.chain.step import ChainStep
 from runtime.pipeline.load import Converters
 from runtime.pipeline.sink.convert_sink import SinkConversion, sink_place
 from runtime.pipeline.source.convert_source import SourceConversion, source_place
@@ -75,7 +75,7 @@ class FaultyConverter(StringConverter):
 class Task:
     """The conversions of a task with one step and a converter of values."""
 
-    def __init__(self, step: Step | None = None, values: StringConverter | None = None) -> None:
+    def __init__(self, step: ChainStep | None = None, values: StringConverter | None = None) -> None:
         self.control = Control(False, lambda: None)
         tolerance, steps = Tolerance(Policy(), "c-0", self.control), [step] if step else []
         converters = Converters(StringConverter(), values or StringConverter(), SimpleHeaderConverter())
@@ -101,13 +101,13 @@ class Task:
 @pytest.mark.parametrize(
     "step, values, plugin, topic",
     [
-        (Step(FaultyStep()), None, "transformation", "after"),
-        (Step(FaultyStep(), FaultyPredicate()), None, "predicate", "after"),
+        (ChainStep(FaultyStep()), None, "transformation", "after"),
+        (ChainStep(FaultyStep(), FaultyPredicate()), None, "predicate", "after"),
         (None, FaultyConverter(), "converter", "t"),
     ],
 )
 def test_the_records_are_complete_and_the_batch_is_counted(
-    step: Step | None, values: StringConverter | None, plugin: str, topic: str, caplog: pytest.LogCaptureFixture
+    step: ChainStep | None, values: StringConverter | None, plugin: str, topic: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
     task = Task(step, values)
@@ -125,7 +125,7 @@ def test_the_records_are_complete_and_the_batch_is_counted(
 
 def test_batches_that_a_step_declines_are_not_faults(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
-    task = Task(Step(MixedStep()))
+    task = Task(ChainStep(MixedStep()))
     assert len(task.sink()) == len(task.source()) == 3
     assert task.fallbacks == {}
     assert not caplog.records

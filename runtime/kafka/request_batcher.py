@@ -10,7 +10,7 @@ K = TypeVar("K")
 V = TypeVar("V")
 
 
-class Together(Generic[K, V]):
+class RequestBatcher(Generic[K, V]):
     """Event loop only. `ask` answers for each of many; an exception in place of an answer is raised to who asked."""
 
     def __init__(self, ask: Callable[[Sequence[K]], Awaitable[Mapping[K, V | Exception]]]) -> None:
@@ -19,13 +19,13 @@ class Together(Generic[K, V]):
         self._next: dict[K, None] = {}
         self._answer: asyncio.Task[Mapping[K, V | Exception]] | None = None
 
-    async def of(self, what: K) -> V:
+    async def get(self, key: K) -> V:
         """An answer that was given after this was called."""
-        self._next[what] = None
+        self._next[key] = None
         if self._answer is None:
             self._answer = asyncio.create_task(self._collect())
             self._answer.add_done_callback(_retrieve)
-        found = (await asyncio.shield(self._answer))[what]
+        found = (await asyncio.shield(self._answer))[key]
         if isinstance(found, Exception):
             raise found
         return found

@@ -10,11 +10,11 @@ from typing import Any
 
 _log = logging.getLogger(__name__)
 _TIMEOUT = 5.0  # seconds for one question
-_AGAIN = 1.0  # seconds between two questions while there is no answer
-_LOOK = 10.0  # seconds between two looks at a cluster that is well
+_RETRY_DELAY = 1.0  # seconds between two questions while there is no answer
+_CHECK_INTERVAL = 10.0  # seconds between two looks at a cluster that is well
 
 
-class Cluster:
+class ClusterMonitor:
     """Asks the brokers how they are, from time to time. Event loop only."""
 
     def __init__(self, settings: Mapping[str, Any]) -> None:
@@ -28,7 +28,7 @@ class Cluster:
         """Wait for the brokers as long as it takes, then keep an eye on them."""
         await self._look()
         while not self.cluster_id:
-            await asyncio.sleep(_AGAIN)
+            await asyncio.sleep(_RETRY_DELAY)
             await self._look()
         self._watching = asyncio.create_task(self._watch(), name="cluster")
 
@@ -41,7 +41,7 @@ class Cluster:
 
     async def _watch(self) -> None:
         while True:
-            await asyncio.sleep(_AGAIN if self.error else _LOOK)
+            await asyncio.sleep(_RETRY_DELAY if self.error else _CHECK_INTERVAL)
             await self._look()
 
     async def _look(self) -> None:

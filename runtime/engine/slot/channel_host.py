@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from runtime.pipeline.produce.producers import Producers
 
 
-class Host:
+class ChannelHost:
     """The pipeline's SlotHost: reports go up the channel."""
 
     def __init__(self, outbox: Outbox, lease: Lease) -> None:
@@ -74,7 +74,7 @@ class Host:
 class SlotLogHandler(logging.Handler):
     """Sends what is logged outside tasks' threads up the channel; tasks' lines go their own way, with their names."""
 
-    def __init__(self, host: Host) -> None:
+    def __init__(self, host: ChannelHost) -> None:
         super().__init__()
         self._host = host
         self.addFilter(quiet)

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
-from runtime.kafka.together import Together
+from runtime.kafka.request_batcher import RequestBatcher
 
 
 class Asked:
@@ -26,10 +26,10 @@ class Asked:
 
 async def test_questions_that_come_meanwhile_go_together() -> None:
     ask = Asked()
-    together = Together(ask)
-    first = asyncio.create_task(together.of("a"))
+    together = RequestBatcher(ask)
+    first = asyncio.create_task(together.get("a"))
     await ask.started.wait()
-    later = [asyncio.create_task(together.of(q)) for q in ("b", "c", "b", "a")]
+    later = [asyncio.create_task(together.get(q)) for q in ("b", "c", "b", "a")]
     await asyncio.sleep(0)
     ask.go.release()
     assert await first == "A"
@@ -41,21 +41,21 @@ async def test_questions_that_come_meanwhile_go_together() -> None:
 async def test_an_error_reaches_those_whom_it_concerns() -> None:
     ask = Asked()
     ask.go.release()
-    together = Together(ask)
-    good, bad = await asyncio.gather(together.of("good"), together.of("bad"), return_exceptions=True)
+    together = RequestBatcher(ask)
+    good, bad = await asyncio.gather(together.get("good"), together.get("bad"), return_exceptions=True)
     assert good == "GOOD"
     assert isinstance(bad, ValueError)
     ask.go.release()
     with pytest.raises(OSError, match="broken"):
-        await together.of("broken")
+        await together.get("broken")
     ask.go.release()
-    assert await together.of("again") == "AGAIN"
+    assert await together.get("again") == "AGAIN"
 
 
 async def test_who_gives_up_does_not_take_the_others_along() -> None:
     ask = Asked()
-    together = Together(ask)
-    impatient, patient = asyncio.create_task(together.of("a")), asyncio.create_task(together.of("b"))
+    together = RequestBatcher(ask)
+    impatient, patient = asyncio.create_task(together.get("a")), asyncio.create_task(together.get("b"))
     await ask.started.wait()
     impatient.cancel()
     ask.go.release()
