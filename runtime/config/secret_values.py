@@ -112,7 +112,7 @@ class Secrets:
         return scrub
 
 
-class PassingSecrets:
+class CallSecrets:
     """Secrets of running calls, to hide them in the called process's output until shortly after the
     call. Event loop only."""
 
@@ -195,7 +195,7 @@ class _Index:
     def spans(self, text: str) -> list[tuple[int, int]]:
         """Start and end of each value found; the longest if several start at one place."""
         if len(self._counts) < len(text) // 16:  # few values: searching for each is faster
-            starts = {i for form in self._counts for i in _places(text, form)}
+            starts = {i for form in self._counts for i in _occurrences(text, form)}
         else:
             starts = {i for i in range(len(text)) if text[i : i + _MIN_LENGTH] in self._lengths}
         found = []
@@ -218,7 +218,7 @@ def _decrease(counter: Counter[_T], key: _T) -> None:
         del counter[key]
 
 
-def _places(text: str, form: str) -> Iterable[int]:
+def _occurrences(text: str, form: str) -> Iterable[int]:
     at = text.find(form)
     while at >= 0:
         yield at

@@ -48,7 +48,7 @@ class InternalRequests:
 
     async def put_tasks(self, name: str, configs: Sequence[Mapping[str, str]]) -> None:
         """POST /connectors/{name}/tasks: the task configs that a connector on another worker has generated."""
-        async with self._herder.alone(name):
+        async with self._herder.exclusive(name):
             stored = self._stored(name)
             if configs and stored.target is TargetState.STOPPED:
                 raise BadRequest(f"Cannot submit non-empty set of task configs for stopped connector {name}")
@@ -57,7 +57,7 @@ class InternalRequests:
     async def fence(self, name: str) -> None:
         """PUT /connectors/{name}/fence: fences earlier tasks of an exactly-once source. Refused if such tasks may have
         run, since this worker does not support exactly-once sources."""
-        async with self._herder.alone(name):
+        async with self._herder.exclusive(name):
             stored = self._stored(name)
             if await self._herder.type(stored.config) != ConnectorType.SOURCE:
                 raise BadRequest(f"Connector {name} is not a source connector")

@@ -62,7 +62,7 @@ class Loggers:
         """Have every worker of the cluster set it; a worker that starts later does not."""
         await self._configs.put_logger_level(name, _checked(level))
 
-    def heard(self, name: str, level: str) -> None:
+    def set_cluster_level(self, name: str, level: str) -> None:
         """Some worker has asked the whole cluster for a level."""
         try:
             self.set_here(name, level)

@@ -11,7 +11,7 @@ import orjson
 
 from runtime.api.errors import ConfigError
 from runtime.api.java_compat.regex import java_regex
-from runtime.config.secret_values import PassingSecrets, Secrets
+from runtime.config.secret_values import CallSecrets, Secrets
 from runtime.config.worker_config import WorkerConfig
 from runtime.herder.configs import task_specs
 from runtime.herder.configs.resolving_host import ResolvingHost
@@ -71,10 +71,10 @@ class Previews:
         host: ResolvingHost,
         runner: PreviewHost,
         secrets: Secrets,
-        passing: PassingSecrets,
+        call_secrets: CallSecrets,
     ) -> None:
         self._worker, self._herder, self._statuses = worker, herder, statuses
-        self._host, self._runner, self._secrets, self._passing = host, runner, secrets, passing
+        self._host, self._runner, self._secrets, self._call_secrets = host, runner, secrets, call_secrets
 
     async def of_connector(self, name: str, wanted: PreviewRequest) -> Answer:
         """POST /connectors/{name}/preview."""
@@ -135,7 +135,7 @@ class Previews:
             request["now"] = asdict(now.spec)
         hidden = tried.hidden | (now.hidden if now is not None else frozenset())
         scrub = self._secrets.scrubber(hidden)
-        with self._passing.during(hidden):
+        with self._call_secrets.during(hidden):
             answer = await self._preview(request, scrub)
         answer["warnings"] = warnings + answer["warnings"]
         shown: Answer = _scrubbed({"name": name, "type": tried.spec.type, **answer}, scrub)

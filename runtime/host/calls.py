@@ -27,7 +27,7 @@ class HostCalls:
         self._registry = PluginRegistry(settings.plugin_path)
         self._started, self._send = StartedConnectors(send), send
 
-    def prepared(self, call: str, args: Sequence[Any]) -> Callable[[], Any]:
+    def prepare(self, call: str, args: Sequence[Any]) -> Callable[[], Any]:
         """The call, for any thread. Calls for one connector run in the order in which they were prepared."""
         method = getattr(self, call)
         if call in _IN_TURN:

@@ -74,24 +74,24 @@ class PluginHostClient:
     # the calls of the port
 
     async def plugins(self, connectors_only: bool) -> list[dict[str, str]]:
-        found: list[dict[str, str]] = await self._ask("plugins", connectors_only)
+        found: list[dict[str, str]] = await self._query("plugins", connectors_only)
         return found
 
     async def resolve(self, connector_class: str) -> ConnectorInfo:
         if (known := self._infos.get(connector_class)) is None:
-            known = self._infos[connector_class] = ConnectorInfo(**await self._ask("resolve", connector_class))
+            known = self._infos[connector_class] = ConnectorInfo(**await self._query("resolve", connector_class))
         return known
 
     async def describe(self, plugin: str, version: str | None = None) -> list[dict[str, Any]]:
-        keys: list[dict[str, Any]] = await self._ask("describe", plugin, version)
+        keys: list[dict[str, Any]] = await self._query("describe", plugin, version)
         return keys
 
     async def validate(self, config: Mapping[str, str | None]) -> dict[str, Any]:
-        result: dict[str, Any] = await self._ask("validate", dict(config))
+        result: dict[str, Any] = await self._query("validate", dict(config))
         return result
 
     async def start_connector(self, name: str, config: Mapping[str, str]) -> None:
-        child, _ = await self._call_patiently("start_connector", name, dict(config))
+        child, _ = await self._call_without_limit("start_connector", name, dict(config))
         if child is not self._child:
             raise _died("start_connector", "right after it")
         child.connectors.add(name)
@@ -109,7 +109,7 @@ class PluginHostClient:
             await self._abandon(name)
 
     async def task_configs(self, name: str, max_tasks: int) -> list[dict[str, str]]:
-        _, configs = await self._call_patiently("task_configs", name, max_tasks)
+        _, configs = await self._call_without_limit("task_configs", name, max_tasks)
         return list(configs)
 
     async def alter_source_offsets(
@@ -126,7 +126,7 @@ class PluginHostClient:
 
     # how they are made
 
-    async def _ask(self, call: str, *args: Any) -> Any:
+    async def _query(self, call: str, *args: Any) -> Any:
         """A call that changes nothing: asked again when the host died under it, for what another plugin did."""
         try:
             return (await self._call(call, *args))[1]
@@ -146,18 +146,18 @@ class PluginHostClient:
             raise _died(call, str(error)) from None
         except TimeoutError:
             reason = f"{call} was not answered within {self._timeout:g} s"
-            if not await self._answers(child):
+            if not await self._responds(child):
                 raise _died(call, child.kill_reason or _FROZEN) from None
             child.kill(reason)
             raise TimeoutError(f"Plugin host: {reason}") from None
 
-    async def _call_patiently(self, call: str, *args: Any) -> tuple[Child, Any]:
+    async def _call_without_limit(self, call: str, *args: Any) -> tuple[Child, Any]:
         """As _call(), without a time limit: only a process that does not answer at all is ended."""
         child = await self._child_up(call)
         answer = asyncio.ensure_future(child.call(call, *args))
         try:
             while not (await asyncio.wait({answer}, timeout=self._timeout))[0]:
-                await self._answers(child)
+                await self._responds(child)
             return child, await answer
         except ChildDiedError as error:
             raise _died(call, str(error)) from None
@@ -177,7 +177,7 @@ class PluginHostClient:
             raise HostError(HOST_ABSENT, message, f"{_EXCEPTION}: {message}\n") from None
         return self._child
 
-    async def _answers(self, child: Child) -> bool:
+    async def _responds(self, child: Child) -> bool:
         """Whether the process still answers; otherwise a plugin holds its interpreter, and the process is ended."""
         try:
             async with asyncio.timeout(PING_TIMEOUT):

@@ -101,7 +101,7 @@ def main() -> None:
     messages = frames.read_all(requests)
     calls = HostCalls(HostSettings(**next(messages)), replies.send)
     for request in messages:
-        call = calls.prepared(request["call"], request["args"])
+        call = calls.prepare(request["call"], request["args"])
         threading.Thread(target=serve, args=(call, replies, request["id"]), daemon=True).start()
     last = threading.Thread(target=calls.stop_all, daemon=True)
     last.start()

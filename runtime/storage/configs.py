@@ -1,4 +1,4 @@
-"""The config topic: what every connector is to be. Apache Connect's own records (FACTS 7)."""
+"""The config topic: configurations and target states of connectors, in Apache Connect's own records (FACTS 7)."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ _FENCING, _RESTART, _SESSION_KEY, _LOGGER = "tasks-fencing-", "restart-connector
 
 @dataclass(frozen=True, slots=True)
 class StoredConnector:
-    """A connector as the config topic has it; a snapshot that does not change."""
+    """An immutable snapshot of a connector as stored in the config topic."""
 
     name: str
     config: dict[str, str]
     target: TargetState
     tasks: tuple[dict[str, str], ...]  # the configs of the last complete set; none while STOPPED
-    inconsistent: bool = False  # compaction left an incomplete set: task configs are to be made anew
+    inconsistent: bool = False  # compaction left an incomplete set: the connector must generate its task configs again
 
 
 @dataclass(frozen=True, slots=True)
 class RestartRequest:
-    """A restart asked for through any worker of the cluster (KIP-745)."""
+    """A restart requested through any worker of the cluster (KIP-745)."""
 
     name: str
     include_tasks: bool
@@ -41,7 +41,7 @@ class RestartRequest:
 
 @dataclass(slots=True)
 class _Entry:
-    """What has been read about a name so far; its parts arrive in any order."""
+    """The records read so far for one connector name; they arrive in any order."""
 
     config: dict[str, str] | None = None
     target: TargetState | None = None
@@ -49,11 +49,11 @@ class _Entry:
     inconsistent: bool = False
     uncommitted: dict[int, dict[str, str]] = field(default_factory=dict)
     snapshot: StoredConnector | None = None
-    target_written: int | None = None  # when the target state was, in milliseconds since 1970
+    target_written: int | None = None  # when the target state was written, in milliseconds since 1970
 
     @property
     def empty(self) -> bool:
-        """Whether the entry is empty because its connector has been deleted."""
+        """Whether nothing is stored, because the connector has been deleted."""
         return self.config is None and self.target is None and not self.tasks and not self.uncommitted
 
 
@@ -63,20 +63,37 @@ class ConfigStore:
     def __init__(self, logs: LogOpener, spec: TopicSpec) -> None:
         self._log = logs.open(spec, self.apply)
         self._entries: dict[str, _Entry] = {}
-        self.on_change: Callable[[str], None] = lambda name: None
-        self.on_restart: Callable[[RestartRequest], None] = lambda request: None
-        self.on_logger_level: Callable[[str, str], None] = lambda namespace, level: None
-        self.session_key: dict[str, Any] | None = None  # key with which Java workers sign internal requests
-        self.fencing_counts: dict[str, int] = {}  # tasks of exactly-once sources, by connector
-        self.logger_levels: dict[str, str] = {}  # of the whole cluster, by namespace
+        self._on_change: Callable[[str], None] = lambda name: None
+        self._on_restart: Callable[[RestartRequest], None] = lambda request: None
+        self._on_logger_level: Callable[[str, str], None] = lambda namespace, level: None
+        self.session_key: dict[str, Any] | None = None
+        """The key with which Java workers sign internal requests (KIP-507)."""
+        self.fencing_counts: dict[str, int] = {}
+        """Task counts of exactly-once sources, by connector."""
+        self.logger_levels: dict[str, str] = {}
+        """Levels set for the whole cluster, by logger."""
+
+    def subscribe(
+        self,
+        *,
+        changes: Callable[[str], None] | None = None,
+        restarts: Callable[[RestartRequest], None] | None = None,
+        logger_levels: Callable[[str, str], None] | None = None,
+    ) -> None:
+        """Call these functions for records applied from now on: `changes` with the connector's name, `logger_levels`
+        with logger and level. Subscribers need the store themselves, so they cannot be constructor arguments."""
+        self._on_change = changes or self._on_change
+        self._on_restart = restarts or self._on_restart
+        self._on_logger_level = logger_levels or self._on_logger_level
 
     # reading
 
     def names(self) -> list[str]:
+        """All connectors that have a configuration."""
         return [name for name, entry in self._entries.items() if entry.config is not None]
 
     def connector(self, name: str) -> StoredConnector | None:
-        """The connector as it is stored now; None when there is none."""
+        """The connector as stored now; None if it does not exist."""
         entry = self._entries.get(name)
         if entry is None or entry.config is None:
             return None
@@ -88,60 +105,65 @@ class ConfigStore:
         return entry.snapshot
 
     def target_written(self, name: str) -> int | None:
-        """When the target state of a connector was written, in milliseconds since 1970; None: never."""
+        """When the target state of a connector was written, in milliseconds since 1970; None if never."""
         entry = self._entries.get(name)
         return None if entry is None else entry.target_written
 
     async def read_to_end(self) -> None:
+        """Apply every record that is in the topic now. BrokerUnavailable if Kafka does not answer."""
         await self._log.read_to_end()
 
     def forget_deleted(self) -> None:
-        """Drop the task configs of deleted connectors, which stay in the topic. Only after the topic has been read:
-        after compaction a connector's own record may follow those of its tasks."""
+        """Drop the task configs of deleted connectors, which remain in the topic. Call only after the topic has been
+        read: after compaction, a connector's own record may follow those of its tasks."""
         for name in [n for n, entry in self._entries.items() if entry.config is None and entry.target is None]:
             del self._entries[name]
 
     # writing
 
     async def put_connector(self, name: str, config: Mapping[str, str], target: TargetState | None = None) -> None:
-        """Store a config; an initial target state goes first, so that it holds from the start."""
-        first = self._first(name, target)
+        """Store a configuration. An initial target state is written first, so that it applies from the first start."""
+        first = self._target_first(name, target)
         await self._log.write_all([*first, _record(_CONNECTOR + name, {"properties": dict(config)})])
 
-    def _first(self, name: str, target: TargetState | None) -> list[tuple[bytes, bytes | None]]:
+    def _target_first(self, name: str, target: TargetState | None) -> list[tuple[bytes, bytes | None]]:
         if target is not None:
             return [_target_record(name, target)]
         entry = self._entries.get(name)
-        left = entry is not None and entry.config is None and entry.target is not None
-        # By a worker that died between the two records of a creation or deletion: it is not this connector's.
-        return [(_key(_TARGET + name), None)] if left else []
+        orphaned = entry is not None and entry.config is None and entry.target is not None
+        # A worker died between the two records of a creation or deletion: the target state belongs to no connector.
+        return [(_key(_TARGET + name), None)] if orphaned else []
 
     async def remove_connector(self, name: str) -> None:
+        """Delete a connector's configuration and target state."""
         await self._log.write_all([(_key(_CONNECTOR + name), None), (_key(_TARGET + name), None)])
 
     async def put_target_state(self, name: str, target: TargetState) -> None:
+        """Store the target state of a connector."""
         await self._log.write_all([_target_record(name, target)])
 
     async def put_tasks(self, name: str, configs: Sequence[Mapping[str, str]]) -> None:
-        """Store a complete set of task configs; it counts once its commit record is there."""
+        """Store a complete set of task configs; readers apply the set when its commit record arrives."""
         tasks = [_record(f"{_TASK}{name}-{i}", {"properties": dict(c)}) for i, c in enumerate(configs)]
         await self._log.write_all([*tasks, _record(_COMMIT + name, {"tasks": len(configs)})])
 
     async def put_fencing_count(self, name: str, tasks: int) -> None:
-        """The number of tasks of an exactly-once source that were admitted after earlier tasks were fenced out."""
+        """Store how many tasks of an exactly-once source may run, after earlier tasks were fenced out (KIP-618)."""
         await self._log.write_all([_record(_FENCING + name, {"task-count": tasks})])
 
     async def put_logger_level(self, namespace: str, level: str) -> None:
+        """Request a logger level of every worker of the cluster (KIP-976)."""
         await self._log.write_all([_record(_LOGGER + namespace, {"level": level})])
 
     async def put_restart(self, name: str, include_tasks: bool, only_failed: bool) -> None:
+        """Request a restart of every worker of the cluster (KIP-745)."""
         value = {"include-tasks": include_tasks, "only-failed": only_failed}
         await self._log.write_all([_record(_RESTART + name, value)])
 
     # records
 
     def apply(self, records: Sequence[LogRecord]) -> None:
-        """Records of the topic, in order; what cannot be understood is logged and skipped."""
+        """Apply records of the topic in order; malformed records are logged and skipped."""
         changed: dict[str, None] = {}
         for record in records:
             try:
@@ -153,7 +175,7 @@ class ConfigStore:
                 self._changed(name, record)
                 changed[name] = None
         for name in changed:
-            self.on_change(name)
+            self._on_change(name)
 
     def _changed(self, name: str, record: LogRecord) -> None:
         entry = self._entries[name]
@@ -167,9 +189,9 @@ class ConfigStore:
         """The connector that the record changed, if any."""
         key = (record.key or b"").decode(errors="replace")
         value = json_object(record.value)
-        for prefix, take in self._TAKERS.items():
+        for prefix, handle in self._HANDLERS.items():
             if key.startswith(prefix) and (len(key) > len(prefix) or prefix == _SESSION_KEY):
-                return take(self, key[len(prefix) :], value)
+                return handle(self, key[len(prefix) :], value)
         raise MalformedRecord(f"unknown key {key!r}")
 
     def _entry(self, name: str) -> _Entry:
@@ -197,9 +219,9 @@ class ConfigStore:
     def _take_commit(self, name: str, value: dict[str, Any] | None) -> str:
         count = _integer(value, "tasks")
         entry = self._entry(name)
-        given, entry.uncommitted = entry.uncommitted, {}
-        entry.inconsistent = not all(i in given for i in range(count))
-        entry.tasks = () if entry.inconsistent else tuple(given[i] for i in range(count))
+        configs, entry.uncommitted = entry.uncommitted, {}
+        entry.inconsistent = not all(i in configs for i in range(count))
+        entry.tasks = () if entry.inconsistent else tuple(configs[i] for i in range(count))
         return name
 
     def _take_fencing(self, name: str, value: dict[str, Any] | None) -> None:
@@ -207,7 +229,7 @@ class ConfigStore:
 
     def _take_restart(self, name: str, value: dict[str, Any] | None) -> None:
         if value is not None:
-            self.on_restart(RestartRequest(name, value.get("include-tasks") is True, value.get("only-failed") is True))
+            self._on_restart(RestartRequest(name, value.get("include-tasks") is True, value.get("only-failed") is True))
 
     def _take_session_key(self, rest: str, value: dict[str, Any] | None) -> None:
         self.session_key = value
@@ -217,9 +239,9 @@ class ConfigStore:
             self.logger_levels.pop(namespace, None)
         else:
             self.logger_levels[namespace] = level = str(value.get("level"))
-            self.on_logger_level(namespace, level)
+            self._on_logger_level(namespace, level)
 
-    _TAKERS: Mapping[str, Callable[[ConfigStore, str, dict[str, Any] | None], str | None]] = {
+    _HANDLERS: Mapping[str, Callable[[ConfigStore, str, dict[str, Any] | None], str | None]] = {
         _CONNECTOR: _take_connector,
         _TARGET: _take_target,
         _FENCING: _take_fencing,
@@ -240,7 +262,7 @@ def _record(key: str, value: object) -> tuple[bytes, bytes]:
 
 
 def _target_record(name: str, target: TargetState) -> tuple[bytes, bytes]:
-    """Workers before 3.5 do not know STOPPED: to them it is PAUSED."""
+    """Workers before Kafka 3.5 do not know STOPPED and read PAUSED instead (KIP-875)."""
     old = TargetState.PAUSED if target is TargetState.STOPPED else target
     return _record(_TARGET + name, {"state": old.value, "state.v2": target.value})
 
@@ -253,7 +275,7 @@ def _target(value: Mapping[str, Any]) -> TargetState:
 
 
 def _properties(value: Mapping[str, Any]) -> dict[str, str]:
-    """In the order in which Apache's worker has what it reads from the topic, and so answers with."""
+    """In the order in which Apache's worker returns properties that it has read from the topic."""
     properties = value.get("properties")
     if not isinstance(properties, dict):
         raise MalformedRecord("no properties")

@@ -1,4 +1,4 @@
-"""The one place where the parts of a worker are put together."""
+"""Wiring: the one place where the parts of a worker are constructed and connected."""
 
 from __future__ import annotations
 
@@ -7,15 +7,18 @@ from dataclasses import dataclass, replace
 
 from starlette.types import ASGIApp
 
-from runtime.config.secret_values import PassingSecrets, Secrets
+from runtime.config.secret_values import CallSecrets, Secrets
 from runtime.config.worker_config import Storage, WorkerConfig
 from runtime.engine.protocol.settings import EngineSettings
 from runtime.engine.worker.supervisor import SparkEngine
 from runtime.herder.configs.checks import WorkerChecks
 from runtime.herder.configs.resolving_host import ResolvingHost
 from runtime.herder.configs.task_specs import offsets_topic
+from runtime.herder.connector_entries import ConnectorEntries
+from runtime.herder.control.connector_locks import ConnectorLocks
 from runtime.herder.control.connectors import Connectors
 from runtime.herder.control.crash_loop import CrashLoopGuard
+from runtime.herder.control.start_control import StartControl
 from runtime.herder.control.tasks import TaskServices
 from runtime.herder.herder import Herder, TopicTracking
 from runtime.herder.internal_requests import InternalRequests
@@ -27,6 +30,7 @@ from runtime.herder.monitoring.offset_views import OffsetViews
 from runtime.herder.monitoring.progress import OffsetProgress
 from runtime.herder.monitoring.progress_watch import ProgressWatch
 from runtime.herder.monitoring.stalls import Stalls
+from runtime.herder.offsets.offset_change import OffsetChanges
 from runtime.herder.offsets.offset_requests import OffsetRequests
 from runtime.herder.offsets.orphans import Orphans
 from runtime.herder.offsets.seek import SeekResolver
@@ -59,78 +63,85 @@ from runtime.worker.worker_storage import GroupMembership, WorkerStorage, admin_
 
 @dataclass(frozen=True, slots=True)
 class WorkerParts:
-    """A worker's parts, for the one who starts and ends them."""
+    """The parts of a worker that its start and its end need."""
 
     logs: Logs
     configs: ConfigStore
-    place: GroupMembership
+    membership: GroupMembership
     host: ResolvingHost
     engine: SparkEngine
-    fleet: Connectors
+    connectors: Connectors
     board: StatusBoard
     events: EventLog
     health: WorkerHealth
     herder: Herder
-    desk: OffsetRequests
+    offset_requests: OffsetRequests
+    offset_changes: OffsetChanges
     progress: ProgressWatch
     api: ASGIApp
-    admin: ASGIApp  # /admin alone, for listeners of its own
+    admin: ASGIApp  # /admin alone, for `admin.listeners`
     loggers: Loggers
     lines: ConnectorLines
-    for_tasks: TaskServices
+    task_services: TaskServices
 
 
-def assemble(config: WorkerConfig, url: str, backing: WorkerStorage, secrets: Secrets) -> WorkerParts:
-    """All parts, knowing each other, none started. `url` is where others reach this worker."""
+def assemble(config: WorkerConfig, url: str, storage: WorkerStorage, secrets: Secrets) -> WorkerParts:
+    """Build all parts without starting any. `url` is the address that other workers use for this worker."""
     worker_id = url.partition("://")[2]
-    logs = backing.logs
+    logs = storage.logs
+    lease = lease_remaining(storage.membership)
     configs = ConfigStore(logs, _topic(config.configs, "config.storage", single=True))
-    membership = lease_remaining(backing.place)
-    statuses = StatusStore(logs, _topic(config.statuses, "status.storage"), is_member=lambda: membership() > 0)
-    in_topic = OffsetStore(logs, _topic(config.offsets, "offset.storage"))
-    offsets = _offsets(config, configs, in_topic)
-    groups = Groups(admin_settings(config))
-    events = EventLog()
-    board = StatusBoard(statuses, events, worker_id, secrets)
+    statuses = StatusStore(logs, _topic(config.statuses, "status.storage"), is_member=lambda: lease() > 0)
+    worker_offsets = OffsetStore(logs, _topic(config.offsets, "offset.storage"))
     journal = OffsetJournal(logs, _journal(config))
-    fleet = Connectors(configs, statuses, board, CrashLoopGuard(journal.documents))
-    passing = PassingSecrets(secrets)
-    plugins = PluginHostClient(_host(config), fleet, scrub=passing.scrub)
-    host = ResolvingHost(plugins, config, secrets, passing, WorkerChecks(config))
-    engine = SparkEngine(_engine(config), fleet, lease=membership)
-    herder = Herder(configs, statuses, host, fleet, TopicTracking(config.topic_tracking, config.topic_tracking_reset))
-    health = WorkerHealth(logs, waiting_for=f"Kafka at {config.bootstrap_servers}", place=backing.place)
-    places = StoredOffsets(offsets, groups)
-    desk = OffsetRequests(herder, configs, fleet, host, places, journal)
+    offsets = _offsets(config, configs, worker_offsets)
+    groups = Groups(admin_settings(config))
     positions = Positions(admin_settings(config))
-    herder.check_free, herder.check_not_finishing = desk.changes.check_free, desk.changes.check_not_finishing
+
+    events = EventLog()
+    entries = ConnectorEntries(configs, statuses)
+    board = StatusBoard(statuses, events, worker_id, secrets, entries.entry)
+    connectors = Connectors(configs, statuses, board, StartControl(CrashLoopGuard(journal.documents)))
+    configs.subscribe(changes=connectors.config_changed)
+    call_secrets = CallSecrets(secrets)
+    plugins = PluginHostClient(_host(config), connectors, scrub=call_secrets.scrub)
+    host = ResolvingHost(plugins, config, secrets, call_secrets, WorkerChecks(config))
+    engine = SparkEngine(_engine(config), connectors, lease=lease)
+
+    locks = ConnectorLocks()
+    stored_offsets = StoredOffsets(offsets, groups)
+    changes = OffsetChanges(journal, configs, stored_offsets, connectors, locks)
+    tracking = TopicTracking(config.topic_tracking, config.topic_tracking_reset)
+    herder = Herder(configs, statuses, host, connectors, entries, tracking, locks, changes)
+    offset_requests = OffsetRequests(herder, configs, connectors, host, stored_offsets, changes)
+    orphans = Orphans(herder, changes, configs, worker_offsets, stored_offsets, groups, host)
+    internal = InternalRequests(herder, configs)
     loggers = Loggers(configs, engine)
+    runner = PreviewHost(_host(config), scrub=call_secrets.scrub)
+    previews = Previews(config, herder, statuses, host, runner, secrets, call_secrets)
+
+    health = WorkerHealth(logs, waiting_for=f"Kafka at {config.bootstrap_servers}", membership=storage.membership)
     lines = ConnectorLines(secrets.scrub)
-    orphans = Orphans(herder, desk.changes, configs, in_topic, places, groups, host)
-    runner = PreviewHost(_host(config), scrub=passing.scrub)
-    previews = Previews(config, herder, statuses, host, runner, secrets, passing)
     expiry = Expiry(configs, journal, positions.offsets_retention)
     stalls = Stalls(board.meters, statuses.is_running, board.notice, config.stalled)
     progress = ProgressWatch(herder, board, events, stalls, expiry, config.progress)
-    offset_views = OffsetViews(
-        herder, desk, places, journal, OffsetProgress(positions, in_topic), SeekResolver(positions), stalls, expiry
-    )
-    internal = InternalRequests(herder, configs)
+    lag, seek = OffsetProgress(positions, worker_offsets), SeekResolver(positions)
+    offset_views = OffsetViews(herder, offset_requests, stored_offsets, journal, lag, seek, stalls, expiry)
     metrics = Metrics(herder, statuses, board, engine, stalls, lambda: health.ready)
+
     masks = Masks(host.password_keys)
     stream = EventStream(events, herder, progress, masks)
     admin = admin_routes(loggers)
-    services = Services(
-        herder, desk, offset_views, orphans, health, stream, lines, previews, board.errors, metrics, masks, internal
-    )
-    api = routes(services)
+    api = routes(Services(
+        herder, offset_requests, offset_views, orphans, health, stream, lines, previews, board.errors, metrics, masks,
+        internal,
+    ))  # fmt: skip
     body_memory = BodyMemory()
     served = [*api, *(admin if config.admin_listeners is None else [])]
-    board.entry = herder.entry
-    configs.on_change = fleet.look
     return WorkerParts(
-        logs, configs, backing.place, host, engine, fleet, board, events, health, herder, desk, progress,
-        application([*served, openapi_route(served)], body_memory), application(admin, body_memory), loggers, lines,
+        logs, configs, storage.membership, host, engine, connectors, board, events, health, herder, offset_requests,
+        changes, progress, application([*served, openapi_route(served)], body_memory), application(admin, body_memory),
+        loggers, lines,
         TaskServices(config, engine, offsets, statuses, groups, board, host),
     )  # fmt: skip
 
@@ -154,7 +165,7 @@ def _topic(storage: Storage, prefix: str, single: bool = False) -> TopicSpec:
 
 
 def _journal(config: WorkerConfig) -> TopicSpec:
-    """Beside the offset topic, of as many replicas; one partition, for what is in it has one order."""
+    """As many replicas as the offset topic; one partition, so that all changes are in one order."""
     return TopicSpec(config.journal_topic, 1, config.offsets.replication_factor, "headrace.journal", single=True)
 
 

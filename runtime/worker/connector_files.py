@@ -1,4 +1,4 @@
-"""Connector files of the command line: properties, or JSON in either of Connect's shapes."""
+"""Reads the connector files of the command line: properties, or JSON in either of Connect's shapes."""
 
 from __future__ import annotations
 
@@ -15,22 +15,25 @@ from runtime.rest.http.bodies import CreateRequest
 
 
 class ConnectorFileError(ConfigError):
-    """A connector file cannot be understood; the message names file and remedy."""
+    """A connector file is invalid; the message names the file and the remedy."""
 
 
 def read_all(files: Sequence[str]) -> list[tuple[str, CreateRequest]]:
-    """What each file asks for; two that name the same connector are a mistake."""
+    """Each file with its request. ConnectorFileError if a file is invalid, or two files name the same connector."""
     found = [(file, read(Path(file))) for file in files]
     first: dict[str, str] = {}
     for file, request in found:
         if request.name in first:
-            raise ConnectorFileError(f"{file}: the connector {request.name} is in {first[request.name]} already")
+            raise ConnectorFileError(
+                f"{file}: {first[request.name]} also defines the connector {request.name}; rename one of them"
+            )
         first[request.name] = file
     return found
 
 
 def read(path: Path) -> CreateRequest:
-    """What a file asks for. JSON is told by its content, as Connect does: files of any name may hold either."""
+    """The request in a file. The content decides between JSON and properties, whatever the file is called, as in
+    Connect."""
     try:
         text = path.read_bytes().removeprefix(codecs.BOM_UTF8)
     except OSError as e:
@@ -45,11 +48,11 @@ def read(path: Path) -> CreateRequest:
 
 
 def _from_json(path: Path, text: bytes) -> CreateRequest:
-    """`{"name", "config", "initial_state"}`, or the config itself with its name among the keys."""
+    """`{"name", "config", "initial_state"}`, or the configuration itself with the key `name`."""
     try:
         whole = isinstance(json.loads(text).get("config"), dict)
         if whole:
-            request = bodies.create_request(text, others=True)  # such as `tasks` and `type` of an answer that was kept
+            request = bodies.create_request(text, others=True)  # such as `tasks` and `type` of a saved answer
             _name(path, request.name)
             return request
         config = bodies.config(text)
@@ -60,5 +63,5 @@ def _from_json(path: Path, text: bytes) -> CreateRequest:
 
 def _name(path: Path, name: str | None) -> str:
     if not name:
-        raise ConnectorFileError(f"{path}: the connector has no `name`")
+        raise ConnectorFileError(f"{path}: the key `name` is missing; add the connector's name")
     return name

@@ -13,9 +13,9 @@ from collections.abc import Callable
 
 from runtime.system.scheduling import wait_of
 
-INTERVAL = 0.1  # seconds between two beats
-THRESHOLD = 0.1  # seconds of delay that are reported
-QUIET_PERIOD = 10.0  # seconds after a report for which only a longer delay is reported
+INTERVAL = 0.1  # seconds between two ticks of the timer
+THRESHOLD = 0.1  # seconds of delay from which a delay is reported
+QUIET_PERIOD = 10.0  # seconds after a report in which only a longer delay is reported
 _FRAMES = 8  # frames of the stack, innermost last
 
 _log = logging.getLogger(__name__)
@@ -37,31 +37,32 @@ class LoopMonitor:
         """The longest delay so far, in seconds."""
 
     def start(self) -> None:
-        """Call on the event loop to monitor."""
+        """Start to monitor the event loop on which this is called."""
         self._thread, self._thread_id = threading.get_ident(), threading.get_native_id()
-        self._beat()
+        self._tick()
         threading.Thread(target=self._watch, name="loop-monitor", daemon=True).start()
 
     def close(self) -> None:
+        """Stop monitoring."""
         self._closing.set()
         if self._timer is not None:
             self._timer.cancel()
 
-    def _beat(self) -> None:
+    def _tick(self) -> None:
         now, waited = self._clock(), wait_of(os.getpid(), self._thread_id)
         if self._due:
-            self.late(now - self._due - (waited - self._waited), now)
+            self.record_delay(now - self._due - (waited - self._waited), now)
         self._due, self._waited = now + INTERVAL, waited
-        self._timer = asyncio.get_running_loop().call_later(INTERVAL, self._beat)
+        self._timer = asyncio.get_running_loop().call_later(INTERVAL, self._tick)
 
-    def late(self, delay: float, now: float) -> None:
+    def record_delay(self, delay: float, now: float) -> None:
         """The timer was `delay` seconds late, not counting the time that the thread waited for a processor."""
         stack, self._stack = self._stack, []
         self.longest = max(self.longest, delay)
         if delay < THRESHOLD or (now < self._reported_until and delay <= self._reported):
             return
         self._reported_until, self._reported = now + QUIET_PERIOD, delay
-        where = f"; it was here:\n{''.join(traceback.format_list(stack)).rstrip()}" if stack else ""
+        where = f" by:\n{''.join(traceback.format_list(stack)).rstrip()}" if stack else ""
         _log.warning("The event loop was blocked for %d ms%s", delay * 1000, where)
 
     def _watch(self) -> None:
@@ -70,8 +71,8 @@ class LoopMonitor:
                 self._stack = self._where()
 
     def _where(self) -> list[traceback.FrameSummary]:
-        """The innermost frames without their source lines: reading files while the loop holds the interpreter takes
-        longer than the loop is blocked."""
+        """The innermost frames without their source lines: reading source files while the loop holds the interpreter
+        would take longer than the block itself."""
         found: list[traceback.FrameSummary] = []
         frame = sys._current_frames().get(self._thread)
         while frame is not None and len(found) < _FRAMES:

@@ -1,7 +1,7 @@
-"""A standalone worker: connectors from files, offsets in a file; nothing is kept in Kafka but the data.
+"""A standalone worker: connectors from files, offsets in a file, nothing but records and sinks' groups in Kafka.
 
-The connectors of the command line are made anew at each start, and what was changed over REST is gone by then, as with
-Apache's standalone worker. What lasts is the offsets file, and the sinks' consumer groups.
+Every start creates the connectors of the command line again; changes made over REST are lost, as with Apache's
+standalone worker. Only the offsets file and the sinks' consumer groups persist.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ log = logging.getLogger(__name__)
 
 
 def main(file: str, connectors: Sequence[str]) -> int:
-    """Run a worker until SIGTERM or SIGINT; the exit code. All files are read before anything starts."""
+    """Run a worker until SIGTERM or SIGINT; returns the exit code. All files are read before anything starts."""
 
     def load() -> tuple[WorkerConfig, StorageFactory, OnReady]:
         config = load_standalone(Path(file))
@@ -49,5 +49,8 @@ async def _put(parts: WorkerParts, file: str, request: CreateRequest) -> None:
     if request.initial_offsets is None:
         await parts.herder.create(request.name, request.config, request.initial_state)
     else:
-        await parts.desk.create(request.name, request.config, request.initial_state, request.initial_offsets)
-        log.warning("%s: initial_offsets are set at every start; take them out of the file to go on from here", file)
+        await parts.offset_requests.create(request.name, request.config, request.initial_state, request.initial_offsets)
+        log.warning(
+            "%s: initial_offsets are applied at every start; to continue from the current offsets, remove "
+            "initial_offsets from the file", file,
+        )  # fmt: skip

@@ -1,7 +1,7 @@
-"""A worker from start to end.
+"""The life of a worker process, from start to end.
 
-bind the listener ─ serve REST (503) ─ brokers, storage topics ─ group ─ ready ─ control loops ─ tasks
-                    └ plugin host and engine start beside it
+bind the listeners ─ serve REST (503) ─ brokers, storage topics ─ group ─ control loops ─ ready
+                     └ the plugin host and the engine start at the same time
 """
 
 from __future__ import annotations
@@ -51,13 +51,13 @@ def run(file: str, load: Callable[[], tuple[WorkerConfig, StorageFactory, OnRead
     faulthandler.enable()
     secrets = Secrets()
     try:
-        config, make_backing, first = load()
+        config, open_storage, on_ready = load()
         secrets.keep(WORKER, config.secrets)
-        OverridePolicy.of(config.originals)  # refused before anything listens
+        OverridePolicy.of(config.originals)  # raises before anything listens
         to_stderr(config.log_format, secrets.scrub)
         warnings = (*config.warnings, *client_warnings(config))
         raise_limit()
-        worker = Worker(config, RestListeners(config), make_backing, first, secrets)
+        worker = Worker(config, RestListeners(config), open_storage, on_ready, secrets)
     except (ConfigError, ClientConfigError, PortTaken) as e:
         print(f"headrace worker: {e}", file=sys.stderr)
         return BAD_CONFIG
@@ -71,7 +71,7 @@ async def _nothing(_: WorkerParts) -> None:
 
 
 class RestListeners:
-    """All listeners, bound as soon as it is made, and what protects them."""
+    """The listeners of the REST API and of /admin, and their access control. The constructor binds their ports."""
 
     def __init__(self, config: WorkerConfig) -> None:
         props, admin = config.originals, config.admin_listeners or ()
@@ -85,6 +85,7 @@ class RestListeners:
         self.url = config.advertised.url(listener, port)
 
     async def open(self, parts: WorkerParts) -> None:
+        """Start to answer requests."""
         await self._api.start(self._protection.wrap(parts.api, self._certified))
         await self._admin.start(self._protection.wrap(parts.admin, self._admin_certified))
 
@@ -93,28 +94,29 @@ class RestListeners:
 
 
 class Worker:
-    """Leads the parts of a worker through their lives."""
+    """Starts and stops the parts of a worker in order."""
 
     def __init__(
-        self, config: WorkerConfig, door: RestListeners, make_backing: StorageFactory, first: OnReady, secrets: Secrets
-    ) -> None:
-        self._config, self._door, self._make_backing, self._first = config, door, make_backing, first
+        self, config: WorkerConfig, rest: RestListeners, open_storage: StorageFactory, on_ready: OnReady,
+        secrets: Secrets,
+    ) -> None:  # fmt: skip
+        self._config, self._rest, self._open_storage, self._on_ready = config, rest, open_storage, on_ready
         self._secrets = secrets
-        self.id = door.url.partition("://")[2]
+        self.id = rest.url.partition("://")[2]
         self._stop = asyncio.Event()
         self._failure: str | None = None
 
     async def run(self) -> int:
-        """Everything, from the first request to the last offset committed."""
+        """Run until a signal or a failure; returns the exit code after the last offsets have been committed."""
         started = time.monotonic()
         self._watch_signals()
         monitor = LoopMonitor()
         monitor.start()
-        backing = self._make_backing(self._config, self._door.url, self._lost_group)
-        parts = assemble(self._config, self._door.url, backing, self._secrets)
+        storage = self._open_storage(self._config, self._rest.url, self._lost_group)
+        parts = assemble(self._config, self._rest.url, storage, self._secrets)
         logging.getLogger().addHandler(parts.lines)
-        await self._door.open(parts)
-        log.info("REST API at %s after %.2f s", self._door.url, time.monotonic() - started)
+        await self._rest.open(parts)
+        log.info("REST API listening at %s after %.2f s", self._rest.url, time.monotonic() - started)
         starting = asyncio.create_task(self._start(parts), name="start")
         await self._stop.wait()
         starting.cancel()
@@ -126,27 +128,28 @@ class Worker:
         return FAILED if self._failure else 0
 
     async def _start(self, parts: WorkerParts) -> None:
-        """Brokers, stores, group, then the connectors. What cannot be waited out ends the worker with one line."""
+        """Engine and plugin host, storage, group, then the connectors. An error that waiting cannot fix ends the
+        worker with one line."""
         try:
             await parts.engine.start()  # first: Spark takes longest
             await parts.host.start()
             await parts.logs.start()
             parts.health.waiting_for = f"the group {self._config.group_id}"
-            joined = await parts.place.join()
+            joined = await parts.membership.join()
             await parts.configs.read_to_end()
             parts.configs.forget_deleted()
         except (KafkaProblem, OSError) as e:
             self._fail(str(e))
             return
-        parts.board.generation = joined.generation
-        parts.configs.on_logger_level = parts.loggers.heard  # only what is asked from now on (KIP-976)
-        if not await parts.desk.changes.finish():
-            parts.desk.changes.finish_later()
-        parts.configs.on_restart = parts.herder.restart_requested
-        parts.fleet.start(parts.for_tasks)
-        await parts.fleet.take_over()
+        parts.board.joined(joined.generation)
+        parts.configs.subscribe(logger_levels=parts.loggers.set_cluster_level)  # not earlier requests (KIP-976)
+        if not await parts.offset_changes.finish():
+            parts.offset_changes.finish_later()
+        parts.configs.subscribe(restarts=parts.herder.restart_requested)
+        parts.connectors.start(parts.task_services)
+        await parts.connectors.take_over()
         try:
-            await self._first(parts)
+            await self._on_ready(parts)
         except WorkerStartError as e:
             self._fail(str(e))
             return
@@ -155,18 +158,18 @@ class Worker:
         log.info("Worker %s is ready: %d connectors", self.id, len(parts.configs.names()))
 
     async def _close(self, parts: WorkerParts) -> None:
-        """Tasks first, so that their offsets are committed; then what they needed."""
+        """Stop the tasks first, so that their offsets are committed, then everything that they need."""
         log.info("Worker %s is stopping", self.id)
         parts.events.close()
         parts.health.ready = False
-        parts.desk.changes.close()
+        parts.offset_changes.close()
         parts.progress.close()
-        await parts.fleet.close()
+        await parts.connectors.close()
         await parts.engine.close(self._config.graceful)
         await parts.host.close()
-        await self._door.close()
-        await parts.place.leave()
-        await parts.for_tasks.offsets.close()
+        await self._rest.close()
+        await parts.membership.leave()
+        await parts.task_services.offsets.close()
         await parts.logs.close()
         log.info("Worker %s has stopped", self.id)
 
@@ -176,7 +179,7 @@ class Worker:
             loop.add_signal_handler(number, self._on_signal)
 
     def _on_signal(self) -> None:
-        """The first one asks, the second one insists."""
+        """The first signal stops the worker, a second one ends the process at once."""
         if self._stop.is_set():
             os._exit(FAILED)
         self._stop.set()

@@ -1,4 +1,4 @@
-"""What the two kinds of worker stand on: where their stores are kept, and their place beside other workers."""
+"""Storage and group membership of the two kinds of worker: topics and a group (distributed), or files (standalone)."""
 
 from __future__ import annotations
 
@@ -20,12 +20,13 @@ from runtime.storage.port import Logs
 
 
 class GroupMembership(Protocol):
-    """A worker's place in a group."""
+    """A worker's membership in the group of its Connect cluster."""
 
     async def join(self) -> Joined:
-        """Take the place; waits for it as long as it takes."""
+        """Join the group; waits without a time limit."""
 
-    async def leave(self) -> None: ...
+    async def leave(self) -> None:
+        """Leave the group, so that another worker can take over at once."""
 
     @property
     def trouble(self) -> str:
@@ -33,23 +34,24 @@ class GroupMembership(Protocol):
 
     @property
     def confirmed_until(self) -> float:
-        """The time.monotonic() until which the place is surely ours."""
+        """The time.monotonic() until which no other worker can take over."""
 
 
 @dataclass(frozen=True, slots=True)
 class WorkerStorage:
-    """What a worker stands on."""
+    """The logs in which a worker's stores are kept, and its group."""
 
     logs: Logs
-    place: GroupMembership
+    membership: GroupMembership
 
 
 StorageFactory = Callable[[WorkerConfig, str, Callable[[str], None]], WorkerStorage]
-"""From a config, the URL by which others reach the worker, and what to call when its place is lost."""
+"""Arguments: the configuration, the URL that other workers use for this worker, and a callback that is called with the
+reason when the membership is lost."""
 
 
 class NoGroup:
-    """The place of a worker that shares its work with nobody."""
+    """The membership of a standalone worker, which is in no group."""
 
     confirmed_until = math.inf
     trouble = ""
@@ -69,7 +71,7 @@ def kafka_storage(config: WorkerConfig, url: str, on_lost: Callable[[str], None]
 
 
 def file_storage(standalone: StandaloneConfig) -> StorageFactory:
-    """A standalone worker: a file for the offsets, one beside it for what is being done to them, and no group."""
+    """A standalone worker: a file for the offsets, another file for the journal of their changes, and no group."""
 
     def make(config: WorkerConfig, url: str, on_lost: Callable[[str], None]) -> WorkerStorage:
         offsets = standalone.offsets_file
@@ -81,19 +83,19 @@ def file_storage(standalone: StandaloneConfig) -> StorageFactory:
 
 
 def admin_settings(config: WorkerConfig) -> dict[str, object]:
-    """librdkafka's settings for the worker's own requests."""
+    """librdkafka's settings for the worker's own admin requests."""
     return client_config(config.originals, "admin", client_id=f"{config.group_id}-worker").settings
 
 
 def client_warnings(config: WorkerConfig) -> list[str]:
-    """What the file says to Kafka clients that has no effect on ours."""
+    """Warnings about Kafka client properties of the worker's file that have no effect here."""
     found = list(client_config(config.originals, "admin").warnings)
     for kind in ("producer", "consumer", "admin"):
         found += (f"{kind}.: {warning}" for warning in client_config(config.originals, kind, {}).warnings)
     https = any(listener.scheme == "https" for listener in config.listeners)
-    return [w for w in dict.fromkeys(found) if not (https and w.startswith("ssl."))]  # listeners have them then
+    return [w for w in dict.fromkeys(found) if not (https and w.startswith("ssl."))]  # https listeners use them
 
 
-def lease_remaining(place: GroupMembership) -> Callable[[], float]:
-    """Seconds for which slots may go on."""
-    return lambda: place.confirmed_until - time.monotonic()
+def lease_remaining(membership: GroupMembership) -> Callable[[], float]:
+    """A function that returns the seconds for which slots may continue to run tasks."""
+    return lambda: membership.confirmed_until - time.monotonic()

@@ -133,8 +133,8 @@ def test_offsets_are_kept_when_the_worker_is_killed(
     ("content", "said"),
     [
         ('{"name": "x"', "connector.json: "),
-        ('{"connector.class": "FileStreamSource"}', "connector.json: the connector has no `name`"),
-        ("connector.class=FileStreamSource\n", "connector.json: the connector has no `name`"),
+        ('{"connector.class": "FileStreamSource"}', "connector.json: the key `name` is missing"),
+        ("connector.class=FileStreamSource\n", "connector.json: the key `name` is missing"),
     ],
 )
 def test_a_connector_file_that_says_too_little_is_one_line(

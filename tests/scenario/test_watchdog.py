@@ -34,7 +34,7 @@ def test_a_stuck_task(worker: Callable[..., WorkerProcess], broker: KafkaBroker,
     assert any("headrace_test_plugins.py" in line and "in poll" in line for line in found["stack"])
 
     gate.touch()
-    wait_until(lambda: any("not stuck any more" in n["message"] for n in notices), 10)
+    wait_until(lambda: any("no longer stuck" in n["message"] for n in notices), 10)
     assert connect.states(name) == ("RUNNING", ["RUNNING"])
 
 

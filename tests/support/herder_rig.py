@@ -7,14 +7,19 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Any, cast
 
 from runtime.config import worker_config
-from runtime.config.secret_values import PassingSecrets, Secrets
+from runtime.config.secret_values import CallSecrets, Secrets
 from runtime.engine.port import Engine
 from runtime.herder.configs.checks import WorkerChecks
 from runtime.herder.configs.resolving_host import ResolvingHost
 from runtime.herder.configs.task_specs import offsets_topic
+from runtime.herder.connector_entries import ConnectorEntries
+from runtime.herder.control.connector_locks import ConnectorLocks
 from runtime.herder.control.connectors import Connectors
+from runtime.herder.control.start_control import StartControl, StartTimes
 from runtime.herder.control.tasks import TaskServices
 from runtime.herder.herder import Herder, TopicTracking
+from runtime.herder.offsets.offset_change import OffsetChanges
+from runtime.herder.offsets.stored_offsets import StoredOffsets
 from runtime.herder.status.events import EventLog
 from runtime.herder.status.status_board import StatusBoard
 from runtime.host.port import HOST_DIED, ConnectorInfo, HostError
@@ -23,6 +28,7 @@ from runtime.model.states import State, TargetState, TaskId
 from runtime.model.task_spec import TaskSpec
 from runtime.storage.configs import ConfigStore
 from runtime.storage.connector_offsets import ConnectorOffsets
+from runtime.storage.journal import OffsetJournal
 from runtime.storage.offsets import OffsetStore
 from runtime.storage.statuses import StatusStore
 from tests.support.memory_logs import TestLogs, topic
@@ -90,19 +96,20 @@ class ScriptedEngine:
 
     has_slots = True
 
-    def __init__(self) -> None:
+    def __init__(self, listener: Connectors) -> None:
         self.running: dict[TaskId, TaskSpec] = {}
         self.paused: set[TaskId] = set()
         self.started: list[TaskId] = []
-        self.listener: Connectors
+        self.leased = True
+        self._listener = listener
 
     def may_run(self) -> bool:
-        return True
+        return self.leased
 
     def start_task(self, spec: TaskSpec) -> None:
         self.running[spec.id] = spec
         self.started.append(spec.id)
-        self.listener.task_state(spec.id, spec.epoch, State.PAUSED if spec.paused else State.RUNNING, None)
+        self._listener.task_state(spec.id, spec.epoch, State.PAUSED if spec.paused else State.RUNNING, None)
 
     async def stop_task(self, task: TaskId, graceful: float) -> bool:
         self.running.pop(task, None)
@@ -145,26 +152,33 @@ class ScriptedGroups:
 
 
 class HerderRig:
-    """All of it. Event loop only."""
+    """A herder with its stores, control loops and requests. Event loop only."""
 
-    def __init__(self) -> None:
+    def __init__(self, times: StartTimes | None = None) -> None:
         self.logs, self.worker = TestLogs(), worker_config.distributed(WORKER)
         self.configs = ConfigStore(self.logs, topic("c"))
         self.statuses = StatusStore(self.logs, topic("s"))
         self.store = OffsetStore(self.logs, topic("o"))
         secrets = Secrets()
-        self.board = StatusBoard(self.statuses, EventLog(), "w:1", secrets)
-        self.fleet = Connectors(self.configs, self.statuses, self.board)
-        self.plugins, self.engine, self.groups = ScriptedHost(), ScriptedEngine(), ScriptedGroups()
-        self.engine.listener = self.fleet
+        entries = ConnectorEntries(self.configs, self.statuses)
+        self.board = StatusBoard(self.statuses, EventLog(), "w:1", secrets, entries.entry)
+        self.connectors = Connectors(self.configs, self.statuses, self.board, StartControl(times=times))
+        self.configs.subscribe(changes=self.connectors.config_changed)
+        self.plugins, self.groups = ScriptedHost(), ScriptedGroups()
+        self.engine = ScriptedEngine(self.connectors)
+        engine, groups = cast(Engine, self.engine), cast(Groups, self.groups)
         checks = cast(WorkerChecks, None)
-        self.host = ResolvingHost(cast(Any, self.plugins), self.worker, secrets, PassingSecrets(secrets), checks)
+        self.host = ResolvingHost(cast(Any, self.plugins), self.worker, secrets, CallSecrets(secrets), checks)
         self.offsets = ConnectorOffsets(self.store, topic, {}, lambda name: "", self.topic_of, self.configs.names)
-        self.herder = Herder(self.configs, self.statuses, self.host, self.fleet, TopicTracking(True, True))
-        self.configs.on_change = self.fleet.look
-        groups = cast(Groups, self.groups)
-        engine = cast(Engine, self.engine)
-        self.fleet.start(TaskServices(self.worker, engine, self.offsets, self.statuses, groups, self.board, self.host))
+        self.stored_offsets, locks = StoredOffsets(self.offsets, groups), ConnectorLocks()
+        self.journal = OffsetJournal(self.logs, topic("j"))
+        self.changes = OffsetChanges(self.journal, self.configs, self.stored_offsets, self.connectors, locks)
+        self.herder = Herder(
+            self.configs, self.statuses, self.host, self.connectors, entries, TopicTracking(True, True), locks,
+            self.changes,
+        )  # fmt: skip
+        services = TaskServices(self.worker, engine, self.offsets, self.statuses, groups, self.board, self.host)
+        self.connectors.start(services)
 
     async def create(self, name: str, target: TargetState | None = None, **config: str) -> None:
         """Store a connector, as a request does after its checks."""
@@ -189,7 +203,7 @@ class HerderRig:
         return {number: status.state for number, status in self.statuses.task_statuses(name).items()}
 
     async def close(self) -> None:
-        await self.fleet.close()
+        await self.connectors.close()
 
     def topic_of(self, config: Mapping[str, str]) -> str:
         return offsets_topic(self.worker, config) or ""

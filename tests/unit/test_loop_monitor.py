@@ -32,7 +32,7 @@ def test_only_longer_delays_are_reported_for_a_while(caplog: pytest.LogCaptureFi
     monitor = LoopMonitor()
     with caplog.at_level(logging.WARNING):
         for delay, now in ((0.05, 1.0), (0.2, 2.0), (0.15, 3.0), (0.3, 4.0), (0.2, 15.0)):
-            monitor.late(delay, now)
+            monitor.record_delay(delay, now)
     assert [record.getMessage() for record in caplog.records] == [
         f"The event loop was blocked for {ms} ms" for ms in (200, 300, 200)
     ]

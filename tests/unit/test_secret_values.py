@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from runtime.config.secret_values import HIDDEN, MAX_SECRETS, PassingSecrets, Secrets, TooManySecrets, passwords
+from runtime.config.secret_values import HIDDEN, MAX_SECRETS, CallSecrets, Secrets, TooManySecrets, passwords
 
 JAAS = (
     'org.apache.kafka.common.security.plain.PlainLoginModule required username="alice" '
@@ -79,8 +79,8 @@ def test_passing_values_are_hidden_and_not_kept() -> None:
 
 
 async def test_values_of_calls_under_way_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(PassingSecrets, "MAX_CALLS", 2)
-    passing = PassingSecrets(Secrets())
+    monkeypatch.setattr(CallSecrets, "MAX_CALLS", 2)
+    passing = CallSecrets(Secrets())
     with passing.during(["first-secret"]), passing.during(["second-secret"]), passing.during(["third-secret"]):
         assert passing.scrub("first-secret second-secret third-secret") == "first-secret [hidden] [hidden]"
 

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from runtime.api.errors import ConfigError
 from runtime.config.providers import has_variables
-from runtime.config.secret_values import WORKER, PassingSecrets, Secrets, passwords
+from runtime.config.secret_values import WORKER, CallSecrets, Secrets, passwords
 from runtime.config.worker_config import WorkerConfig
 from runtime.herder.configs.checks import WorkerChecks
 from runtime.herder.configs.password_keys import CONVERTERS, PasswordKeys
@@ -26,11 +26,11 @@ class ResolvingHost:
     """
 
     def __init__(
-        self, host: PluginHost, worker: WorkerConfig, secrets: Secrets, passing: PassingSecrets, checks: WorkerChecks
+        self, host: PluginHost, worker: WorkerConfig, secrets: Secrets, call_secrets: CallSecrets, checks: WorkerChecks
     ) -> None:
         self._host, self._worker, self._checks = host, worker, checks
         self._providers = worker.providers
-        self._secrets, self._passing = secrets, passing
+        self._secrets, self._call_secrets = secrets, call_secrets
         self._knows_own = False
         self._raw: dict[str, Mapping[str, str]] = {}
         self.password_keys = PasswordKeys(host.describe)
@@ -75,7 +75,7 @@ class ResolvingHost:
 
     async def start_connector(self, name: str, config: Mapping[str, str]) -> None:
         try:
-            resolved = await self.learned(name, config)
+            resolved = await self.resolve_stored(name, config)
         except ConfigError as e:
             raise HostError("config", str(e), f"{e.java_name}: {e}\n") from None
         self._raw[name] = config
@@ -108,7 +108,7 @@ class ResolvingHost:
         resolved, hidden = await self._with_secrets(config)
         return resolved, hidden | await self.password_keys.values(resolved)
 
-    async def learned(self, name: str, config: Mapping[str, str], part: str = "") -> dict[str, str]:
+    async def resolve_stored(self, name: str, config: Mapping[str, str], part: str = "") -> dict[str, str]:
         """As resolved(), for a stored connector: its secrets are hidden everywhere until it is deleted."""
         if not self._knows_own:
             await self._learn_own()
@@ -146,7 +146,7 @@ class ResolvingHost:
     async def _scrubbed(self, call: Awaitable[_T], scrub: Scrub, hidden: Collection[str] = ()) -> _T:
         """Hides secrets, which a plugin's errors and output may quote."""
         try:
-            with self._passing.during(hidden):
+            with self._call_secrets.during(hidden):
                 return await call
         except HostError as e:
             e.message, e.trace = scrub(e.message), scrub(e.trace)

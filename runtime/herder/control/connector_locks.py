@@ -1,4 +1,4 @@
-"""Requests for one connector run one after another; requests for different connectors do not wait for each other."""
+"""Locks that serialize the requests for each connector; requests for different connectors run concurrently."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class ConnectorLocks:
 
     @asynccontextmanager
     async def hold(self, name: str) -> AsyncIterator[None]:
-        """Wait for earlier requests for this connector; later requests wait for this one."""
+        """Waits for earlier requests for this connector; later requests wait until the block ends."""
         async with self._locks.setdefault(name, asyncio.Lock()):
             yield
 

@@ -1,6 +1,6 @@
-"""One connector's control loop: compares what should run with what runs, and takes the steps between.
+"""The control loop of one connector: moves the running connector and tasks towards the target state.
 
-The config topic says what should be; nothing else is remembered across a crash. Every step may be repeated.
+The config topic holds the target state; no other state survives a crash. Every step may be repeated.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ from runtime.storage.configs import ConfigStore, StoredConnector
 
 log = logging.getLogger(__name__)
 
-RETRY_DELAY, MAX_RETRY_DELAY = 0.5, 30.0
-"""Seconds between attempts at a step that failed for a reason outside the connector."""
+MAX_RETRY_DELAY = 30.0
+"""Seconds, the longest delay between retries of a step."""
 
 _EXPECTED = (KafkaProblem, HostError, TimeoutError, OSError)
-"""Reasons that speak for themselves, without a trace."""
+"""Errors whose message suffices, so they are logged without a trace."""
 
 SETTLE_TIMEOUT = 30.0
-"""Seconds that whoever needs a connector at rest waits for it."""
+"""Seconds that requests wait for a connector to reach its target state."""
 
 
 @dataclass(slots=True)
 class PendingRequests:
-    """What has been asked for beyond the stored state."""
+    """Requests that are not part of the stored state."""
 
     restart_connector: bool = False
     restart_tasks: set[int] = field(default_factory=set)
@@ -56,21 +56,21 @@ class ConnectorLoop:
         self, name: str, configs: ConfigStore, host: ResolvingHost, board: StatusBoard, tasks: Tasks,
         starts: StartControl, on_gone: Callable[[ConnectorLoop], None],
     ) -> None:  # fmt: skip
-        self.name, self._on_gone, self._gate = name, on_gone, starts.gate
+        self.name, self._on_gone, self._starts = name, on_gone, starts
         self._configs, self._board, self._tasks = configs, board, tasks
         self._hosted = HostedConnector(name, configs, host, board, tasks, starts, self.wake)
-        self._wishes = PendingRequests()
+        self._requests = PendingRequests()
         self._wake, self._idle = asyncio.Event(), asyncio.Event()
         self._closing = self.gone = self._unleased = False
         self._runner = asyncio.create_task(self._run(), name=f"connector {name}")
 
     def wake(self) -> None:
-        """Look again: something has changed."""
+        """Compare the target state with the running state again."""
         self._idle.clear()
         self._wake.set()
 
-    def lease_is_back(self) -> bool:
-        """Tasks may be started again; whether some have waited for it."""
+    def lease_regained(self) -> bool:
+        """Tasks may be started again. Returns whether this connector has waited for the lease."""
         waited, self._unleased = self._unleased, False
         if waited:
             self.wake()
@@ -78,113 +78,114 @@ class ConnectorLoop:
 
     def restart(self, connector: bool, tasks: set[int]) -> None:
         """Restart the instance, these tasks, or both."""
-        self._wishes.add(PendingRequests(connector, tasks))
+        self._requests.add(PendingRequests(connector, tasks))
         self.wake()
 
     def show_restarting(self, connector: bool, tasks: set[int]) -> None:
-        """A restart is about to be done."""
+        """Report RESTARTING, because a restart was requested."""
         if connector:
             self._hosted.show(State.RESTARTING)
         for task in tasks:
             self._board.task(TaskId(self.name, task), State.RESTARTING, self._hosted.version)
 
     def reconfigure(self) -> None:
-        """The connector asks for new task configs."""
-        self._wishes.reconfigure = True
+        """The connector requests new task configs."""
+        self._requests.reconfigure = True
         self.wake()
 
     def failed(self, trace: str) -> None:
-        """The instance failed by itself."""
-        self._hosted.raised(trace)
+        """The instance reported an error."""
+        self._hosted.report_error(trace)
 
     def host_lost(self) -> None:
         """The instance ended with its host; start it again."""
         if self._hosted.lost():
-            self._wishes.restart_connector = True
+            self._requests.restart_connector = True
             self.wake()
 
     async def settled(self, within: float = SETTLE_TIMEOUT) -> bool:
-        """Whether everything asked for so far has been done; waits so many seconds for it."""
+        """Whether all requests so far have been carried out; waits at most `within` seconds."""
         try:
             await asyncio.wait_for(self._idle.wait(), within)
         except TimeoutError:
             return False
         return True
 
-    async def fails(self, within: float) -> bool:
-        """Whether the connector is FAILED once everything asked for has been done, or after so many seconds."""
+    async def has_failed(self, within: float) -> bool:
+        """Whether the connector is FAILED after all requests have been carried out, or after `within` seconds."""
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._idle.wait(), within)
         return self._hosted.failed
 
     async def close(self) -> None:
-        """Stop following the target state; what runs is left to the caller."""
+        """Stop the loop; the caller stops the connector's instance and tasks."""
         self._closing = True
         self.wake()
         await asyncio.gather(self._runner, return_exceptions=True)
         await self._hosted.close()
 
     def unassign(self) -> None:
-        """The worker ends: what it ran belongs to nobody (FACTS 7)."""
+        """Report connector and tasks as UNASSIGNED, because the worker ends (FACTS 7)."""
         self._tasks.unassign()
         self._hosted.unassign()
 
     @property
     def tasks(self) -> Tasks:
+        """The connector's tasks."""
         return self._tasks
 
     async def _run(self) -> None:
         context.enter(self.name)
-        delay = RETRY_DELAY
+        delay = self._starts.times.retry_delay
         while not (self._closing or self.gone):
             await self._wake.wait()
             self._wake.clear()
-            wishes, self._wishes = self._wishes, PendingRequests()
+            requested, self._requests = self._requests, PendingRequests()
             try:
-                await self._step(wishes)
-                delay = RETRY_DELAY
+                await self._step(requested)
+                delay = self._starts.times.retry_delay
             except NoLeaseError:
-                self._wishes.add(wishes)
-                self._unleased = True  # lease_is_back() wakes; asking for it again and again would be a storm
-                if self._tasks.may_run():  # it came back while the rest of the step was carried out
-                    self.lease_is_back()
+                self._requests.add(requested)
+                self._unleased = True  # lease_regained() wakes the loop, so that loops do not poll for the lease
+                if self._tasks.may_run():  # regained during the rest of the step
+                    self.lease_regained()
                 continue
             except Exception as e:
-                self._wishes.add(wishes)
+                self._requests.add(requested)
                 unexpected = not isinstance(e, _EXPECTED)
-                log.warning("%s: %s; trying again in %.1f s", self.name, e, delay, exc_info=unexpected)
+                log.warning("%s: %s; retrying in %.1f s", self.name, e, delay, exc_info=unexpected)
                 asyncio.get_running_loop().call_later(delay, self.wake)
                 delay = min(delay * 2, MAX_RETRY_DELAY)
                 continue
-            if not self._wake.is_set() and not self._hosted.due:
+            if not self._wake.is_set() and not self._hosted.pending:
                 self._idle.set()
 
-    async def _step(self, wishes: PendingRequests) -> None:
+    async def _step(self, requested: PendingRequests) -> None:
         stored = self._configs.connector(self.name)
         if self._closing:
             return
         if stored is None:
             await self._remove()
         elif stored.target is TargetState.STOPPED:
-            await self._stop(stored, wishes)
+            await self._stop(stored, requested)
         elif stored.target is TargetState.PAUSED:
-            await self._pause(stored, wishes)
+            await self._pause(stored, requested)
         else:
-            await self._start_in_turn(stored, wishes)
+            await self._start_in_turn(stored, requested)
 
-    async def _start_in_turn(self, stored: StoredConnector, wishes: PendingRequests) -> None:
-        async with self._gate.place():
-            if self._closing:  # thousands may be waiting: none of them is started any more
+    async def _start_in_turn(self, stored: StoredConnector, requested: PendingRequests) -> None:
+        async with self._starts.gate.admitted():
+            if self._closing:  # thousands may have waited for admission
                 return
             if self._configs.connector(self.name) is stored:
-                await self._start(stored, wishes)
+                await self._start(stored, requested)
             else:  # the config has changed meanwhile
-                self._wishes.add(wishes)
+                self._requests.add(requested)
                 self.wake()
 
     async def _remove(self) -> None:
-        """A new connector of this name waits until the last task has ended: otherwise two tasks would process the same
-        records."""
+        """A new connector of this name starts only after the last task has ended: otherwise two tasks would process
+        the same records."""
         await _both(self._hosted.retire(), self._tasks.stop_all())
         self._board.remove_connector(self.name)
         self.gone = self._configs.connector(self.name) is None
@@ -194,46 +195,46 @@ class ConnectorLoop:
         else:
             self.wake()
 
-    async def _stop(self, stored: StoredConnector, wishes: PendingRequests) -> None:
-        """STOPPED shows at once; task entries are removed when the tasks have ended (FACTS 3). Tasks do not wait for
-        the connector's own code."""
-        await _both(self._rest(stored, wishes), self._stop_tasks())
+    async def _stop(self, stored: StoredConnector, requested: PendingRequests) -> None:
+        """Reports STOPPED at once; task statuses are removed when the tasks have ended (FACTS 3). Tasks do not wait
+        for the connector's own code."""
+        await _both(self._rest(stored, requested), self._stop_tasks())
 
     async def _stop_tasks(self) -> None:
         await self._tasks.stop_all()
         self._tasks.forget_statuses()
 
-    async def _rest(self, stored: StoredConnector, wishes: PendingRequests) -> None:
-        failed = await self._hosted.show_rest(stored, State.STOPPED, wishes.restart_connector)
+    async def _rest(self, stored: StoredConnector, requested: PendingRequests) -> None:
+        failed = await self._hosted.show_rest(stored, State.STOPPED, requested.restart_connector)
         await self._hosted.retire(stored if failed else None)
 
-    async def _pause(self, stored: StoredConnector, wishes: PendingRequests) -> None:
-        """The instance stops, the tasks stay where they are with the configs they have."""
+    async def _pause(self, stored: StoredConnector, requested: PendingRequests) -> None:
+        """The instance stops; the tasks keep their slots and configurations."""
         self._tasks.pause()
-        failed = await self._hosted.show_rest(stored, State.PAUSED, wishes.restart_connector)
-        await _both(self._hosted.retire(stored if failed else None), self._run_paused_tasks(stored, wishes))
+        failed = await self._hosted.show_rest(stored, State.PAUSED, requested.restart_connector)
+        await _both(self._hosted.retire(stored if failed else None), self._run_paused_tasks(stored, requested))
 
-    async def _run_paused_tasks(self, stored: StoredConnector, wishes: PendingRequests) -> None:
+    async def _run_paused_tasks(self, stored: StoredConnector, requested: PendingRequests) -> None:
         if stored.tasks and await self._hosted.resolve(stored):
-            await self._run_tasks(stored, paused=True, wishes=wishes)
+            await self._run_tasks(stored, paused=True, requested=requested)
 
-    async def _run_tasks(self, stored: StoredConnector, paused: bool, wishes: PendingRequests) -> None:
-        """Running tasks keep the old config while the connector starts with the new one, and if that start fails."""
+    async def _run_tasks(self, stored: StoredConnector, paused: bool, requested: PendingRequests) -> None:
+        """Running tasks keep the old configuration while the connector starts with a new one, and if that fails."""
         info = self._hosted.info
         assert info is not None
-        as_they_are = self._hosted.failed or self._hosted.due
-        await self._tasks.run(info, stored, paused, restart=wishes.restart_tasks, as_they_are=as_they_are)
+        keep_configs = self._hosted.failed or self._hosted.pending
+        await self._tasks.run(info, stored, paused, restart=requested.restart_tasks, keep_configs=keep_configs)
 
-    async def _start(self, stored: StoredConnector, wishes: PendingRequests) -> None:
-        if wishes.restart_connector:
+    async def _start(self, stored: StoredConnector, requested: PendingRequests) -> None:
+        if requested.restart_connector:
             self._hosted.release()
         if not await self._hosted.resolve(stored):
             return
-        await self._hosted.renew(stored, wishes.restart_connector, wishes.reconfigure)
-        wishes.restart_connector = wishes.reconfigure = False  # done: not to be repeated when a later step fails
-        if self._hosted.due:
+        await self._hosted.renew(stored, requested.restart_connector, requested.reconfigure)
+        requested.restart_connector = requested.reconfigure = False  # complete: not repeated if a later step fails
+        if self._hosted.pending:
             stored = await self._hosted.bring_up(stored)
-        await self._run_tasks(stored, paused=False, wishes=wishes)
+        await self._run_tasks(stored, paused=False, requested=requested)
 
 
 async def _both(*work: Coroutine[Any, Any, None]) -> None:

@@ -1,4 +1,4 @@
-"""All connectors of the worker, a control loop each, and what host and engine report about them."""
+"""All connectors of the worker: a control loop for each, and the reports of plugin host and engine."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import Any
 
 from runtime.engine.port import TaskStack
 from runtime.herder.control.connector_loop import SETTLE_TIMEOUT, ConnectorLoop
-from runtime.herder.control.crash_loop import CrashLoopGuard
 from runtime.herder.control.start_control import StartControl
 from runtime.herder.control.tasks import Tasks, TaskServices
 from runtime.herder.status.status_board import StatusBoard
@@ -19,24 +18,30 @@ from runtime.storage.statuses import StatusStore
 
 log = logging.getLogger(__name__)
 
-YIELD_EVERY = 50  # connectors after which other work of the worker may run
-STACK_TIMEOUT = 5.0  # seconds for a slot to say where a task is
+YIELD_EVERY = 50
+"""Number of connectors after which other work of the event loop may run."""
+
+STACK_TIMEOUT = 5.0
+"""Seconds that a slot has to report a task's stack."""
 
 
 class Connectors:
-    """Starts a loop for every stored connector. Hears the plugin host and the engine (HostListener, EngineListener)."""
+    """Runs a control loop for each stored connector; a HostListener and an EngineListener. Event loop only.
+
+    Host and engine need their listener when they are constructed, so this class receives them later, with start().
+    """
 
     def __init__(
-        self, configs: ConfigStore, statuses: StatusStore, board: StatusBoard, crashes: CrashLoopGuard | None = None
+        self, configs: ConfigStore, statuses: StatusStore, board: StatusBoard, starts: StartControl | None = None
     ) -> None:
         self._configs, self._statuses, self._board = configs, statuses, board
-        self._parts: TaskServices | None = None
+        self._services: TaskServices | None = None
         self._loops: dict[str, ConnectorLoop] = {}
-        self._starts = StartControl(crashes)
+        self._starts = starts or StartControl()
 
-    def start(self, parts: TaskServices) -> None:
-        """Begin to start connectors according to the config topic."""
-        self._parts = parts
+    def start(self, services: TaskServices) -> None:
+        """From now on, run connectors as the config topic says; earlier changes wait for take_over()."""
+        self._services = services
 
     async def take_over(self) -> None:
         """Start a loop for each stored connector, and remove statuses of connectors that are no longer stored."""
@@ -48,24 +53,24 @@ class Connectors:
             if number % YIELD_EVERY == 0:
                 await asyncio.sleep(0)
             if name not in self._loops:  # the connector may have changed meanwhile
-                self._disown(name)
-                self.look(name)
+                self._unassign_tasks(name)
+                self.config_changed(name)
 
-    def _disown(self, name: str) -> None:
-        """Whatever ran this connector's tasks before is gone."""
+    def _unassign_tasks(self, name: str) -> None:
+        """The process that ran this connector's tasks no longer exists."""
         for task, status in self._statuses.task_statuses(name).items():
             self._board.task(TaskId(name, task), State.UNASSIGNED, status.version)
 
-    def look(self, name: str) -> None:
-        """The config topic says something new about this connector."""
-        if self._parts is None:
+    def config_changed(self, name: str) -> None:
+        """The config topic has new records of this connector."""
+        if self._services is None:
             return
         loop = self._loops.get(name)
         if loop is None or loop.gone:
             if self._configs.connector(name) is None:
                 return
-            tasks = Tasks(name, self._parts)
-            loop = ConnectorLoop(name, self._configs, self._parts.host, self._board, tasks, self._starts, self._forget)
+            tasks, host = Tasks(name, self._services), self._services.host
+            loop = ConnectorLoop(name, self._configs, host, self._board, tasks, self._starts, self._forget)
             self._loops[name] = loop
         loop.wake()
 
@@ -76,36 +81,39 @@ class Connectors:
             self._starts.forget(loop.name)
 
     def restart(self, name: str, connector: bool, tasks: set[int]) -> None:
+        """Restart the connector instance, these tasks, or both."""
         loop = self._loops.get(name)
         if loop is not None:
             loop.restart(connector, tasks)
 
-    async def fails(self, name: str, within: float) -> bool:
-        """Whether a connector that has just been asked to start has failed; waits so long for it at the most."""
+    async def has_failed(self, name: str, within: float) -> bool:
+        """Whether the connector has failed; waits at most `within` seconds for requested restarts."""
         loop = self._loops.get(name)
-        return loop is not None and await loop.fails(within)
+        return loop is not None and await loop.has_failed(within)
 
     async def stack(self, task: TaskId) -> TaskStack | None:
-        """Where a task's thread is; None when it runs nowhere."""
-        return None if self._parts is None else await self._parts.engine.stack(task, STACK_TIMEOUT)
+        """The stack of a task's thread; None if the task is not running. SlotSilentError if the slot does not
+        answer."""
+        return None if self._services is None else await self._services.engine.stack(task, STACK_TIMEOUT)
 
-    def restart_shown(self, name: str, connector: bool, tasks: set[int]) -> None:
-        """As restart(), with RESTARTING as the state until it is done."""
+    def mark_and_restart(self, name: str, connector: bool, tasks: set[int]) -> None:
+        """As restart(), and report RESTARTING until the restart is complete."""
         loop = self._loops.get(name)
         if loop is not None and (connector or tasks):
             loop.show_restarting(connector, tasks)
             loop.restart(connector, tasks)
 
     def forget_topics(self, name: str) -> None:
+        """Report topics that the connector's tasks use again."""
         self._with(name, lambda loop: loop.tasks.forget_topics())
 
     async def settled(self, name: str, within: float = SETTLE_TIMEOUT) -> bool:
-        """Whether a connector has reached its target state; waits for it, but not for ever."""
+        """Whether the connector has reached its target state; waits at most `within` seconds."""
         loop = self._loops.get(name)
         return loop is None or await loop.settled(within)
 
     async def close(self) -> None:
-        """Stop all loops; what they ran belongs to nobody."""
+        """Stop all loops and report their connectors and tasks as UNASSIGNED."""
         loops, self._loops = list(self._loops.values()), {}
         closing = []
         for number, loop in enumerate(loops):
@@ -148,11 +156,11 @@ class Connectors:
             self._board.meters.report(task, epoch, meter)
 
     async def task_offsets(self, task: TaskId, records: Sequence[tuple[bytes, bytes | None]]) -> None:
-        assert self._parts is not None
-        await self._parts.offsets.commit(records)
+        assert self._services is not None
+        await self._services.offsets.commit(records)
 
     def task_lost(self, task: TaskId, epoch: int, member_id: str | None, reason: str) -> None:
-        log.warning("%s was lost (%s); handing it out again", task, reason)
+        log.warning("Task %s was lost (%s); it will be assigned to another slot", task, reason)
         loop = self._loops.get(task.connector)
         if loop is not None and loop.tasks.lost(task.task, epoch, member_id):
             loop.wake()
@@ -161,22 +169,22 @@ class Connectors:
         if call:
             self._board.notice("WARN", f"{task} is STUCK: {call} has not returned for {seconds:.0f} s", task)
         else:
-            self._board.notice("INFO", f"{task} is not stuck any more", task)
+            self._board.notice("INFO", f"{task} is no longer stuck", task)
 
     def lease_changed(self, held: bool) -> None:
-        """Connectors whose tasks had to wait for the lease go on."""
+        """Wake connectors whose tasks waited for the lease."""
         if held:
-            waited = sum(loop.lease_is_back() for loop in self._loops.values())
+            waited = sum(loop.lease_regained() for loop in self._loops.values())
             if waited:
-                log.info("This worker's place in its group is confirmed; %d connectors go on", waited)
+                log.info("Group membership is confirmed again; starting the tasks of %d waiting connectors", waited)
         elif self._loops:
-            log.warning("This worker's place in its group is not confirmed; its tasks wait until it is")
+            log.warning("Group membership is not confirmed; no tasks are started until it is")
 
     def slots_changed(self) -> None:
-        """Nothing to do: tasks that wait for a slot are the engine's."""
+        """Nothing to do: the engine assigns waiting tasks to slots."""
 
     def log(self, level: str, logger: str, message: str, context: str) -> None:
-        """A line from a slot goes where the worker's own lines go."""
+        """Add a line from a slot to the worker's own log."""
         number = logging.getLevelNamesMapping().get(level, logging.INFO)
         logging.getLogger(logger).log(number, "%s", message, extra={"context": context})
 

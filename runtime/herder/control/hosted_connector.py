@@ -1,4 +1,4 @@
-"""One connector in the plugin host, as its control loop sees it: started, asked for task configs, stopped."""
+"""One connector in the plugin host: its instance, its task configs and its reported state."""
 
 from __future__ import annotations
 
@@ -17,13 +17,6 @@ from runtime.model.states import State
 from runtime.storage.configs import ConfigStore, StoredConnector
 
 log = logging.getLogger(__name__)
-
-STEP_TIMEOUT = 1.0
-"""Seconds that a step waits for the connector's start() and task_configs(); after that they continue in the
-background, and requests for the connector are carried out meanwhile."""
-
-SLOW_START = 10.0
-"""Seconds after which a connector whose start() has not returned is shown as UNASSIGNED."""
 
 
 class HostedConnector:
@@ -44,32 +37,32 @@ class HostedConnector:
 
     @property
     def failed(self) -> bool:
-        """Whether the connector is FAILED with its latest config."""
+        """Whether the connector is FAILED with its latest configuration."""
         return self._instance.failed
 
     @property
-    def due(self) -> bool:
-        """Whether the instance has still to be started, or its task configs to be stored."""
-        return self._instance.due
+    def pending(self) -> bool:
+        """Whether the instance must still be started, or its task configs stored."""
+        return self._instance.pending
 
     @property
     def version(self) -> str | None:
-        """The plugin's version, as far as it is known."""
+        """The plugin's version; None until the plugin host has found the class."""
         return self.info.version if self.info else None
 
     def show(self, state: State, trace: str | None = None) -> None:
         """Publish the connector's state."""
         self._board.connector(self._name, state, self.version, trace)
 
-    def raised(self, trace: str) -> None:
+    def report_error(self, trace: str) -> None:
         """The instance reported an error through its context."""
-        self._instance.failed, self._instance.due = True, False
+        self._instance.failed, self._instance.pending = True, False
         self._instance.drop_call()
         self.show(State.FAILED, trace)
         self._wake()
 
     def lost(self) -> bool:
-        """The instance ended with its host; True if it has to be restarted. A running call fails with the host."""
+        """The instance ended with its host; True if it must be restarted. A running call fails with the host."""
         self._instance.started = False
         return not self._instance.busy
 
@@ -100,16 +93,17 @@ class HostedConnector:
         return failed or trace is not None
 
     async def _refusal(self, stored: StoredConnector) -> str | None:
-        """Why this config could not be started; also learns the plugin's version, which is shown at rest too."""
+        """Why a start with this configuration would fail; also updates the plugin's version, which is reported at
+        rest too."""
         if (refusal := self._starts.crashes.quarantined(self._name, stored.config)) is not None:
             return refusal.trace
         try:
             self.info = await self._find_class(stored.config)
-            config = await self._host.learned(self._name, stored.config)
+            config = await self._host.resolve_stored(self._name, stored.config)
         except UnknownPluginError as e:
             return _unknown(e)
         except (HostError, ConfigError, TimeoutError) as e:
-            log.warning("%s: cannot check whether the connector could start: %s", self._name, e)
+            log.warning("%s: cannot check the configuration of the connector at rest: %s", self._name, e)
             return None  # the check may succeed later
         try:
             self._tasks.check(self.info, config)
@@ -118,7 +112,7 @@ class HostedConnector:
         return None
 
     async def resolve(self, stored: StoredConnector) -> bool:
-        """Find the class; a connector whose class this worker does not have is FAILED, with the reason in its trace."""
+        """Find the connector class; False and state FAILED if this worker does not have the class."""
         try:
             self.info = await self._find_class(stored.config)
         except UnknownPluginError as e:
@@ -142,27 +136,27 @@ class HostedConnector:
         return info
 
     async def renew(self, stored: StoredConnector, restart: bool, reconfigure: bool) -> None:
-        """Replace the instance if its config differs from the stored one, or if a restart was requested."""
+        """Replace the instance if its configuration differs from the stored one, or if a restart was requested."""
         instance = self._instance
         if instance.config != stored.config or instance.at_rest or restart:
             await self.retire()
-            self._instance = Instance(stored.config, due=True)
+            self._instance = Instance(stored.config, pending=True)
         elif not instance.failed:
             if reconfigure:
-                instance.ask()
+                instance.request_task_configs()
             if instance.started:
                 self.show(State.RUNNING)
 
     async def bring_up(self, stored: StoredConnector) -> StoredConnector:
-        """Start the instance, request its task configs, and store them if they or the connector's config are new. The
-        instance is `due` until all steps are done."""
+        """Start the instance, request its task configs, and store them if they or the connector's configuration are
+        new. The instance is `pending` until all of this is complete."""
         instance = self._instance
         call = instance.call or self._begin(instance)
-        await asyncio.wait({call}, timeout=STEP_TIMEOUT)
+        await asyncio.wait({call}, timeout=self._starts.times.step_timeout)
         if not call.done():
             self._wake_after(call)
             return stored
-        if call.cancelled():  # the instance has reported an error meanwhile
+        if call.cancelled():  # the instance has reported an error
             return stored
         try:
             configs = call.result()
@@ -176,8 +170,8 @@ class HostedConnector:
         if configs != list(stored.tasks) or (self._applied is not None and self._applied != stored.config):
             await self._configs.put_tasks(self._name, configs)
         self._applied = stored.config
-        instance.call, instance.due, instance.again = None, instance.again, False
-        if instance.due:
+        instance.call, instance.pending, instance.reconfigure_again = None, instance.reconfigure_again, False
+        if instance.pending:
             self._wake()
         return self._configs.connector(self._name) or stored
 
@@ -185,7 +179,7 @@ class HostedConnector:
         assert self.info is not None
         call = self._starter.begin(instance, self.info, lambda: self._started(instance))
         if not instance.started:
-            asyncio.get_running_loop().call_later(SLOW_START, self._show_slow, instance)
+            asyncio.get_running_loop().call_later(self._starts.times.slow_start, self._show_slow, instance)
         return call
 
     def _started(self, instance: Instance) -> None:
@@ -194,7 +188,8 @@ class HostedConnector:
 
     def _show_slow(self, instance: Instance) -> None:
         if self._instance is instance and instance.busy and not instance.started:
-            log.warning("%s: start() of the connector has not returned for %.0f s", self._name, SLOW_START)
+            limit = self._starts.times.slow_start
+            log.warning("%s: the connector's start() has not returned for %.0f s, still waiting", self._name, limit)
             self.show(State.UNASSIGNED)
 
     def _wake_after(self, call: asyncio.Task[TaskConfigs]) -> None:
@@ -203,7 +198,7 @@ class HostedConnector:
             call.add_done_callback(lambda _: self._wake())
 
     def _not_brought_up(self, stored: StoredConnector, e: HostError | ConfigError | TimeoutError) -> None:
-        """Raises errors that are not the connector's fault, so that the start is repeated."""
+        """Raises errors that are not the connector's fault, so that the loop retries the start."""
         if isinstance(e, HostError) and e.temporary:
             self._instance = Instance()
             self.show(State.UNASSIGNED)
@@ -211,7 +206,7 @@ class HostedConnector:
         self._fail(stored, _trace(e))
 
     async def retire(self, failed: StoredConnector | None = None) -> None:
-        """Stop the instance; `failed`: the config whose failure has to be remembered."""
+        """Stop the instance; `failed`: the configuration whose failure is still reported."""
         old, self._instance = self._instance, Instance()
         if failed is not None:
             self._instance = Instance(failed.config, failed=True, at_rest=True)

@@ -1,4 +1,4 @@
-"""One connector's instance in the plugin host: started with a config, asked for task configs, stopped."""
+"""An instance of a connector in the plugin host, and the calls that start it and generate its task configs."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ TaskConfigs = list[dict[str, str]]
 
 @dataclass(slots=True, eq=False)
 class Instance:
-    """The config of an instance, and the state of its start."""
+    """The configuration of an instance, and the state of its start."""
 
     config: Mapping[str, str] | None = None
     failed: bool = False
     at_rest: bool = False
-    """The connector has failed and should not run now: its state stays FAILED, and resuming starts it again."""
+    """The connector has failed and should not run now: its state remains FAILED, and resuming starts it again."""
     started: bool = False
-    due: bool = False
-    """The task configs have still to be requested or stored."""
-    again: bool = False
+    pending: bool = False
+    """The task configs must still be requested or stored."""
+    reconfigure_again: bool = False
     """The connector requested new task configs while they were being generated."""
     call: asyncio.Task[TaskConfigs] | None = None
     """The running start() and task_configs(), which take as long as the connector needs."""
@@ -38,9 +38,9 @@ class Instance:
         """Whether the connector's own code is running."""
         return self.call is not None and not self.call.done()
 
-    def ask(self) -> None:
-        """The connector asks for new task configs."""
-        self.again, self.due = self.due and self.call is not None, True
+    def request_task_configs(self) -> None:
+        """The connector requests new task configs."""
+        self.reconfigure_again, self.pending = self.pending and self.call is not None, True
 
     def drop_call(self) -> None:
         """Stop waiting for the connector's code."""
@@ -76,25 +76,25 @@ class Starter:
             await self._host.start_connector(self._name, instance.config)
             instance.started = True
             on_started()
-        config = await self._host.learned(self._name, instance.config)
+        config = await self._host.resolve_stored(self._name, instance.config)
         self._tasks.check(info, config)
-        limit = _most_tasks(config)
+        limit = _tasks_max(config)
         configs = await self._host.task_configs(self._name, limit)
         if len(configs) > limit and config.get("tasks.max.enforce", "true").strip().lower() != "false":
-            raise _too_many(self._name, len(configs), limit)
+            raise _too_many_tasks(self._name, len(configs), limit)
         return configs
 
 
-def _most_tasks(config: Mapping[str, str]) -> int:
+def _tasks_max(config: Mapping[str, str]) -> int:
     number: int = parse("tasks.max", config.get("tasks.max", "1"), ConfigType.INT)
     if number < 1:
         raise ConfigError(f"Invalid value {number} for configuration tasks.max: Value must be at least 1")
     return number
 
 
-def _too_many(name: str, tasks: int, limit: int) -> HostError:
+def _too_many_tasks(name: str, tasks: int, limit: int) -> HostError:
     message = (
-        f"The connector {name} asks for {tasks} tasks, but tasks.max is {limit}; raise tasks.max, or set "
+        f"The connector {name} has generated {tasks} task configs, but tasks.max is {limit}; raise tasks.max, or set "
         "tasks.max.enforce to false"
     )
     return HostError("connect", message, f"org.apache.kafka.connect.errors.ConnectException: {message}\n")

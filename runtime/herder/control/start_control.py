@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine, Mapping
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from runtime.herder.control.crash_loop import CrashLoopGuard
@@ -14,10 +15,24 @@ _T = TypeVar("_T")
 Call = Callable[[], Coroutine[Any, Any, _T]]
 
 
+@dataclass(frozen=True, slots=True)
+class StartTimes:
+    """Times of a connector's control loop, in seconds."""
+
+    retry_delay: float = 0.5
+    """Before a step that failed for a reason outside the connector is retried; each retry doubles the delay."""
+    step_timeout: float = 1.0
+    """How long a step waits for the connector's start() and task_configs(). After that they continue in the background,
+    and the control loop handles other requests for the connector."""
+    slow_start: float = 10.0
+    """After which a connector whose start() has not returned is reported as UNASSIGNED."""
+
+
 class StartControl:
     """Shared by all connectors of a worker."""
 
-    def __init__(self, crashes: CrashLoopGuard | None = None) -> None:
+    def __init__(self, crashes: CrashLoopGuard | None = None, times: StartTimes | None = None) -> None:
+        self.times = times or StartTimes()
         turn = asyncio.Lock()
         self.gate = StartGate()
         self.crashes = crashes or CrashLoopGuard()

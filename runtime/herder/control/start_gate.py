@@ -1,4 +1,4 @@
-"""Connectors start a few at a time: thousands at once would wait so long that calls of the plugin host time out."""
+"""Limits how many connectors start at once: with thousands of starts, calls of the plugin host would time out."""
 
 from __future__ import annotations
 
@@ -8,22 +8,23 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 MAX_STARTING = 32
-"""Connectors that may be starting at once."""
+"""How many connectors may start at once."""
 
 SLOW_START = 1.0
-"""Seconds after which a start no longer counts, since the connector's code is waiting for something else."""
+"""Seconds after which a start no longer counts, since the connector's code waits for an external system."""
 
 
 class StartGate:
     """Admits starts in the order of their requests. Event loop only."""
 
-    def __init__(self, abreast: int = MAX_STARTING, hangs: float = SLOW_START) -> None:
-        self._free, self._hangs = abreast, hangs
+    def __init__(self, max_starting: int = MAX_STARTING, slow_start: float = SLOW_START) -> None:
+        self._free, self._slow_start = max_starting, slow_start
         self._queue: deque[asyncio.Future[None]] = deque()
 
     @asynccontextmanager
-    async def place(self) -> AsyncIterator[None]:
-        """Waits for a free place, and releases the place after `hangs` seconds even if the start continues."""
+    async def admitted(self) -> AsyncIterator[None]:
+        """Waits until fewer than `max_starting` starts are running. After `slow_start` seconds this start no longer
+        counts, even if it continues."""
         await self._enter()
         held = True
 
@@ -33,11 +34,11 @@ class StartGate:
                 held = False
                 self._leave()
 
-        given_up = asyncio.get_running_loop().call_later(self._hangs, leave)
+        timer = asyncio.get_running_loop().call_later(self._slow_start, leave)
         try:
             yield
         finally:
-            given_up.cancel()
+            timer.cancel()
             leave()
 
     async def _enter(self) -> None:

@@ -1,8 +1,8 @@
-"""Finds the connector that ends the plugin host when it is started, without failing those that started beside it.
+"""Finds the connector whose start ends the plugin host, without failing connectors that started at the same time.
 
-the host dies ─ every connector that was being started is a suspect and tries again
-suspects start one at a time ─ started: acquitted
-                             └ the host dies again: counted; after LIMIT deaths the connector is FAILED
+the host dies ─ every connector that was starting becomes a suspect and starts again
+suspects start one after another ─ the start succeeds: no longer a suspect
+                                 └ the host dies again: counted; after MAX_DEATHS the connector is FAILED
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from runtime.host.port import HOST_DIED, HostError
 _T = TypeVar("_T")
 
 MAX_DEATHS = 3
-"""Deaths of the host during the start of a suspect that starts alone."""
+"""Deaths of the host, during starts of one suspect alone, after which the connector is FAILED."""
 
 TRIAL_TIMEOUT = 10.0
 """Seconds after which the next suspect is started even if the previous start has not returned."""
@@ -31,8 +31,8 @@ class StartTrials:
         self._turn = turn
 
     async def run(self, name: str, start: Callable[[], Coroutine[Any, Any, _T]]) -> _T:
-        """Returns the result of `start`, which starts a connector. A HostError is passed on, no longer `temporary` if
-        the connector has ended the host too often."""
+        """Returns the result of `start`, which starts a connector. Raises its HostError, which is no longer `temporary`
+        if the connector has ended the host MAX_DEATHS times."""
         suspect = name in self._deaths
         try:
             answer = await (self._alone(start) if suspect else start())
@@ -62,7 +62,7 @@ class StartTrials:
     def _count(self, name: str, suspect: bool, death: HostError) -> None:
         alone = suspect and not self._turn.locked()  # otherwise another suspect's start may have ended the host
         deaths = self._deaths.get(name, 0) + alone
-        self._deaths[name] = min(deaths, MAX_DEATHS - 1)  # one more death is enough when it is restarted
+        self._deaths[name] = min(deaths, MAX_DEATHS - 1)  # after a manual restart, one more death is enough
         if deaths >= MAX_DEATHS:
             message = f"Starting this connector ended the plugin host {deaths} times; the last time: {death.message}"
             trace = f"org.apache.kafka.connect.errors.ConnectException: {message}\n"

@@ -54,7 +54,7 @@ class Expiry:
             if at is None:
                 self._warned.pop(name, None)
             elif self._is_near(at) and self._is_new(name):
-                found.append((name, self._words(name, at)))
+                found.append((name, self._warning_text(name, at)))
         return found
 
     def _since(self, name: str) -> int | None:
@@ -76,7 +76,7 @@ class Expiry:
         today = int(self._clock() // 86_400)
         return self._warned.setdefault(name, -1) != today and not self._warned.update({name: today})
 
-    def _words(self, name: str, at: int) -> str:
+    def _warning_text(self, name: str, at: int) -> str:
         left = at / 1000 - self._clock()
         when = f"expire in {_span(left)}" if left > 0 else "may have expired already"
         return (

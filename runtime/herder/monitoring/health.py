@@ -1,4 +1,4 @@
-"""How the worker is, for GET / and GET /health."""
+"""The worker's health, for GET / and GET /health."""
 
 from __future__ import annotations
 
@@ -9,17 +9,19 @@ import runtime
 
 
 class ClusterStatus(Protocol):
-    """What is known of the Kafka cluster."""
+    """The connection to the Kafka cluster."""
 
     @property
-    def cluster_id(self) -> str: ...
+    def cluster_id(self) -> str:
+        """Empty until the cluster has answered."""
 
     @property
-    def error(self) -> str: ...
+    def error(self) -> str:
+        """Why the cluster cannot be reached; empty while it can."""
 
 
 class MembershipStatus(Protocol):
-    """The worker's membership in its group, as far as it is confirmed."""
+    """The worker's membership in its group."""
 
     @property
     def trouble(self) -> str:
@@ -28,24 +30,26 @@ class MembershipStatus(Protocol):
 
 @dataclass(slots=True)
 class WorkerHealth:
-    """Ready once the stores have been read; in trouble while Kafka is away."""
+    """`ready` once the worker serves requests; `waiting_for` names what it waits for until then."""
 
     cluster: ClusterStatus
     ready: bool = False
     waiting_for: str = "Kafka"
-    place: MembershipStatus | None = None
+    membership: MembershipStatus | None = None
 
     @property
     def trouble(self) -> str | None:
+        """Why the worker is not ready or not healthy; None while it is both."""
         if self.cluster.error:
             return self.cluster.error
-        trouble = self.place.trouble if self.place is not None else ""
+        trouble = self.membership.trouble if self.membership is not None else ""
         if self.ready:
             return trouble or None
         return f"waiting for {self.waiting_for}{f': {trouble}' if trouble else ''}"
 
     @property
     def root(self) -> dict[str, str | None]:
+        """GET /."""
         commit = f"headrace-{runtime.__version__}"
         return {
             "version": runtime.CONNECT_VERSION,

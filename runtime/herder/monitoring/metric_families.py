@@ -17,24 +17,24 @@ class MetricFamilies:
         self._heads: dict[str, str] = {}
         self._samples: dict[str, list[str]] = {}
 
-    def gauge(self, name: str, labels: Labels, value: float | None, what: str) -> None:
+    def gauge(self, name: str, labels: Labels, value: float | None, help_text: str) -> None:
         """A value that goes up and down; None leaves it out."""
-        self._add(name, "gauge", labels, value, what)
+        self._add(name, "gauge", labels, value, help_text)
 
-    def counter(self, name: str, labels: Labels, value: float | None, what: str) -> None:
+    def counter(self, name: str, labels: Labels, value: float | None, help_text: str) -> None:
         """A value that rises until the worker ends."""
-        self._add(name, "counter", labels, value, what)
+        self._add(name, "counter", labels, value, help_text)
 
     def text(self) -> str:
         """All families in the order of their first sample."""
         return "".join(self._heads[name] + "".join(self._samples[name]) for name in self._heads)
 
-    def _add(self, short: str, kind: str, labels: Labels, value: float | None, what: str) -> None:
+    def _add(self, short: str, kind: str, labels: Labels, value: float | None, help_text: str) -> None:
         if value is None:
             return
         name = short if short.startswith("headrace_") else PREFIX + short
         if name not in self._heads:
-            self._heads[name] = f"# HELP {name} {what}\n# TYPE {name} {kind}\n"
+            self._heads[name] = f"# HELP {name} {help_text}\n# TYPE {name} {kind}\n"
             self._samples[name] = []
         inner = ",".join(f'{key}="{_escaped(str(text))}"' for key, text in labels.items())
         self._samples[name].append(f"{name}{{{inner}}} {_number(value)}\n" if inner else f"{name} {_number(value)}\n")

@@ -87,7 +87,7 @@ class Metrics:
             of_state = f"worker_metrics_connector_{word}_task_count"
             f.gauge(of_state, labels, counts[state], f"Tasks of a connector that are {word}.")
         stalled = self._stalls.stalled(name)
-        meters, errors = self._board.meters.of(name), self._board.errors.of(name)
+        meters, errors = self._board.meters.by_task(name), self._board.errors.by_task(name)
         for number, task in tasks.items():
             own = {**labels, "task": number}
             f.gauge("connector_task_metrics_status", {**own, "status": _lower(task)}, 1, "State of a task.")

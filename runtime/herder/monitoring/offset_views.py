@@ -1,4 +1,4 @@
-"""What can be asked about offsets beyond what they are: how far behind, who changed them, where a moment lies."""
+"""Read-only requests about offsets: lag, expiry, history, and the offsets of a point in time."""
 
 from __future__ import annotations
 
@@ -20,21 +20,22 @@ Answer = dict[str, Any]
 
 
 class OffsetViews:
-    """Answers; changes nothing. Event loop only."""
+    """Answers requests without changing anything. Event loop only."""
 
     def __init__(
-        self, herder: Herder, desk: OffsetRequests, places: StoredOffsets, journal: OffsetJournal,
-        progress: OffsetProgress, travel: SeekResolver, stalls: Stalls, expiry: Expiry,
+        self, herder: Herder, offset_requests: OffsetRequests, offsets: StoredOffsets, journal: OffsetJournal,
+        progress: OffsetProgress, seek: SeekResolver, stalls: Stalls, expiry: Expiry,
     ) -> None:  # fmt: skip
-        self._herder, self._desk, self._places, self._journal = herder, desk, places, journal
-        self._progress, self._travel = progress, travel
+        self._herder, self._offset_requests, self._offsets = herder, offset_requests, offsets
+        self._journal = journal
+        self._progress, self._seek = progress, seek
         self._stalls, self._expiry = stalls, expiry
 
     async def detail(self, name: str) -> Answer:
-        """GET offsets?detail=true: the offsets, tasks that have `stalled`, and when a stopped sink's offsets expire on
-        the brokers (`expires_at`, milliseconds since 1970)."""
-        group = await self._desk.group(name, self._herder.stored(name).config)
-        entries = await self._places.read(name, group)
+        """GET /connectors/{name}/offsets?detail=true: the offsets, the `stalled` tasks, and when a stopped sink's
+        offsets expire on the brokers (`expires_at`, milliseconds since 1970)."""
+        group = await self._offset_requests.group(name, self._herder.stored(name).config)
+        entries = await self._offsets.read(name, group)
         return {
             "offsets": await self._progress.detail(name, group is not None, entries),
             "stalled": sorted(self._stalls.stalled(name)),
@@ -42,22 +43,22 @@ class OffsetViews:
         }
 
     def check_known(self, name: str) -> None:
-        """NotFound for a connector that does not exist."""
+        """NotFound if the connector does not exist."""
         self._herder.stored(name)
 
     async def resolve(self, name: str, wanted: Sequence[SeekTarget]) -> Answer:
-        """POST offsets/resolve: where a sink would go."""
-        group = await self._desk.group(name, self._herder.stored(name).config)
+        """POST /connectors/{name}/offsets/resolve: the offsets that a sink would seek to. BadRequest for a source."""
+        group = await self._offset_requests.group(name, self._herder.stored(name).config)
         if group is None:
-            raise BadRequest(f"{name} is a source: only the offsets of sinks are positions in topics")
-        entries = topic_partitions(await self._places.read(name, group))
+            raise BadRequest(f"{name} is a source connector; only offsets of sink connectors can be resolved")
+        entries = topic_partitions(await self._offsets.read(name, group))
         committed = {at: offset for at, offset in entries.items() if offset is not None}
-        return await self._travel.resolve(committed, _reads(await self._desk.resolved(name)), wanted)
+        return await self._seek.resolve(committed, _reads(await self._offset_requests.resolved(name)), wanted)
 
     def history(self, name: str) -> Answer:
-        """What was changed by whom and when, newest first, with the offsets as they were before; also of connectors
-        that are deleted."""
-        return {"history": [_past(past) for past in self._journal.history(name)]}
+        """GET /connectors/{name}/offsets/history: changes, newest first, with the offsets before each change. Deleted
+        connectors keep their history."""
+        return {"history": [_past_change(change) for change in self._journal.history(name)]}
 
 
 def _reads(config: Mapping[str, str]) -> Callable[[str], bool]:
@@ -68,13 +69,13 @@ def _reads(config: Mapping[str, str]) -> Callable[[str], bool]:
     return lambda topic: topic in named
 
 
-def _past(past: PastChange) -> Answer:
+def _past_change(change: PastChange) -> Answer:
     return {
-        "number": past.number,
-        "time": past.time,
-        "action": past.action.value,
-        "who": past.origin.who,
-        "why": past.origin.why,
-        "before": [{"partition": p, "offset": o} for p, o in past.before],
-        "after": [{"partition": p, "offset": o} for p, o in past.after],
+        "number": change.number,
+        "time": change.time,
+        "action": change.action.value,
+        "who": change.origin.who,
+        "why": change.origin.why,
+        "before": [{"partition": p, "offset": o} for p, o in change.before],
+        "after": [{"partition": p, "offset": o} for p, o in change.after],
     }

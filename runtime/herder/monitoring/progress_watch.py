@@ -52,14 +52,14 @@ class ProgressWatch:
     def of(self, name: str) -> Answer:
         """`read` and `written` records, those of them that `failed`, `lag` of sinks that run, `age_ms` since a record
         was written last, and tasks that have `stalled`."""
-        tasks = self._board.meters.of(name)
-        live = [meter for number, meter in tasks.items() if self._stalls.runs(TaskId(name, number))]
+        tasks = self._board.meters.by_task(name)
+        live = [meter for number, meter in tasks.items() if self._stalls.is_running(TaskId(name, number))]
         lags = [int(t.now["lag"]) for t in live if t.now.get("lag") is not None]
         newest = max((int(t.now.get("progress_at", -1)) for t in tasks.values()), default=-1)
         return {
             "read": int(sum(t.total("read") for t in tasks.values())),
             "written": int(sum(t.total("written") for t in tasks.values())),
-            "failed": sum(task.total["failed"] for task in self._board.errors.of(name).values()),
+            "failed": sum(task.total["failed"] for task in self._board.errors.by_task(name).values()),
             "lag": {"records": sum(lags), "ms": self._behind(live)} if lags else None,
             "age_ms": None if newest < 0 else max(self._now() - newest, 0),
             "stalled": sorted(self._stalls.stalled(name)),
@@ -68,7 +68,7 @@ class ProgressWatch:
     def look(self) -> None:
         """Tell what has changed since the last time."""
         changed, self._board.meters.changed = self._board.meters.changed | self._stalls.look(), set()
-        known = {name: self.of(name) for name in sorted(changed) if self._board.meters.of(name)}
+        known = {name: self.of(name) for name in sorted(changed) if self._board.meters.by_task(name)}
         if known:
             self._events.publish_latest("progress", {"time": self._now(), "connectors": known})
 

@@ -35,28 +35,28 @@ class Stalls:
         self._after, self._clock = after, clock
         self._seen: dict[TaskId, _Seen] = {}
         self._stalled: dict[TaskId, float] = {}
-        self._told: set[str] = set()
+        self._reported: set[str] = set()
         self._connectors: set[str] = set()  # that have stalled tasks
 
-    def runs(self, task: TaskId) -> bool:
+    def is_running(self, task: TaskId) -> bool:
         """Whether what the task told last still holds."""
         return self._running(task)
 
     def look(self) -> set[str]:
         """Tell of tasks that have stalled, and of those that go on; the connectors they are of."""
-        self._told = set()
+        self._reported = set()
         waiting = {}
         for name in self._meters.connectors():
-            for number, meter in self._meters.of(name).items():
+            for number, meter in self._meters.by_task(name).items():
                 task = TaskId(name, number)
                 if meter.waiting > 0 and self._running(task):
                     waiting[task] = meter.waiting
-                    self._look_at(task, meter.total("written"), meter.waiting)
+                    self._check_task(task, meter.total("written"), meter.waiting)
         for task in [task for task in self._stalled if task not in waiting]:
-            self._goes_on(task)
+            self._recovered(task)
         self._seen = {task: seen for task, seen in self._seen.items() if task in waiting}
         self._connectors = {task.connector for task in self._stalled}
-        return self._told
+        return self._reported
 
     def stalled(self, connector: str) -> dict[int, float]:
         """Its tasks that have stalled, and for how many seconds."""
@@ -65,21 +65,21 @@ class Stalls:
         now = self._clock()
         return {task.task: now - since for task, since in self._stalled.items() if task.connector == connector}
 
-    def _look_at(self, task: TaskId, written: float, waiting: int) -> None:
+    def _check_task(self, task: TaskId, written: float, waiting: int) -> None:
         now, seen = self._clock(), self._seen.get(task)
         if seen is None or seen.written != written:
             self._seen[task] = _Seen(written, now)
             if task in self._stalled:
-                self._goes_on(task)
+                self._recovered(task)
         elif task not in self._stalled and now - seen.since >= self._after:
             self._stalled[task] = seen.since
             words = f"{task} is STALLED: {waiting} records wait, and none was written for {now - seen.since:.0f} s"
-            self._tell("WARN", words, task)
+            self._report("WARN", words, task)
 
-    def _goes_on(self, task: TaskId) -> None:
+    def _recovered(self, task: TaskId) -> None:
         del self._stalled[task]
-        self._tell("INFO", f"{task} is not stalled any more", task)
+        self._report("INFO", f"{task} is not stalled any more", task)
 
-    def _tell(self, level: str, words: str, task: TaskId) -> None:
-        self._told.add(task.connector)
+    def _report(self, level: str, words: str, task: TaskId) -> None:
+        self._reported.add(task.connector)
         self._notice(level, words, task)

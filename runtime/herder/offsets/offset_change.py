@@ -1,10 +1,10 @@
-"""Carrying out a change of offsets: journal, steps, and what happens when one of them fails or the worker dies.
+"""Changes of offsets, carried out step by step and finished after a failure.
 
-    intent written ─ step ─ step ─ … ─ into the history, intent removed
-                       └ refused: taken back, as if nothing had happened
-                       └ Kafka is away, or the worker dies: carried on as soon as possible; until then 409
+    journal the planned change ─ step ─ step ─ … ─ add it to the history, remove it from the plan
+                                   ├ Kafka refuses: roll back
+                                   └ Kafka is away, or the worker dies: finish as soon as possible; 409 until then
 
-Every step may be repeated, so carrying on means taking all of them again.
+Every step may be repeated, so finishing a change repeats all of its steps.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from runtime.storage.journal import OffsetAction, OffsetEntry, OffsetJournal, Pl
 log = logging.getLogger(__name__)
 
 RETRY_DELAY, MAX_RETRY_DELAY = 2.0, 30.0
-"""Seconds until an unfinished change is tried again: at first, and after many failures."""
+"""Seconds before an unfinished change is retried: the first delay, and the longest; each retry doubles it."""
 
 _Step = tuple[str, Callable[[PlannedChange], Awaitable[None]]]
 
 
 class StepRefused(Exception):
-    """Kafka refused a step; the change has been taken back. `step` is its name."""
+    """Kafka refused a step, and the change has been rolled back. `step` is the name of the step."""
 
     def __init__(self, step: str, cause: Exception) -> None:
         super().__init__(str(cause))
@@ -39,25 +39,21 @@ class StepRefused(Exception):
 
 
 class OffsetChanges:
-    """Completes the changes of offsets in the journal. Event loop only; requests hold the connector's lock."""
+    """Carries out changes and finishes interrupted ones. Event loop only; requests hold the connector's lock."""
 
     def __init__(
-        self,
-        journal: OffsetJournal,
-        configs: ConfigStore,
-        places: StoredOffsets,
-        fleet: Connectors,
-        locks: ConnectorLocks,
-    ) -> None:
-        self._journal, self._configs, self._places, self._fleet = journal, configs, places, fleet
-        self._locks = locks
+        self, journal: OffsetJournal, configs: ConfigStore, offsets: StoredOffsets, connectors: Connectors,
+        locks: ConnectorLocks, retry_delay: float = RETRY_DELAY,
+    ) -> None:  # fmt: skip
+        self._journal, self._configs, self._offsets, self._connectors = journal, configs, offsets, connectors
+        self._locks, self._retry_delay = locks, retry_delay
         self._finishing: asyncio.Task[None] | None = None
-        self._finished_now: set[str] = set()  # connectors whose interrupted change is being finished
-        self._unconfirmed: dict[str, PlannedChange] = {}  # intents that may or may not have reached the journal
+        self._being_finished: set[str] = set()  # connectors whose interrupted change is being finished
+        self._unconfirmed: dict[str, PlannedChange] = {}  # changes that may or may not have reached the journal
 
     async def carry_out(self, intent: PlannedChange) -> None:
-        """StepRefused when Kafka refuses; BrokerUnavailable if the change will be finished later. The caller
-        holds the connector's lock."""
+        """StepRefused if Kafka refuses the change, BrokerUnavailable if it will be finished later. The caller holds
+        the connector's lock."""
         try:
             await self._begin(intent)
             await self._take_steps(intent)
@@ -65,7 +61,7 @@ class OffsetChanges:
             self.finish_later()
             raise
 
-    def check_free(self, name: str) -> None:
+    def check_no_pending_change(self, name: str) -> None:
         """Conflict while a change of this connector's offsets is unfinished."""
         if (intent := self._interrupted(name)) is not None:
             self.finish_later()
@@ -73,27 +69,27 @@ class OffsetChanges:
 
     def check_not_finishing(self, name: str) -> None:
         """Conflict while an interrupted change of this connector's offsets is being finished in the background."""
-        if name in self._finished_now and (intent := self._interrupted(name)) is not None:
+        if name in self._being_finished and (intent := self._interrupted(name)) is not None:
             raise _conflict(intent)
 
     async def finish(self) -> bool:
-        """Finish every interrupted change; False if some have to wait for Kafka."""
+        """Finish every interrupted change; False if some must wait for Kafka."""
         for name in sorted({*(intent.connector for intent in self._journal.all_pending()), *self._unconfirmed}):
             await self._finish(name)
         return not self._journal.all_pending() and not self._unconfirmed
 
     def finish_later(self) -> None:
-        """finish() in the background, repeated until nothing is pending."""
+        """Call finish() in the background until every change is finished."""
         if self._finishing is None or self._finishing.done():
             self._finishing = asyncio.create_task(self._finish_all(), name="finish offsets")
 
     def close(self) -> None:
-        """Leave unfinished changes to the next worker."""
+        """Stop finishing changes; the next worker continues."""
         if self._finishing is not None:
             self._finishing.cancel()
 
     async def _finish_all(self) -> None:
-        delay = RETRY_DELAY
+        delay = self._retry_delay
         while True:
             await asyncio.sleep(delay)
             if await self.finish():
@@ -101,38 +97,38 @@ class OffsetChanges:
             delay = min(delay * 2, MAX_RETRY_DELAY)
 
     async def _finish(self, name: str) -> None:
-        """Finish the change that is pending under the connector's lock: a request may have completed the change
-        meanwhile, and later requests may have changed the offsets."""
+        """Read the pending change only under the connector's lock: a request may complete it meanwhile, and later
+        requests may change the offsets again."""
         async with self._locks.hold(name):
             intent = self._interrupted(name)
             if intent is None:
                 return
-            self._finished_now.add(name)
+            self._being_finished.add(name)
             try:
                 await self._resume(intent)
             finally:
-                self._finished_now.discard(name)
+                self._being_finished.discard(name)
 
     async def _resume(self, intent: PlannedChange) -> None:
         name, action = intent.connector, intent.action
-        log.info("%s: finishing the interrupted change of its offsets (%s)", name, action)
+        log.info("%s: finishing an interrupted change of offsets (%s)", name, action)
         try:
             if name in self._unconfirmed:
                 await self._begin(intent)
             await self._take_steps(intent)
         except StepRefused as e:
-            log.error("%s: the change of its offsets (%s) was rolled back: %s", name, action, e)
+            log.error("%s: Kafka refused the change of offsets (%s), which was rolled back: %s", name, action, e)
         except BrokerUnavailable as e:
-            log.warning("%s: the change of its offsets (%s) has to wait: %s", name, action, e)
+            log.warning("%s: cannot finish the change of offsets (%s) yet, retrying: %s", name, action, e)
         except Exception:  # an error of one connector must not block the others
-            log.exception("%s: the change of its offsets (%s) failed; trying again later", name, action)
+            log.exception("%s: the change of offsets (%s) failed, retrying", name, action)
 
     def _interrupted(self, name: str) -> PlannedChange | None:
         return self._unconfirmed.get(name) or self._journal.pending(name)
 
     async def _begin(self, intent: PlannedChange) -> None:
-        """An unconfirmed write may still reach the journal hours later. It is repeated until confirmed, so that no
-        intent appears in the journal after newer changes."""
+        """An unconfirmed write may reach the journal hours later. It is repeated until confirmed, so that a change
+        never appears in the journal after newer changes."""
         try:
             await self._journal.begin(intent)
         except BrokerUnavailable:
@@ -141,7 +137,7 @@ class OffsetChanges:
         self._unconfirmed.pop(intent.connector, None)
 
     async def _take_steps(self, intent: PlannedChange) -> None:
-        with self._places.configured(intent.connector, intent.config):
+        with self._offsets.configured(intent.connector, intent.config):
             await self._take_each_step(intent)
 
     async def _take_each_step(self, intent: PlannedChange) -> None:
@@ -151,57 +147,57 @@ class OffsetChanges:
             except BrokerUnavailable:
                 raise
             except KafkaProblem as e:
-                await self._take_back(intent)
+                await self._roll_back(intent)
                 await self._journal.drop(intent)
                 raise StepRefused(name, e) from None
         await self._journal.done(intent)
 
     def _steps(self, intent: PlannedChange) -> list[_Step]:
         wipe: _Step = ("wipe existing offsets", self._wipe)
-        place: _Step = ("set offsets", self._set)
+        write: _Step = ("set offsets", self._set)
         match intent.action:
             case OffsetAction.ALTER:
-                return [place]
+                return [write]
             case OffsetAction.RESET:
                 return [wipe]
             case OffsetAction.CREATE:
-                return [wipe, place, ("write connector config", self._create)]
+                return [wipe, write, ("write connector config", self._create)]
             case OffsetAction.DELETE:
                 return [("remove connector", self._remove), wipe]
 
     async def _wipe(self, intent: PlannedChange) -> None:
-        await self._places.wipe(intent.connector, intent.group)
+        await self._offsets.wipe(intent.connector, intent.group)
 
     async def _set(self, intent: PlannedChange) -> None:
-        await self._places.set(intent.connector, intent.group, intent.offsets)
+        await self._offsets.set(intent.connector, intent.group, intent.offsets)
 
     async def _create(self, intent: PlannedChange) -> None:
-        """Unless it is there: the config is written last, so then everything had been done."""
+        """Skipped if the connector exists: its configuration is the last step, so the creation was complete."""
         if self._configs.connector(intent.connector) is None:
             state = None if intent.initial_state is None else TargetState(intent.initial_state)
             await self._configs.put_connector(intent.connector, intent.config or {}, state)
 
     async def _remove(self, intent: PlannedChange) -> None:
-        """Tasks commit when they stop: the offsets go after that."""
+        """Waits for the tasks, which commit when they stop: offsets can only be removed after that."""
         if self._configs.connector(intent.connector) is not None:
             await self._configs.remove_connector(intent.connector)
-        if not await self._fleet.settled(intent.connector):
-            raise BrokerUnavailable(f"tasks of connector {intent.connector} have not ended yet")
+        if not await self._connectors.settled(intent.connector):
+            raise BrokerUnavailable(f"tasks of connector {intent.connector} have not stopped yet")
 
-    async def _take_back(self, intent: PlannedChange) -> None:
-        """KIP-995 has a failed creation leave no offsets at all; everything else leaves things as they were."""
+    async def _roll_back(self, intent: PlannedChange) -> None:
+        """Restore the previous offsets, or remove all offsets of a connector that was not created (KIP-995)."""
         exists = self._configs.connector(intent.connector) is not None
         if intent.action is OffsetAction.DELETE and not exists:
             await self._create(intent)
         try:
             if intent.action is not OffsetAction.CREATE:
-                await self._places.set(intent.connector, intent.group, [*_removals(intent), *intent.before])
+                await self._offsets.set(intent.connector, intent.group, [*_removals(intent), *intent.before])
             elif not exists:
-                await self._places.wipe(intent.connector, intent.group)
+                await self._offsets.wipe(intent.connector, intent.group)
         except BrokerUnavailable:
             raise
-        except KafkaProblem as e:  # a group in use refuses this too, and then nothing had been changed
-            log.warning("%s: the %s of its offsets was not taken back: %s", intent.connector, intent.action, e)
+        except KafkaProblem as e:  # a group in use also refuses the rollback, but then nothing had been changed
+            log.warning("%s: could not roll back the change of offsets (%s): %s", intent.connector, intent.action, e)
 
 
 def _conflict(intent: PlannedChange) -> Conflict:

@@ -1,5 +1,5 @@
-"""Offsets of connectors as clients ask for them: shown at any time, altered and reset while STOPPED (KIP-875), given to
-a connector at its birth (KIP-995), removed with it."""
+"""Requests about offsets: read at any time, altered and reset while STOPPED (KIP-875), set when a connector is created
+(KIP-995), deleted with the connector."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from runtime.kafka.errors import GroupError
 from runtime.kafka.formats import canonical
 from runtime.model.states import ConnectorType, TargetState
 from runtime.storage.configs import ConfigStore, StoredConnector
-from runtime.storage.journal import ChangeOrigin, OffsetAction, OffsetEntry, OffsetJournal, PlannedChange
+from runtime.storage.journal import ChangeOrigin, OffsetAction, OffsetEntry, PlannedChange
 
 Answer = dict[str, Any]
 
@@ -39,24 +39,25 @@ _POSSIBLE = (
 
 
 class OffsetRequests:
-    """What a client can ask about offsets. Event loop only."""
+    """Answers requests that read or change offsets. Event loop only."""
 
     def __init__(
-        self, herder: Herder, configs: ConfigStore, fleet: Connectors, host: ResolvingHost, places: StoredOffsets,
-        journal: OffsetJournal,
+        self, herder: Herder, configs: ConfigStore, connectors: Connectors, host: ResolvingHost, offsets: StoredOffsets,
+        changes: OffsetChanges,
     ) -> None:  # fmt: skip
-        self._herder, self._configs, self._fleet, self._host, self._places = herder, configs, fleet, host, places
-        self.changes = OffsetChanges(journal, configs, places, fleet, herder.locks)
+        self._herder, self._configs, self._connectors, self._host = herder, configs, connectors, host
+        self._offsets, self._changes = offsets, changes
 
     async def read(self, name: str) -> Answer:
-        """Offsets in KIP-875's shape; none is an empty list."""
+        """GET /connectors/{name}/offsets (KIP-875)."""
         stored = self._herder.stored(name)
-        entries = await self._places.read(name, await self.group(name, stored.config))
+        entries = await self._offsets.read(name, await self.group(name, stored.config))
         return {"offsets": [{"partition": partition, "offset": offset} for partition, offset in entries]}
 
     async def alter(self, name: str, offsets: Sequence[OffsetEntry], origin: ChangeOrigin = ChangeOrigin()) -> Answer:  # noqa: B008
-        """Set (or, for None, remove) the offsets of these partitions; the connector is asked first."""
-        async with self._herder.alone(name):
+        """PATCH /connectors/{name}/offsets: sets the offsets of these partitions; None removes an offset. The
+        connector's own alter_offsets() is called first and may refuse."""
+        async with self._herder.exclusive(name):
             stored = await self._stopped(name)
             group = await self.group(name, stored.config)
             offsets = await self._checked(name, group, offsets)
@@ -65,54 +66,55 @@ class OffsetRequests:
             return _verdict(definite, "altered")
 
     async def reset(self, name: str, origin: ChangeOrigin = ChangeOrigin()) -> Answer:  # noqa: B008
-        """Remove all offsets; the same again is no error."""
-        async with self._herder.alone(name):
+        """DELETE /connectors/{name}/offsets: removes all offsets; succeeds if there are none."""
+        async with self._herder.exclusive(name):
             stored = await self._stopped(name)
             group = await self.group(name, stored.config)
-            gone = [(partition, None) for partition, _ in await self._places.read(name, group)]
-            definite = await self._ask(stored.config, group, gone)
-            await self._change(stored, group, OffsetAction.RESET, gone, origin)
+            removed = [(partition, None) for partition, _ in await self._offsets.read(name, group)]
+            definite = await self._ask(stored.config, group, removed)
+            await self._change(stored, group, OffsetAction.RESET, removed, origin)
             return _verdict(definite, "reset")
 
     async def create(
         self, name: str, config: Mapping[str, str | None], initial: TargetState | None, offsets: Sequence[OffsetEntry],
         origin: ChangeOrigin = ChangeOrigin(),  # noqa: B008
     ) -> Answer:  # fmt: skip
-        """POST /connectors with `initial_offsets` (KIP-995): config and offsets are checked before anything is written;
-        what offsets there were under this name is wiped."""
-        async with self._herder.alone(name):
-            with _Failing(name, "validate connector config"):
+        """POST /connectors with `initial_offsets` (KIP-995): checks configuration and offsets before writing, and
+        removes offsets that a connector of this name left behind."""
+        async with self._herder.exclusive(name):
+            with _CreationStep(name, "validate connector config"):
                 checked = await self._herder.validated(name, config)
             if self._configs.connector(name) is not None:
                 raise Conflict(f"Connector {name} already exists")
-            with _Failing(name, "validate offsets"):
+            with _CreationStep(name, "validate offsets"):
                 group = await self.group(name, checked)
                 offsets = await self._checked(name, group, offsets)
                 definite = await self._ask(checked, group, offsets)
-            with self._places.configured(name, checked):
-                before = tuple(await self._places.read(name, group))
+            with self._offsets.configured(name, checked):
+                before = tuple(await self._offsets.read(name, group))
             state = initial.value if initial else None
             intent = PlannedChange(name, OffsetAction.CREATE, tuple(offsets), before, group, checked, state, origin)
             try:
-                await self.changes.carry_out(intent)
+                await self._changes.carry_out(intent)
             except StepRefused as e:
                 raise BadRequest(_failed(name, e.step, f"{e}. The connector was not created")) from e
             info = views.info(name, checked, 0, await self._herder.type(checked))
             return {**info, "initial_offsets_response": _verdict(definite, "set")["message"]}
 
     async def delete(self, name: str, origin: ChangeOrigin = ChangeOrigin()) -> Answer:  # noqa: B008
-        """Delete the connector and its offsets: it is stopped and asked first, and goes on as it was if it refuses."""
-        async with self._herder.alone(name):
+        """Delete the connector and its offsets: stops the connector, calls its alter_offsets(), and starts the
+        connector again if it refuses."""
+        async with self._herder.exclusive(name):
             stored = self._herder.stored(name)
             group = await self.group(name, stored.config)
             await self._halt(stored)
             try:
-                gone = [(partition, None) for partition, _ in await self._places.read(name, group)]
-                definite = await self._ask(stored.config, group, gone)
-                await self._change(stored, group, OffsetAction.DELETE, gone, origin)
+                removed = [(partition, None) for partition, _ in await self._offsets.read(name, group)]
+                definite = await self._ask(stored.config, group, removed)
+                await self._change(stored, group, OffsetAction.DELETE, removed, origin)
             except HerderError:
                 if self._configs.connector(name) is not None:
-                    await self._start_again(stored)
+                    await self._restore(stored)
                 raise
             return {"message": f"The connector {name} has been deleted. {_verdict(definite, 'reset')['message']}"}
 
@@ -125,8 +127,8 @@ class OffsetRequests:
         return stored
 
     async def _settled(self, name: str) -> None:
-        if not await self._fleet.settled(name):
-            raise Unavailable(f"Tasks of connector {name} have not ended yet; nothing was changed, try again")
+        if not await self._connectors.settled(name):
+            raise Unavailable(f"Tasks of connector {name} have not stopped yet; nothing was changed, try again")
 
     async def _halt(self, stored: StoredConnector) -> None:
         if stored.target is not TargetState.STOPPED:
@@ -135,30 +137,31 @@ class OffsetRequests:
         try:
             await self._settled(stored.name)
         except Unavailable:
-            await self._start_again(stored)
+            await self._restore(stored)
             raise
 
-    async def _start_again(self, stored: StoredConnector) -> None:
+    async def _restore(self, stored: StoredConnector) -> None:
+        """Write the tasks and target state that the connector had before it was stopped."""
         if stored.target is not TargetState.STOPPED:
             await self._configs.put_tasks(stored.name, stored.tasks)
             await self._configs.put_target_state(stored.name, stored.target)
 
     async def _checked(self, name: str, group: str | None, offsets: Sequence[OffsetEntry]) -> list[OffsetEntry]:
-        """The offsets as they will be written; BadRequest when they cannot be. Of a partition named twice only
-        the last entry counts."""
+        """The offsets in the shape in which they are stored; BadRequest if they are invalid. If a partition occurs
+        twice, the last entry wins."""
         offsets = list({canonical(partition): (partition, offset) for partition, offset in offsets}.values())
         if group is None:
             check_values(offsets)
             return offsets
         entries = [sink_entry(t, p, o) for (t, p), o in parse_sink_offsets(offsets).items()]
         try:
-            await self._places.check_sink(group, entries)
+            await self._offsets.check_sink(group, entries)
         except GroupError as e:
             raise BadRequest(_refused("alter", name, e)) from None
         return entries
 
     async def _ask(self, config: Mapping[str, str], group: str | None, offsets: Sequence[OffsetEntry]) -> bool:
-        """The connector's answer; what it refuses is refused before anything is written."""
+        """Call the connector's alter_offsets(): whether it confirms the change as complete (KIP-875)."""
         if group is None:
             return await _answer(self._host.alter_source_offsets(config, list(offsets)))
         triples = [(topic, number, offset) for (topic, number), offset in topic_partitions(offsets).items()]
@@ -172,16 +175,16 @@ class OffsetRequests:
         offsets: Sequence[OffsetEntry],
         origin: ChangeOrigin,
     ) -> None:
-        before = tuple(await self._places.read(stored.name, group))
+        before = tuple(await self._offsets.read(stored.name, group))
         config, state = stored.config, stored.target.value
         intent = PlannedChange(stored.name, action, tuple(offsets), before, group, config, state, origin)
         try:
-            await self.changes.carry_out(intent)
+            await self._changes.carry_out(intent)
         except StepRefused as e:
             raise BadRequest(_refused("alter" if action is OffsetAction.ALTER else "reset", stored.name, e)) from None
 
     async def group(self, name: str, config: Mapping[str, str]) -> str | None:
-        """The consumer group of a sink; None for sources."""
+        """The consumer group of a sink; None for sources. BadRequest if the configuration cannot be resolved."""
         with _unresolved(name):
             if (await self._host.resolve(config.get("connector.class", ""))).type != ConnectorType.SINK:
                 return None
@@ -189,9 +192,9 @@ class OffsetRequests:
         return task_specs.group_id(name, {} if own is None else {task_specs.GROUP: own})
 
     async def resolved(self, name: str) -> Mapping[str, str]:
-        """The config of a connector with variables resolved, which must not be shown."""
+        """The configuration of a connector with variables resolved; never to be shown to clients."""
         with _unresolved(name):
-            return await self._host.learned(name, self._herder.stored(name).config)
+            return await self._host.resolve_stored(name, self._herder.stored(name).config)
 
 
 @contextmanager
@@ -202,8 +205,8 @@ def _unresolved(name: str) -> Iterator[None]:
         raise BadRequest(f"The configuration of connector {name} cannot be resolved: {e}") from None
 
 
-class _Failing:
-    """Names the step of a creation that was refused (KIP-995)."""
+class _CreationStep:
+    """Adds the name of the failed step to an error of a creation (KIP-995)."""
 
     def __init__(self, name: str, step: str) -> None:
         self._name, self._step = name, step
@@ -231,13 +234,13 @@ async def _answer(hook: Awaitable[bool]) -> bool:
         if e.temporary:
             raise Unavailable(f"{e.message}; no offsets were changed, try again") from None
         if e.kind == "unsupported":
-            raise BadRequest(f"The connector does not support altering of its offsets: {e.message}") from None
+            raise BadRequest(f"The connector does not support altering its offsets: {e.message}") from None
         raise BadRequest(e.message) from None
     except TimeoutError:
         raise Unavailable("The connector did not answer; no offsets were changed") from None
 
 
 def _verdict(definite: bool, done: str) -> dict[str, str]:
-    """Apache's words for KIP-875; KIP-995 has its own for `set`."""
+    """Apache's wording (KIP-875, and KIP-995 for `set`)."""
     framework = "framework-managed" if done == "set" else "Connect framework-managed"
     return {"message": (_DEFINITE if definite else _POSSIBLE).format(done=done, framework=framework)}

@@ -1,4 +1,4 @@
-"""Offsets that outlived their connectors: a new connector of the same name would go on from them."""
+"""Orphaned offsets: their connector no longer exists, and a new connector of the same name would continue from them."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ _GROUP = "connect-"
 
 
 class Orphans:
-    """Finds and removes them. Groups may be of another Connect cluster on the same brokers: the answer names them for a
-    look, and only a group that is named is removed."""
+    """Finds and removes orphaned offsets. A group may belong to another Connect cluster on the same brokers, so a group
+    is removed only if the request names it."""
 
     def __init__(
-        self, herder: Herder, changes: OffsetChanges, configs: ConfigStore, store: OffsetStore, places: StoredOffsets,
+        self, herder: Herder, changes: OffsetChanges, configs: ConfigStore, store: OffsetStore, offsets: StoredOffsets,
         groups: Groups, host: ResolvingHost,
     ) -> None:  # fmt: skip
-        self._herder, self._changes, self._places, self._host = herder, changes, places, host
+        self._herder, self._changes, self._offsets, self._host = herder, changes, offsets, host
         self._configs, self._store, self._groups = configs, store, groups
 
     async def find(self) -> dict[str, Any]:
@@ -37,25 +37,26 @@ class Orphans:
         return {"sources": self._sources(), "sinks": await self._sinks()}
 
     async def remove(self, name: str, group: str | None, origin: ChangeOrigin) -> dict[str, Any]:
-        """The source offsets of a connector that is gone, or, where one is named, a sink's group. The change goes
-        through the journal: it can be looked up, and a crash does not leave half of it."""
-        async with self._herder.alone(name):
+        """Remove the source offsets of a deleted connector, or the sink's `group` if named. The change is journaled:
+        it appears in the history, and is finished after a crash. Conflict if the offsets are in use, NotFound if there
+        are no offsets."""
+        async with self._herder.exclusive(name):
             await self._configs.read_to_end()
             if self._configs.connector(name) is not None:
-                raise Conflict(f"Connector {name} exists: its offsets are no orphans")
+                raise Conflict(f"Connector {name} exists: its offsets are not orphaned")
             if group is not None and not await self._is_orphan(group):
-                raise Conflict(f"Group {group} is no orphan: it is in use, or not one of a sink connector")
-            before = tuple(await self._places.read(name, group))
+                raise Conflict(f"Group {group} is not orphaned: it is in use, or does not belong to a sink connector")
+            before = tuple(await self._offsets.read(name, group))
             if not before:
-                raise NotFound(f"No offsets of a connector {name} are left over")
-            gone = tuple((partition, None) for partition, _ in before)
+                raise NotFound(f"There are no orphaned offsets of a connector {name}")
+            removed = tuple((partition, None) for partition, _ in before)
             try:
                 await self._changes.carry_out(
-                    PlannedChange(name, OffsetAction.RESET, gone, before, group, origin=origin)
+                    PlannedChange(name, OffsetAction.RESET, removed, before, group, origin=origin)
                 )
             except StepRefused as e:
-                raise Conflict(f"The offsets of {name} cannot be removed: {e}") from None
-            return {"message": f"The offsets left over by connector {name} have been removed"}
+                raise Conflict(f"The offsets of {name} could not be removed: {e}") from None
+            return {"message": f"The orphaned offsets of connector {name} have been removed"}
 
     async def _is_orphan(self, group: str) -> bool:
         if not group.startswith(_GROUP) or group in await self._used():
@@ -63,8 +64,8 @@ class Orphans:
         return group in await self._groups.empty_groups()
 
     def _sources(self) -> list[dict[str, Any]]:
-        living = set(self._configs.names())
-        names = [name for name in self._store.names() if name not in living]
+        existing = set(self._configs.names())
+        names = [name for name in self._store.names() if name not in existing]
         return [{"connector": name, "partitions": len(self._store.offsets(name))} for name in names]
 
     async def _sinks(self) -> list[dict[str, Any]]:
@@ -78,7 +79,8 @@ class Orphans:
         ]
 
     async def _used(self) -> set[str]:
-        """Groups of all connectors. Conflict if one of them cannot be determined, since any group might be that one."""
+        """Groups of all connectors. Conflict if one of them cannot be determined, since that group would look
+        orphaned."""
         return {await self._group(name) for name in self._configs.names()}
 
     async def _group(self, name: str) -> str:
@@ -87,10 +89,10 @@ class Orphans:
             own = None if stored is None else await self._host.value(stored.config, task_specs.GROUP)
         except ConfigError as e:
             raise Conflict(
-                f"The group of connector {name} is not known, so orphaned groups cannot be determined: {e}"
+                f"The group of connector {name} cannot be determined, so orphaned groups are unknown: {e}"
             ) from None
         return task_specs.group_id(name, {} if own is None else {task_specs.GROUP: own})
 
 
 _MAX_GROUPS = 200
-"""Groups that are asked for their offsets; each is a request of its own."""
+"""Groups whose offsets are read; each group takes a request of its own."""

@@ -1,6 +1,6 @@
-"""Time travel for sinks: a moment becomes offsets, with the number of records that will be read again or skipped.
+"""Resolves positions of a seek, such as a time, to a sink's offsets, and counts the records read again or skipped.
 
-Nothing is changed here: `offsets` of the answer is what PATCH takes.
+Nothing is changed here: the answer's `offsets` can be sent with PATCH /connectors/{name}/offsets.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Answer = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class SeekTarget:
-    """Where some partitions are to go: of one topic, or one of its partitions, or all there are."""
+    """A position for one partition, for all partitions of a topic, or for all partitions of the sink."""
 
     moment: Moment
     topic: str | None = None
@@ -31,7 +31,7 @@ class SeekTarget:
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """What is known of the partitions."""
+    """Committed offsets and topic boundaries of the partitions."""
 
     committed: Mapping[TopicPartition, int]
     beginnings: Offsets
@@ -39,25 +39,25 @@ class _Known:
 
 
 def targets(body: Any, now: datetime | None = None) -> list[SeekTarget]:
-    """`{"to": …, "kafka_topic": …, "kafka_partition": …}`, or `{"targets": [several of them]}`: the last that means a
-    partition counts."""
+    """Parse `{"to": …, "kafka_topic": …, "kafka_partition": …}` or `{"targets": [several of these]}`; the last target
+    that matches a partition wins. BadRequest if the body is invalid."""
     if not isinstance(body, dict):
         raise BadRequest("The request body must be a JSON object")
     if "targets" not in body:
         return [_target(body, now or datetime.now(UTC))]
     if body.keys() != {"targets"} or not isinstance(body["targets"], list) or not body["targets"]:
-        raise BadRequest("'targets' must be an array with at least one target, and nothing beside it")
+        raise BadRequest("'targets' must be a non-empty array and the only key of the request")
     return [_target(item, now or datetime.now(UTC)) for item in body["targets"]]
 
 
 def _target(value: Any, now: datetime) -> SeekTarget:
     if not isinstance(value, dict) or not {"to"} <= value.keys() <= {"to", TOPIC, PARTITION}:
-        raise BadRequest(f"A target has 'to', and may have '{TOPIC}' and '{PARTITION}'")
+        raise BadRequest(f"A target must have 'to' and may have '{TOPIC}' and '{PARTITION}', but no other keys")
     topic, partition = value.get(TOPIC), value.get(PARTITION)
     if not isinstance(topic, str | None) or type(partition) not in (int, type(None)):
         raise BadRequest(f"'{TOPIC}' must be a string and '{PARTITION}' a number")
     if partition is not None and topic is None:
-        raise BadRequest(f"'{PARTITION}' needs its '{TOPIC}'")
+        raise BadRequest(f"'{PARTITION}' requires '{TOPIC}'")
     return SeekTarget(parse(value["to"], now), topic, partition)
 
 
@@ -70,11 +70,11 @@ class SeekResolver:
     async def resolve(
         self, committed: Mapping[TopicPartition, int], reads: Callable[[str], bool], wanted: Sequence[SeekTarget]
     ) -> Answer:
-        """`reads` says whether the sink reads a topic. BadRequest for a target that means no partition of it."""
+        """`reads` returns whether the sink reads a topic. BadRequest for a target that matches no partition."""
         topics = await self._positions.partitions()
         named = {target.topic for target in wanted}
-        all_there_are = partitions_of(topics, (t for t in topics if reads(t) or t in named)) | committed.keys()
-        chosen = _chosen(sorted(all_there_are), wanted)
+        partitions = partitions_of(topics, (t for t in topics if reads(t) or t in named)) | committed.keys()
+        chosen = _chosen(sorted(partitions), wanted)
         beginnings, ends = await asyncio.gather(
             self._positions.beginnings(list(chosen)), self._positions.ends(list(chosen))
         )
@@ -89,7 +89,7 @@ class SeekResolver:
         }
 
     async def _goals(self, moments: Mapping[TopicPartition, Moment], known: _Known) -> Offsets:
-        """Within what the topic has."""
+        """The target offsets, limited to the records that the topic holds."""
         times = {moment.milliseconds for moment in moments.values() if isinstance(moment, AtTime)}
         found = {
             ms: await self._positions.at_time([at for at, m in moments.items() if m == AtTime(ms)], ms) for ms in times
@@ -103,8 +103,8 @@ class SeekResolver:
 
 
 def _chosen(partitions: Sequence[TopicPartition], wanted: Sequence[SeekTarget]) -> dict[TopicPartition, SeekTarget]:
-    """The last target for each partition; BadRequest for a target that matches no partition. Bodies may have many
-    targets."""
+    """The last matching target of each partition, in time that is linear in the number of targets. BadRequest for a
+    target that matches no partition."""
     last = {(t.topic, t.partition): (i, t) for i, t in enumerate(wanted)}
     chosen: dict[TopicPartition, SeekTarget] = {}
     meant = set()
@@ -131,7 +131,7 @@ def _goal(moment: Edge | Relative | Absolute, at: TopicPartition, known: _Known)
 
 
 def _change(at: TopicPartition, goal: int, known: _Known) -> Answer:
-    """What moving there means. Without a committed offset a sink begins at the beginning."""
+    """The effect of seeking to an offset. A sink without a committed offset starts at the beginning."""
     begin, end = known.beginnings.get(at, 0), known.ends[at]
     now = min(max(known.committed.get(at, begin), begin), end)
     return {
@@ -147,7 +147,7 @@ def _change(at: TopicPartition, goal: int, known: _Known) -> Answer:
 
 def _nowhere(target: SeekTarget) -> str:
     if target.topic is None:
-        return "There is no partition for this sink to go to: no topic that it reads is there"
+        return "The sink has no partitions to seek in: none of its topics exists"
     if target.partition is None:
-        return f"There is no partition of the topic {target.topic} for this sink to go to"
-    return f"There is no partition {target.topic}-{target.partition} for this sink to go to"
+        return f"The sink has no partitions of topic {target.topic} to seek in"
+    return f"The sink has no partition {target.topic}-{target.partition} to seek in"

@@ -1,4 +1,4 @@
-"""Offsets of sinks as clients write them: checked entry by entry before anything happens (FACTS 6)."""
+"""Parses sink offsets of a request with Apache's checks and messages (FACTS 6)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ _NUMBER = re.compile(r"[+-]?\d{1,4000}")  # as Java, with the digits of any scri
 
 
 def parse_sink_offsets(entries: Sequence[tuple[Any, Any]]) -> dict[tuple[str, int], int | None]:
-    """Topic-partitions with their offsets, None for a reset; the last entry of a partition wins."""
+    """Offsets by topic-partition, None for a reset; the last entry of a partition wins. BadRequest for an invalid
+    entry."""
     return {_partition(partition): _offset(offset) for partition, offset in entries}
 
 
@@ -25,7 +26,7 @@ def _partition(value: dict[str, Any] | None) -> tuple[str, int]:
         raise BadRequest(
             f"The partition for a sink connector offset must contain the keys '{_TOPIC}' and '{_PARTITION}'"
         )
-    if not isinstance(value[_TOPIC], str | int | float):  # Java's workers take a number's text for the name
+    if not isinstance(value[_TOPIC], str | int | float):  # Java's workers use the text of a number as the name
         raise BadRequest("Kafka topic names must be valid strings and may not be null")
     if value[_PARTITION] is None:
         raise BadRequest("Kafka partitions must be valid numbers and may not be null")
@@ -47,7 +48,7 @@ def _offset(value: dict[str, Any] | None) -> int | None:
 
 
 def _integer(value: Any, what: str, title: str, bits: int) -> int:
-    """A JSON integer, or a string of one as Java reads it: without blanks, and of so many bits."""
+    """A JSON integer, or an integer in a string as Java parses it: without blanks, within this many bits."""
     text, limit = _java_text(value), 1 << (bits - 1)
     if _NUMBER.fullmatch(text) and -limit <= int(text) < limit:
         return int(text)

@@ -1,4 +1,4 @@
-"""Where offsets lie: those of sources in the offset topic, those of sinks in their consumer group."""
+"""Stored offsets of connectors: a source's in the offset topic, a sink's in its consumer group."""
 
 from __future__ import annotations
 
@@ -18,18 +18,19 @@ TOPIC, PARTITION, OFFSET = "kafka_topic", "kafka_partition", "kafka_offset"
 class StoredOffsets:
     """Reads and writes offsets in KIP-875's shape; `group` is None for sources. Event loop only.
 
-    Every call raises BrokerUnavailable when Kafka does not answer and GroupError when it refuses;
-    all may be repeated."""
+    Every call raises BrokerUnavailable if Kafka does not answer and GroupError if Kafka refuses; every call may be
+    repeated."""
 
     def __init__(self, store: ConnectorOffsets, groups: Groups) -> None:
         self._store, self._groups = store, groups
 
     def configured(self, name: str, config: Mapping[str, str] | None) -> AbstractContextManager[None]:
-        """Meanwhile the offsets are where this config says, for connectors that are not stored yet, or no more."""
+        """While the block runs, use the offset topic that this configuration names, for a connector that is not stored
+        yet or no longer stored."""
         return self._store.configured(name, config)
 
     async def read(self, name: str, group: str | None) -> list[OffsetEntry]:
-        """All there are, in KIP-875's shape."""
+        """All offsets of a connector."""
         if group is not None:
             committed = await self._groups.committed(group)
             return [sink_entry(t, p, o) for (t, p), o in sorted(committed.items())]
@@ -37,7 +38,7 @@ class StoredOffsets:
         return [(o.partition, o.offset) for o in self._store.offsets(name)]
 
     async def set(self, name: str, group: str | None, offsets: Sequence[OffsetEntry]) -> None:
-        """Set the offsets of these partitions, None removes; of a partition named twice the last counts."""
+        """Set the offsets of these partitions; None removes an offset. If a partition occurs twice, the last wins."""
         if group is None:
             await self._store.read_to_end(name)
             await self._store.alter(name, list(offsets))
@@ -48,7 +49,7 @@ class StoredOffsets:
         await self._groups.delete_offsets(group, [tp for tp, o in wanted.items() if o is None])
 
     async def wipe(self, name: str, group: str | None) -> None:
-        """Remove all of them."""
+        """Remove all offsets of a connector."""
         if group is None:
             await self.set(name, None, [(partition, None) for partition, _ in await self.read(name, None)])
             return
@@ -56,13 +57,13 @@ class StoredOffsets:
         await self._groups.delete(group)
 
     async def check_sink(self, group: str, offsets: Sequence[OffsetEntry]) -> None:
-        """GroupError when Kafka will not take these: it does not know a partition, or there is nothing to reset."""
+        """GroupError if Kafka would refuse these offsets: a partition does not exist, or there is nothing to reset."""
         await self._groups.check_partitions(topic_partitions(offsets))
         if all(offset is None for _, offset in offsets) and not await self._groups.exists(group):
-            raise GroupError(f"there is no consumer group {group}, and so there are no offsets to reset")
+            raise GroupError(f"the consumer group {group} does not exist, so there are no offsets to reset")
 
     async def _evict_ours(self, name: str, group: str) -> None:
-        """A stopped connector has no members; what is left of it died without leaving."""
+        """Evict members that died without leaving: a stopped connector has no members."""
         prefix = task_specs.client_id("consumer", name, 0)[:-1]
         members = {m.member_id for m in await self._groups.members(group) if m.client_id.startswith(prefix)}
         if members:
@@ -75,7 +76,7 @@ def sink_entry(topic: str, partition: int, offset: int | None) -> OffsetEntry:
 
 
 def topic_partitions(entries: Sequence[OffsetEntry]) -> dict[TopicPartition, int | None]:
-    """The reverse of sink_entry, for entries that have been checked."""
+    """The reverse of sink_entry(), for checked entries."""
     return {_partition(p or {}): None if o is None else int(o[OFFSET]) for p, o in entries}
 
 

@@ -79,13 +79,13 @@ class ErrorBoard:
         """It has been deleted."""
         self._tasks.pop(connector, None)
 
-    def of(self, connector: str) -> Mapping[int, TaskErrors]:
+    def by_task(self, connector: str) -> Mapping[int, TaskErrors]:
         """By task; tasks none of whose records has ever failed are not there."""
         return self._tasks.get(connector, {})
 
     def view(self, connector: str) -> dict[str, Any]:
         """GET /connectors/{name}/errors."""
-        tasks = self.of(connector)
+        tasks = self.by_task(connector)
         names = dict.fromkeys(stage for task in tasks.values() for stage in task.stages)
         return {
             "name": connector,

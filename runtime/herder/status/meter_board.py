@@ -83,7 +83,7 @@ class MeterBoard:
             del self._runs[task]
             self.restarts.pop(task, None)
 
-    def of(self, connector: str) -> Mapping[int, TaskMeter]:
+    def by_task(self, connector: str) -> Mapping[int, TaskMeter]:
         """By task; those that have told nothing yet are not there."""
         return self._tasks.get(connector, {})
 

@@ -1,9 +1,10 @@
-"""The states of connectors and tasks: written to the status topic, told to whoever follows the events."""
+"""The states of connectors and tasks: written to the status topic, the worker's log and its events."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from typing import Any
 
 from runtime.config.secret_values import Secrets
 from runtime.herder.status.error_board import ErrorBoard
@@ -15,23 +16,26 @@ from runtime.storage.statuses import StatusRecord, StatusStore
 
 log = logging.getLogger(__name__)
 
-Entry = Callable[[str], "dict[str, object] | None"]
-"""Makes the `{"name","status","info"}` of a connector; None when it is gone."""
+Entry = Callable[[str], "dict[str, Any] | None"]
+"""Returns the `{"name", "status", "info"}` of a connector; None if the connector does not exist."""
 
 
 class StatusBoard:
-    """Where states are put up. Event loop only."""
+    """Publishes states. Event loop only."""
 
-    def __init__(self, statuses: StatusStore, events: EventLog, worker_id: str, secrets: Secrets) -> None:
+    def __init__(self, statuses: StatusStore, events: EventLog, worker_id: str, secrets: Secrets, entry: Entry) -> None:
         self._statuses, self._events, self._worker_id = statuses, events, worker_id
-        self._secrets = secrets
+        self._secrets, self._entry = secrets, entry
         self.errors = ErrorBoard(secrets.scrub)
         self.meters = MeterBoard()
-        self.entry: Entry = lambda name: None
-        self.generation = 0
+        self._generation = 0
+
+    def joined(self, generation: int) -> None:
+        """The worker has joined its group: statuses carry this generation from now on."""
+        self._generation = generation
 
     def connector(self, name: str, state: State, version: str | None, trace: str | None = None) -> None:
-        """Put up a connector's state."""
+        """Publish a connector's state."""
         trace = self._scrubbed(trace)
         old = self._statuses.connector_status(name)
         new = self._status(state, version, trace)
@@ -41,7 +45,7 @@ class StatusBoard:
             self._announce(name, state, None, trace)
 
     def task(self, task: TaskId, state: State, version: str | None, trace: str | None = None) -> None:
-        """Put up a task's state."""
+        """Publish a task's state."""
         trace = self._scrubbed(trace)
         old = self._statuses.task_statuses(task.connector).get(task.task)
         new = self._status(state, version, trace)
@@ -50,12 +54,13 @@ class StatusBoard:
             self._announce(task.connector, state, task.task, trace)
 
     def remove_task(self, task: TaskId) -> None:
+        """Remove the status of a task that no longer exists."""
         self._remove_task(task)
-        self.changed(task.connector)
+        self.publish_entry(task.connector)
 
     def remove_connector(self, name: str) -> None:
-        """Remove everything about a connector that has been deleted. Readers of the topic see UNASSIGNED first, as
-        with Connect (FACTS 7)."""
+        """Remove everything about a connector that has been deleted. UNASSIGNED is written first, as in Connect
+        (FACTS 7)."""
         for task in self._statuses.task_statuses(name):
             self._remove_task(TaskId(name, task))
         self._statuses.reset_topics(name)
@@ -69,18 +74,18 @@ class StatusBoard:
         self._events.publish("removed", {"name": name})
 
     def topic(self, task: TaskId, topic: str) -> None:
-        """A task has used a topic for the first time."""
+        """Record that a task has used a topic."""
         if topic not in self._statuses.topics(task.connector):
             self._statuses.put_topic(task, topic)
 
-    def changed(self, name: str) -> None:
-        """Tell followers how a connector stands now."""
-        entry = self.entry(name)
+    def publish_entry(self, name: str) -> None:
+        """Send the connector's current view to followers of the events."""
+        entry = self._entry(name)
         if entry is not None:
             self._events.publish("connector", entry)
 
     def notice(self, level: str, message: str, task: TaskId) -> None:
-        """A line about a task, for the log and for whoever follows the events."""
+        """Log a message about a task, and send it to followers of the events."""
         log.log(logging.getLevelNamesMapping()[level], message)
         self._events.notice(level, message, task.connector, task.task)
 
@@ -92,25 +97,25 @@ class StatusBoard:
         self._statuses.remove_task(task)
 
     def _announce(self, name: str, state: State, task: int | None, trace: str | None) -> None:
-        what = name if task is None else TaskId(name, task)
+        subject = name if task is None else TaskId(name, task)
         extra = {"context": context.name(name, task)}
         if trace is None:
-            log.info("%s is %s", what, state, extra=extra)
+            log.info("%s is %s", subject, state, extra=extra)
         else:
-            message = f"{what} is {state}: {_why(trace)}"
+            message = f"{subject} is {state}: {_reason(trace)}"
             log.error("%s", message, extra=extra)
             self._events.notice("ERROR", message, name, task)
-        self.changed(name)
+        self.publish_entry(name)
 
     def _scrubbed(self, trace: str | None) -> str | None:
         return None if trace is None else self._secrets.scrub(trace)
 
     def _status(self, state: State, version: str | None, trace: str | None) -> StatusRecord:
-        return StatusRecord(state, trace, self._worker_id, self.generation, version)
+        return StatusRecord(state, trace, self._worker_id, self._generation, version)
 
 
-def _why(trace: str) -> str:
-    """One line: what is at the bottom of it, rather than what it was wrapped in."""
+def _reason(trace: str) -> str:
+    """The innermost cause of a trace, in one line."""
     lines = trace.splitlines() or [""]
     causes = [line.removeprefix("Caused by: ") for line in lines if line.startswith("Caused by: ")]
     return causes[-1] if causes else lines[0]

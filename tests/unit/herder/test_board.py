@@ -42,6 +42,6 @@ def test_the_reason_of_a_failed_task(trace: str, reason: str, monkeypatch: pytes
     told: list[str] = []
     events = EventLog()
     monkeypatch.setattr(events, "notice", lambda level, message, name, task: told.append(message))
-    board = StatusBoard(cast("StatusStore", _Statuses()), events, "w:1", Secrets())
+    board = StatusBoard(cast("StatusStore", _Statuses()), events, "w:1", Secrets(), lambda name: None)
     board.task(TaskId("orders", 0), State.FAILED, "1", trace)
     assert told == [f"orders-0 is FAILED: {reason}"]

@@ -37,7 +37,7 @@ def test_runs_of_a_task_add_up_and_are_forgotten_with_the_connector() -> None:
     assert found["total"]["failed"] == found["total"]["skipped"] == found["total"]["failed_tries"] == 18
     assert found["stages"]["TRANSFORMATION"] == {"failed": 9, "skipped": 9, "retries": 0, "dead_letters": 0}
     assert found["tasks"] == [{"id": 0, "total": found["total"], "stages": found["stages"]}]
-    assert board.of("c")[0].total["failed"] == 18
+    assert board.by_task("c")[0].total["failed"] == 18
     board.forget("c")
     assert board.view("c")["total"]["failed"] == 0
     assert board.view("c")["tasks"] == []

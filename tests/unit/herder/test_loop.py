@@ -7,8 +7,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from runtime.herder.control import connector_loop as control
-from runtime.herder.control import hosted_connector as hosted
+from runtime.herder.control.start_control import StartTimes
 from runtime.herder.control.start_gate import MAX_STARTING
 from runtime.host.port import HOST_ABSENT, HostError
 from runtime.model.states import State, TargetState, TaskId
@@ -16,10 +15,8 @@ from tests.support.herder_rig import HerderRig, died
 
 
 @pytest.fixture
-async def rig(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[HerderRig]:
-    monkeypatch.setattr(control, "RETRY_DELAY", 0.01)
-    monkeypatch.setattr(hosted, "STEP_TIMEOUT", 0.01)
-    rig = HerderRig()
+async def rig() -> AsyncIterator[HerderRig]:
+    rig = HerderRig(StartTimes(retry_delay=0.01, step_timeout=0.01))
     yield rig
     await rig.close()
 
@@ -49,7 +46,7 @@ async def test_a_reconfiguration_is_repeated_after_a_failed_write(rig: HerderRig
     await rig.until(lambda: rig.tasks("a") == {})
     log = rig.logs.by_topic["c"]
     log.away = True
-    rig.fleet.reconfigure("a")
+    rig.connectors.reconfigure("a")
     await rig.until(lambda: log.refused > 0)
     log.away = False
     await rig.until(lambda: _runs(rig, "a"))
@@ -85,10 +82,8 @@ async def test_the_class_may_be_a_variable(rig: HerderRig, monkeypatch: pytest.M
     assert rig.engine.running[TaskId("a", 0)].type == "sink"
 
 
-async def test_a_slow_start_neither_fails_nor_delays_other_connectors(
-    rig: HerderRig, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(hosted, "SLOW_START", 0.02)
+async def test_a_slow_start_neither_fails_nor_delays_other_connectors() -> None:
+    rig = HerderRig(StartTimes(retry_delay=0.01, step_timeout=0.01, slow_start=0.02))
     may_start = asyncio.Event()
 
     async def slow(name: str) -> None:
@@ -99,11 +94,12 @@ async def test_a_slow_start_neither_fails_nor_delays_other_connectors(
     await rig.create("slow")
     await rig.create("quick")
     await rig.until(lambda: _runs(rig, "quick") and rig.state("slow") is State.UNASSIGNED)
-    assert not await rig.fleet.settled("slow", 0.01)
+    assert not await rig.connectors.settled("slow", 0.01)
     may_start.set()
     await rig.until(lambda: _runs(rig, "slow"))
-    assert await rig.fleet.settled("slow")
+    assert await rig.connectors.settled("slow")
     assert rig.plugins.starts == ["slow", "quick"]
+    await rig.close()
 
 
 async def test_stored_tasks_run_while_their_connector_starts(rig: HerderRig) -> None:
@@ -137,7 +133,7 @@ async def test_a_connector_that_is_starting_can_be_stopped_paused_and_deleted(
     else:
         await rig.configs.put_target_state("a", target)
         await rig.until(lambda: rig.state("a") is State(target.value))
-    assert await rig.fleet.settled("a")
+    assert await rig.connectors.settled("a")
     assert stopped == ["a"]
 
 
@@ -156,9 +152,9 @@ async def test_tasks_do_not_wait_for_a_connector_that_does_not_stop(rig: HerderR
         await rig.until(lambda: len(rig.engine.paused) == 2)
     else:
         await rig.until(lambda: not rig.engine.running)
-    assert not await rig.fleet.settled("a", 0.01)
+    assert not await rig.connectors.settled("a", 0.01)
     may_stop.set()
-    assert await rig.fleet.settled("a")
+    assert await rig.connectors.settled("a")
 
 
 async def test_tasks_stop_while_the_class_cannot_be_looked_up(rig: HerderRig) -> None:
@@ -170,7 +166,7 @@ async def test_tasks_stop_while_the_class_cannot_be_looked_up(rig: HerderRig) ->
     rig.plugins.on_resolve = silent
     await rig.herder.stop("a")
     await rig.until(lambda: rig.state("a") is State.STOPPED and rig.tasks("a") == {})
-    assert await rig.fleet.settled("a")
+    assert await rig.connectors.settled("a")
 
 
 async def test_the_hosts_death_does_not_fail_connectors_that_were_starting(rig: HerderRig) -> None:
@@ -216,8 +212,8 @@ async def test_a_connector_that_ends_the_host_fails_and_the_others_run(rig: Herd
     await rig.until(lambda: rig.state("killer") is State.FAILED and _runs(rig, "a") and _runs(rig, "b"))
     assert "ended the plugin host 3 times" in rig.trace("killer")
     assert deaths <= 5
-    rig.fleet.restart("killer", connector=True, tasks=set())
-    assert await rig.fleet.fails("killer", 10)
+    rig.connectors.restart("killer", connector=True, tasks=set())
+    assert await rig.connectors.has_failed("killer", 10)
 
 
 async def test_a_connector_whose_class_ends_the_host_on_import_fails_and_the_others_run(rig: HerderRig) -> None:
@@ -242,17 +238,17 @@ async def test_an_error_reported_while_task_configs_are_made_fails_the_connector
     rig.plugins.on_task_configs = never
     await rig.create("a")
     await making.wait()
-    rig.fleet.connector_failed("a", "lost the system")
-    assert await rig.fleet.settled("a")
+    rig.connectors.connector_failed("a", "lost the system")
+    assert await rig.connectors.settled("a")
     assert (rig.state("a"), rig.trace("a")) == (State.FAILED, "lost the system")
 
 
 async def test_connectors_lost_with_their_host_start_again(rig: HerderRig) -> None:
     await rig.create("a")
     await rig.until(lambda: _runs(rig, "a"))
-    rig.fleet.connectors_lost(["a"], "signal 9")
+    rig.connectors.connectors_lost(["a"], "signal 9")
     await rig.until(lambda: rig.plugins.starts == ["a", "a"])
-    assert await rig.fleet.settled("a")
+    assert await rig.connectors.settled("a")
     assert _runs(rig, "a")
     assert rig.engine.started == [TaskId("a", 0)], "its task did not notice"
 
@@ -263,7 +259,7 @@ async def test_deleted_connectors_are_forgotten(rig: HerderRig) -> None:
         await rig.until(lambda i=i: _runs(rig, f"c{i}"))  # type: ignore[misc]
         await rig.herder.delete(f"c{i}")
         await rig.until(lambda i=i: rig.state(f"c{i}") is None)  # type: ignore[misc]
-    await rig.until(lambda: not rig.fleet._loops)
+    await rig.until(lambda: not rig.connectors._loops)
     assert not rig.configs._entries
 
 
@@ -291,33 +287,29 @@ async def test_task_records_of_deleted_connectors_are_forgotten_after_the_topic_
     assert stored.tasks == ()
 
 
-async def test_a_lease_that_comes_back_while_the_connector_stops_is_not_missed(
-    rig: HerderRig, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_lease_regained_while_the_connector_stops_is_not_missed(rig: HerderRig) -> None:
     await rig.create("a")
     await rig.until(lambda: _runs(rig, "a"))
-    leased, stopping, stopped = False, asyncio.Event(), asyncio.Event()
+    stopping, stopped = asyncio.Event(), asyncio.Event()
 
     async def stop_slowly(name: str) -> None:
         stopping.set()
         await stopped.wait()
 
     rig.plugins.on_stop = stop_slowly
-    monkeypatch.setattr(rig.engine, "may_run", lambda: leased)
+    rig.engine.leased = False
     epoch = rig.engine.running.pop(TaskId("a", 0)).epoch
-    rig.fleet.task_lost(TaskId("a", 0), epoch, None, "its slot has died")
+    rig.connectors.task_lost(TaskId("a", 0), epoch, None, "its slot has died")
     await rig.configs.put_target_state("a", TargetState.PAUSED)
     await stopping.wait()
-    leased = True
-    rig.fleet.lease_changed(True)
+    rig.engine.leased = True
+    rig.connectors.lease_changed(True)
     stopped.set()
     await rig.until(lambda: rig.tasks("a") == {0: State.PAUSED}, within=2.0)
 
 
-async def test_connectors_that_wait_for_their_turn_are_not_started_when_the_worker_ends(
-    rig: HerderRig, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(hosted, "STEP_TIMEOUT", 0.2)
+async def test_connectors_that_wait_for_admission_are_not_started_when_the_worker_ends() -> None:
+    rig = HerderRig(StartTimes(step_timeout=0.2))
     never = asyncio.Event()
 
     async def hang(name: str) -> None:
@@ -327,5 +319,5 @@ async def test_connectors_that_wait_for_their_turn_are_not_started_when_the_work
     for number in range(MAX_STARTING + 8):
         await rig.create(f"c{number}")
     await rig.until(lambda: len(rig.plugins.starts) == MAX_STARTING)
-    await rig.fleet.close()
+    await rig.connectors.close()
     assert len(rig.plugins.starts) == MAX_STARTING

@@ -53,8 +53,8 @@ class _NoTopics:
 @pytest.mark.parametrize(
     ("target", "message"),
     [
-        (SeekTarget(Edge(end=False)), "no topic that it reads is there"),
-        (SeekTarget(Edge(end=False), "t"), "no partition of the topic t "),
+        (SeekTarget(Edge(end=False)), "none of its topics exists"),
+        (SeekTarget(Edge(end=False), "t"), "no partitions of topic t "),
         (SeekTarget(Edge(end=False), "t", 3), "no partition t-3 "),
     ],
 )

@@ -29,20 +29,22 @@ class Rig:
         store = OffsetStore(logs, topic("offsets"))
         own = ConnectorOffsets(store, topic, {}, lambda name: "", lambda config: "", list)
         self.journal, self.locks = OffsetJournal(logs, topic("journal")), ConnectorLocks()
-        self.places = StoredOffsets(own, cast(Groups, None))
+        self.stored_offsets = StoredOffsets(own, cast(Groups, None))
         configs = ConfigStore(logs, topic("configs"))
-        self.changes = OffsetChanges(self.journal, configs, self.places, cast(Connectors, None), self.locks)
+        self.changes = OffsetChanges(
+            self.journal, configs, self.stored_offsets, cast(Connectors, None), self.locks, 0.0
+        )
         self.offset_log, self.journal_log = logs.by_topic["offsets"], logs.by_topic["journal"]
 
     async def patch(self, name: str, position: int) -> None:
         """A client's request, as OffsetRequests serves it."""
         self.changes.check_not_finishing(name)
         async with self.locks.hold(name):
-            self.changes.check_free(name)
+            self.changes.check_no_pending_change(name)
             await self.changes.carry_out(_intent(name, position))
 
     async def position(self, name: str) -> int:
-        [(_, offset)] = await self.places.read(name, None)
+        [(_, offset)] = await self.stored_offsets.read(name, None)
         assert offset is not None
         return int(offset["position"])
 
@@ -52,8 +54,7 @@ def _intent(name: str, position: int) -> PlannedChange:
 
 
 @pytest.fixture
-def rig(monkeypatch: pytest.MonkeyPatch) -> Rig:
-    monkeypatch.setattr("runtime.herder.offsets.offset_change.RETRY_DELAY", 0.0)
+def rig() -> Rig:
     return Rig()
 
 
@@ -139,16 +140,16 @@ async def test_an_error_of_one_connector_does_not_block_changes_of_others(
 ) -> None:
     for name in ("a", "b"):
         await rig.journal.begin(_intent(name, 7))
-    write = rig.places.set
+    write = rig.stored_offsets.set
 
     async def failing(name: str, group: str | None, offsets: Any) -> None:
         if name == "a":
             raise OSError("disk full")
         await write(name, group, offsets)
 
-    monkeypatch.setattr(rig.places, "set", failing)
+    monkeypatch.setattr(rig.stored_offsets, "set", failing)
     assert not await rig.changes.finish()
     assert await rig.position("b") == 7
-    monkeypatch.setattr(rig.places, "set", write)
+    monkeypatch.setattr(rig.stored_offsets, "set", write)
     assert await rig.changes.finish()
     assert await rig.position("a") == 7

@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import pytest
 
-from runtime.config.secret_values import PassingSecrets, Secrets
+from runtime.config.secret_values import CallSecrets, Secrets
 from runtime.config.worker_config import distributed
 from runtime.herder.configs.checks import WorkerChecks
 from runtime.herder.configs.password_keys import PasswordKeys
@@ -34,10 +34,10 @@ class _Plugins:
         "Source": "connector.pin", "Transform": "pin", "Predicate": "pin", "Converter": "pin",
         "WorkerConverter": "api.pin",
     }  # fmt: skip
-    fails = False
+    has_failed = False
 
     def __init__(self) -> None:
-        self.seen: PassingSecrets | None = None
+        self.seen: CallSecrets | None = None
         self.printed = ""
 
     async def describe(self, plugin: str, version: str | None = None) -> list[dict[str, Any]]:
@@ -65,7 +65,7 @@ class _Plugins:
         return {"configs": entries, "error_count": len(entries)}
 
     async def start_connector(self, name: str, config: Mapping[str, str]) -> None:
-        if self.fails:
+        if self.has_failed:
             raise HostError("connect", str(dict(config)), str(dict(config)))
 
 
@@ -75,7 +75,7 @@ class Rig:
     def __init__(self) -> None:
         worker = distributed(WORKER)
         self.secrets, self.plugins = Secrets(), _Plugins()
-        self.plugins.seen = PassingSecrets(self.secrets)
+        self.plugins.seen = CallSecrets(self.secrets)
         host = cast("Any", self.plugins)
         self.host = ResolvingHost(host, worker, self.secrets, self.plugins.seen, WorkerChecks(worker))
 
@@ -122,7 +122,7 @@ async def test_large_validations_slow_no_line_down() -> None:
 
 async def test_starting_adds_the_passwords_of_every_plugin() -> None:
     rig = Rig()
-    rig.plugins.fails = True
+    rig.plugins.has_failed = True
     with pytest.raises(HostError) as failed:
         await rig.host.start_connector("c", CONFIG)
     assert not any(secret in failed.value.trace for secret in (*SECRETS, "worker-pin"))
@@ -135,8 +135,8 @@ async def test_starting_adds_the_passwords_of_every_plugin() -> None:
 async def test_passwords_of_tasks_are_learned_without_a_start_of_the_connector() -> None:
     """As after a restart of the worker with a PAUSED connector."""
     rig = Rig()
-    await rig.host.learned("c", CONFIG)
-    await rig.host.learned("c", {"task.password": "task-pin-0"}, part="0")
+    await rig.host.resolve_stored("c", CONFIG)
+    await rig.host.resolve_stored("c", {"task.password": "task-pin-0"}, part="0")
     assert rig.secrets.scrub("task-pin-0 predicate-pin") == "[hidden] [hidden]"
 
 

@@ -81,7 +81,7 @@ def test_totals_rise_over_restarts() -> None:
     board.report(TASK, 1, meter.snapshot())
     board.report(TASK, 2, Meter().snapshot())
     board.report(TASK, 1, meter.snapshot())  # a last word that came late
-    assert board.of("c")[0].total("read") == 7
+    assert board.by_task("c")[0].total("read") == 7
     for epoch, states in enumerate(([State.RUNNING, State.FAILED], [State.FAILED], [State.PAUSED, State.RUNNING])):
         board.started(TASK, epoch)
         for state in states:

@@ -14,7 +14,7 @@ class Starts:
         self.tasks = [asyncio.create_task(self._start(gate, number)) for number in range(count)]
 
     async def _start(self, gate: StartGate, number: int) -> None:
-        async with gate.place():
+        async with gate.admitted():
             self.running.add(number)
             await self._finish[number].wait()
         self.running.discard(number)
@@ -30,7 +30,7 @@ class Starts:
 
 
 async def test_a_few_start_at_once_and_the_others_in_their_order() -> None:
-    starts = Starts(StartGate(abreast=2, hangs=60), 4)
+    starts = Starts(StartGate(max_starting=2, slow_start=60), 4)
     await asyncio.sleep(0.01)
     assert starts.running == {0, 1}
     await starts.finish(1)
@@ -41,7 +41,7 @@ async def test_a_few_start_at_once_and_the_others_in_their_order() -> None:
 
 
 async def test_a_start_that_hangs_makes_room_once() -> None:
-    starts = Starts(StartGate(abreast=1, hangs=0.02), 3)
+    starts = Starts(StartGate(max_starting=1, slow_start=0.02), 3)
     await asyncio.sleep(0.01)
     assert starts.running == {0}
     while 1 not in starts.running:  # noqa: ASYNC110 - no event signals that a start runs
@@ -52,7 +52,7 @@ async def test_a_start_that_hangs_makes_room_once() -> None:
 
 
 async def test_a_start_cancelled_while_waiting_keeps_no_place() -> None:
-    starts = Starts(StartGate(abreast=1, hangs=60), 3)
+    starts = Starts(StartGate(max_starting=1, slow_start=60), 3)
     await asyncio.sleep(0.01)
     starts.tasks[1].cancel()
     await starts.finish(0)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from typing import Any
+from collections.abc import AsyncIterator, Callable
+from typing import Any, cast
 
 import httpx
 import pytest
@@ -15,12 +15,11 @@ from runtime.herder.errors import BadRequest, Conflict
 from runtime.herder.monitoring.offset_views import OffsetViews
 from runtime.herder.offsets.offset_requests import OffsetRequests
 from runtime.herder.offsets.orphans import Orphans
-from runtime.herder.offsets.stored_offsets import StoredOffsets
+from runtime.herder.offsets.seek import SeekResolver
 from runtime.model.states import State, TargetState, TaskId
 from runtime.rest.app import application
-from runtime.storage.journal import ChangeOrigin, OffsetJournal
+from runtime.storage.journal import ChangeOrigin
 from tests.support.herder_rig import HerderRig
-from tests.support.memory_logs import topic
 
 GROUP = "connect-elsewhere"
 VARIABLE = "${env:HEADRACE_TEST_VALUE}"
@@ -31,13 +30,12 @@ class Rig(HerderRig):
 
     def __init__(self) -> None:
         super().__init__()
-        places = StoredOffsets(self.offsets, self.groups)  # type: ignore[arg-type]
-        self.journal = OffsetJournal(self.logs, topic("j"))
-        self.desk = OffsetRequests(self.herder, self.configs, self.fleet, self.host, places, self.journal)
+        self.offset_requests = OffsetRequests(
+            self.herder, self.configs, self.connectors, self.host, self.stored_offsets, self.changes
+        )
         self.orphans = Orphans(
-            self.herder, self.desk.changes, self.configs, self.store, places, self.groups, self.host  # type: ignore[arg-type]
+            self.herder, self.changes, self.configs, self.store, self.stored_offsets, self.groups, self.host  # type: ignore[arg-type]
         )  # fmt: skip
-        self.places = places
 
 
 @pytest.fixture
@@ -58,8 +56,8 @@ async def _stopped_sink(rig: Rig, **more: str) -> None:
 async def test_a_sinks_group(rig: Rig) -> None:
     await _stopped_sink(rig)
     partition = {"kafka_partition": 0, "kafka_topic": "t"}
-    assert await rig.desk.read("a") == {"offsets": [{"partition": partition, "offset": {"kafka_offset": 7}}]}
-    await rig.desk.alter("a", [(partition, {"kafka_offset": 9})])
+    assert await rig.offset_requests.read("a") == {"offsets": [{"partition": partition, "offset": {"kafka_offset": 7}}]}
+    await rig.offset_requests.alter("a", [(partition, {"kafka_offset": 9})])
     assert rig.groups.offsets == {GROUP: {("t", 0): 9}, "connect-a": {("t", 0): 1}}
 
 
@@ -73,10 +71,10 @@ async def test_a_group_in_use_is_not_an_orphan(rig: Rig) -> None:
 
 async def test_no_group_is_an_orphan_while_one_in_use_is_unknown(rig: Rig) -> None:
     await _stopped_sink(rig, **{"consumer.override.group.id": "${env:a:b}"})  # refused: such providers take no path
-    with pytest.raises(Conflict, match="group of connector a is not known"):
+    with pytest.raises(Conflict, match="group of connector a cannot be determined"):
         await rig.orphans.find()
     with pytest.raises(BadRequest, match="cannot be resolved"):
-        await rig.desk.read("a")
+        await rig.offset_requests.read("a")
 
 
 async def test_the_group_whose_dead_members_are_evicted(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -94,20 +92,27 @@ async def test_the_group_whose_dead_members_are_evicted(rig: Rig, monkeypatch: p
     assert rig.engine.running[TaskId("a", 0)].consumer["group.id"] == GROUP
 
 
-async def test_the_topics_of_a_sink_in_time_travel(rig: Rig) -> None:
-    read: list[bool] = []
+class _Seek:
+    """A SeekResolver that records which topics the sink reads."""
 
-    class Travel:
-        async def resolve(self, committed: object, reads: object, wanted: object) -> dict[str, object]:
-            assert callable(reads)
-            read.extend(reads(name) for name in (GROUP, VARIABLE))
-            return {}
+    def __init__(self) -> None:
+        self.reads: list[bool] = []
 
+    async def resolve(self, committed: object, reads: Callable[[str], bool], wanted: object) -> dict[str, object]:
+        self.reads = [reads(name) for name in (GROUP, VARIABLE)]
+        return {}
+
+
+async def test_the_topics_of_a_sink_in_a_seek(rig: Rig) -> None:
+    seek = _Seek()
     await _stopped_sink(rig, topics=VARIABLE)
-    views: Any = object.__new__(OffsetViews)
-    views._herder, views._desk, views._places, views._travel = rig.herder, rig.desk, rig.places, Travel()
-    await views.resolve("a", {"to": "earliest"})
-    assert read == [True, False]
+    unused: Any = None
+    views = OffsetViews(
+        rig.herder, rig.offset_requests, rig.stored_offsets, rig.journal, unused, cast(SeekResolver, seek), unused,
+        unused,
+    )  # fmt: skip
+    await views.resolve("a", [])
+    assert seek.reads == [True, False]
 
 
 async def test_a_sources_own_offset_topic(rig: Rig) -> None:
@@ -120,7 +125,7 @@ async def test_offsets_in_a_topic_that_cannot_be_resolved_are_a_400(rig: Rig) ->
     await rig.create("a", offsets_storage_topic="${env:a:b}")
 
     async def offsets(_: Request) -> Response:
-        return JSONResponse(await rig.desk.read("a"))
+        return JSONResponse(await rig.offset_requests.read("a"))
 
     app = application([Route("/", offsets)])
     async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://worker") as client:
@@ -134,4 +139,4 @@ async def test_a_variable_that_is_refused_fails_the_tasks_once(rig: Rig) -> None
     await rig.create("a", offsets_storage_topic="${env:a:b}")
     await rig.until(lambda: rig.tasks("a") == dict.fromkeys(range(2), State.FAILED))
     assert rig.state("a") is State.FAILED
-    assert await rig.fleet.settled("a")
+    assert await rig.connectors.settled("a")

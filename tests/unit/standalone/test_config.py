@@ -78,5 +78,5 @@ def test_two_files_of_one_connector_are_a_mistake(tmp_path: Path) -> None:
     a, b, c = (str(tmp_path / name) for name in "abc")
     assert [file for file, _ in read_all([a, b])] == [a, b]
     for again in (c, a):
-        with pytest.raises(ConnectorFileError, match=f"{again}: the connector x is in {a} already"):
+        with pytest.raises(ConnectorFileError, match=f"{again}: {a} also defines the connector x"):
             read_all([a, b, again])

@@ -14,7 +14,7 @@ CONFIG = {"connector.class": "FileStreamSource", "name": "c"}
 async def test_a_connectors_life(stores: MakeStores) -> None:
     one = await stores()
     changes: list[str] = []
-    one.configs.on_change = changes.append
+    one.configs.subscribe(changes=changes.append)
     assert one.configs.connector("c") is None
     await one.configs.put_connector("c", CONFIG)
     stored = one.configs.connector("c")
@@ -48,7 +48,7 @@ async def test_initial_state_holds_from_the_start(stores: MakeStores) -> None:
         if stored is not None:
             seen.append(stored.target)
 
-    one.configs.on_change = look
+    one.configs.subscribe(changes=look)
     await one.configs.put_connector("c", CONFIG, TargetState.STOPPED)
     assert set(seen) == {TargetState.STOPPED}
 
@@ -123,7 +123,7 @@ async def test_names_with_dashes_and_other_letters(stores: MakeStores) -> None:
 async def test_other_records_are_kept(stores: MakeStores) -> None:
     one = await stores()
     restarts: list[RestartRequest] = []
-    one.configs.on_restart = restarts.append
+    one.configs.subscribe(restarts=restarts.append)
     await one.configs.put_restart("c", True, False)
     await one.raw(
         "configs",
