@@ -82,10 +82,10 @@ async def picture(url: str) -> str:
 
         async def shown() -> bool:
             await pilot.pause()
-            return EDITED in app.home.board.keys
+            return EDITED in app.home.connector_list.keys
 
         await until(shown, "the list")
-        app.home.board.go(EDITED)
+        app.home.connector_list.go(EDITED)
         await pilot.press("e")
 
         async def editing() -> bool:

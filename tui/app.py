@@ -1,4 +1,4 @@
-"""The screen's program: themes, the main screen, and what holds wherever one is."""
+"""The Textual application: main screens, themes, clipboard, and the keys that work on every screen."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from tui.appearance.appearance import Appearance
 from tui.contexts.contexts_file import config_folder
 from tui.contexts.profiles import Profile
 from tui.errors import HeadraceError
+from tui.screens.base.navigation import ChooseTheme, ConnectorCreated, OpenCluster
 from tui.screens.base.too_small import TooSmall, is_too_small
 from tui.screens.home import Home
 
@@ -30,7 +31,7 @@ def _palette() -> type[Provider]:
 
 
 class HeadraceApp(App[int]):
-    """One cluster on the screen."""
+    """Shows one cluster at a time; the main screens of other clusters that were opened are kept."""
 
     TITLE = "headrace"
     COMMANDS: ClassVar[set[type[Provider] | Callable[[], type[Provider]]]] = {_palette}
@@ -39,7 +40,7 @@ class HeadraceApp(App[int]):
         Binding("ctrl+q", "leave", "quit", show=False, priority=True),
         Binding("question_mark", "help", "help", show=False),
         Binding("f12", "picture", "screenshot into a file", id="screenshot", show=False),
-        Binding("ctrl+z", "suspend_process", "to the shell; fg comes back", show=False),
+        Binding("ctrl+z", "suspend_process", "to the shell; fg returns", show=False),
     ]
     CSS = """
     * { scrollbar-size-vertical: 1; scrollbar-size-horizontal: 1; }
@@ -49,9 +50,9 @@ class HeadraceApp(App[int]):
         super().__init__()
         self.profile = profile
         self.animation_level = "none"
-        self._uncoloured: tuple[str, LineFilter] | None = None  # of which theme, and under NO_COLOR only
-        self.copied = ""  # what became of the last copy
-        self.homes: dict[str, Home] = {}  # by label: what was marked and filtered there is found again
+        self._no_color_filter: tuple[str, LineFilter] | None = None  # for the theme named first; only under NO_COLOR
+        self.copied = ""  # result of the last copy to the clipboard
+        self.homes: dict[str, Home] = {}  # by label; each keeps its marks and its filter
         self.appearance = Appearance(self, config_folder(os.environ), self._warn)
         self.appearance.load()
 
@@ -61,24 +62,52 @@ class HeadraceApp(App[int]):
     def _home_of(self, profile: Profile) -> Home:
         if profile.label not in self.homes:
             self.homes[profile.label] = home = Home(profile)
-            self.install_screen(home, f"home of {profile.label}")  # so that it outlives the change to another one
+            self.install_screen(home, f"home of {profile.label}")  # so that it survives a change of cluster
         return self.homes[profile.label]
 
+    # Navigation
+
+    def on_open_cluster(self, event: OpenCluster) -> None:
+        self.home.do(self._open_cluster(event))
+
+    async def _open_cluster(self, event: OpenCluster) -> None:
+        await self.go_to(event.profile)
+        if event.text:
+            self.home.say(event.text, "good")
+
     async def go_to(self, profile: Profile) -> None:
-        """Another cluster, without a restart; the one that is left is watched only while something is under way."""
-        left, there = self.home, self._home_of(profile)
+        """Shows another cluster. The previous one is watched only until its operations have ended."""
+        previous, home = self.home, self._home_of(profile)
         while len(self.screen_stack) > 1:  # the first main screen stays at the bottom: a stack is never empty
             await self.pop_screen()
         self.profile = profile
-        if there is not self.screen:
-            await self.push_screen(there)
-        if there is not left:
-            left.rest()
-            there.wake()
+        if home is not self.screen:
+            await self.push_screen(home)
+        if home is not previous:
+            previous.rest()
+            home.wake()
+
+    def on_connector_created(self, event: ConnectorCreated) -> None:
+        self.home.open_when_listed(event.name)
+
+    def on_choose_theme(self, event: ChooseTheme) -> None:
+        self.choose_theme(event.name)
+
+    @property
+    def home(self) -> Home:
+        """The main screen of the current cluster."""
+        return self.homes[self.profile.label]
+
+    # What screens ask of the application: `tui.screens.base.program.Program`
+
+    @property
+    def profiles(self) -> list[Profile]:
+        """The clusters that were opened in this session."""
+        return [home.profile for home in self.homes.values()]
 
     @property
     def unsaved(self) -> list[str]:
-        """What would be lost, on any cluster, a line each."""
+        """Edited texts that quitting would lose, on any cluster, one line each."""
         return [
             line if home is self.home else f"{line} on {home.profile.label}"
             for home in self.homes.values()
@@ -86,22 +115,26 @@ class HeadraceApp(App[int]):
         ]
 
     @property
-    def home(self) -> Home:
-        """The main screen of the cluster that is looked at."""
-        return self.homes[self.profile.label]
+    def losses(self) -> list[str]:
+        """Everything that quitting would lose: requests under way and edited texts, one line each."""
+        return self.home.losses
+
+    def say(self, text: str, kind: str = "info") -> None:
+        """Shows a text in the status line of the main screen."""
+        self.home.say(text, kind)
 
     def get_line_filters(self) -> Sequence[LineFilter]:
-        """The toolkit's own answer to NO_COLOR is greys."""
+        """Under NO_COLOR, Textual's own filter would show grey tones; ours shows none."""
         if not self.no_color:
             return super().get_line_filters()
-        if self._uncoloured is None or self._uncoloured[0] != self.theme:
+        if self._no_color_filter is None or self._no_color_filter[0] != self.theme:
             from tui.appearance.no_color import NoColorFilter
 
-            self._uncoloured = self.theme, NoColorFilter(self.theme_variables)
-        return [self._uncoloured[1]]
+            self._no_color_filter = self.theme, NoColorFilter(self.theme_variables)
+        return [self._no_color_filter[1]]
 
     def on_ready(self) -> None:
-        self.app_resume_signal.subscribe(self, lambda _: self.call_later(self._paint_anew))
+        self.app_resume_signal.subscribe(self, lambda _: self.call_later(self._repaint))
         self.appearance.watch()
         self.set_timer(gc_tuning.START_DURATION, gc_tuning.enable_after_start)
 
@@ -112,12 +145,12 @@ class HeadraceApp(App[int]):
     def themes_of_user(self) -> list[str]:
         return self.appearance.of_user
 
-    def _paint_anew(self) -> None:
-        """After `fg`: the terminal shows nothing of what the program believes to be there."""
+    def _repaint(self) -> None:
+        """After `fg`: the terminal no longer shows what Textual last drew."""
         self.screen.refresh(layout=True)
 
     def copy_to_clipboard(self, text: str) -> None:
-        """By way of the terminal or into a file; `copied` says which, and so does the main screen."""
+        """Copies by way of the terminal, or into a file; `copied` and the status line tell which."""
         from tui import clipboard
         from tui.offsets.files import state_folder
 
@@ -131,18 +164,18 @@ class HeadraceApp(App[int]):
         self.copied = done.message
         self.home.say(done.message)
 
-    def choose_theme(self, words: list[str]) -> None:
-        """`:theme NAME`; without a name the next one."""
+    def choose_theme(self, name: str) -> None:
+        """`:theme NAME`; an empty name means the next theme."""
         known = [name for name in self.available_themes if name.startswith("headrace") or name in self.themes_of_user]
-        name = words[0] if words else known[(known.index(self.theme) + 1) % len(known)]
-        name = name if name in known else f"headrace-{name}"
-        if name in known:
-            self.appearance.choose(name)
+        wanted = name or known[(known.index(self.theme) + 1) % len(known)]
+        found = wanted if wanted in known else f"headrace-{wanted}"
+        if found in known:
+            self.appearance.choose(found)
         else:
-            self.home.say(f"no theme {words[0]!r}: there are {', '.join(known)}", "bad")
+            self.home.say(f"no theme {name!r}; choose from {', '.join(known)}", "bad")
 
     def on_key(self, event: events.Key) -> None:
-        """What no widget took; bindings come after this."""
+        """A key that no widget handled; bindings are checked afterwards."""
         if isinstance(self.screen, Home) and self.screen.catch(event):
             event.stop()
             event.prevent_default()
@@ -158,7 +191,7 @@ class HeadraceApp(App[int]):
                 self.pop_screen()
 
     def action_help(self) -> None:
-        """The keys that work on the screen that is looked at; the main screen has a help of its own."""
+        """The keys of the current screen; the main screen overrides this."""
         from tui.screens.base.reading import Reading, help_text
 
         active = list(self.screen.active_bindings.values())
@@ -176,7 +209,7 @@ class HeadraceApp(App[int]):
             self.home.say(str(error), "bad")
 
     def action_leave(self) -> None:
-        """Asks where the main screen would."""
+        """^Q: asks the same question as `q` on the main screen."""
         if isinstance(self.screen, Home):
             self.screen.action_quit()
 
@@ -185,7 +218,7 @@ class HeadraceApp(App[int]):
 
 
 def run(profile: Profile) -> int:
-    """The whole screen; its exit code."""
+    """Runs the console until it is closed; returns the exit code."""
     app = HeadraceApp(profile)
     code = app.run()
     return app.return_code or code or 0

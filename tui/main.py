@@ -144,7 +144,7 @@ def _settings_problems(folder: Path) -> list[str]:
 
     from tui.appearance.appearance import problems
 
-    for screens in ("tui.app", "tui.screens.home.controller"):
+    for screens in ("tui.app", "tui.screens.connector.connector"):
         import_module(screens)
     return problems(folder)
 

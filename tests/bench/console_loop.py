@@ -19,7 +19,7 @@ async def held(url: str) -> list[float]:
     """The longest pause of the loop around each refresh, in milliseconds."""
     app = HeadraceApp(Profile(url))
     async with app.run_test(size=(120, 40)) as pilot:
-        while not app.home.board.keys:
+        while not app.home.connector_list.keys:
             await pilot.pause(0.05)
         await asyncio.sleep(2.0)
         return [await _around(app) for _ in range(REFRESHES)]

@@ -47,8 +47,8 @@ class Console:
         await self.until(lambda: not isinstance(self.app.screen, Dialog), "the question to be gone")
 
     async def go(self, name: str) -> None:
-        await self.until(lambda: name in self.home.board.keys, name)
-        self.home.board.go(name)
+        await self.until(lambda: name in self.home.connector_list.keys, name)
+        self.home.connector_list.go(name)
         await self.pilot.pause()
 
     @property

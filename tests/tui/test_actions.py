@@ -9,7 +9,7 @@ from tests.support.broker import unique
 from tests.tui.conftest import Cluster
 from tests.tui.console import Console, console
 from tui.screens.base.dialog import Dialog
-from tui.screens.operations.operations import Operation, Phase
+from tui.screens.services.operations import Operation, Phase
 
 
 async def ended(seen: Console, verb: str, name: str) -> Operation:
@@ -91,7 +91,7 @@ async def test_delete_wants_the_name(cluster: Cluster) -> None:
         await seen.confirm(*name, "enter")
         assert (await ended(seen, "delete", name)).phase is Phase.OBSERVED
         assert cluster.request("GET", f"/connectors/{name}")[0] == 404
-        assert seen.home.board.current is None, "the next row is not hit by mistake"
+        assert seen.home.connector_list.current is None, "the next row is not hit by mistake"
         await seen.press("s")
         assert not isinstance(seen.app.screen, Dialog)
 
@@ -134,14 +134,14 @@ async def test_commands_are_typed_completed_and_previewed(cluster: Cluster) -> N
     for name in names:
         cluster.wait(name, "RUNNING 1/1")
     async with console(cluster.url) as seen:
-        await seen.until(lambda: set(names) <= set(seen.home.board.keys))
+        await seen.until(lambda: set(names) <= set(seen.home.connector_list.keys))
         await seen.press("colon", *"get pl", "tab", "enter")
         await seen.sees("TYPE", "CLASS", "FileStreamSourceConnector")
         await seen.press("escape", "colon", "up")
         await seen.sees(":get plugins")
         await seen.press("escape")
         await seen.press("colon", *f"stop {prefix}-* -y", "enter")
-        await seen.sees("2 connectors, type 2 to go on", "would be stopped")  # -y is for scripts
+        await seen.sees("2 connectors; type 2 to continue", "would be stopped")  # -y is for scripts
         await seen.confirm("2", "enter")
         await seen.sees("RESULT", "stopped")
         await seen.press("escape")

@@ -82,7 +82,7 @@ async def test_keys_behind_the_one_that_asks_never_reach_the_list(monkeypatch: p
             await seen.press("escape")
             await seen.sees("not done")
             seen.home.say("")
-            seen.home.many.clear()
+            seen.home.clear_marks()
         assert not seen.home.operations.log
 
 

@@ -8,7 +8,7 @@ from tests.tui.console import Console, console
 from tests.tui.gate import Gate
 from tui.screens.base.dialog import Dialog
 from tui.screens.operations.bulk_screen import BulkMenu, BulkScreen
-from tui.screens.operations.operations import Phase
+from tui.screens.services.operations import Phase
 
 
 async def question(seen: Console) -> Dialog:
@@ -27,9 +27,9 @@ async def results(seen: Console) -> BulkScreen:
 
 
 async def filtered(seen: Console, text: str, *names: str) -> None:
-    await seen.until(lambda: set(names) <= set(seen.home.board.keys), "all of them")
+    await seen.until(lambda: set(names) <= set(seen.home.connector_list.keys), "all of them")
     await seen.press("slash", *text, "enter")
-    await seen.until(lambda: set(seen.home.board.keys) == set(names), f"those of /{text}")
+    await seen.until(lambda: set(seen.home.connector_list.keys) == set(names), f"those of /{text}")
 
 
 async def test_marks_belong_to_names_and_bulk_acts_on_them_alone(cluster: Cluster) -> None:
@@ -41,21 +41,21 @@ async def test_marks_belong_to_names_and_bulk_acts_on_them_alone(cluster: Cluste
         await filtered(seen, prefix, *names)
         await seen.go(names[0])
         await seen.press("space", "space")
-        assert set(seen.home.many.marks) == set(names[:2]) and seen.home.board.cursor == names[2]
+        assert set(seen.home.marks) == set(names[:2]) and seen.home.connector_list.cursor == names[2]
         await seen.sees("2 marked", f"✚{names[0]}", f"✚{names[1]}")
         cluster.request("PUT", f"/connectors/{names[0]}/pause")  # the order changes: paused ones sort behind
         await seen.until(lambda: seen.home.snapshot.connectors[names[0]].state == "PAUSED")
-        assert set(seen.home.many.marks) == set(names[:2])
+        assert set(seen.home.marks) == set(names[:2])
         await seen.press("s")
         dialog = await question(seen)
         assert dialog.wanted == "2"
-        await seen.sees("stop 2 connectors? type 2 to go on", names[0], names[1], "type the number")
+        await seen.sees("stop 2 connectors? type 2 to continue", names[0], names[1], "type the number")
         await seen.confirm("2", "enter")
         screen = await results(seen)
         assert {target.name: target.word for target in screen.bulk.targets} == dict.fromkeys(names[:2], "observed")
         await seen.sees("stop 2 connectors: 2 observed", "✓ observed")
         await seen.press("escape")
-        assert not seen.home.many.marks, "done: nothing stays marked for the next key"
+        assert not seen.home.marks, "done: nothing stays marked for the next key"
         assert [cluster.state(name)[:7] for name in names] == ["STOPPED", "STOPPED", "RUNNING", "RUNNING"]
 
 
@@ -101,8 +101,10 @@ async def test_what_failed_is_tried_again(cluster: Cluster) -> None:
             await seen.sees("6 marked")
             await seen.press("s")
             await question(seen)
-            assert seen.home.flows is not None
-            seen.home.flows.cluster.store._subscribers.remove(seen.home.heard)  # the screen has not heard of it yet
+            assert seen.home.services is not None
+            seen.home.services.connection.store._subscribers.remove(
+                seen.home.heard
+            )  # the screen has not heard of it yet
             await gate.shut()
             await seen.press("6", "enter")
             screen = await results(seen)
@@ -110,7 +112,7 @@ async def test_what_failed_is_tried_again(cluster: Cluster) -> None:
             assert words.count("failed") + words.count("left out") == 6
             await seen.sees("f retries 6", "f retry", "cannot reach")
             await gate.open()
-            seen.home.flows.cluster.store.subscribe(seen.home.heard)
+            seen.home.services.connection.store.subscribe(seen.home.heard)
             seen.home.action_refresh()
             await seen.press("f")
             screen = await results(seen)

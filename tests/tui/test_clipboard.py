@@ -79,7 +79,7 @@ async def test_the_screen_says_where_it_went(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setenv("TERM", "linux")
     monkeypatch.delenv("TMUX", raising=False)
     async with console("http://127.0.0.1:1") as seen:
-        await seen.until(lambda: seen.home.flows)
+        await seen.until(lambda: seen.home.services)
         operation = seen.home.operations.begin("stop", "c", lines=("stop connector c",), doing="stopping")
         seen.home.operations.failed(operation, "no")
         await seen.press("o", "y")

@@ -45,9 +45,11 @@ async def test_every_context_with_its_state_and_enter_goes_there(cluster: Cluste
         await seen.sees("next try in", "cannot reach http://127.0.0.1:1")
         screen.query_one(Grid).go("orders [/prod]")
         await seen.press("enter")
-        await seen.until(lambda: seen.home.profile.name == "orders [/prod]" and failing in seen.home.board.keys)
+        await seen.until(
+            lambda: seen.home.profile.name == "orders [/prod]" and failing in seen.home.connector_list.keys
+        )
         await seen.sees("PRODUCTION", "READ-ONLY", failing)
-        assert not seen.home.many.marks, "marks belong to their cluster"
+        assert not seen.home.marks, "marks belong to their cluster"
         await seen.press("s")
         await seen.sees("stop refused: the context orders [/prod] is read-only")
         left = seen.app.homes[cluster.url]
@@ -57,7 +59,7 @@ async def test_every_context_with_its_state_and_enter_goes_there(cluster: Cluste
         seen.app.screen.query_one(Grid).go(cluster.url)
         await seen.press("enter")
         await seen.until(lambda: seen.home is left and seen.app.screen is left)
-        assert set(left.many.marks) == {source} and left.board.has_focus
+        assert set(left.marks) == {source} and left.connector_list.has_focus
         await seen.until(lambda: left._watching and not left._watching.is_finished, "watched again")
 
 
@@ -68,7 +70,7 @@ async def test_use_context_changes_the_screen_and_the_file(cluster: Cluster, con
     async with console(cluster.url, name="a") as seen:
         await seen.go(name)
         await seen.press("colon", *"use-context b", "enter")
-        await seen.until(lambda: seen.home.profile.name == "b" and name in seen.home.board.keys)
+        await seen.until(lambda: seen.home.profile.name == "b" and name in seen.home.connector_list.keys)
         await seen.sees("b is the current context")
         assert contexts.load().current == "b" and isinstance(seen.app.screen, Home)
         await seen.press("colon", *"use-context c", "enter")
@@ -91,7 +93,7 @@ async def test_a_wrong_context_is_there_and_says_why(cluster: Cluster, contexts:
     with contexts.path.open("a") as file:
         file.write('[contexts.odd]\nurl = "http://me:hunter2@h:1"\ntimeout = "soon"\n')
     async with console(cluster.url, 120, 40) as seen:
-        await seen.until(lambda: seen.home.flows)
+        await seen.until(lambda: seen.home.services)
         await seen.press("C")
         await seen.sees("2 clusters", "1 context wrong", "odd", "✗ WRONG")
         seen.app.screen.query_one(Grid).go("odd")
@@ -107,7 +109,7 @@ async def test_a_broken_contexts_file_is_said(cluster: Cluster, contexts: Contex
     contexts.path.parent.mkdir(parents=True)
     contexts.path.write_text("contexts = [")
     async with console(cluster.url) as seen:
-        await seen.until(lambda: seen.home.flows)
+        await seen.until(lambda: seen.home.services)
         await seen.press("C")
         await seen.sees("1 cluster,")
         await seen.press("escape")

@@ -69,7 +69,7 @@ async def test_browse_explain_replay_export(
         await seen.sees("2 records written to")
         assert [line["value"] for line in written(tmp_path)] == [{"base64": "AP4="}, "no json [/x]"]
         await seen.press("R")
-        await seen.sees("send 2 records to", "type 2 to go on", "type the number")
+        await seen.sees("send 2 records to", "type 2 to continue", "type the number")
         await seen.confirm("2", "enter")
         await seen.sees("2 records sent", "✓ sent to")
     wait_until(lambda: count(letters) == 4, 90, "dead once more", every=0.5)

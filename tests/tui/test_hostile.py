@@ -30,7 +30,7 @@ async def test_every_page_of_every_connector(size: tuple[int, int], still: None)
     async with recorded(*size, HOSTILE) as seen:
         await seen.sees("[/oops]", "日本語の名前コネクタ")
         harmless(seen)
-        for name in list(seen.home.board.keys):
+        for name in list(seen.home.connector_list.keys):
             await seen.go(name)
             await seen.press("enter")
             for number, _ in enumerate(PAGES, 1):

@@ -15,6 +15,7 @@ from tests.tui.console import Console
 from tests.tui.snapshot import RECORDING, recorded, still
 from tests.tui.test_hostile import harmless
 from tui.cluster.snapshot import Notice
+from tui.config.new_connector import NewConnector
 from tui.dead_letters import brokers
 from tui.dead_letters.brokers import DeadLetterWindow, SendResult
 from tui.dead_letters.letters import PREFIX, DeadLetter
@@ -23,14 +24,12 @@ from tui.metrics.worker_metrics import WorkerMetrics
 from tui.model import Offset
 from tui.offsets.changes import ChangeKind, OffsetChange
 from tui.offsets.plan import OffsetPlan, OffsetsApplied, OffsetsNotApplied
-from tui.screens.base.cluster_services import Desk
 from tui.screens.base.dialog import Dialog
 from tui.screens.base.reading import Reading
 from tui.screens.clusters.loggers import LevelMenu, LoggersScreen
 from tui.screens.clusters.worker_inside import described
 from tui.screens.clusters.workers import WorkersScreen
 from tui.screens.connector import failed_records
-from tui.screens.create.new_connector import NewConnector
 from tui.screens.create.plugins import PluginsScreen
 from tui.screens.create.review import ReviewScreen
 from tui.screens.create.wizard import CreateScreen
@@ -39,6 +38,7 @@ from tui.screens.offsets import wording
 from tui.screens.operations.actions import ACTIONS
 from tui.screens.operations.bulk import chosen
 from tui.screens.operations.bulk_screen import question
+from tui.screens.services.cluster_services import ClusterServices
 
 __all__ = ["still"]
 EVIL = (
@@ -88,8 +88,8 @@ async def shown(seen: Console, screen: Screen[Any]) -> None:
     await seen.until(lambda: seen.app.screen is seen.home)
 
 
-def desk_of(seen: Console) -> Desk:
-    return seen.home.view.desk
+def services_of(seen: Console) -> ClusterServices:
+    return seen.home.view.services
 
 
 def page_of(content: Content) -> Callable[[int], Content]:
@@ -123,9 +123,9 @@ async def test_questions(size: tuple[int, int], recording: Path) -> None:
     async with recorded(*size, recording) as seen:
         await seen.sees("[/oops]")
         home = seen.home
-        assert home.flows is not None
+        assert home.services is not None
         for one in home.snapshot.connectors.values():
-            await shown(seen, home.flows._question(ACTIONS["delete"], one))
+            await shown(seen, home.controller._question(ACTIONS["delete"], one))
         targets = chosen(ACTIONS["stop"], list(home.snapshot.connectors.values()), lambda name: None)
         await shown(seen, question(ACTIONS["stop"], targets, home.snapshot.connectors, EVIL))
         change = OffsetChange(ChangeKind.ALTER, {EVIL: EVIL}, {EVIL: 1}, {EVIL: EVIL})
@@ -163,7 +163,7 @@ async def test_plugins_wizard_and_review(size: tuple[int, int], recording: Path)
             harmless(seen)
             await seen.press("down")
         new = NewConnector(SOURCE, {"name": EVIL, EVIL: EVIL, "file": EVIL})
-        seen.app.push_screen(ReviewScreen(desk_of(seen), new, ()))
+        seen.app.push_screen(ReviewScreen(services_of(seen), new, ()))
         await seen.sees("create")
         harmless(seen)
 
@@ -193,15 +193,15 @@ def letters() -> tuple[DeadLetter, ...]:
 
 @sizes
 async def test_dead_letters(size: tuple[int, int], recording: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    async def kafka(self: Desk) -> dict[str, str]:
+    async def kafka(self: ClusterServices) -> dict[str, str]:
         return {}
 
     window = DeadLetterWindow(letters(), {0: 0}, {0: 0}, {0: 4})
-    monkeypatch.setattr(Desk, "kafka", kafka)
+    monkeypatch.setattr(ClusterServices, "kafka", kafka)
     monkeypatch.setattr(brokers.DeadLetterTopic, "newest", lambda self, count, before=None: window)
     async with recorded(*size, recording) as seen:
         await seen.sees("[/oops]")
-        screen = DeadLettersScreen(desk_of(seen), seen.home.snapshot.connectors["[/oops]"])
+        screen = DeadLettersScreen(services_of(seen), seen.home.snapshot.connectors["[/oops]"])
         seen.app.push_screen(screen)
         await seen.until(lambda: screen.letters)
         for _ in window.letters:
@@ -224,7 +224,7 @@ async def test_workers_loggers_failed_records(
 ) -> None:
     async with recorded(*size, recording) as seen:
         await seen.sees("[/oops]")
-        connect = desk_of(seen).connect
+        connect = services_of(seen).connect
         workers = WorkersScreen(EVIL, connect, EVIL)
         await shown(seen, workers)
 

@@ -15,43 +15,43 @@ async def test_failures_first_live_and_n_goes_to_them(cluster: Cluster) -> None:
     source = cluster.source("aaa")
     cluster.wait(source, "RUNNING 1/1")
     async with console(cluster.url) as seen:
-        await seen.until(lambda: source in seen.home.board.keys)
+        await seen.until(lambda: source in seen.home.connector_list.keys)
         await seen.go(source)
         failing = cluster.failing(source)  # while the screen is on
         await seen.until(lambda: seen.home.snapshot.connectors.get(failing, None) is not None)
         await seen.until(lambda: seen.home.snapshot.connectors[failing].failed == 1)
-        keys = seen.home.board.keys
+        keys = seen.home.connector_list.keys
         assert keys.index(failing) < keys.index(source)
-        assert seen.home.board.cursor == source, "a refresh never moves the cursor"
+        assert seen.home.connector_list.cursor == source, "a refresh never moves the cursor"
         await seen.sees("✗ FAILED", "0/1, 1 failed", "● RUNNING", "failed")
-        seen.home.board.action_edge(-1)
+        seen.home.connector_list.action_edge(-1)
         visited = set()
         while failing not in visited:
             await seen.press("n")
-            assert seen.home.board.cursor not in visited, "n goes round all failures"
-            visited.add(seen.home.board.cursor)
+            assert seen.home.connector_list.cursor not in visited, "n goes round all failures"
+            visited.add(seen.home.connector_list.cursor)
         await seen.press("t")
         await seen.sees("why task 0 failed", "Tolerance exceeded in error handler", "↳ org.apache.kafka.common.errors")
         await seen.press("escape")
-        assert seen.home.board.has_focus and seen.home.board.cursor == failing
+        assert seen.home.connector_list.has_focus and seen.home.connector_list.cursor == failing
 
 
 async def test_filter_as_it_is_typed(cluster: Cluster) -> None:
     one, other = cluster.source("first"), cluster.source("second")
     async with console(cluster.url) as seen:
-        await seen.until(lambda: {one, other} <= set(seen.home.board.keys))
+        await seen.until(lambda: {one, other} <= set(seen.home.connector_list.keys))
         await seen.press("slash", *other[:9])
-        assert other in seen.home.board.keys and one not in seen.home.board.keys
-        assert seen.home.board.cursor in seen.home.board.keys
+        assert other in seen.home.connector_list.keys and one not in seen.home.connector_list.keys
+        assert seen.home.connector_list.cursor in seen.home.connector_list.keys
         await seen.press("enter")
-        assert seen.home.board.has_focus
+        assert seen.home.connector_list.has_focus
         await seen.press("escape")
-        assert {one, other} <= set(seen.home.board.keys)
+        assert {one, other} <= set(seen.home.connector_list.keys)
         await seen.press("slash", *"type:nothing")
-        assert not seen.home.board.keys
+        assert not seen.home.connector_list.keys
         await seen.sees("nothing matches")
         await seen.press("escape")
-        assert {one, other} <= set(seen.home.board.keys)
+        assert {one, other} <= set(seen.home.connector_list.keys)
 
 
 async def test_columns_by_width(cluster: Cluster) -> None:
@@ -77,7 +77,7 @@ async def test_beside_the_list_when_broad_instead_of_it_when_not(cluster: Cluste
         await seen.go(name)
         await seen.press("enter")
         await seen.sees("overview", "NAME")
-        assert seen.home.board.display
+        assert seen.home.connector_list.display
         await seen.pilot.resize_terminal(80, 24)
         await seen.until(lambda: "NAME" not in seen.text)
         await seen.pilot.resize_terminal(200, 50)
@@ -95,7 +95,7 @@ async def test_what_the_server_sends_is_text(cluster: Cluster) -> None:
         assert cluster.request("POST", "/connectors", {"name": name, "config": config})[0] == 201
         cluster.made.append(quote(name, safe=""))
     async with console(cluster.url) as seen:
-        await seen.until(lambda: set(names) <= set(seen.home.board.keys))
+        await seen.until(lambda: set(names) <= set(seen.home.connector_list.keys))
         await seen.press("slash", *"class:file -xx")
         await seen.sees(names[0], names[1], "…")
         await seen.press("enter")
@@ -118,12 +118,12 @@ async def test_losing_the_worker_dims_and_comes_back(cluster: Cluster) -> None:
             await seen.sees("● RUNNING")
             await gate.shut()
             await seen.sees("next try in", "not reachable:")
-            assert seen.home.board.stale and name in seen.text
+            assert seen.home.connector_list.stale and name in seen.text
             await seen.press("s")
             await seen.sees("the cluster does not answer")
             await gate.open()
             await seen.until(lambda: not seen.home.is_stale, within=60)
-            assert not seen.home.board.stale and seen.home.board.cursor == name
+            assert not seen.home.connector_list.stale and seen.home.connector_list.cursor == name
     finally:
         await gate.shut()
 

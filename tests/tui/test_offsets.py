@@ -12,7 +12,7 @@ from tests.tui.console import Console, console
 from tests.tui.forwarder import Forwarder
 from tui.offsets import retry
 from tui.screens.base.dialog import Dialog
-from tui.screens.offsets.unfinished import Unfinished
+from tui.screens.offsets.interrupted_changes import InterruptedDialog
 from tui.widgets.pager import Pager
 
 
@@ -99,7 +99,7 @@ async def test_paused_goes_back_to_paused(cluster: Cluster, stopped_source: str)
     cluster.request("PUT", f"/connectors/{stopped_source}/pause")
     cluster.wait(stopped_source, "PAUSED 0/0")
     async with console(cluster.url) as seen:
-        await seen.until(lambda: stopped_source in seen.home.board.keys)
+        await seen.until(lambda: stopped_source in seen.home.connector_list.keys)
         await seen.until(lambda: seen.home.snapshot.connectors[stopped_source].state == "PAUSED")
         await edit(seen, stopped_source)
         await write(seen, "1000", "10")
@@ -177,7 +177,7 @@ async def test_a_cluster_that_stays_away_too_long(
     monkeypatch.setattr(retry, "OUTAGE_LIMIT", 0.5)
     async with Forwarder(cluster.url) as forwarder, console(forwarder.url) as seen:
         if is_typed:
-            await seen.until(lambda: name in seen.home.board.keys)
+            await seen.until(lambda: name in seen.home.connector_list.keys)
             entry = json.dumps({"partition": cluster.offsets(name)[0][0], "offset": {"position": 400}})
             await seen.press("colon", *f"patch offsets {name} '{entry}' --stop", "enter")
         else:
@@ -191,10 +191,12 @@ async def test_a_cluster_that_stays_away_too_long(
         cluster.wait(name, "STOPPED 0/0")
         await seen.until(lambda: seen.home.is_stale, "the list knows that nobody answers")
         await forwarder.revive()
-        await seen.until(lambda: isinstance(seen.app.screen, Unfinished) and seen.app.screen.armed, "the question")
+        await seen.until(
+            lambda: isinstance(seen.app.screen, InterruptedDialog) and seen.app.screen.armed, "the question"
+        )
         await seen.sees(f"a change of {name} was interrupted", "The connector was RUNNING before")
         await seen.press("f")
-        await seen.until(lambda: not isinstance(seen.app.screen, Unfinished), "answered")
+        await seen.until(lambda: not isinstance(seen.app.screen, InterruptedDialog), "answered")
         await seen.sees(f"{name}: ", "altered successfully")
     cluster.wait(name, "RUNNING 1/1")
 

@@ -14,9 +14,9 @@ from tests.tui.snapshot import NOON, RECORDING, SIZES, recorded, same, still
 from tui.dead_letters import brokers
 from tui.dead_letters.brokers import DeadLetterWindow, SendResult
 from tui.dead_letters.letters import PREFIX, TOPIC, DeadLetter
-from tui.screens.base.cluster_services import Desk
 from tui.screens.clusters.workers import WorkersScreen
 from tui.screens.dead_letters.dead_letters import DeadLettersScreen
+from tui.screens.services.cluster_services import ClusterServices
 
 __all__ = ["still"]
 pytestmark = pytest.mark.usefixtures("still")
@@ -81,7 +81,7 @@ def ours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     lines = [json.dumps({"at": 0.0, "method": "GET", "path": path, "answer": one}) for path, one in answers.items()]
     file = tmp_path / "ours.jsonl"
     file.write_text(RECORDING.read_text("utf-8") + "\n".join(lines) + "\n", "utf-8")
-    monkeypatch.setattr(Desk, "is_ours", property(lambda self: True))
+    monkeypatch.setattr(ClusterServices, "is_ours", property(lambda self: True))
     return file
 
 
@@ -146,17 +146,17 @@ def letters() -> tuple[DeadLetter, ...]:
 
 @sizes
 async def test_dead_letters(size: tuple[int, int], monkeypatch: pytest.MonkeyPatch) -> None:
-    async def kafka(self: Desk) -> dict[str, str]:
+    async def kafka(self: ClusterServices) -> dict[str, str]:
         return {}
 
     window = DeadLetterWindow(letters(), {0: 100}, {0: 0}, {0: 109})
-    monkeypatch.setattr(Desk, "kafka", kafka)
+    monkeypatch.setattr(ClusterServices, "kafka", kafka)
     monkeypatch.setattr(brokers.DeadLetterTopic, "newest", lambda self, count, before=None: window)
     async with recorded(*size) as seen:
         await seen.sees("orders-log")
         one = seen.home.snapshot.connectors["orders-search"]
         monkeypatch.setitem(cast("dict[str, str]", one.config), TOPIC, "orders-dead")
-        screen = DeadLettersScreen(seen.home.view.desk, one)
+        screen = DeadLettersScreen(seen.home.view.services, one)
         seen.app.push_screen(screen)
         await seen.until(lambda: screen.letters)
         await seen.press("space", "space")

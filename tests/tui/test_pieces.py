@@ -19,12 +19,12 @@ from tui.commands.targets import matches
 from tui.config.secrets import is_secret
 from tui.formatting import span
 from tui.model import Connector
+from tui.screens.base import stack_traces
 from tui.screens.base.dialog import Dialog
-from tui.screens.connector import traces
 from tui.screens.home import Home
 from tui.screens.home.filtering import matcher
 from tui.screens.operations.actions import ACTIONS
-from tui.screens.operations.operations import Operation, Operations, Phase, as_curl
+from tui.screens.services.operations import Operation, Operations, Phase, as_curl
 from tui.script.completing import complete, hint
 from tui.script.grammar import parse
 from tui.widgets.columns import Column, arrange
@@ -61,9 +61,9 @@ def snapshot(*some: Connector, state: LinkState = LinkState.POLLING) -> Snapshot
 
 async def alone(seen: Console) -> None:
     """The store of a cluster that is not there has said so, and is not listened to any more."""
-    await seen.until(lambda: seen.home.flows and seen.home.is_stale)
-    assert seen.home.flows is not None
-    seen.home.flows.cluster.store._subscribers.clear()
+    await seen.until(lambda: seen.home.services and seen.home.is_stale)
+    assert seen.home.services is not None
+    seen.home.services.connection.store._subscribers.clear()
 
 
 def tell(seen: Console, *some: Connector) -> None:
@@ -98,12 +98,12 @@ async def test_the_cursor_belongs_to_the_name() -> None:
         del many[30:60]
         tell(seen, *many)
         await seen.pilot.pause()
-        assert seen.home.board.cursor == "c150"
+        assert seen.home.connector_list.cursor == "c150"
         assert "c150" in seen.lines[line], "it stays on its line of the screen too"
         tell(seen, *(one for one in many if one.name != "c150"))
-        assert seen.home.board.current is None and seen.home.target() is None
+        assert seen.home.connector_list.current is None and seen.home.target() is None
         await seen.press("down")
-        assert seen.home.board.current == "c151"
+        assert seen.home.connector_list.current == "c151"
 
 
 async def test_keys_in_one_packet_reach_the_prompt_and_nobody_else() -> None:
@@ -114,7 +114,7 @@ async def test_keys_in_one_packet_reach_the_prompt_and_nobody_else() -> None:
         for key, character in [("slash", "/"), *((char, char) for char in "two")]:
             seen.app.post_message(events.Key(key, character))
         await seen.until(lambda: seen.home.filter_text == "two")
-        assert seen.home.board.keys == ["two"]
+        assert seen.home.connector_list.keys == ["two"]
 
 
 async def test_themes_and_palette() -> None:
@@ -164,7 +164,7 @@ async def test_quitting_asks_for_text_that_would_be_lost() -> None:
         await seen.confirm("n")
         assert seen.app.is_running
         seen.home.heard(snapshot(connector("other", "RUNNING", ())), Diff(removed=frozenset({"one"})))
-        await seen.sees("one: deleted; what was edited cannot be applied any more")
+        await seen.sees("one: deleted; the edited text can no longer be applied")
         assert pane.has_unsaved == ["one"] and not seen.app.unsaved, "kept for one of its name, and asked about no more"
         await seen.press("ctrl+q")
         await seen.until(lambda: not seen.app.is_running)
@@ -292,11 +292,11 @@ def test_text() -> None:
 
 def test_frames_are_shortened_and_nothing_else() -> None:
     frame = "    at org.apache.kafka.connect.runtime.WorkerTask.run(WorkerTask.java:298)"
-    assert traces.shortened(frame) == "    at o.a.k.c.r.WorkerTask.run:298"
+    assert stack_traces.shortened(frame) == "    at o.a.k.c.r.WorkerTask.run:298"
     inner = "    at java.base/java.util.concurrent.Executors$RunnableAdapter.call(Executors.java:539)"
-    assert traces.shortened(inner) == "    at j.u.c.Executors$RunnableAdapter.call:539"
+    assert stack_traces.shortened(inner) == "    at j.u.c.Executors$RunnableAdapter.call:539"
     for line in ("Caused by: a.b.C: no", '  File "x.py", line 3, in at', "at noon"):
-        assert traces.shortened(line) == line
+        assert stack_traces.shortened(line) == line
 
 
 def test_secrets() -> None:

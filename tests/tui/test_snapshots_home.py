@@ -12,9 +12,9 @@ from tui.cluster.snapshot import ClusterLink, LinkState
 from tui.contexts.contexts_file import ContextsFile
 from tui.contexts.profiles import Profile
 from tui.screens.clusters.clusters import ClustersScreen
-from tui.screens.clusters.loggers import LevelMenu, LoggersScreen, Wish
+from tui.screens.clusters.loggers import LevelChange, LevelMenu, LoggersScreen
 from tui.screens.operations.actions import ACTIONS
-from tui.screens.operations.bulk import Bulk, chosen
+from tui.screens.operations.bulk import BulkOperation, chosen
 from tui.screens.operations.bulk_screen import BulkScreen, question
 
 __all__ = ["still"]
@@ -32,12 +32,12 @@ async def test_many(size: tuple[int, int]) -> None:
         await same(seen, "bulk-menu")
         await seen.press("escape")
         home = seen.home
-        targets = chosen(ACTIONS["stop"], home.many.meant(), home.operations.pending)
+        targets = chosen(ACTIONS["stop"], home.bulk.targets(), home.operations.pending)
         seen.app.push_screen(question(ACTIONS["stop"], targets, home.snapshot.connectors, ""))
         await same(seen, "bulk-question")
         await seen.press("escape")
-        assert home.flows is not None
-        bulk = Bulk(ACTIONS["stop"], targets, home.flows.work.act, home.snapshot_of, lambda: None)
+        assert home.services is not None
+        bulk = BulkOperation(ACTIONS["stop"], targets, home.controller.runner.act, home.snapshot_of, lambda: None)
         await bulk.run()  # a recording refuses each of them
         seen.app.push_screen(BulkScreen(bulk, lambda again: None))
         await same(seen, "bulk-results")
@@ -74,10 +74,10 @@ async def test_beside_the_cluster(size: tuple[int, int], tmp_path: Path, monkeyp
         await same(seen, "workers")
         await seen.press("escape")
 
-        async def refuse(wish: Wish) -> bool:
+        async def refuse(wish: LevelChange) -> bool:
             return False
 
-        loggers = LoggersScreen("here", seen.home.flows.cluster.connect, refuse)  # type: ignore[union-attr]
+        loggers = LoggersScreen("here", seen.home.services.connection.connect, refuse)  # type: ignore[union-attr]
         loggers.loggers = {
             "root": {"level": "INFO", "last_modified": None},
             "org.apache.kafka.connect.runtime.WorkerSinkTask": {"level": "DEBUG", "last_modified": (NOON - 90) * 1000},

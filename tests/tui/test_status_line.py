@@ -11,20 +11,20 @@ from tests.tui.console import Console, console
 from tests.tui.snapshot import recorded
 from tests.tui.test_pieces import NOBODY, alone, connector, snapshot, tell
 from tui.cluster.snapshot import Diff, LinkState, Notice
-from tui.screens.home import news
-from tui.screens.home.base import Said
-from tui.screens.operations.operations import Operations
+from tui.screens.home import updates
+from tui.screens.home.base import StatusText
+from tui.screens.services.operations import Operations
 
 
 def said(seen: Console) -> tuple[str, str]:
-    return seen.home.said.text, seen.home.said.kind
+    return seen.home.status.text, seen.home.status.kind
 
 
 async def typed(seen: Console, line: str) -> None:
     """All at once: letters are not what is tested here."""
-    await seen.until(lambda: seen.home.flows and seen.home.board.keys, "the list")
-    assert seen.home.flows is not None
-    seen.home.flows.typed(line)
+    await seen.until(lambda: seen.home.services and seen.home.connector_list.keys, "the list")
+    assert seen.home.services is not None
+    seen.home.controller.typed(line)
 
 
 async def test_a_wait_says_how_it_ended() -> None:
@@ -89,15 +89,15 @@ async def test_the_cluster_is_back() -> None:
     async with console(NOBODY) as seen:
         await alone(seen)
         seen.home.heard(snapshot(connector("one"), state=LinkState.LOST), Diff(link=True))
-        assert seen.home.flows is not None
-        assert not seen.home.flows.may(change=True)
+        assert seen.home.services is not None
+        assert not seen.home.may_send(change=True)
         assert said(seen) == ("the cluster does not answer: nothing is sent until it is back", "warn")
         seen.home.heard(snapshot(connector("one"), state=LinkState.LOST), Diff(link=True))
         assert said(seen)[0]
         tell(seen, connector("one"))
         assert said(seen) == ("", "")
         seen.home.heard(snapshot(connector("one"), state=LinkState.LOST), Diff(link=True))
-        assert not seen.home.view.desk.may_change("altering offsets")
+        assert not seen.home.view.services.may_change("altering offsets")
         assert said(seen)[0].startswith("the cluster does not answer")
         tell(seen, connector("one"))
         assert said(seen) == ("", "")
@@ -107,15 +107,15 @@ async def test_news_do_not_stay_for_ever(monkeypatch: pytest.MonkeyPatch) -> Non
     async with console(NOBODY) as seen:
         await alone(seen)
         failed(seen, "bad")
-        seen.home.news.tick()
+        seen.home.tick()
         assert said(seen)[0]
-        old = time.time() - news.NEWS_STAY - 1
-        seen.home.said = seen.home.said._replace(at=old)
-        seen.home.news.tick()
+        old = time.time() - updates.NOTICE_SHOWN - 1
+        seen.home.status = seen.home.status._replace(at=old)
+        seen.home.tick()
         assert said(seen) == ("", "")
         seen.home.say("not an answer that goes", "bad")
-        seen.home.said = Said(*seen.home.said[:2], old)
-        seen.home.news.tick()
+        seen.home.status = StatusText(*seen.home.status[:2], old)
+        seen.home.tick()
         assert said(seen)[0], "an answer to a key stays until the next"
 
 
@@ -134,7 +134,7 @@ def test_a_pause_that_leaves_failed_tasks_says_so() -> None:
 
 async def test_a_read_only_cluster_offers_no_changes() -> None:
     async with recorded(200, 24) as seen:  # a recording
-        await seen.until(lambda: seen.home.flows and seen.home.board.keys, "the list")
+        await seen.until(lambda: seen.home.services and seen.home.connector_list.keys, "the list")
         await seen.go("orders-log")
         await seen.until(lambda: "t trace" in seen.lines[-1] or "/ filter" in seen.lines[-1], "the keys")
         for key in ("s stop", "p pause", "R restart", "e edit", "D delete", "b bulk", "space mark"):
@@ -145,11 +145,11 @@ async def test_a_read_only_cluster_offers_no_changes() -> None:
 
 async def test_results_wait_for_what_is_being_typed() -> None:
     async with recorded(80, 24) as seen:
-        await seen.until(lambda: seen.home.flows and seen.home.board.keys, "the list")
+        await seen.until(lambda: seen.home.services and seen.home.connector_list.keys, "the list")
         await seen.press("colon", *"inf")
         await typed(seen, "get plugins")
         await seen.pilot.pause(0.5)
-        assert seen.app.screen is seen.home and seen.home.line.is_open
+        assert seen.app.screen is seen.home and seen.home.command_line.is_open
         await seen.press("o", "escape")
         await seen.until(lambda: seen.app.screen is not seen.home, "the result")
         await seen.sees(":get plugins", "FileStreamSource")
@@ -157,7 +157,7 @@ async def test_results_wait_for_what_is_being_typed() -> None:
 
 async def test_where_a_copy_was_written_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     async with recorded(80, 24) as seen:
-        await seen.until(lambda: seen.home.flows and seen.home.board.keys, "the list")
+        await seen.until(lambda: seen.home.services and seen.home.connector_list.keys, "the list")
         operation = seen.home.operations.begin("stop", "orders-log", lines=("stop orders-log",), doing="stopping")
         seen.home.operations.done(operation, "done")
         file = "/home/somebody/.local/state/headrace/copied.txt"

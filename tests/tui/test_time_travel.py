@@ -88,7 +88,7 @@ def test_on_the_screen(cluster: Cluster, sink: str, home: dict[str, str]) -> Non
         assert at(cluster, sink) == 5
         terminal.sees("5 records to go")
         terminal.press("u")
-        terminal.sees("offset 5 → offset 10 (+5)", "takes back change 1")
+        terminal.sees("offset 5 → offset 10 (+5)", "reverses change 1")
         terminal.press("ctrl+s")
         terminal.sees("alter the offsets of", "y yes")
         terminal.press("y")
@@ -163,9 +163,7 @@ def test_killed_half_way_and_finished_at_the_next_start(cluster: Cluster, sink: 
         assert at(cluster, sink) == 10 and cluster.state(sink) == "STOPPED 0/0"
         assert sink in headrace("get unfinished").out
         with Terminal(lane.url, XDG_STATE_HOME=headrace.environ["XDG_STATE_HOME"]) as terminal:
-            terminal.sees(
-                f"a change of {sink} was interrupted", "while altering", "offset 10 → offset 2", "f finish it"
-            )
+            terminal.sees(f"a change of {sink} was interrupted", "while altering", "offset 10 → offset 2", "f finish")
             terminal.press("f")
             terminal.sees("have been altered successfully")
             terminal.press("q")

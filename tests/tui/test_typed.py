@@ -20,7 +20,7 @@ from tui.offsets.seek import SeekPlan, SeekPlanner, SeekRequest
 from tui.screens.base import reading
 from tui.screens.base.dialog import Dialog
 from tui.screens.clusters.clusters import ClustersScreen
-from tui.screens.home import typed_lines as past_lines
+from tui.screens.home import command_history
 from tui.screens.home.filtering import complete
 from tui.screens.offsets.set_by_time import SetBy
 
@@ -44,11 +44,11 @@ def test_filters_complete_from_what_is_there() -> None:
 def test_secrets_are_not_kept(tmp_path: Path) -> None:
     path = tmp_path / "state" / "commands"
     for line in ("info", "config set-context a --password x", "stop a\x1b", "get plugins", "info"):
-        past_lines.add(path, line)
-    assert past_lines.load(path) == ["get plugins", "info"]
+        command_history.add(path, line)
+    assert command_history.load(path) == ["get plugins", "info"]
     assert path.stat().st_mode & 0o777 == 0o600
     path.write_bytes(b"\xff")
-    assert past_lines.load(path) == []
+    assert command_history.load(path) == []
 
 
 async def test_words_of_the_screen_and_contexts_complete(folders: Path) -> None:

@@ -19,7 +19,7 @@ def test_a_converter_is_listed_for_each_of_its_uses() -> None:
 
 async def test_plugins_are_found_and_their_keys_explained(cluster: Cluster) -> None:
     async with console(cluster.url, 100, 60) as seen:
-        await seen.until(lambda: seen.home.flows and not seen.home.is_stale)
+        await seen.until(lambda: seen.home.services and not seen.home.is_stale)
         await seen.press("P")
         await seen.sees("FileStreamSource", "sink", "4.3.0")
         await seen.press("slash", *"replacefield", "enter")
@@ -36,7 +36,7 @@ async def test_a_connector_is_made_key_by_key(cluster: Cluster, tmp_path: Path) 
     name = unique("made")
     cluster.made.append(name)
     async with console(cluster.url, 100, 60) as seen:
-        await seen.until(lambda: seen.home.flows and not seen.home.is_stale)
+        await seen.until(lambda: seen.home.services and not seen.home.is_stale)
         await seen.press("P")
         await seen.sees("FileStreamSource")
         await seen.press("slash", *"streamsource", "enter", "c")
@@ -79,7 +79,7 @@ async def test_a_connector_is_made_key_by_key(cluster: Cluster, tmp_path: Path) 
 async def test_what_was_given_is_kept_and_refusals_are_shown(cluster: Cluster) -> None:
     there = cluster.source("there")
     async with console(cluster.url, 100, 60) as seen:
-        await seen.until(lambda: there in seen.home.board.keys)
+        await seen.until(lambda: there in seen.home.connector_list.keys)
         await seen.press("P")
         await seen.sees("FileStreamSource")
         await seen.press("slash", *"streamsource", "enter", "c", "enter", *there, "enter")

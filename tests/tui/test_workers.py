@@ -13,7 +13,7 @@ from tests.tui.console import console
 from tests.tui.test_pieces import connector
 from tui.screens.clusters.loggers import LoggersScreen
 from tui.screens.clusters.workers import WorkersScreen, loads
-from tui.screens.operations.operations import Phase
+from tui.screens.services.operations import Phase
 
 
 @pytest.fixture
@@ -28,15 +28,15 @@ async def test_what_each_worker_runs_and_enter_shows_it(cluster: Cluster) -> Non
     failing = cluster.failing(source)
     cluster.wait_failed(failing)
     async with console(cluster.url) as seen:
-        await seen.until(lambda: failing in seen.home.board.keys)
+        await seen.until(lambda: failing in seen.home.connector_list.keys)
         await seen.until(lambda: seen.home.snapshot.connectors[failing].failed)
         await seen.press("W")
         await seen.until(lambda: isinstance(seen.app.screen, WorkersScreen))
         await seen.sees("1 worker with work", "✗ FAILED", "healthy: Worker has completed startup", "Apache")
         worker = seen.home.snapshot.connectors[failing].worker
         await seen.press("enter")
-        await seen.until(lambda: seen.home.filter_text == f"worker:{worker}" and seen.home.board.has_focus)
-        assert failing in seen.home.board.keys
+        await seen.until(lambda: seen.home.filter_text == f"worker:{worker}" and seen.home.connector_list.has_focus)
+        assert failing in seen.home.connector_list.keys
         await seen.press("W", "escape")
         await seen.until(lambda: seen.app.screen is seen.home)
 
@@ -51,7 +51,7 @@ def test_tasks_count_where_they_run() -> None:
 async def test_levels_are_set_here_and_everywhere(ours: Cluster) -> None:
     logger = unique("some.logger").replace("-", ".")
     async with console(ours.url) as seen:
-        await seen.until(lambda: seen.home.flows)
+        await seen.until(lambda: seen.home.services)
         await seen.press("L")
         await seen.until(lambda: isinstance(seen.app.screen, LoggersScreen) and seen.app.screen.loggers)
         await seen.sees("root", "INFO")
@@ -81,7 +81,7 @@ async def test_levels_are_set_here_and_everywhere(ours: Cluster) -> None:
 
 async def test_a_worker_without_loggers_says_so_and_read_only_sets_none(cluster: Cluster) -> None:
     async with console(cluster.url, read_only=True, name="prod") as seen:
-        await seen.until(lambda: seen.home.flows)
+        await seen.until(lambda: seen.home.services)
         await seen.press("colon", *"loggers", "enter")
         await seen.until(lambda: isinstance(seen.app.screen, LoggersScreen))
         await seen.press("a", *"x.y", "enter", "d")

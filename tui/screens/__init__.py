@@ -1,1 +1,2 @@
-"""What fills the terminal: the main screen and those laid over it."""
+"""The screens, a folder for each page. Imports run one way: `home` knows all pages, pages know `base` and `services`,
+and no page imports a page above it; a page asks for another screen by a message of `base.navigation`."""

@@ -9,7 +9,7 @@ from tui import model
 from tui.cluster.snapshot import ClusterLink, LinkState, Notice, Snapshot
 from tui.cluster.snapshot_builder import difference
 from tui.model import Connector
-from tui.screens.base.journal import BAD, GOOD, KEPT, Journal
+from tui.screens.services.event_history import BAD, GOOD, KEPT, EventHistory
 
 
 def connector(state: str, *tasks: str, worker: str = "w:1", **config: str) -> Connector:
@@ -22,7 +22,7 @@ def connector(state: str, *tasks: str, worker: str = "w:1", **config: str) -> Co
 
 
 def told(*stages: Connector | None) -> list[tuple[str, str, str]]:
-    journal, before = Journal(lambda: 0.0), Snapshot()
+    journal, before = EventHistory(lambda: 0.0), Snapshot()
     for one in stages:
         now = Snapshot(MappingProxyType({"c": one} if one else {}), link=ClusterLink(LinkState.POLLING, 1.0))
         journal.heard(now, difference(before, now))
@@ -63,7 +63,7 @@ def test_a_task_that_moves() -> None:
 
 
 def test_notices_and_no_more_than_are_kept() -> None:
-    journal = Journal(lambda: 0.0)
+    journal = EventHistory(lambda: 0.0)
     for number in range(KEPT + 5):
         journal.noticed(Notice("", "ERROR", f"no\n{number}", "c", 3))
     events = journal.of("c")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tui.config.definitions import KeyDefinition, of_validation
-from tui.screens.create.new_connector import NewConnector
+from tui.config.new_connector import NewConnector
 
 KEYS = {
     key.name: key

@@ -1,1 +1,4 @@
-"""What screens are built from: pages, panes, dialogs, and the services of a cluster."""
+"""What several pages are built from: page, tab, dialog, banner, text reader, navigation messages, plots, stack traces.
+
+Nothing that belongs to a single page, and no requests: those are in `services` and in the pages' controllers.
+"""

@@ -13,7 +13,7 @@ from textual.containers import Vertical
 from textual.content import Content
 from textual.screen import Screen
 
-from tui.screens.base.cluster_services import Desk
+from tui.screens.services.cluster_services import ClusterServices
 from tui.widgets.bars import Bar, KeyBar, StatusBar
 from tui.widgets.prompt import Prompt
 from tui.widgets.text import visible
@@ -36,9 +36,9 @@ class Page(Screen[None]):
 
     CHANGES: ClassVar[tuple[str, ...]] = ()  # actions that only lead to changes
 
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, services: ClusterServices) -> None:
         super().__init__()
-        self.desk = desk
+        self.services = services
         self._ready = False
 
     def on_mount(self) -> None:
@@ -57,7 +57,7 @@ class Page(Screen[None]):
         raise NotImplementedError
 
     def head(self, *parts: str | tuple[str, str], end: str = "") -> None:
-        where = ("  " + visible(self.desk.profile.label), "$text-muted")
+        where = ("  " + visible(self.services.profile.label), "$text-muted")
         self.query_one("#title", Bar).put(Content.assemble(*parts, where), Content.assemble((end, "$text-muted")))
 
     def say(self, text: str, kind: str = "info") -> None:
@@ -81,7 +81,7 @@ class Page(Screen[None]):
 
     def is_idle(self, action: str) -> bool:
         """In a read-only context, keys of changes are not offered; pressing one shows the reason."""
-        return self.desk.profile.read_only and action in self.CHANGES
+        return self.services.profile.read_only and action in self.CHANGES
 
     def allows(self, action: str) -> bool:
         """Whether it makes sense now."""

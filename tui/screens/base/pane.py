@@ -1,4 +1,4 @@
-"""A page inside a connector's page: told which connector it is about, and when it is looked at."""
+"""A tab of a connector's page."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from tui.model import Connector
-from tui.screens.base.cluster_services import Desk
+from tui.screens.base.dialog import Dialog
+from tui.screens.services.cluster_services import ClusterServices
 from tui.widgets.text import visible
 
 
@@ -23,9 +24,9 @@ class Pane(Vertical):
     HOME: ClassVar[str] = ""  # the selector of what takes the focus
     every: ClassVar[float] = 0.0  # seconds between calls of `look` while it is looked at; 0: never by itself
 
-    def __init__(self, desk: Desk, id: str) -> None:
+    def __init__(self, services: ClusterServices, id: str) -> None:
         super().__init__(id=id)
-        self.desk = desk
+        self.services = services
         self.connector: Connector | None = None
         self._said, self._warned_of = "", ""
 
@@ -37,11 +38,11 @@ class Pane(Vertical):
     def say(self, text: str, kind: str = "info") -> None:
         """Shows a text about this connector in the status line until the next text or `unsay`."""
         self._said, self._warned_of = text, self.subject if kind == "warn" else ""
-        self.desk.say(text, kind, self.name_shown)
+        self.services.say(text, kind, self.name_shown)
 
     def unsay(self) -> None:
         """Clears the last status text of this page."""
-        self.desk.unsay(self._said)
+        self.services.unsay(self._said)
 
     def mended(self) -> None:
         """The edited text is valid: clears a warning about an earlier version of the text."""
@@ -66,7 +67,7 @@ class Pane(Vertical):
         return self.screen.is_current and self.is_open
 
     def _look_again(self) -> None:
-        if self.connector is not None and self.is_seen and not self.desk.is_stale:
+        if self.connector is not None and self.is_seen and not self.services.is_stale:
             self.look()
 
     def show(self, connector: Connector | None) -> None:
@@ -94,6 +95,13 @@ class Pane(Vertical):
 
     def draw(self) -> None:
         """Shows what is known."""
+
+    async def ask(self, dialog: Dialog, instead: str) -> bool:
+        """Shows the question in a worker; if it is not confirmed, reports `not done` and the text `instead`."""
+        if await self.app.push_screen_wait(dialog):
+            return True
+        self.services.say(f"not done: {instead}")
+        return False
 
     def take_focus(self) -> None:
         self.query_one(self.HOME, Widget).focus()

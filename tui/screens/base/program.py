@@ -1,36 +1,44 @@
-"""What screens may ask of the program they are in; the program itself knows all screens."""
+"""What screens may ask of the application, which knows all screens."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import Protocol, cast
 
 from textual.dom import DOMNode
 
 from tui.contexts.profiles import Profile
 
-if TYPE_CHECKING:
-    from tui.screens.home.screen import Home
-
 
 class Program(Protocol):
-    """`tui.app.HeadraceApp`."""
+    """Implemented by `tui.app.HeadraceApp`."""
 
-    homes: Mapping[str, Home]  # the main screens that were opened, by the cluster's label
-
-    copied: str  # what became of the last copy
+    copied: str  # result of the last copy to the clipboard
 
     @property
-    def home(self) -> Home: ...
+    def profiles(self) -> list[Profile]:
+        """The clusters that were opened in this session."""
 
     @property
-    def unsaved(self) -> list[str]: ...
+    def unsaved(self) -> list[str]:
+        """Edited texts that quitting would lose, on any cluster, one line each."""
 
-    async def go_to(self, profile: Profile) -> None: ...
+    @property
+    def losses(self) -> list[str]:
+        """Everything that quitting would lose: requests under way and edited texts, one line each."""
 
-    def choose_theme(self, words: list[str]) -> None: ...
+    def say(self, text: str, kind: str = "info") -> None:
+        """Shows a text in the status line of the main screen."""
 
 
 def of(node: DOMNode) -> Program:
-    """The program of a screen or a widget."""
+    """The application of a screen or a widget."""
     return cast(Program, node.app)
+
+
+def copy(node: DOMNode, text: str, subject: str) -> str:
+    """Copies the text to the clipboard, or to a file if there is none; shows and returns the result."""
+    program = of(node)
+    node.app.copy_to_clipboard(text)
+    result = f"{subject}: {program.copied}"
+    program.say(result)
+    return result

@@ -48,7 +48,7 @@ class TooSmall(ModalScreen[None]):
         )
 
     def action_quit(self) -> None:
-        self.losses = program.of(self).home.losses
+        self.losses = program.of(self).losses
         if self.losses:
             self.tell(self.app.size)
         else:

@@ -1,1 +1,1 @@
-"""All clusters, their workers, and the loggers of a worker."""
+"""Screens about clusters and workers, not about one connector: all clusters, workers, loggers."""

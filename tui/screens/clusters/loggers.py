@@ -33,7 +33,7 @@ COLUMNS = (
 )
 
 
-class Wish(NamedTuple):
+class LevelChange(NamedTuple):
     """A level for a logger; `scope` is `worker` or `cluster`."""
 
     logger: str
@@ -41,10 +41,10 @@ class Wish(NamedTuple):
     scope: str
 
 
-SetLevel = Callable[[Wish], Awaitable[bool]]
+SetLevel = Callable[[LevelChange], Awaitable[bool]]
 
 
-class LevelMenu(ModalScreen[Wish | None]):
+class LevelMenu(ModalScreen[LevelChange | None]):
     """A level by its first letter, for this worker until `c` makes it all of them."""
 
     DEFAULT_CSS = """
@@ -89,7 +89,7 @@ class LevelMenu(ModalScreen[Wish | None]):
         self.draw()
 
     def action_pick(self, level: str) -> None:
-        self.dismiss(Wish(self.logger, level, self.scope))
+        self.dismiss(LevelChange(self.logger, level, self.scope))
 
     def action_close(self) -> None:
         self.dismiss(None)
@@ -226,8 +226,8 @@ class LoggersScreen(Screen[None]):
         if self.refusal:
             self.say(self.refusal, "bad")
             return
-        wish = await self.app.push_screen_wait(LevelMenu(logger, self._level(logger)))
-        if wish is not None and await self.set_level(wish):
+        change = await self.app.push_screen_wait(LevelMenu(logger, self._level(logger)))
+        if change is not None and await self.set_level(change):
             await self._ask()
 
     def action_open(self) -> None:

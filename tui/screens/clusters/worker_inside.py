@@ -12,7 +12,7 @@ from tui.errors import HeadraceError, Refused
 from tui.formatting import counted
 from tui.metrics.rate_history import RateHistory
 from tui.metrics.worker_metrics import WorkerMetrics, worker_metrics
-from tui.screens.connector import curves
+from tui.screens.base import curves
 
 EVERY = 5.0  # seconds
 WIDEST = 72  # cells of a curve

@@ -1,1 +1,1 @@
-"""The config page: keys with documentation, and the editor."""
+"""The config page: keys with documentation, editor, validation. Drafts and differences are in `tui.config`."""

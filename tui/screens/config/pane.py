@@ -17,13 +17,14 @@ from tui.config.text import ConfigFormat
 from tui.editor.places import TextPosition
 from tui.model import Connector
 from tui.screens.base.banner import Banner
-from tui.screens.base.cluster_services import Desk
 from tui.screens.base.pane import Pane
+from tui.screens.base.program import copy
 from tui.screens.config import wording as words
-from tui.screens.config.controller import Dealings
+from tui.screens.config.controller import ConfigController
 from tui.screens.config.editor import ConfigEditor
 from tui.screens.config.keys import ConfigKeys
 from tui.screens.config.validating import Validator
+from tui.screens.services.cluster_services import ClusterServices
 from tui.widgets.grid import Grid
 from tui.widgets.pager import Pager
 
@@ -54,13 +55,13 @@ class ConfigPane(Pane):
         Binding("y", "copy", "copy", tooltip="copy as JSON, secrets masked"),
     ]
 
-    def __init__(self, desk: Desk, id: str = "config") -> None:
-        super().__init__(desk, id)
+    def __init__(self, services: ClusterServices, id: str = "config") -> None:
+        super().__init__(services, id)
         self.drafts: dict[str, ConfigDraft] = {}
         self._asked_for_keys: set[str] = set()
         self._checking: Timer | None = None
-        self.validator = Validator(lambda: self.desk.connect, self.review)
-        self.dealings = Dealings(desk, self)
+        self.validator = Validator(lambda: self.services.connect, self.review)
+        self.controller = ConfigController(services, self)
 
     def compose(self) -> ComposeResult:
         yield Banner("verdict")
@@ -105,7 +106,7 @@ class ConfigPane(Pane):
 
     def look(self) -> None:
         if self.connector is not None and not self.reading.keys:
-            self.desk.do(self._read_keys(self.connector))
+            self.services.do(self._read_keys(self.connector))
 
     async def _read_keys_and_edit(self, one: Connector, key: str) -> None:
         await self._read_keys(one)
@@ -113,7 +114,7 @@ class ConfigPane(Pane):
             self.edit(key)
 
     async def _read_keys(self, one: Connector) -> None:
-        keys = await self.desk.keys_of(one.cls)
+        keys = await self.services.keys_of(one.cls)
         self._asked_for_keys.add(one.name)
         if one.name == self.name_shown:
             self.reading.keys = keys
@@ -133,7 +134,7 @@ class ConfigPane(Pane):
 
     def action_copy(self) -> None:
         if self.connector is not None:
-            self.desk.copy(draft.of(self.name_shown, self.connector.config, self.hidden).text, "config, secrets masked")
+            copy(self, draft.of(self.name_shown, self.connector.config, self.hidden).text, "config, secrets masked")
 
     def action_edit(self) -> None:
         self.edit(self.reading.grid.current or "")
@@ -148,7 +149,7 @@ class ConfigPane(Pane):
         if self.connector is None:
             return
         if not self.reading.keys and self.connector.name not in self._asked_for_keys:
-            self.desk.do(self._read_keys_and_edit(self.connector, key))  # which of them are passwords
+            self.services.do(self._read_keys_and_edit(self.connector, key))  # which of them are passwords
             return
         kept = self.drafts.get(self.name_shown)
         if kept is None or not kept.is_touched:
@@ -214,7 +215,7 @@ class ConfigPane(Pane):
 
     def _validate(self, one: ConfigDraft) -> None:
         if self.is_editing and self.drafts.get(self.name_shown) is one:
-            self.desk.do(self.validator.ask())
+            self.services.do(self.validator.ask())
 
     def review(self) -> None:
         """Problems at their lines, and the difference with the key of the cursor's line below."""
@@ -270,7 +271,7 @@ class ConfigPane(Pane):
 
     def apply(self) -> None:
         if self.connector is not None:
-            self.desk.do(self.dealings.apply(self.drafts[self.name_shown], self.connector))
+            self.services.do(self.controller.apply(self.drafts[self.name_shown], self.connector))
 
     def go_to(self, place: TextPosition) -> None:
         """The cursor does not move for a key that is not in the text."""

@@ -12,17 +12,18 @@ from textual.widget import Widget
 from textual.widgets import ContentSwitcher
 
 from tui.model import Connector
-from tui.screens.base.cluster_services import Desk
 from tui.screens.base.pane import Pane
 from tui.screens.config.pane import ConfigPane
-from tui.screens.connector import task_table, traces
+from tui.screens.connector import task_table
 from tui.screens.connector.events import EventsPane, LogPane
 from tui.screens.connector.metrics import MetricsPane
 from tui.screens.connector.overview import ink
 from tui.screens.connector.overview_pane import OverviewPane
 from tui.screens.connector.pages import PAGES, SHORT
 from tui.screens.connector.topics import TopicsPane
+from tui.screens.connector.trace_pane import TracePager
 from tui.screens.offsets.pane import OffsetsPane
+from tui.screens.services.cluster_services import ClusterServices
 from tui.widgets import states
 from tui.widgets.bars import Bar
 from tui.widgets.grid import Grid
@@ -47,9 +48,9 @@ class ConnectorView(Vertical):
             super().__init__()
             self.page = page
 
-    def __init__(self, notices: Mapping[str, Sequence[str]], desk: Desk, id: str | None = None) -> None:
+    def __init__(self, notices: Mapping[str, Sequence[str]], services: ClusterServices, id: str | None = None) -> None:
         super().__init__(id=id)
-        self.notices, self.desk = notices, desk  # what the worker said of each connector, the newest last
+        self.notices, self.services = notices, services  # what the worker said of each connector, the newest last
         self.name_shown: str | None = None
         self.connector: Connector | None = None
         self.stale = False
@@ -58,15 +59,15 @@ class ConnectorView(Vertical):
         yield Bar(id="head")
         yield Tabs(PAGES, SHORT)
         with ContentSwitcher(initial="overview"):
-            yield OverviewPane(self.desk, self.notices)
+            yield OverviewPane(self.services, self.notices)
             yield Grid(task_table.COLUMNS, id="tasks")
-            yield ConfigPane(self.desk)
-            yield traces.TracePager(self.desk)
-            yield OffsetsPane(self.desk)
-            yield TopicsPane(self.desk)
-            yield LogPane(self.desk)
-            yield EventsPane(self.desk)
-            yield MetricsPane(self.desk)
+            yield ConfigPane(self.services)
+            yield TracePager(self.services)
+            yield OffsetsPane(self.services)
+            yield TopicsPane(self.services)
+            yield LogPane(self.services)
+            yield EventsPane(self.services)
+            yield MetricsPane(self.services)
 
     # Pages
 
@@ -136,7 +137,7 @@ class ConnectorView(Vertical):
         if one is None:
             return
         if self.page == "trace":
-            self.query_one(traces.TracePager).tell(one, top=top)
+            self.query_one(TracePager).tell(one, top=top)
         elif self.page == "tasks":
             task_table.fill(self.query_one("#tasks", Grid), one)
         elif (pane := self.pane) is not None and pane.is_open:

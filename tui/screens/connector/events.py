@@ -13,9 +13,10 @@ from textual.content import Content
 from tui.errors import HeadraceError, Refused
 from tui.formatting import one_line
 from tui.model import Connector
-from tui.screens.base.cluster_services import Desk
-from tui.screens.base.journal import BAD, GOOD, WARN, Event
 from tui.screens.base.pane import Note, Pane
+from tui.screens.base.program import copy
+from tui.screens.services.cluster_services import ClusterServices
+from tui.screens.services.event_history import BAD, GOOD, WARN, Event
 from tui.widgets.columns import Column
 from tui.widgets.grid import Cell, Grid
 from tui.widgets.pager import Pager
@@ -37,8 +38,8 @@ class EventsPane(Pane):
     HOME = "#happened"
     BINDINGS: ClassVar[list[BindingType]] = [Binding("y", "copy", "copy", tooltip="copy these events as text")]
 
-    def __init__(self, desk: Desk, id: str = "events") -> None:
-        super().__init__(desk, id)
+    def __init__(self, services: ClusterServices, id: str = "events") -> None:
+        super().__init__(services, id)
         self.events: tuple[Event, ...] = ()
 
     def compose(self) -> ComposeResult:
@@ -49,7 +50,7 @@ class EventsPane(Pane):
         self.query_one(Grid).empty = "nothing happened to it since this console is open"
 
     def draw(self) -> None:
-        self.events = self.desk.journal.of(self.name_shown)[::-1]
+        self.events = self.services.events.of(self.name_shown)[::-1]
         rows = {f"{len(self.events) - place}": event for place, event in enumerate(self.events)}
         widths = {"text": max((len(event.text) for event in self.events), default=0), "about": 9}
         grid = self.query_one(Grid)
@@ -70,7 +71,7 @@ class EventsPane(Pane):
 
     def action_copy(self) -> None:
         text = "\n".join(f"{_clock(one.at)} {one.about}: {one.text}" for one in self.events[::-1])
-        self.desk.copy(text, f"{len(self.events)} events")
+        copy(self, text, f"{len(self.events)} events")
 
 
 def _cells(event: Event) -> Mapping[str, Cell]:
@@ -96,8 +97,8 @@ class LogPane(Pane):
         Binding("y", "copy", "copy", tooltip="copy these lines as text"),
     ]
 
-    def __init__(self, desk: Desk, id: str = "log") -> None:
-        super().__init__(desk, id)
+    def __init__(self, services: ClusterServices, id: str = "log") -> None:
+        super().__init__(services, id)
         self.lines: Sequence[Mapping[str, Any]] = ()
         self.instead = ""  # why there are none
         self.follows, self.only_warnings, self._asking = True, False, False
@@ -119,11 +120,11 @@ class LogPane(Pane):
     def look(self) -> None:
         if self.connector is not None and not self._asking:
             self._asking = True
-            self.desk.do(self._read(self.connector))
+            self.services.do(self._read(self.connector))
 
     async def _read(self, one: Connector) -> None:
         try:
-            lines = await self.desk.connect.logs(one.name, LINES)
+            lines = await self.services.connect.logs(one.name, LINES)
             instead = "" if lines else "the worker has logged nothing for it yet"
         except Refused as error:
             lines, instead = (), _no_log(error)
@@ -154,7 +155,7 @@ class LogPane(Pane):
         self.draw()
 
     def action_copy(self) -> None:
-        self.desk.copy(self.query_one(Pager).content.plain, "the lines")
+        copy(self, self.query_one(Pager).content.plain, "the lines")
 
 
 def _no_log(error: Refused) -> str:

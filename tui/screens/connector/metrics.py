@@ -13,10 +13,10 @@ from tui.errors import HeadraceError
 from tui.formatting import one_line, span
 from tui.metrics.offset_rates import PartitionSample, SampleHistory
 from tui.model import Connector
-from tui.screens.base.cluster_services import Desk
+from tui.screens.base import curves
 from tui.screens.base.pane import Note, Pane
-from tui.screens.connector import curves
 from tui.screens.connector.sampling import Sampler
+from tui.screens.services.cluster_services import ClusterServices
 from tui.widgets.columns import Column
 from tui.widgets.grid import Cell, Grid
 from tui.widgets.plot import short
@@ -43,9 +43,9 @@ class MetricsPane(Pane):
     MetricsPane #rates { height: 1fr; min-height: 3; margin: 1 0 0 0; }
     """
 
-    def __init__(self, desk: Desk, id: str = "metrics") -> None:
-        super().__init__(desk, id)
-        self.sampler = Sampler(desk)
+    def __init__(self, services: ClusterServices, id: str = "metrics") -> None:
+        super().__init__(services, id)
+        self.sampler = Sampler(services)
         self.unit = "positions"
         self.trouble = ""
         self._asking = False
@@ -68,7 +68,7 @@ class MetricsPane(Pane):
     def look(self) -> None:
         if self.connector is not None and not self._asking:
             self._asking = True
-            self.desk.do(self._read(self.connector))
+            self.services.do(self._read(self.connector))
 
     async def _read(self, one: Connector) -> None:
         unit, trouble = self.unit, ""
@@ -94,7 +94,7 @@ class MetricsPane(Pane):
 
     def _curves(self) -> Content:
         width, height = self.size.width - 4, max(1, min(10, (self.size.height - 10) // 2))
-        course = self.desk.course(self.name_shown)
+        course = self.services.course(self.name_shown)
         if course is not None:
             return curves.of_course(course, width, height, time.time())
         return curves.of_history(self.history, self.unit, width, height)

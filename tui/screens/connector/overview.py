@@ -9,7 +9,7 @@ from textual.content import Content
 from tui.config.secrets import shown
 from tui.formatting import counted
 from tui.model import Connector
-from tui.screens.connector import traces
+from tui.screens.base import stack_traces
 from tui.widgets import states
 from tui.widgets.text import visible
 
@@ -58,7 +58,7 @@ def overview(one: Connector, notices: Sequence[str] = (), pace: Pairs = (), belo
         )
     if len(one.tasks) > TASKS:
         line("", (f"and {len(one.tasks) - TASKS} more: 2 shows all", "$text-muted"))
-    for heading, why in traces.causes(one):
+    for heading, why in stack_traces.causes(one):
         parts.append((f"\nwhy {heading} failed (t: all of it)\n", "bold $accent"))
         parts += [(f"{text}\n", "$error") for text in why]
     parts.append(below)

@@ -13,11 +13,12 @@ from tui.errors import HeadraceError, Refused
 from tui.model import Connector
 from tui.offsets import lag
 from tui.offsets.lag import OffsetWarnings
-from tui.screens.base.cluster_services import Desk
+from tui.screens.base import curves
 from tui.screens.base.pane import Pane
-from tui.screens.connector import curves, failed_records
+from tui.screens.connector import failed_records
 from tui.screens.connector.overview import overview
 from tui.screens.connector.standing_warnings import standing
+from tui.screens.services.cluster_services import ClusterServices
 from tui.widgets.pager import Pager
 from tui.widgets.text import visible
 
@@ -31,8 +32,8 @@ class OverviewPane(Pane):
     HOME = "#facts"
     every = 5.0
 
-    def __init__(self, desk: Desk, notices: Mapping[str, Sequence[str]], id: str = "overview") -> None:
-        super().__init__(desk, id)
+    def __init__(self, services: ClusterServices, notices: Mapping[str, Sequence[str]], id: str = "overview") -> None:
+        super().__init__(services, id)
         self.notices = notices
         self.remarks, self.errors, self.warning = OffsetWarnings(), Content(""), ""
         self._anew = True
@@ -44,8 +45,8 @@ class OverviewPane(Pane):
         self.remarks, self.errors, self.warning, self._anew = OffsetWarnings(), Content(""), "", True
 
     def look(self) -> None:
-        if self.connector is not None and self.desk.is_ours:
-            self.desk.do(self._read(self.connector))
+        if self.connector is not None and self.services.is_ours:
+            self.services.do(self._read(self.connector))
 
     def on_resize(self) -> None:
         """The curves are as wide as there is room."""
@@ -56,7 +57,7 @@ class OverviewPane(Pane):
         """What cannot be had is left out: the offsets' own page says why."""
         remarks, errors, warning = OffsetWarnings(), Content(""), ""
         try:
-            offsets = await self.desk.connect.offsets_in_detail(one.name)
+            offsets = await self.services.connect.offsets_in_detail(one.name)
             remarks = lag.warnings(offsets)
             if one.type == "source" and one.running:
                 warning = standing(await self._log(one.name), offsets, time.time())
@@ -70,14 +71,14 @@ class OverviewPane(Pane):
 
     async def _log(self, name: str) -> Any:
         try:
-            return await self.desk.connect.logs(name, LOG_LINES)
+            return await self.services.connect.logs(name, LOG_LINES)
         except Refused:
             return ()
 
     async def _errors(self, name: str) -> Any:
         """None if the worker is an older Headrace version that does not count them."""
         try:
-            return await self.desk.connect.errors(name)
+            return await self.services.connect.errors(name)
         except Refused as error:
             if error.status not in (404, 405):
                 raise
@@ -92,7 +93,7 @@ class OverviewPane(Pane):
 
     def _pace(self) -> list[tuple[str, Content]]:
         now = time.time()
-        course = self.desk.course(self.name_shown)
+        course = self.services.course(self.name_shown)
         width = max(8, min(WIDEST, self.size.width - 38))
         found = curves.in_lines(course, width, now) if course is not None else []
         told = [*filter(None, [self.warning]), *self.remarks.lines(int(now * 1000))]

@@ -10,7 +10,7 @@ from tui.metrics import offset_rates
 from tui.metrics.offset_rates import SampleHistory
 from tui.model import Connector
 from tui.offsets import partitions
-from tui.screens.base.cluster_services import Desk
+from tui.screens.services.cluster_services import ClusterServices
 
 if TYPE_CHECKING:
     from tui.offsets.brokers import Brokers
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 class Sampler:
     """Keeps what it saw of each connector, for when it is looked at again."""
 
-    def __init__(self, desk: Desk) -> None:
-        self.desk = desk
+    def __init__(self, services: ClusterServices) -> None:
+        self.services = services
         self._histories: dict[str, SampleHistory] = {}
         self._brokers: Brokers | None = None
 
@@ -29,8 +29,8 @@ class Sampler:
 
     async def look(self, one: Connector) -> str:
         """Another sample; what its positions count. Raises HeadraceError."""
-        answer = await self.desk.connect.offsets_in_detail(one.name)
-        if one.type == "sink" and self.desk.profile.bootstrap:
+        answer = await self.services.connect.offsets_in_detail(one.name)
+        if one.type == "sink" and self.services.profile.bootstrap:
             await asyncio.to_thread(self._ends, answer)
         entries = (answer or {}).get("offsets") or ()
         shown = {place: partitions.shown(entry.get("partition")) for place, entry in enumerate(entries)}
@@ -44,7 +44,7 @@ class Sampler:
         if not any(at.values()):
             return
         if self._brokers is None:
-            self._brokers = self.desk.cluster.context(self.desk.connect, lambda text: None).brokers()
+            self._brokers = self.services.context().brokers()
         ends = self._brokers.ends([place for place in at.values() if place])
         for number, entry in enumerate(entries):
             end, position = ends.get(at[number] or ("", -1)), offset_rates.position(entry.get("offset"))

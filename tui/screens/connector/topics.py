@@ -12,9 +12,9 @@ from textual.content import Content
 from tui.errors import HeadraceError, Refused
 from tui.formatting import one_line
 from tui.model import Connector
-from tui.screens.base.cluster_services import Desk
 from tui.screens.base.dialog import Dialog
 from tui.screens.base.pane import Note, Pane
+from tui.screens.services.cluster_services import ClusterServices
 from tui.widgets.columns import Column
 from tui.widgets.grid import Cell, Grid
 
@@ -32,8 +32,8 @@ class TopicsPane(Pane):
         Binding("x", "forget", "forget these", tooltip="reset the list of topics that were used")
     ]
 
-    def __init__(self, desk: Desk, id: str = "topics") -> None:
-        super().__init__(desk, id)
+    def __init__(self, services: ClusterServices, id: str = "topics") -> None:
+        super().__init__(services, id)
         self.used: list[str] = []
         self.trouble = ""
         self.is_read = False
@@ -47,11 +47,11 @@ class TopicsPane(Pane):
 
     def look(self) -> None:
         if self.connector is not None:
-            self.desk.do(self._read(self.connector))
+            self.services.do(self._read(self.connector))
 
     async def _read(self, one: Connector) -> None:
         try:
-            answer = await self.desk.connect.topics(one.name)
+            answer = await self.services.connect.topics(one.name)
             used, trouble = sorted((answer.get(one.name) or {}).get("topics") or ()), ""
         except Refused as error:
             used, trouble = [], one_line(error.message)
@@ -87,13 +87,13 @@ class TopicsPane(Pane):
         event.stop()
 
     def action_forget(self) -> None:
-        if self.connector is not None and self.desk.may_change("forgetting topics"):
-            self.desk.do(self._forget(self.connector.name))
+        if self.connector is not None and self.services.may_change("forgetting topics"):
+            self.services.do(self._forget(self.connector.name))
 
     async def _forget(self, name: str) -> None:
         body = Content("The worker's list of used topics begins anew. Topics and records stay as they are.")
-        if await self.desk.ask(Dialog(f"forget the topics of {name}?", body, "forget"), "forget topics"):
-            async with self.desk.tracked("forget topics", name) as (_, connect):
+        if await self.ask(Dialog(f"forget the topics of {name}?", body, "forget"), "forget topics"):
+            async with self.services.tracked("forget topics", name) as (_, connect):
                 await connect.reset_topics(name)
             self.look()
 

@@ -1,1 +1,1 @@
-"""Creating a connector: plugins, wizard, review."""
+"""Creating a connector: the plugins of the worker, the wizard, the review before the request is sent."""

@@ -12,9 +12,9 @@ from textual.containers import Container, Vertical
 from tui.config.definitions import KeyDefinition
 from tui.errors import HeadraceError, error_line
 from tui.formatting import counted
-from tui.screens.base.cluster_services import Desk
 from tui.screens.base.page import Page
 from tui.screens.config import wording as words
+from tui.screens.services.cluster_services import ClusterServices
 from tui.widgets.columns import Column
 from tui.widgets.grid import Cell, Grid
 from tui.widgets.pager import Pager
@@ -83,8 +83,8 @@ class PluginsScreen(Page):
 
     CHANGES: ClassVar[tuple[str, ...]] = ("create",)
 
-    def __init__(self, desk: Desk) -> None:
-        super().__init__(desk)
+    def __init__(self, services: ClusterServices) -> None:
+        super().__init__(services)
         self.plugins: dict[str, Plugin] = {}
         self.keys: Mapping[str, KeyDefinition] = {}
         self.text, self.kind = "", ""
@@ -108,7 +108,7 @@ class PluginsScreen(Page):
 
     async def _read(self) -> None:
         try:
-            answer = await self.desk.connect.plugins(connectors_only=False)
+            answer = await self.services.connect.plugins(connectors_only=False)
         except HeadraceError as error:
             self.say(error_line(error), "bad")
             return
@@ -143,7 +143,7 @@ class PluginsScreen(Page):
                 self.run_worker(self._read_keys(one), exit_on_error=False, exclusive=True, group="keys")
 
     async def _read_keys(self, one: Plugin) -> None:
-        keys = await self.desk.keys_of(one.cls)
+        keys = await self.services.keys_of(one.cls)
         if one.cls == self._keys_of:
             self.keys = keys
             self._draw_keys("this worker has no documentation for it, or it takes no keys")
@@ -215,7 +215,7 @@ class PluginsScreen(Page):
         from tui.screens.create.wizard import CreateScreen
 
         if one := self.current:
-            screen = CreateScreen(self.desk, one.cls)
+            screen = CreateScreen(self.services, one.cls)
             self.app.push_screen(screen, lambda _: self._back_from(screen.created))
 
     def _back_from(self, created: bool) -> None:

@@ -14,13 +14,13 @@ from textual.screen import ModalScreen
 from textual.widgets import Label, TextArea
 
 from tui import model
+from tui.config.new_connector import STATES, NewConnector
 from tui.config.secrets import MASK, hides
 from tui.contexts import policy
 from tui.errors import HeadraceError
-from tui.screens.base.cluster_services import Desk
 from tui.screens.base.dialog import UNSEEN
 from tui.screens.base.pane import Note
-from tui.screens.create.new_connector import STATES, NewConnector
+from tui.screens.services.cluster_services import ClusterServices
 from tui.widgets.bars import KeyBar
 from tui.widgets.jsontext import JsonArea, coloured
 from tui.widgets.pager import Pager
@@ -56,14 +56,14 @@ class ReviewScreen(ModalScreen[str]):
         Binding("escape,ctrl+c", "back", "back to the keys", key_display="esc", priority=True),
     ]
 
-    def __init__(self, desk: Desk, new: NewConnector, passwords: Collection[str]) -> None:
-        super().__init__(classes="-danger" if desk.profile.production else "")
-        self.desk, self.new, self.passwords = desk, new, passwords
+    def __init__(self, services: ClusterServices, new: NewConnector, passwords: Collection[str]) -> None:
+        super().__init__(classes="-danger" if services.profile.production else "")
+        self.services, self.new, self.passwords = services, new, passwords
         self._busy = False
         self._armed = False  # y is typed with ease: not before the question was seen
 
     def compose(self) -> ComposeResult:
-        where = f" on {self.desk.profile.label}" if self.desk.profile.production else ""
+        where = f" on {self.services.profile.label}" if self.services.profile.production else ""
         with Vertical():
             yield Label(Content(visible(f"create {self.new.name}{where}?")), id="title")
             yield Note("state")
@@ -98,7 +98,7 @@ class ReviewScreen(ModalScreen[str]):
         if not self.query(JsonArea):
             return False
         if action == "offsets":
-            return self.desk.is_ours and not self.query_one(JsonArea).has_focus
+            return self.services.is_ours and not self.query_one(JsonArea).has_focus
         return action not in ("state", "agree") or not self.query_one(JsonArea).has_focus
 
     def action_state(self) -> None:
@@ -138,7 +138,7 @@ class ReviewScreen(ModalScreen[str]):
     def action_create(self) -> None:
         if self.new.offsets_trouble():
             self.query_one("#trouble", Note).say(self.new.offsets_trouble(), "$error")
-        elif refusal := policy.refusal(self.desk.profile, "create"):
+        elif refusal := policy.refusal(self.services.profile, "create"):
             self.query_one("#trouble", Note).say(refusal, "$error")
         elif not self._busy:
             self._busy = True
@@ -148,10 +148,10 @@ class ReviewScreen(ModalScreen[str]):
         name = self.new.name
         self.query_one("#trouble", Note).say("… creating", "$accent")
         try:
-            async with self.desk.tracked("create", name, (), self.passwords) as (operation, connect):
+            async with self.services.tracked("create", name, (), self.passwords) as (operation, connect):
                 answer = await connect.create(self.new.body())
                 said = answer.get("initial_offsets_response") if isinstance(answer, dict) else None
-                self.desk.operations.note(operation, model.verdict(said).message or "created")
+                self.services.operations.note(operation, model.verdict(said).message or "created")
         except HeadraceError as error:
             self.query_one("#trouble", Note).say(f"✗ {error}", "$error")
         else:

@@ -11,15 +11,16 @@ from textual.binding import Binding, BindingType
 from textual.content import Content
 
 from tui.config.definitions import KeyDefinition, passwords
+from tui.config.new_connector import NewConnector
 from tui.config.secrets import MASK, hides
 from tui.errors import HeadraceError, error_line
 from tui.formatting import counted, one_line
-from tui.screens.base.cluster_services import Desk
+from tui.screens.base.navigation import ConnectorCreated
 from tui.screens.base.page import Page
 from tui.screens.config import wording as words
 from tui.screens.config.validating import Validator
-from tui.screens.create.new_connector import NewConnector
 from tui.screens.create.review import ReviewScreen
+from tui.screens.services.cluster_services import ClusterServices
 from tui.widgets.columns import Column
 from tui.widgets.grid import Cell, Grid
 from tui.widgets.pager import Pager
@@ -53,13 +54,13 @@ class CreateScreen(Page):
         Binding("ctrl+s,f2", "review", "review", key_display="^s"),
     ]
 
-    def __init__(self, desk: Desk, plugin: str) -> None:
-        super().__init__(desk)
-        self.new = desk.kept_new.setdefault(plugin, NewConnector(plugin))
+    def __init__(self, services: ClusterServices, plugin: str) -> None:
+        super().__init__(services)
+        self.new = services.new_connectors.setdefault(plugin, NewConnector(plugin))
         self.keys: Mapping[str, KeyDefinition] = {}
         self.shows_all = False
         self.created = False
-        self.validator = Validator(lambda: self.desk.connect, self.heard)
+        self.validator = Validator(lambda: self.services.connect, self.heard)
         self._editing = ""
         self._before = ""
 
@@ -91,7 +92,7 @@ class CreateScreen(Page):
 
     @property
     def errors(self) -> dict[str, tuple[str, ...]]:
-        return self.new.errors(self.validator.validation, self.desk.names)
+        return self.new.errors(self.validator.validation, self.services.names)
 
     # What is shown
 
@@ -253,12 +254,12 @@ class CreateScreen(Page):
             at = grid.current if grid.current in self.errors else next(iter(self.errors))
             self.say(f"not yet: mend {at} first", "warn")
             return
-        name = await self.app.push_screen_wait(ReviewScreen(self.desk, self.new, passwords(self.keys)))
+        name = await self.app.push_screen_wait(ReviewScreen(self.services, self.new, passwords(self.keys)))
         if name:
-            self.desk.kept_new.pop(self.new.plugin, None)
+            self.services.new_connectors.pop(self.new.plugin, None)
             self.created = True
             self.dismiss(None)
-            self.desk.open_when_there(name)
+            self.app.post_message(ConnectorCreated(name))
         else:
             self.check(0.0)
             self.draw()

@@ -10,7 +10,7 @@ from textual.content import Content
 from tui.dead_letters.brokers import SendResult
 from tui.dead_letters.letters import CONTEXT, ByteView, DeadLetter, best_view, shown
 from tui.formatting import counted
-from tui.screens.connector.traces import chain
+from tui.screens.base.stack_traces import chain
 from tui.widgets.columns import Column
 from tui.widgets.grid import Cell
 from tui.widgets.jsontext import coloured

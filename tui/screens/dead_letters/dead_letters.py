@@ -18,10 +18,11 @@ from tui.dead_letters.letters import TOPIC, ByteView, DeadLetter, best_view, exp
 from tui.errors import HeadraceError, error_line
 from tui.formatting import counted, one_line
 from tui.model import Connector
-from tui.screens.base.cluster_services import Desk
 from tui.screens.base.dialog import Dialog
 from tui.screens.base.page import Page
+from tui.screens.base.program import copy
 from tui.screens.dead_letters import dead_letter_text as words
+from tui.screens.services.cluster_services import ClusterServices
 from tui.widgets.grid import Cell, Grid
 from tui.widgets.pager import Pager
 from tui.widgets.text import visible
@@ -55,8 +56,8 @@ class DeadLettersScreen(Page):
 
     CHANGES: ClassVar[tuple[str, ...]] = ("replay",)
 
-    def __init__(self, desk: Desk, connector: Connector) -> None:
-        super().__init__(desk)
+    def __init__(self, services: ClusterServices, connector: Connector) -> None:
+        super().__init__(services)
         self.connector = connector
         self.topic = DeadLetterTopic(connector.config.get(TOPIC, "").strip(), {})
         self.window: DeadLetterWindow | None = None
@@ -90,7 +91,7 @@ class DeadLettersScreen(Page):
     async def _read(self, before: Mapping[int, int] | None) -> None:
         self.say("reading from the brokers", "busy")
         try:
-            settings = await self.desk.kafka()
+            settings = await self.services.kafka()
             self.topic = DeadLetterTopic(self.topic.topic, settings)
             window = await asyncio.to_thread(self.topic.newest, COUNT, before)
         except HeadraceError as error:
@@ -164,7 +165,7 @@ class DeadLettersScreen(Page):
 
     def action_copy(self) -> None:
         if (one := self.current) is not None:
-            self.say(self.desk.copy(shown(one.value, self.view or best_view(one.value)), "the value"))
+            self.say(copy(self, shown(one.value, self.view or best_view(one.value)), "the value"))
 
     # Choosing and sending
 
@@ -187,7 +188,7 @@ class DeadLettersScreen(Page):
 
     def action_replay(self) -> None:
         letters = self.chosen
-        if letters and not self._busy and self.desk.may_change("replaying dead letters", self.say):
+        if letters and not self._busy and self.services.may_change("replaying dead letters", self.say):
             self.run_worker(self._replay(letters), exit_on_error=False)
 
     @property
@@ -202,9 +203,10 @@ class DeadLettersScreen(Page):
             self.say("their headers do not tell where they came from, and the sink reads several topics", "bad")
             return
         again = sum(one.id in self.sent and not self.sent[one.id].error for one in letters)
-        where = f" on {self.desk.profile.label}" if self.desk.profile.production else ""
+        where = f" on {self.services.profile.label}" if self.services.profile.production else ""
+        title = f"send {counted(len(letters), 'record')} to {', '.join(topics)} again{where}?"
         dialog = Dialog(
-            f"send {counted(len(letters), 'record')} to {', '.join(topics)} again{where}? type {len(letters)} to go on",
+            f"{title} type {len(letters)} to continue",
             words.warning(letters, again),
             "replay",
             name=str(len(letters)),
@@ -215,7 +217,7 @@ class DeadLettersScreen(Page):
         self.say(f"sending {counted(len(letters), 'record')}", "busy")
         self._busy = True
         try:
-            outcomes = await self.desk.replayed(self.connector.name, self.topic, letters, self.only_topic)
+            outcomes = await self.services.replayed(self.connector.name, self.topic, letters, self.only_topic)
         except HeadraceError as error:
             self.say(error_line(error), "bad")
             return

@@ -1,4 +1,4 @@
-"""The main screen's parts and what is known of them: who is on the screen, whom a key means, what is said."""
+"""State of the main screen that its parts share: snapshot, filter, marks, status line, the connector a key acts on."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from tui.cluster.snapshot import LinkState, Snapshot
 from tui.contexts.profiles import Profile
 from tui.errors import HeadraceError, error_line
 from tui.model import Connector
-from tui.screens.home.connector_list import Board
+from tui.screens.home.connector_list import ConnectorList
 from tui.screens.home.keys import BROAD
+from tui.screens.home.marks import Marks
+from tui.screens.services.host import LINK, NO_ANSWER
+from tui.screens.services.operations import Operations
 from tui.widgets.bars import Counters, ListCounts, StatusBar, TitleBar
 
 if TYPE_CHECKING:
+    from tui.metrics.progress import ProgressMonitor
     from tui.screens.connector.connector import ConnectorView
-    from tui.screens.home.controller import Flows
-    from tui.screens.home.many import Many
+    from tui.screens.services.cluster_services import ClusterServices
 
 
-AWAY = "the cluster does not answer: nothing is sent until it is back"
-LINK = "\0link"  # what is said of the link to the cluster: no connector's name
-
-
-class Said(NamedTuple):
-    """The status line's text. `about` is the connector that news are of, or LINK; empty for an answer to a key."""
+class StatusText(NamedTuple):
+    """Text of the status line. `about` is the connector that a notice concerns, or LINK; empty for an answer to a
+    key."""
 
     text: str = ""
     kind: str = ""
@@ -36,122 +36,182 @@ class Said(NamedTuple):
     about: str = ""
 
 
-class Pieces(Screen[None]):
-    """What every part of the main screen may ask for."""
+class HomeBase(Screen[None]):
+    """Knows none of the collaborators that use it: they are created by `screen.Home`."""
 
-    many: Many
+    operations: Operations
 
     def __init__(self, profile: Profile) -> None:
         super().__init__()
         self.profile = profile
         self.snapshot = Snapshot()
         self.filter_text = ""
-        self.flows: Flows | None = None
+        self.marks = Marks()
+        self.services: ClusterServices | None = None  # set once the screen has been painted for the first time
+        self.progress: ProgressMonitor | None = None
+        self.notices: dict[str, list[str]] = {}  # what the worker reported, by connector, the newest last
         self._view: ConnectorView | None = None
-        self.said = Said()
-        self._sensed: tuple[object, ...] = ()
+        self.status = StatusText()
+        self._bindings_state: tuple[object, ...] = ()
 
     @property
-    def board(self) -> Board:
-        return self.query_one(Board)
+    def connector_list(self) -> ConnectorList:
+        return self.query_one(ConnectorList)
 
     @property
     def view(self) -> ConnectorView:
-        """There from the moment the cluster is."""
+        """The connector's page; exists as soon as `services` is set."""
         assert self._view is not None
         return self._view
 
     @property
     def is_stale(self) -> bool:
+        """Whether the cluster has stopped answering."""
         return self.snapshot.link.state is LinkState.LOST
 
     @property
     def is_detail(self) -> bool:
+        """Whether the page of a connector is open."""
         return self.has_class("-detail")
 
     @property
     def is_broad(self) -> bool:
+        """Whether there is room for the list and the page side by side."""
         return self.has_class("-broad")
 
     @property
     def is_on_page(self) -> bool:
-        """Whether keys mean the connector of the page, not the list."""
-        return self.is_detail and not self.board.has_focus
+        """Whether keys act on the connector of the page, not on the list."""
+        return self.is_detail and not self.connector_list.has_focus
 
     def target(self) -> Connector | None:
-        """What a key acts on: the connector of the page, or the one under the cursor."""
-        name = self.view.name_shown if self.is_on_page else self.board.current
+        """The connector that a key acts on: that of the page, or the one under the cursor."""
+        name = self.view.name_shown if self.is_on_page else self.connector_list.current
         return self.snapshot_of(name) if name is not None else None
 
     def snapshot_of(self, name: str) -> Connector | None:
         return self.snapshot.connectors.get(name)
 
-    def is_refused(self, what: str) -> bool:
-        """Says so where the context forbids changes; nothing is asked first."""
-        if refusal := self.refusal(what):
+    def is_refused(self, action: str) -> bool:
+        """Whether the context forbids changes; if so, shows the reason."""
+        if refusal := self.refusal(action):
             self.say(refusal, "bad")
         return bool(refusal)
 
-    def refusal(self, what: str) -> str:
-        """Empty where the context allows changes."""
+    def refusal(self, action: str) -> str:
+        """Why the context forbids this change; empty if it does not."""
         from tui.contexts import policy
 
-        return policy.refusal(self.profile, what)
+        return policy.refusal(self.profile, action)
+
+    def may_send(self, change: bool) -> bool:
+        """Whether requests can be sent: reads always, changes only while the cluster answers. Shows why not."""
+        if change and self.is_stale:
+            self.say(NO_ANSWER, "warn", LINK)
+            return False
+        return True
+
+    # The status line
 
     def say(self, text: str, kind: str = "info", about: str = "") -> None:
-        self.said = Said(text, kind if text else "", time.time(), about)
+        """Shows a text in the status line. `kind` is info, good, warn, bad or busy; `about` as in StatusText."""
+        self.status = StatusText(text, kind if text else "", time.time(), about)
         self.query_one(StatusBar).say(text, kind)
 
+    def unsay(self, text: str) -> None:
+        """Clears this text if the status line still shows it."""
+        if text and self.status.text == text:
+            self.say("")
+
     def settle(self) -> None:
-        """What was said to be under way has come to its end."""
-        if self.said.kind == "busy":
-            self.say(self.said.text)
+        """Shows the text of a finished operation without its progress mark."""
+        if self.status.kind == "busy":
+            self.say(self.status.text)
 
     def is_elsewhere(self, name: str) -> bool:
-        """Whether another connector's page is on the screen: the list alone tells of this one."""
+        """Whether the page of another connector is open, so that only the list shows news of this one."""
         return self.is_detail and self.view.name_shown != name
 
     def on_resize(self) -> None:
         self.set_class(self.size.width >= BROAD, "-broad")
         self.refresh_bindings()
 
-    # What is shown
+    # List and page
 
     def draw(self, *, follow: bool = False) -> None:
-        """Everything that depends on the snapshot."""
+        """Draws everything that depends on the snapshot. With `follow` the cursor stays on its connector."""
         if not self.is_mounted:
             return
         link = self.snapshot.link
-        self.board.set_stale(self.is_stale)
-        self.board.update_rows(self.snapshot, self.filter_text, follow=follow)
+        self.connector_list.set_stale(self.is_stale)
+        self.connector_list.update_rows(self.snapshot, self.filter_text, follow=follow)
         self.query_one(TitleBar).tell(link, time.time())
         self.count()
         if self._view is not None and self._view.name_shown is not None:
             self.show(self._view.name_shown)
-        self._sense_keys()
+        self._refresh_changed_bindings()
 
-    def _sense_keys(self) -> None:
-        """The footer, where what its keys depend on is another: a busy cluster's next look is mostly not."""
-        board, failed = self.board, self.board.rows.counts["FAILED"] > 0
-        sensed = (self.target(), failed, board.current, bool(board.keys), bool(self.filter_text), bool(self.many.marks))
-        if sensed != self._sensed:
-            self._sensed = sensed
+    def _refresh_changed_bindings(self) -> None:
+        """Draws the footer only if its keys may have changed: most snapshots of a busy cluster change none."""
+        grid, failed = self.connector_list, self.connector_list.rows.counts["FAILED"] > 0
+        state = (self.target(), failed, grid.current, bool(grid.keys), bool(self.filter_text), bool(self.marks))
+        if state != self._bindings_state:
+            self._bindings_state = state
             self.refresh_bindings()
 
     def count(self) -> None:
-        """The line above the list."""
-        shown = ListCounts(self.filter_text, len(self.board.keys), len(self.many.marks))
-        self.query_one(Counters).tell(self.board.rows.counts, self.snapshot.link, shown)
+        """Draws the counters above the list."""
+        shown = ListCounts(self.filter_text, len(self.connector_list.keys), len(self.marks))
+        self.query_one(Counters).tell(self.connector_list.rows.counts, self.snapshot.link, shown)
+
+    def clear_marks(self) -> None:
+        self.marks.clear()
+        self.draw_marks()
+
+    def draw_marks(self) -> None:
+        """Draws everything that depends on the marks."""
+        self.connector_list.refresh_changed()
+        self.count()
+        self.refresh_bindings()
 
     def show(self, name: str) -> None:
-        if self.is_detail and self.said.about not in ("", LINK, name):
+        """Shows a connector on the page, without opening the page."""
+        if self.is_detail and self.status.about not in ("", LINK, name):
             self.say("")
         self.view.show(name, self.snapshot.connectors.get(name), self.is_stale)
+
+    def open(self, name: str, page: str = "") -> None:
+        """Opens the connector's page; without `page`, the tab that was open last."""
+        self.add_class("-detail")
+        self.show(name)
+        self.view.turn(page or self._page_for(name))
+        self.view.take_focus()
+        self.refresh_bindings()
+
+    def _page_for(self, name: str) -> str:
+        """The tab that was open last, unless it is an empty trace."""
+        one = self.snapshot_of(name)
+        return "overview" if self.view.page == "trace" and not (one and one.traces) else self.view.page
+
+    def back_to_list(self) -> None:
+        """Closes the page and focuses the list."""
+        self.remove_class("-detail")
+        self.connector_list.focus()
+        self.refresh_bindings()
+
+    def set_filter(self, text: str) -> None:
+        self.filter_text = text
+        self.draw(follow=True)
+
+    async def read_version(self) -> None:
+        """Reads the worker's version and shows it in the title."""
+        if self.services is not None and (version := await self.services.read_root()):
+            self.query_one(TitleBar).tell(self.snapshot.link, time.time(), version)
 
     # In the background
 
     def do(self, coroutine: Coroutine[Any, Any, None]) -> None:
-        """Runs it as a worker that cannot end the program."""
+        """Runs the coroutine as a Textual worker; errors are shown in the status line."""
         self.run_worker(self._harmless(coroutine), exit_on_error=False)
 
     async def _harmless(self, coroutine: Coroutine[Any, Any, None]) -> None:
@@ -160,7 +220,7 @@ class Pieces(Screen[None]):
 
     @contextmanager
     def guarded(self) -> Iterator[None]:
-        """Errors inside are shown in the status line and end nothing else."""
+        """Shows errors raised inside in the status line."""
         try:
             yield
         except Exception as error:

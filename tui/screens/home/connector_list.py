@@ -10,7 +10,7 @@ from tui.formatting import short, span
 from tui.model import Connector
 from tui.screens.home.filtering import matcher
 from tui.screens.home.rows import Rows
-from tui.screens.operations.operations import Operation
+from tui.screens.services.operations import Operation
 from tui.widgets import states
 from tui.widgets.columns import Column
 from tui.widgets.grid import Cell, Grid
@@ -35,7 +35,7 @@ KEPT = 500  # rows whose cells are kept: those that were seen lately
 WITHOUT_PROGRESS = tuple(column for column in COLUMNS if column.key != "progress")
 
 
-class Board(Grid):
+class ConnectorList(Grid):
     """Rows are connector names, failures first."""
 
     def __init__(self, pending: Callable[[str], Operation | None], clock: Callable[[], float], id: str) -> None:

@@ -1,11 +1,11 @@
-"""What takes more than a key: asking, doing, and saying what became of it. Imported after the first paint."""
+"""What takes more than one step: questions, requests, and reporting their results. Imported after the first paint."""
 
 from __future__ import annotations
 
 from asyncio import Future, get_running_loop, wait_for
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING
 
 from textual.content import Content
 
@@ -13,92 +13,81 @@ from tui.commands.base import Command, Danger
 from tui.commands.result import Result
 from tui.errors import HeadraceError, error_line
 from tui.model import Connector
+from tui.offsets.pending_changes import PendingChange
 from tui.screens.base import program, reading
-from tui.screens.base.cluster import Cluster
-from tui.screens.base.cluster_services import Desk
 from tui.screens.base.dialog import Dialog
-from tui.screens.connector.connector import ConnectorView
-from tui.screens.home.base import AWAY, LINK
-from tui.screens.offsets import unfinished
-from tui.screens.operations.actions import ACTIONS, Action
-from tui.screens.operations.log import OperationsScreen
-from tui.screens.operations.operation_runner import Work, summary
-from tui.screens.operations.operations import Phase, described
+from tui.screens.home.base import HomeBase
+from tui.screens.offsets.interrupted_changes import InterruptedChanges, InterruptedDialog
+from tui.screens.operations.actions import ACTIONS, ConnectorAction
+from tui.screens.operations.operation_runner import OperationRunner, summary
+from tui.screens.services.cluster_services import ClusterServices
+from tui.screens.services.operations import Phase, described
 from tui.script.grammar import parse
 from tui.scrubbing import scrubbed_line
 
-if TYPE_CHECKING:
-    from tui.screens.home import Home
+RESULT_DELAY = 60.0  # seconds that a result page waits for a line being typed
 
 
-class Flows:
-    """The main screen's dealings with its cluster."""
+class HomeController:
+    """Carries out keys and commands of the main screen. `prompt_closed` waits until nothing is being typed."""
 
-    def __init__(self, home: Home) -> None:
-        self.home = home
-        self.cluster = Cluster(home.profile)
-        self.work = Work(self.cluster, home.operations, home.say)
+    def __init__(self, home: HomeBase, services: ClusterServices, prompt_closed: Callable[[], Awaitable[None]]) -> None:
+        self.home, self.services, self._prompt_closed = home, services, prompt_closed
+        self.runner = OperationRunner(services.connection, home.operations, home.say)
+        self.interrupted = InterruptedChanges(services, self._ask_about)
 
-    def new_view(self) -> ConnectorView:
-        desk = Desk(self.home, self.cluster)
-        self.home.do(unfinished.offer(self.home, desk))
-        return ConnectorView(self.home.notices, desk)
-
-    def may(self, change: bool) -> bool:
-        """Says why not, when nothing can be sent."""
-        if change and self.home.is_stale:
-            self.home.say(AWAY, "warn", LINK)
-            return False
-        return True
+    async def _ask_about(self, intent: PendingChange) -> str:
+        return await self.home.app.push_screen_wait(InterruptedDialog(intent))
 
     def put(self, dialog: Dialog) -> Future[bool]:
-        """A question, over the list before anything else happens: keys that are on their way mean the question."""
+        """Shows the question at once, so that keys already typed reach the question and not the list."""
         answer: Future[bool] = get_running_loop().create_future()
         self.home.app.push_screen(dialog, lambda said: None if answer.done() else answer.set_result(bool(said)))
         return answer
 
-    async def agreed(self, answer: Future[bool], what: str) -> bool:
+    async def agreed(self, answer: Future[bool], title: str) -> bool:
+        """Whether the answer is yes; if not, reports that `title` was not done."""
         if await answer:
             return True
-        self.home.say(f"not done: {what}")
+        self.home.say(f"not done: {title}")
         return False
 
     # Keys for one connector
 
-    def is_idle(self, name: str, one: Connector | None) -> bool:
-        return one is None or bool(ACTIONS[name].needs(one))
-
-    def act(self, name: str, one: Connector) -> None:
+    def act(self, name: str, connector: Connector) -> None:
+        """The key of a verb, such as `stop`, for one connector."""
         action = ACTIONS[name]
-        if running := self.home.operations.pending(one.name):
+        if running := self.home.operations.pending(connector.name):
             self.home.say(f"{running.title} is still under way", "warn")
-        elif why := action.needs(one):
+        elif why := action.needs(connector):
             self.home.say(why)
-        elif self.may(change=True) and not self.home.is_refused(action.name):
-            answer = self.put(self._question(action, one)) if action.danger else None
-            self.home.do(self._act(action, one, answer))
+        elif self.home.may_send(change=True) and not self.home.is_refused(action.name):
+            answer = self.put(self._question(action, connector)) if action.danger else None
+            self.home.do(self._act(action, connector, answer))
 
-    async def _act(self, action: Action, one: Connector, answer: Future[bool] | None) -> None:
-        if answer is not None and not await self.agreed(answer, f"{action.name} {one.name}"):
+    async def _act(self, action: ConnectorAction, connector: Connector, answer: Future[bool] | None) -> None:
+        if answer is not None and not await self.agreed(answer, f"{action.name} {connector.name}"):
             return
-        now = self.home.snapshot.connectors.get(one.name)
+        now = self.home.snapshot_of(connector.name)
         if now is None:
-            self.home.say(f"{one.name} is gone meanwhile", "warn")
-        elif self.may(change=True):
-            await self.work.act(action, now)
+            self.home.say(f"{connector.name} was deleted meanwhile", "warn")
+        elif self.home.may_send(change=True):
+            await self.runner.act(action, now)
 
-    def _question(self, action: Action, one: Connector) -> Dialog:
+    def _question(self, action: ConnectorAction, connector: Connector) -> Dialog:
         profile = self.home.profile
-        facts = f"{described(one)}, {one.type}"
+        facts = f"{described(connector)}, {connector.type}"
         body = Content.assemble(" ".join((action.effect, action.otherwise)).strip(), "\n\n", (facts, "$text-muted"))
         where = f" on {profile.label}" if profile.production else ""
-        name = one.name if action.danger is Danger.NAME else ""
-        return Dialog(f"{action.name} {one.name}{where}?", body, action.name, name=name, danger=profile.production)
+        name = connector.name if action.danger is Danger.NAME else ""
+        return Dialog(
+            f"{action.name} {connector.name}{where}?", body, action.name, name=name, danger=profile.production
+        )
 
-    # Typed commands
+    # Commands
 
     def typed(self, line: str) -> None:
-        """The same grammar as in scripts."""
+        """Runs a command; the grammar is that of scripts."""
         try:
             command = parse(line)
         except HeadraceError as error:
@@ -108,7 +97,7 @@ class Flows:
             return
         line = scrubbed_line(line)  # it is shown, logged and copied
         sends = command.changes and not command.values.get("dry_run")
-        if not (sends and self.home.is_refused(command.verb)) and self.may(command.changes):
+        if not (sends and self.home.is_refused(command.verb)) and self.home.may_send(command.changes):
             self.home.do(self._run(command, line))
 
     async def _run(self, command: Command, line: str) -> None:
@@ -116,27 +105,26 @@ class Flows:
             dialog = await self._preview(command, line)
             if dialog is None or not await self.agreed(self.put(dialog), line):
                 return
-        result = await self.work.run(command, line)
-        if not command.changes:  # what changes is an operation, which tells its end
+        result = await self.runner.run(command, line)
+        if not command.changes:  # a change is an operation, which reports its own result
             self.home.settle()
         if result is not None:
             await self._show(command, line, result)
-            self._offer({outcome.name for outcome in result.outcomes if outcome.failed})
+            self._offer_interrupted({outcome.name for outcome in result.outcomes if outcome.failed})
 
-    def _offer(self, failed: set[str]) -> None:
-        """Changes of offsets that could not be brought to their end are asked about when the cluster is back."""
-        desk = self.home.view.desk
-        for name in failed and failed & {intent.plan.name for intent in unfinished.interrupted(desk)}:
-            desk.offer_unfinished(name)
+    def _offer_interrupted(self, failed: set[str]) -> None:
+        """Asks about changes of offsets that the command left unfinished, once the cluster answers again."""
+        for name in failed and failed & {intent.plan.name for intent in self.interrupted.found()}:
+            self.home.do(self.interrupted.offer(name))
 
     async def _preview(self, command: Command, line: str) -> Dialog | None:
-        """Shows all targets first; more than one want their number typed."""
-        preview = await self.work.preview(command)
+        """The question with all connectors concerned; if there are several, their number has to be typed."""
+        preview = await self.runner.preview(command)
         if preview is None:
             return None
         count = len({outcome.name for outcome in preview.outcomes})
         if count > 1:
-            title, name = f"{line}: {count} connectors, type {count} to go on", str(count)
+            title, name = f"{line}: {count} connectors; type {count} to continue", str(count)
         else:
             named = command.danger is Danger.NAME and preview.outcomes
             title, name = line, preview.outcomes[0].name if named else ""
@@ -145,29 +133,19 @@ class Flows:
     async def _show(self, command: Command, line: str, result: Result) -> None:
         form = command.values.get("output") or ""
         if not result.is_confirmation and not (form or result.table or result.text):
-            return  # written to a file, say: it was told
+            return  # for example written to a file, which was reported already
         if not result.is_confirmation:
             await self._open(reading.page(line, result, form))
         elif len(result.outcomes) > 1:
             await self._open(reading.page(line, result))
-        elif command.local or not command.changes:  # no operation says it
+        elif command.local or not command.changes:  # no operation reports it
             self.home.say(summary(result.outcomes), "bad" if result.exit_code else "good")
 
     async def _open(self, page: reading.Reading) -> None:
-        """No page jumps over a line that is being typed, unless that lies there for a minute."""
+        """Opens a page of results, after the line that is being typed is finished."""
         with suppress(TimeoutError):
-            await wait_for(self.home.line.closed(), 60)
+            await wait_for(self._prompt_closed(), RESULT_DELAY)
         self.home.app.push_screen(page)
-
-    # Over the screen
-
-    def show_log(self) -> None:
-        self.home.app.push_screen(OperationsScreen(self.home.operations, self.home.profile.url))
-
-    def log_changed(self) -> None:
-        for screen in self.home.app.screen_stack:
-            if isinstance(screen, OperationsScreen):
-                screen.draw()
 
     def show_help(self) -> None:
         text = partial(reading.help_text, list(self.home.active_bindings.values()), self.home.app.get_key_display)
@@ -177,7 +155,7 @@ class Flows:
 
     @property
     def losses(self) -> list[str]:
-        """What quitting now would lose, one line each: running requests and edited texts."""
+        """What quitting now would lose, one line each: requests under way and edited texts."""
         running = [one for one in self.home.operations.open if one.phase is Phase.REQUESTED]
         return [
             *(f"under way, would be cut off: {one.title}" for one in running),
@@ -185,7 +163,7 @@ class Flows:
         ]
 
     def quit(self) -> None:
-        """Asks when something would be lost."""
+        """Asks first if something would be lost."""
         if lines := self.losses:
             self.home.do(self._quit(self.put(Dialog("quit?", reading.plain("\n".join(lines)), "quit"))))
         else:
@@ -194,6 +172,3 @@ class Flows:
     async def _quit(self, answer: Future[bool]) -> None:
         if await self.agreed(answer, "quit"):
             self.home.app.exit(0)
-
-    async def close(self) -> None:
-        await self.cluster.close()

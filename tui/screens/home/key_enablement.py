@@ -1,45 +1,43 @@
-"""Which of the main screen's keys make sense now."""
+"""Which keys of the main screen work now, and which of them the footer shows."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+
+from tui.screens.home.base import HomeBase
 
 DEAD_LETTERS = "errors.deadletterqueue.topic.name"
-
-CHANGES = ("edit", "undo", "mark", "bulk", "apply", "forget", "travel")  # these only lead to changes
-
-if TYPE_CHECKING:
-    from tui.screens.home.screen import Home
+CHANGES = ("edit", "undo", "mark", "bulk", "apply", "forget", "travel")  # actions that only lead to changes
 
 
-class Sense:
-    """Asked by the footer, the help and each key press."""
+class KeyEnablement:
+    """Asked by the footer, by the help, and for each key. `is_typing` tells whether the prompt is open."""
 
-    def __init__(self, home: Home) -> None:
-        self.home = home
+    def __init__(self, home: HomeBase, is_typing: Callable[[], bool]) -> None:
+        self.home, self._is_typing = home, is_typing
 
     def allows(self, action: str) -> bool:
-        """What makes no sense now is not in the footer either."""
+        """Whether the key works now; if not, the footer does not show it either."""
         if action in ("quit", "interrupt"):
             return True
-        if self.home.flows is None or self.home.line.is_open:
+        if self.home.services is None or self._is_typing():
             return False
-        return bool(self._sense(action))
+        return bool(self._has_use(action))
 
-    def _sense(self, action: str) -> object:
+    def _has_use(self, action: str) -> object:
         home = self.home
-        if action == "act" and home.many.marks:
+        if action == "act" and home.marks:
             return True
         if action == "dead_letters":
             return (one := home.target()) and DEAD_LETTERS in one.config
         if action in ("act", "edit"):
             return home.target()
         if action in ("mark", "mark_all", "bulk"):
-            return home.board.has_focus and home.board.keys
+            return home.connector_list.has_focus and home.connector_list.keys
         if action == "trace":
             return (one := home.target()) and one.traces
         if action == "failure":
-            return home.board.rows.counts["FAILED"]
+            return home.connector_list.rows.counts["FAILED"]
         if action == "undo":
             return home.is_detail
         if action in ("turn", "page"):
@@ -47,20 +45,23 @@ class Sense:
         if action == "switch":
             return home.is_detail and home.is_broad
         if action == "back":
-            return home.is_detail or home.filter_text or home.many.marks
+            return home.is_detail or home.filter_text or home.marks
         if action == "open":
-            return home.board.has_focus and home.board.current is not None
+            return home.connector_list.has_focus and home.connector_list.current is not None
         return True
 
     def is_idle(self, action: str) -> bool:
-        """Works, but has nothing to do for this connector: not in the footer, though its key says why."""
+        """Whether the key works but has no effect on this connector: hidden in the footer, answered with the reason."""
         home = self.home
         if home.profile.read_only and (action.startswith("act(") or action in CHANGES):
             return True
-        if action.startswith("act(") and home.flows is not None:
-            if home.many.marks and not home.is_on_page:
+        if action.startswith("act(") and home.services is not None:
+            if home.marks and not home.is_on_page:
                 return False
-            return home.flows.is_idle(action[5:-2], home.target())
+            from tui.screens.operations.actions import ACTIONS
+
+            one = home.target()
+            return one is None or bool(ACTIONS[action[5:-2]].needs(one))
         if action == "trace":
             return home.is_detail and home.view.page == "trace"
         return action == "filter" and home.is_detail and not home.is_broad

@@ -48,12 +48,12 @@ KEYS: list[BindingType] = [
 LAYOUT = """
 Home { background: $background; color: $foreground; }
 Home #body { height: 1fr; }
-Home Board { width: 1fr; }
+Home ConnectorList { width: 1fr; }
 Home ConnectorView { width: 1fr; display: none; }
 Home.-detail ConnectorView { display: block; }
-Home.-detail Board { display: none; }
+Home.-detail ConnectorList { display: none; }
 Home.-detail Counters { display: none; }
-Home.-broad.-detail Board { display: block; width: 2fr; }
+Home.-broad.-detail ConnectorList { display: block; width: 2fr; }
 Home.-broad.-detail ConnectorView { width: 3fr; border-left: solid $border; }
 Home.-broad.-detail Counters { display: block; }
 """

@@ -1,28 +1,35 @@
-"""The way from the main screen to what is beside one cluster: all clusters, another context."""
+"""Opens the other screens from the main screen: clusters, workers, loggers, plugins, dead letters, operations."""
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING
 
 from tui.errors import HeadraceError, UsageError, error_line
 from tui.screens.base import program
+from tui.screens.base.navigation import OpenCluster
+from tui.screens.home.base import HomeBase
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from tui.cluster.cluster_overview import ClusterSummary
     from tui.contexts.profiles import InvalidContext, Profile
-    from tui.screens.clusters.loggers import Wish
+    from tui.model import Connector
+    from tui.screens.clusters.loggers import LevelChange
     from tui.screens.clusters.workers import WorkersScreen
-    from tui.screens.home.screen import Home
+    from tui.screens.operations.operation_runner import OperationRunner
+    from tui.screens.services.cluster_services import ClusterServices
+
+LISTED_CHECKS = 100  # looks for a new connector in the list, each followed by LISTED_DELAY
+LISTED_DELAY = 0.1  # seconds
 
 
-class Around:
-    """Imports the screens it opens when they are opened."""
+class Navigation:
+    """Imports each screen when it is opened."""
 
-    def __init__(self, home: Home) -> None:
-        self.home = home
-        self._root: dict[str, str] = {}
+    def __init__(self, home: HomeBase, services: ClusterServices, runner: OperationRunner) -> None:
+        self.home, self.services, self._runner = home, services, runner
 
     async def clusters(self) -> None:
         from tui.screens.clusters.clusters import ClustersScreen
@@ -32,21 +39,19 @@ class Around:
         screen.current = self.glance()
         wanted = await self.home.app.push_screen_wait(screen)
         if wanted is not None:
-            await program.of(self.home).go_to(wanted)
+            self.home.post_message(OpenCluster(wanted))
 
     async def workers(self) -> None:
         from tui.screens.clusters.workers import WorkersScreen
 
-        if self.home.flows is None:
-            return
-        screen = WorkersScreen(self.home.profile.label, self.home.flows.cluster.connect, self._words)
-        self._tell_workers(screen)
+        screen = WorkersScreen(self.home.profile.label, self.services.connect, self.services.version)
+        self._update_workers(screen)
         worker = await self.home.app.push_screen_wait(screen)
         if worker is not None:
             self.home.set_filter(f"worker:{worker}")
-            self.home.action_back_to_list()
+            self.home.back_to_list()
 
-    def _tell_workers(self, screen: WorkersScreen) -> None:
+    def _update_workers(self, screen: WorkersScreen) -> None:
         from tui.screens.clusters.workers import loads
 
         screen.tell(loads(self.home.snapshot.connectors.values()), stale=self.home.is_stale)
@@ -54,70 +59,49 @@ class Around:
     async def loggers(self) -> None:
         from tui.screens.clusters.loggers import LoggersScreen
 
-        if self.home.flows is not None:
-            connect = self.home.flows.cluster.connect
-            refusal = self.home.refusal("setting a level")
-            screen = LoggersScreen(self.home.profile.label, connect, self.set_level, refusal)
-            await self.home.app.push_screen_wait(screen)
+        refusal = self.home.refusal("setting a level")
+        screen = LoggersScreen(self.home.profile.label, self.services.connect, self.set_level, refusal)
+        await self.home.app.push_screen_wait(screen)
 
-    async def set_level(self, wish: Wish) -> bool:
-        """As a tracked operation; True when the worker took it."""
+    async def set_level(self, change: LevelChange) -> bool:
+        """Sets the level as a logged operation; True if the worker accepted it."""
         from tui.screens.clusters.loggers import LoggersScreen
 
-        assert self.home.flows is not None
-        operation = await self.home.flows.work.set_level(wish.logger, wish.level, wish.scope)
+        operation = await self._runner.set_level(change.logger, change.level, change.scope)
         if isinstance(screen := self.home.app.screen, LoggersScreen):
             screen.say(f"{operation.title}: {operation.last}", "bad" if operation.phase.is_bad else "good")
         return not operation.phase.is_bad
 
-    @property
-    def _words(self) -> str:
-        """`Apache 4.3.0`."""
-        return f"{self._root.get('kind', '')} {self._root.get('version', '')}".strip()
+    def operations(self) -> None:
+        from tui.screens.operations.log import OperationsScreen
 
-    @property
-    def is_ours(self) -> bool:
-        return self._root.get("kind") == "Headrace"
+        self.home.app.push_screen(OperationsScreen(self.home.operations, self.home.profile.url))
 
-    def _profiles(self) -> tuple[list[Profile], Mapping[str, InvalidContext]]:
-        """Every context, and clusters given by their URL; a file that cannot be read is said, and no more."""
-        from tui import session
-        from tui.contexts.profiles import Contexts
+    def plugins(self) -> None:
+        from tui.screens.create.plugins import PluginsScreen
 
-        known = [home.profile for home in program.of(self.home).homes.values()]
-        try:
-            contexts = session.profiles().load()
-        except HeadraceError as error:
-            self.home.say(error_line(error), "bad")
-            contexts = Contexts()
-        labels = {profile.label for profile in known}
-        return [*known, *(one for one in contexts.profiles.values() if one.label not in labels)], contexts.wrong
+        self.home.app.push_screen(PluginsScreen(self.services))
 
-    def labels(self) -> list[str]:
-        return [profile.name for profile in self._profiles()[0] if profile.name]
+    def dead_letters(self, connector: Connector) -> None:
+        from tui.screens.dead_letters.dead_letters import DeadLettersScreen, why_none
 
-    def glance(self) -> ClusterSummary:
-        """This cluster, as the store sees it."""
-        from tui.cluster.cluster_overview import ClusterSummary, counted_states
+        if why := why_none(connector):
+            self.home.say(why)
+        else:
+            self.home.app.push_screen(DeadLettersScreen(self.services, connector))
 
-        home = self.home
-        counts = counted_states(home.snapshot.connectors.values())
-        link = home.flows.cluster.store.snapshot.link if home.flows is not None else home.snapshot.link
-        return ClusterSummary(home.profile, link, counts=counts, **self._root)
-
-    async def read_root(self) -> str:
-        """The version of the worker, which may be another one after each silence; the title can do without."""
-        from tui.cluster.cluster_overview import about
-
-        if self.home.flows is None:
-            return ""
-        try:
-            self._root = about(await self.home.flows.cluster.connect.root())
-        except HeadraceError:
-            return ""
-        return self._root["version"]
+    async def open_when_listed(self, name: str) -> None:
+        """Opens the page of a connector that was just created, as soon as the cluster lists it."""
+        self.services.connection.store.refresh()
+        for _ in range(LISTED_CHECKS):
+            if name in self.home.snapshot.connectors:
+                self.home.open(name, "overview")
+                return
+            await asyncio.sleep(LISTED_DELAY)
+        self.home.say(f"{name} was created, but the cluster does not list it yet", "warn")
 
     def tick(self) -> None:
+        """Each second: updates the clusters or workers screen, if it is open."""
         screen = self.home.app.screen
         if len(self.home.app.screen_stack) > 1:
             from tui.screens.clusters.clusters import ClustersScreen
@@ -126,27 +110,54 @@ class Around:
             if isinstance(screen, ClustersScreen):
                 screen.tell(self.glance())
             elif isinstance(screen, WorkersScreen):
-                self._tell_workers(screen)
+                self._update_workers(screen)
 
-    def typed(self, line: str) -> bool:
-        """`:use-context NAME` is for now as well as for the next start. True when that is what the line was."""
+    # Contexts
+
+    def _profiles(self) -> tuple[list[Profile], Mapping[str, InvalidContext]]:
+        """Every context, and clusters given by their URL. If the file cannot be read, shows why."""
+        from tui import session
+        from tui.contexts.profiles import Contexts
+
+        known = program.of(self.home).profiles
+        try:
+            contexts = session.profiles().load()
+        except HeadraceError as error:
+            self.home.say(error_line(error), "bad")
+            contexts = Contexts()
+        labels = {profile.label for profile in known}
+        return [*known, *(one for one in contexts.profiles.values() if one.label not in labels)], contexts.wrong
+
+    def context_names(self) -> list[str]:
+        return [profile.name for profile in self._profiles()[0] if profile.name]
+
+    def glance(self) -> ClusterSummary:
+        """The state of this cluster in a line of the clusters screen."""
+        from tui.cluster.cluster_overview import ClusterSummary, counted_states
+
+        counts = counted_states(self.home.snapshot.connectors.values())
+        link = self.services.connection.store.snapshot.link
+        return ClusterSummary(self.home.profile, link, counts=counts, **self.services.root)
+
+    def use_context(self, line: str) -> bool:
+        """Runs `use-context NAME`, which here also opens the cluster. False if the line is another command."""
         from tui.commands.contexts import UseContext
         from tui.script.grammar import parse
 
         try:
             command = parse(line)
         except UsageError:
-            return False  # said by whoever runs it
+            return False  # reported when the line is run as a command
         if not isinstance(command, UseContext):
             return False
-        self.home.do(self._use(command, line))
+        self.home.do(self._use_context(command, line))
         return True
 
-    async def _use(self, command: object, line: str) -> None:
+    async def _use_context(self, command: object, line: str) -> None:
         from tui import session
         from tui.commands.contexts import UseContext
 
-        assert isinstance(command, UseContext) and self.home.flows is not None
-        if await self.home.flows.work.run(command, line) is not None:
-            await program.of(self.home).go_to(session.profiles().get(command.name))
-            program.of(self.home).home.say(f"{command.name} is the current context", "good")
+        assert isinstance(command, UseContext)
+        if await self._runner.run(command, line) is not None:
+            profile = session.profiles().get(command.name)
+            self.home.post_message(OpenCluster(profile, f"{command.name} is the current context"))

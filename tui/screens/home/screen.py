@@ -7,6 +7,7 @@ from asyncio import to_thread
 from importlib import import_module
 from typing import TYPE_CHECKING, ClassVar
 
+from textual import events
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Horizontal
@@ -14,134 +15,183 @@ from textual.worker import Worker
 
 from tui.cluster.snapshot import Diff, Notice, Snapshot
 from tui.contexts.profiles import Profile
-from tui.screens.home.connector_list import Board
-from tui.screens.home.key_enablement import Sense
+from tui.screens.base.navigation import ChangeInterrupted, ChooseTheme
+from tui.screens.home.command_line import SCREENS, CommandLine
+from tui.screens.home.connector_list import ConnectorList
+from tui.screens.home.key_enablement import KeyEnablement
 from tui.screens.home.keys import KEYS, LAYOUT
-from tui.screens.home.line import TypedLine
-from tui.screens.home.many import Many
-from tui.screens.home.moves import Moves
-from tui.screens.home.navigation import Around
-from tui.screens.home.news import News
-from tui.screens.operations.operations import Operations
+from tui.screens.home.list_and_page import ListAndPage
+from tui.screens.home.updates import Updates
+from tui.screens.services.operations import Operations
 from tui.widgets.bars import Counters, KeyBar, StatusBar, TitleBar
 
 if TYPE_CHECKING:
-    from tui.metrics.progress import ProgressMonitor
     from tui.screens.connector.connector import ConnectorView
+    from tui.screens.home.bulk_actions import BulkActions
+    from tui.screens.home.controller import HomeController
+    from tui.screens.home.navigation import Navigation
+    from tui.widgets.prompt import Prompt
+
+DOUBLE_PRESS = 2.0  # seconds within which a second ^C quits
 
 
-class Home(Moves):
-    """Everything the operator sees, but for what is laid over it. `flows` deals with the cluster."""
+class Home(ListAndPage):
+    """Creates the parts of the screen and connects them. `controller`, `bulk` and `navigation` exist once `services`
+    is set, after the first paint."""
 
     DEFAULT_CSS = LAYOUT
     BINDINGS: ClassVar[list[BindingType]] = KEYS
+    controller: HomeController
+    bulk: BulkActions
+    navigation: Navigation
 
     def __init__(self, profile: Profile) -> None:
         super().__init__(profile)
-        self.sense, self.line, self.news, self.many = Sense(self), TypedLine(self), News(self), Many(self)
-        self.around = Around(self)
-        self.operations = Operations(time.time, self.news.stepped)
-        self.notices: dict[str, list[str]] = {}
-        self.progress: ProgressMonitor | None = None
+        self.updates = Updates(self)
+        self.operations = Operations(time.time, self.updates.stepped)
+        self.command_line = CommandLine(self, self.run_line, lambda: self.navigation.context_names())
+        self.enablement = KeyEnablement(self, lambda: self.command_line.is_open)
+        self._is_resting = False  # another cluster is on the screen
         self._watching: Worker[None] | None = None
-        self._interrupted = 0.0
+        self._interrupted_at = 0.0
 
     def compose(self) -> ComposeResult:
         yield TitleBar(self.profile)
         yield Counters()
         with Horizontal(id="body"):
-            yield Board(self.operations.pending, time.time, "board")
+            yield ConnectorList(self.operations.pending, time.time, "connectors")
         yield StatusBar()
         yield KeyBar()
 
     # Starting and ending
 
     def on_mount(self) -> None:
-        self.board.focus()
-        self.board.marks = self.many.marks
+        self.connector_list.focus()
+        self.connector_list.marks = self.marks
         self.query_one(TitleBar).draw()
         self.count()
         self.call_after_refresh(lambda: self.do(self.start()))
 
     async def start(self) -> None:
-        """After the first paint: the rest of the screen, then the cluster."""
+        """After the first paint: connects to the cluster, then adds the rest of the screen."""
         await to_thread(_load)
         from tui.metrics.progress import ProgressMonitor
-        from tui.screens.home.controller import Flows
+        from tui.screens.connector.connector import ConnectorView
+        from tui.screens.home.bulk_actions import BulkActions
+        from tui.screens.home.controller import HomeController
+        from tui.screens.home.navigation import Navigation
+        from tui.screens.services.cluster_services import ClusterServices
+        from tui.screens.services.connection import ClusterConnection
 
-        await self.line.mount()
-        self.flows = Flows(self)
-        self._view = self.flows.new_view()
-        store = self.flows.cluster.store
-        self.progress = ProgressMonitor(self.flows.cluster.connect, self._progressed)
+        await self.command_line.mount()
+        connection = ClusterConnection(self.profile)
+        store = connection.store
+        self.progress = ProgressMonitor(connection.connect, self._progressed)
+        services = ClusterServices(connection, self.operations, self.progress, self)
+        self.controller = HomeController(self, services, self.command_line.closed)
+        self.bulk = BulkActions(self, self.controller, self.updates.steps_changed)
+        self.navigation = Navigation(self, services, self.controller.runner)
+        self._view = ConnectorView(self.notices, services)
+        self.services = services
+        self.do(self.controller.interrupted.offer_all())
         store.on_notice(self.noticed)
         store.on_progress(self.progress.update)
-        self.wake()  # its answer is on the way while the connector's page is put up
+        self.wake()  # the first answer arrives while the connector's page is being mounted
         await self.query_one("#body").mount(self._view)
         store.subscribe(self.heard)
         self.heard(store.snapshot, Diff(link=True))
-        self.set_interval(1.0, self.news.tick)
+        self.set_interval(1.0, self.tick)
 
     async def on_unmount(self) -> None:
-        if self.flows is not None:
-            await self.flows.close()
+        if self.services is not None:
+            await self.services.connection.close()
 
     def _progressed(self) -> None:
         if self.progress is not None:
-            self.board.show_progress(self.progress.known)
+            self.connector_list.show_progress(self.progress.known)
 
     def wake(self) -> None:
-        """Watches the cluster, from the first time or again."""
-        self.news.resting = False
-        if self.flows is not None and (self._watching is None or self._watching.is_finished):
-            self._watching = self.run_worker(self._harmless(self.flows.cluster.store.run()), exit_on_error=False)
+        """Watches the cluster, for the first time or again."""
+        self._is_resting = False
+        if self.services is not None and (self._watching is None or self._watching.is_finished):
+            watching = self._harmless(self.services.connection.store.run())
+            self._watching = self.run_worker(watching, exit_on_error=False)
 
     def rest(self) -> None:
-        """Another cluster is on the screen: this one is watched until its operations have ended."""
-        self.news.resting = True
+        """Another cluster is shown: this one is watched only until its operations have ended."""
+        self._is_resting = True
 
-    def unwatch(self) -> None:
-        if self._watching is not None:
-            self._watching.cancel()
-
-    # What the store says, and what time does to it
+    # Updates
 
     def heard(self, snapshot: Snapshot, diff: Diff) -> None:
+        """A new snapshot of the store."""
         with self.guarded():
-            self.news.heard(snapshot, diff)
+            self.updates.heard(snapshot, diff)
 
     def noticed(self, notice: Notice) -> None:
+        """A notice of the worker."""
         with self.guarded():
-            self.news.noticed(notice)
+            self.updates.noticed(notice)
 
-    async def read_version(self) -> None:
-        if version := await self.around.read_root():
-            self.query_one(TitleBar).tell(self.snapshot.link, time.time(), version)
+    def tick(self) -> None:
+        """Each second."""
+        if self.services is None or not self.query(TitleBar):  # not started yet, or closing
+            return
+        if self._is_resting and not self.operations.open:
+            if self._watching is not None:
+                self._watching.cancel()
+            return
+        self.navigation.tick()
+        self.updates.tick()
 
     # Which keys work
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        return self.sense.allows(action)
+        return self.enablement.allows(action)
 
     def is_idle(self, action: str) -> bool:
-        return self.sense.is_idle(action)
+        return self.enablement.is_idle(action)
 
-    # What the cluster is asked for
+    # The prompt
+
+    def action_filter(self) -> None:
+        self.command_line.filter()
+
+    def action_command(self, text: str = "") -> None:
+        self.command_line.command(text)
+
+    def catch(self, event: events.Key) -> bool:
+        """Takes a key that no widget handled, if the prompt is open."""
+        return self.command_line.catch(event)
+
+    def on_prompt_typed(self, event: Prompt.Typed) -> None:
+        self.command_line.typed(event)
+
+    def on_prompt_left(self, event: Prompt.Left) -> None:
+        self.command_line.left(event)
+
+    def run_line(self, line: str) -> None:
+        """Runs a typed line: the words that exist only on the screen, or a command."""
+        words = line.split()
+        if line in ("q", "quit", "exit"):
+            self.action_quit()
+        elif line in SCREENS:
+            self.call_later(self.run_action, line)
+        elif words[0] == "theme":
+            self.post_message(ChooseTheme(" ".join(words[1:2])))
+        elif self.services is not None and not self.navigation.use_context(line):
+            self.controller.typed(line)
+
+    # Keys for connectors
 
     def action_act(self, name: str) -> None:
-        if self.many.marks and not self.is_on_page:
-            self.many.act(name)
-        elif self.flows is not None and (one := self.target()):
-            self.flows.act(name, one)
-
-    def action_mark(self) -> None:
-        self.many.mark()
-
-    def action_mark_all(self) -> None:
-        self.many.mark_all()
+        if self.marks and not self.is_on_page:
+            self.bulk.act(name)
+        elif self.services is not None and (one := self.target()):
+            self.controller.act(name, one)
 
     def action_bulk(self) -> None:
-        self.many.menu()
+        self.bulk.menu()
 
     def action_edit(self) -> None:
         if one := self.target():
@@ -155,60 +205,69 @@ class Home(Moves):
     def on_connector_view_turned(self, event: ConnectorView.Turned) -> None:
         self.refresh_bindings()
 
+    # Other screens
+
     def action_clusters(self) -> None:
-        self.do(self.around.clusters())
+        self.do(self.navigation.clusters())
 
     def action_workers(self) -> None:
-        self.do(self.around.workers())
+        self.do(self.navigation.workers())
 
     def action_loggers(self) -> None:
-        self.do(self.around.loggers())
+        self.do(self.navigation.loggers())
 
     def action_log(self) -> None:
-        if self.flows is not None:
-            self.flows.show_log()
+        self.navigation.operations()
 
     def action_plugins(self) -> None:
-        self.view.desk.show_plugins()
+        self.navigation.plugins()
 
     def action_dead_letters(self) -> None:
         if one := self.target():
-            self.view.desk.show_dead_letters(one)
+            self.navigation.dead_letters(one)
 
     def action_help(self) -> None:
-        if self.flows is not None:
-            self.flows.show_help()
+        if self.services is not None:
+            self.controller.show_help()
+
+    def open_when_listed(self, name: str) -> None:
+        """Opens the page of a connector that was just created, as soon as the cluster lists it."""
+        self.do(self.navigation.open_when_listed(name))
+
+    def on_change_interrupted(self, event: ChangeInterrupted) -> None:
+        event.stop()
+        self.do(self.controller.interrupted.offer(event.name))
 
     # Leaving
 
     def action_interrupt(self) -> None:
-        """^C by habit does no harm; twice within two seconds means it."""
+        """^C pressed by habit does no harm; pressed twice, it quits."""
         now = time.monotonic()
-        if now - self._interrupted < 2.0:
+        if now - self._interrupted_at < DOUBLE_PRESS:
             self.action_quit()
         else:
-            self._interrupted = now
+            self._interrupted_at = now
             self.say("q quits; so does ^C pressed again within two seconds")
 
     def action_quit(self) -> None:
-        if self.flows is None:
+        if self.services is None:
             self.app.exit(0)
         else:
-            self.flows.quit()
+            self.controller.quit()
 
     @property
     def losses(self) -> list[str]:
         """What quitting now would lose, one line each."""
-        return self.flows.losses if self.flows is not None else []
+        return self.controller.losses if self.services is not None else []
 
     @property
     def unsaved(self) -> list[str]:
-        """What would be lost, a line each: edits of what is deleted meanwhile could be applied nowhere."""
-        there = self.snapshot.connectors
-        return [line for name, line in self.view.unsaved() if name in there] if self._view is not None else []
+        """Edited texts that quitting would lose, one line each; edits of deleted connectors do not count."""
+        existing = self.snapshot.connectors
+        return [line for name, line in self.view.unsaved() if name in existing] if self._view is not None else []
 
 
 def _load() -> None:
-    """What takes its time to import; in a thread, so that keys are answered meanwhile."""
-    for name in ("tui.screens.home.controller", "tui.wire.evented"):
+    """Imports the larger modules in a thread, so that keys are answered meanwhile."""
+    for name in ("tui.screens.home.bulk_actions", "tui.screens.connector.connector", "tui.wire.evented"):
         import_module(name)

@@ -1,1 +1,1 @@
-"""The offsets page: table, editor, seeking by time, unfinished changes."""
+"""The offsets page: table, editor, setting by time, interrupted changes. The rules of changes are in `tui.offsets`."""

@@ -19,20 +19,22 @@ from tui.model import Connector, Offset
 from tui.offsets.bounds import Bounds
 from tui.offsets.lag import NO_WARNINGS, Lag, OffsetWarnings
 from tui.offsets.plan import OffsetPlan, OffsetsApplied, OffsetsNotApplied
+from tui.offsets.seek import SeekPlan, SeekPlanner
 from tui.screens.base.banner import Banner
-from tui.screens.base.cluster_services import Desk
+from tui.screens.base.navigation import ChangeInterrupted
 from tui.screens.base.pane import Pane
 from tui.screens.offsets import wording
-from tui.screens.offsets.controller import Dealings
+from tui.screens.offsets.controller import OffsetsController
 from tui.screens.offsets.editor import Editor
 from tui.screens.offsets.reading import OffsetReading
+from tui.screens.services.cluster_services import ClusterServices
 from tui.widgets.pager import Pager
 
 CHECK_AFTER = 0.08  # seconds after the last key
 
 
 class OffsetsPane(Pane):
-    """What is shown and typed; its `dealings` speak with the cluster."""
+    """What is shown and typed; its controller sends the requests."""
 
     every = 3.0
     DEFAULT_CSS = """
@@ -52,9 +54,9 @@ class OffsetsPane(Pane):
         Binding("w", "travel", "set by time", id="offsets-travel", tooltip="set a sink by time, earliest, latest, ±N"),
     ]
 
-    def __init__(self, desk: Desk, id: str = "offsets") -> None:
-        super().__init__(desk, id)
-        self.dealings = Dealings(desk, self)
+    def __init__(self, services: ClusterServices, id: str = "offsets") -> None:
+        super().__init__(services, id)
+        self.controller = OffsetsController(services, self)
         self.offsets: tuple[Offset, ...] | None = None
         self.read_at = 0.0
         self.trouble = ""  # why the offsets could not be read again
@@ -115,7 +117,7 @@ class OffsetsPane(Pane):
 
     def look(self) -> None:
         if not self.is_editing:
-            self.ask()
+            self.read()
 
     def _look_again(self) -> None:
         """Also runs while the worker does not answer, to show the age of the offsets."""
@@ -125,15 +127,15 @@ class OffsetsPane(Pane):
     def tell(self, content: Content | None, kind: str = "") -> None:
         self.query_one(Banner).tell(content, kind)
 
-    def ask(self) -> None:
-        """Reads them (again), never twice at once: a worker whose broker is away takes its time."""
+    def read(self) -> None:
+        """Reads the offsets, unless a request is already under way: an outage of the brokers delays the answer."""
         if self.connector is not None and self.connector.name not in self._asking:
             self._asking.add(self.connector.name)
-            self.desk.do(self._load(self.connector.name))
+            self.services.do(self._load(self.connector.name))
 
     async def _load(self, name: str) -> None:
         try:
-            await self.dealings.load(name)
+            await self.controller.load(name)
         finally:
             self._asking.discard(name)
 
@@ -189,7 +191,7 @@ class OffsetsPane(Pane):
     def undo(self) -> None:
         """The last change, backwards, as a text to look at and apply."""
         if self.connector is not None:
-            self.desk.do(self.dealings.undo(self.connector.name))
+            self.services.do(self.controller.undo(self.connector.name))
 
     def action_travel(self) -> None:
         """Where a moment lies, as a text to look at and apply."""
@@ -198,7 +200,13 @@ class OffsetsPane(Pane):
         if self.connector.type != "sink":
             self.say("only the offsets of sinks are positions in topics")
             return
-        self.desk.do(self.dealings.travel(self.connector.name, self.reading.current))
+        self.services.do(self.controller.set_by_time(self.connector.name, self.reading.current))
+
+    async def choose_position(self, name: str, here: Offset | None, traveller: SeekPlanner) -> SeekPlan | None:
+        """Asks for a position in time; None if the dialog was closed."""
+        from tui.screens.offsets.set_by_time import SetBy
+
+        return await self.app.push_screen_wait(SetBy(name, here, traveller))
 
     def open(self, one: OffsetDraft) -> None:
         self.drafts[self.name_shown] = one
@@ -207,7 +215,7 @@ class OffsetsPane(Pane):
         self.editor.begin(one.text, len(one.base), self.reading.table.place)
         self.check()
         if one.connector.type == "sink":
-            self.desk.do(self.dealings.bound(one.connector, one.base, self.lags))
+            self.services.do(self.controller.bound(one.connector, one.base, self.lags))
 
     def bounded(self, name: str, bounds: Bounds) -> None:
         """Where the topics begin and end: what is typed is held against it."""
@@ -245,7 +253,7 @@ class OffsetsPane(Pane):
             self.unsay()
             self.drafts.pop(self.name_shown, None)
             self.offsets, self._want_edit = None, True
-            self.ask()
+            self.read()
         elif event.what == "apply" and not self.editor.read_only:
             self.apply()
 
@@ -267,7 +275,7 @@ class OffsetsPane(Pane):
         elif not found.changes:
             self.say("nothing would change", "warn")
         else:
-            self.dealings.apply(one.plan(found.changes))
+            self.controller.apply(one.plan(found.changes))
 
     # What became of it
 
@@ -297,6 +305,10 @@ class OffsetsPane(Pane):
         self.editor.read_only = False
         self.tell(wording.refusal(error), "-refused")
         self.check()
+
+    def interrupted(self, name: str) -> None:
+        """The change is unfinished: the main screen asks how to proceed."""
+        self.post_message(ChangeInterrupted(name))
 
     @property
     def has_unsaved(self) -> list[str]:

@@ -130,7 +130,7 @@ def verdict(name: str, done: OffsetsApplied) -> tuple[Content, str]:
     if done.trouble:
         parts += ["\n", (visible(done.trouble), "$error")]
     if done.left_stopped:
-        parts += ["\n", ("The connector is left STOPPED; r resumes it.", "bold")]
+        parts += ["\n", ("The connector remains STOPPED; r resumes it.", "bold")]
     parts.append(("\nu brings the old offsets back, as a text to look at first", "$text-muted"))
     return Content.assemble(*parts), "-definite" if ink == "$success" else "-possible"
 

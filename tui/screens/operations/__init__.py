@@ -1,1 +1,1 @@
-"""Operations sent to the cluster: tracking, the log, and bulk operations."""
+"""Verbs sent to connectors, for one or many, and the log of operations. The record of each is in `services`."""

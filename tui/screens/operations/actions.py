@@ -12,7 +12,7 @@ from tui.commands.targets import is_glob
 from tui.model import Connector
 
 
-class Action(NamedTuple):
+class ConnectorAction(NamedTuple):
     """`goal` is the state that ends it; `doing` stands in the row meanwhile; `effect` is what the dialog says,
     and `otherwise` how to have it another way."""
 
@@ -60,11 +60,13 @@ class Action(NamedTuple):
 ACTIONS = {
     action.name: action
     for action in (
-        Action("stop", Stop, "STOPPED", "stopping", "Tasks end; offsets stay, and may be edited then."),
-        Action("pause", Pause, "PAUSED", "pausing", "Tasks stay, but move no records."),
-        Action("resume", Resume, "RUNNING", "resuming", ""),
-        Action("restart", Restart, "RUNNING", "restarting", "Starts anew; where something FAILED, only that does."),
-        Action(
+        ConnectorAction("stop", Stop, "STOPPED", "stopping", "Tasks end; offsets stay, and may be edited then."),
+        ConnectorAction("pause", Pause, "PAUSED", "pausing", "Tasks stay, but move no records."),
+        ConnectorAction("resume", Resume, "RUNNING", "resuming", ""),
+        ConnectorAction(
+            "restart", Restart, "RUNNING", "restarting", "Starts anew; where something FAILED, only that does."
+        ),
+        ConnectorAction(
             "delete",
             Delete,
             "DELETED",

@@ -10,18 +10,18 @@ from dataclasses import dataclass, field
 from tui.errors import Unreachable
 from tui.formatting import counted
 from tui.model import Connector
-from tui.screens.operations.actions import Action
-from tui.screens.operations.operations import Operation, Phase
+from tui.screens.operations.actions import ConnectorAction
+from tui.screens.services.operations import Operation, Phase
 
 AT_ONCE = 4  # requests under way; a worker's herder takes them one after the other anyway
 WAITING, CANCELLED, NO_ANSWER = "waiting", "not tried: cancelled", "not tried: the cluster does not answer"
 
-Act = Callable[[Action, Connector], Awaitable[Operation]]
+Act = Callable[[ConnectorAction, Connector], Awaitable[Operation]]
 Look = Callable[[str], Connector | None]
 
 
 @dataclass(slots=True)
-class Target:
+class BulkTarget:
     """One connector. `left_out` says why nothing was asked for it; empty as long as it is or will be."""
 
     name: str
@@ -50,22 +50,24 @@ class Target:
         return self.left_out or (self.operation.last if self.operation is not None else "")
 
 
-def chosen(action: Action, some: Sequence[Connector], busy: Callable[[str], Operation | None]) -> list[Target]:
+def chosen(
+    action: ConnectorAction, some: Sequence[Connector], busy: Callable[[str], Operation | None]
+) -> list[BulkTarget]:
     """All of them as targets; those for which it makes no sense with the reason."""
-    return [Target(one.name, _why_not(action, one, busy)) for one in some]
+    return [BulkTarget(one.name, _why_not(action, one, busy)) for one in some]
 
 
-def _why_not(action: Action, one: Connector, busy: Callable[[str], Operation | None]) -> str:
+def _why_not(action: ConnectorAction, one: Connector, busy: Callable[[str], Operation | None]) -> str:
     running = busy(one.name)
     return f"{running.title} is still under way" if running else action.needs(one)
 
 
 @dataclass(slots=True)
-class Bulk:
+class BulkOperation:
     """A verb under way for its targets. `changed` hears of each step that no operation tells of."""
 
-    action: Action
-    targets: list[Target]
+    action: ConnectorAction
+    targets: list[BulkTarget]
     act: Act
     look: Look
     changed: Callable[[], None]
@@ -76,7 +78,7 @@ class Bulk:
         turns = asyncio.Semaphore(AT_ONCE)
         await asyncio.gather(*(self._one(target, turns) for target in self.targets if target.is_open))
 
-    async def _one(self, target: Target, turns: asyncio.Semaphore) -> None:
+    async def _one(self, target: BulkTarget, turns: asyncio.Semaphore) -> None:
         async with turns:
             now = self.look(target.name)
             if self.cancelled or self._down:
@@ -96,10 +98,10 @@ class Bulk:
         self.cancelled = True
         self.changed()
 
-    def again(self) -> Bulk | None:
+    def again(self) -> BulkOperation | None:
         """The same for those that failed or were not tried; None when there are none."""
-        failed = [Target(target.name) for target in self.targets if target.failed]
-        return Bulk(self.action, failed, self.act, self.look, self.changed) if failed else None
+        failed = [BulkTarget(target.name) for target in self.targets if target.failed]
+        return BulkOperation(self.action, failed, self.act, self.look, self.changed) if failed else None
 
     @property
     def worth_another_try(self) -> int:

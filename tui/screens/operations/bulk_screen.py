@@ -18,10 +18,10 @@ from tui.formatting import counted
 from tui.model import Connector
 from tui.screens.base import program
 from tui.screens.base.dialog import Dialog
-from tui.screens.operations.actions import ACTIONS, Action
-from tui.screens.operations.bulk import Bulk, Target
+from tui.screens.operations.actions import ACTIONS, ConnectorAction
+from tui.screens.operations.bulk import BulkOperation, BulkTarget
 from tui.screens.operations.log import INKS
-from tui.screens.operations.operations import GLYPHS
+from tui.screens.services.operations import GLYPHS
 from tui.widgets import states
 from tui.widgets.bars import Bar, KeyBar
 from tui.widgets.columns import Column
@@ -35,7 +35,9 @@ COLUMNS = (
 )
 
 
-def question(action: Action, targets: Sequence[Target], look: Mapping[str, Connector], where: str) -> Dialog:
+def question(
+    action: ConnectorAction, targets: Sequence[BulkTarget], look: Mapping[str, Connector], where: str
+) -> Dialog:
     """All targets with the state they are in; the count of those that will be asked has to be typed."""
     meant = [target for target in targets if not target.left_out]
     count = len(meant)
@@ -45,7 +47,7 @@ def question(action: Action, targets: Sequence[Target], look: Mapping[str, Conne
     if left := [target for target in targets if target.left_out]:
         parts.append((f"\nleft out: {counted(len(left), 'connector')}\n", "$text-muted"))
         parts += [(f"  {visible(target.left_out)}\n", "$text-muted") for target in left]
-    title = f"{action.name} {counted(count, 'connector')}{where}? type {count} to go on"
+    title = f"{action.name} {counted(count, 'connector')}{where}? type {count} to continue"
     danger = action.danger is Danger.NAME
     return Dialog(title, Content.assemble(*parts), f"{action.name} {count}", name=str(count), danger=danger)
 
@@ -122,7 +124,7 @@ class BulkScreen(ModalScreen[None]):
         Binding("ctrl+c", "close", "close", show=False),
     ]
 
-    def __init__(self, bulk: Bulk, start: Callable[[Bulk], None]) -> None:
+    def __init__(self, bulk: BulkOperation, start: Callable[[BulkOperation], None]) -> None:
         super().__init__()
         self.bulk, self.start = bulk, start
         self._first = ""  # the row that the cursor was put on
@@ -184,11 +186,11 @@ class BulkScreen(ModalScreen[None]):
         self.query_one("#said", Static).update(Content(visible(program.of(self).copied)))
 
 
-def _rank(target: Target) -> tuple[int, str]:
+def _rank(target: BulkTarget) -> tuple[int, str]:
     return (0 if target.failed else 1 if target.is_open else 2 if not target.left_out else 3, target.name)
 
 
-def _cells(target: Target) -> Mapping[str, Cell]:
+def _cells(target: BulkTarget) -> Mapping[str, Cell]:
     phase = target.operation.phase if target.operation is not None else None
     step = f"{GLYPHS[phase]} {target.word}" if phase else f"{'·' if target.is_open else '–'} {target.word}"
     ink = INKS.get(phase, "") if phase else "grid--warning" if target.failed else "grid--muted"

@@ -14,7 +14,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Label
 
 from tui.screens.base import program
-from tui.screens.operations.operations import GLYPHS, Operation, Operations, Phase
+from tui.screens.services.operations import GLYPHS, Operation, Operations, Phase
 from tui.widgets.bars import KeyBar
 from tui.widgets.columns import Column
 from tui.widgets.grid import Cell, Grid

@@ -11,34 +11,36 @@ from tui.commands.result import Result, TargetOutcome
 from tui.contexts import policy
 from tui.errors import HeadraceError, error_line
 from tui.model import Connector
-from tui.screens.base.cluster import Cluster
-from tui.screens.operations.actions import ACTIONS, Action
-from tui.screens.operations.operations import Operation, Operations
+from tui.screens.operations.actions import ACTIONS, ConnectorAction
+from tui.screens.services.connection import ClusterConnection
+from tui.screens.services.operations import Operation, Operations
 
 Say = Callable[[str, str], None]  # text, kind
 
 
-class Work:
+class OperationRunner:
     """For one cluster; `say` is the status line."""
 
-    def __init__(self, cluster: Cluster, operations: Operations, say: Say) -> None:
-        self.cluster, self.operations, self.say = cluster, operations, say
+    def __init__(self, connection: ClusterConnection, operations: Operations, say: Say) -> None:
+        self.connection, self.operations, self.say = connection, operations, say
 
-    async def act(self, action: Action, one: Connector) -> Operation:
+    async def act(self, action: ConnectorAction, one: Connector) -> Operation:
         """One key's verb for one connector; back when the cluster has answered, not when the state is observed."""
         operation = self.operations.begin(
             action.name, one.name, goal=action.goal, lines=(action.script_line(one),), doing=action.doing
         )
-        connect = self.cluster.overheard(operation.calls.append, lambda text: self.operations.note(operation, text))
-        context = self.cluster.context(connect, lambda text: self.operations.note(operation, text))
+        connect = self.connection.recording_client(
+            operation.calls.append, lambda text: self.operations.note(operation, text)
+        )
+        context = self.connection.context(connect, lambda text: self.operations.note(operation, text))
         try:
-            policy.permit(self.cluster.profile, action.name)
+            policy.permit(self.connection.profile, action.name)
             await action.send(one, context)
         except HeadraceError as error:
             self.operations.failed(operation, error_line(error), error)
         else:
             self.operations.accepted(operation)
-            self.cluster.store.refresh()
+            self.connection.store.refresh()
         return operation
 
     async def set_level(self, logger: str, level: str, scope: str) -> Operation:
@@ -46,9 +48,11 @@ class Work:
         line = f"patch logger {quote(logger)} -l {level}" + (" -s cluster" if scope == "cluster" else "")
         where = " on every worker" if scope == "cluster" else ""
         operation = self.operations.begin(f"{level}{where} for", logger, lines=(line,), doing="setting")
-        connect = self.cluster.overheard(operation.calls.append, lambda text: self.operations.note(operation, text))
+        connect = self.connection.recording_client(
+            operation.calls.append, lambda text: self.operations.note(operation, text)
+        )
         try:
-            policy.permit(self.cluster.profile, "setting a level")
+            policy.permit(self.connection.profile, "setting a level")
             answer = await connect.set_level(logger, level, scope)
         except HeadraceError as error:
             self.operations.failed(operation, error_line(error), error)
@@ -60,7 +64,7 @@ class Work:
     async def preview(self, command: Command) -> Result | None:
         """What a changing command would do, without doing it; None when even that is refused."""
         try:
-            context = self.cluster.context(self.cluster.connect, lambda text: None)
+            context = self.connection.context(self.connection.connect, lambda text: None)
             return await execute(type(command)(**{**command.values, "dry_run": True}), context)
         except HeadraceError as error:
             self.say(error_line(error), "bad")
@@ -70,8 +74,8 @@ class Work:
         """A typed command, already confirmed."""
         calls: list[ApiCall] = []
         operation = self._begin(line) if command.changes else None
-        connect = self.cluster.overheard(calls.append, lambda text: self.say(text, "busy"))
-        context = self.cluster.context(connect, lambda text: self.say(text, "busy"))
+        connect = self.connection.recording_client(calls.append, lambda text: self.say(text, "busy"))
+        context = self.connection.context(connect, lambda text: self.say(text, "busy"))
         if command.changes:
             command = type(command)(**{**command.values, "yes": True})
         try:
@@ -87,7 +91,7 @@ class Work:
             operation.calls += calls
             self._close(operation, result)
             self._follow(command, result)
-        self.cluster.store.refresh()
+        self.connection.store.refresh()
         return result
 
     def _begin(self, line: str) -> Operation:

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import ClassVar
 
-from textual.binding import Binding, BindingType
 from textual.content import Content
 
 from tui.model import Connector
-from tui.screens.base.cluster_services import Desk
-from tui.widgets.pager import Pager
 from tui.widgets.text import visible, visible_lines
 
 _FRAME = re.compile(
@@ -76,26 +72,3 @@ def shortened(line: str) -> str:
         return visible(f"{match[1]}{packages}{match[3]}{match[4]}{number}")
 
     return _PYTHON.sub(r"\1\2 (\4)", _FRAME.sub(short, line)) if line.lstrip().startswith("at ") else line
-
-
-class TracePager(Pager):
-    """The trace page."""
-
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("y", "copy", "copy trace", tooltip="copy the whole trace")]
-
-    def __init__(self, desk: Desk, id: str = "trace") -> None:
-        super().__init__(id=id)
-        self.desk = desk
-        self.connector: Connector | None = None
-
-    def tell(self, one: Connector, top: bool = False) -> None:
-        self.connector = one
-        self.put(content(one), top=top)
-
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        return action != "copy" or bool(self.connector and self.connector.traces)
-
-    def action_copy(self) -> None:
-        """As the worker sent it: a colleague may want every frame."""
-        if self.connector is not None:
-            self.desk.copy(self.connector.traces, "the whole trace")

@@ -1,4 +1,4 @@
-"""One cluster as the screen uses it: transport, client, store and the context of commands, behind one door."""
+"""The connection of the screens to one cluster: transport, client, store, and the context of commands."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from tui.contexts.profiles import Profile
 from tui.wire.observed import ObservedTransport
 
 
-class Cluster:
-    """Open for as long as the screen is; raises UsageError for an address that cannot be one."""
+class ClusterConnection:
+    """Open as long as the main screen of the cluster exists. Raises UsageError for an invalid address."""
 
     def __init__(self, profile: Profile) -> None:
         self.profile = profile
@@ -24,17 +24,18 @@ class Cluster:
         self.transport = ObservedTransport(transport, self.store.heard)
         self.connect = session.connect(profile, self.transport)
 
-    def overheard(self, hear: Callable[[ApiCall], None], notice: Callable[[str], None]) -> Connect:
-        """A client on the same connection that tells of each call it makes and each try again."""
+    def recording_client(self, on_call: Callable[[ApiCall], None], on_notice: Callable[[str], None]) -> Connect:
+        """A client on the same connection that reports each call before it is sent, and each retry."""
         permit = policy.guard(self.profile)
 
         def guard(call: ApiCall) -> None:
             permit(call)
-            hear(call)
+            on_call(call)
 
-        return Connect(self.transport, guard, notice)
+        return Connect(self.transport, guard, on_notice)
 
     def context(self, connect: Connect, narrate: Callable[[str], None]) -> CommandContext:
+        """The context in which a command runs; `narrate` receives its progress texts."""
         context = session.screen_context(connect, self.profile, session.profiles(), narrate)
         context.settings_problems = problems
         return context

@@ -1,32 +1,32 @@
-"""The main screen's typed line: `/` filters as it is typed, `:` takes a command."""
+"""The prompt of the main screen: `/` filters while it is typed, `:` takes a command."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from textual import events
 
-from tui.screens.base import program
 from tui.screens.home import filtering
+from tui.screens.home.base import HomeBase
 from tui.widgets.bars import KeyBar
 
 if TYPE_CHECKING:
-    from tui.screens.home.screen import Home
     from tui.widgets.prompt import Prompt
 
 
-SCREENS = ("clusters", "plugins", "workers", "loggers", "log")  # typed or by key: the same
+SCREENS = ("clusters", "plugins", "workers", "loggers", "log")  # as commands, the same as by their keys
 
 
-class TypedLine:
-    """Opens the prompt and does what was typed."""
+class CommandLine:
+    """Opens the prompt, completes, and hands commands to `run`; `contexts` lists the names of contexts."""
 
-    def __init__(self, home: Home) -> None:
-        self.home = home
+    def __init__(self, home: HomeBase, run: Callable[[str], None], contexts: Callable[[], list[str]]) -> None:
+        self.home, self._run, self._contexts = home, run, contexts
         self._prompt: Prompt | None = None
 
     async def mount(self) -> None:
-        """After the first paint: what a text field needs takes a while to load."""
+        """After the first paint: Textual's input field takes a while to import."""
         from tui.widgets.prompt import Prompt
 
         self._prompt = Prompt(self.submitted)
@@ -47,24 +47,24 @@ class TypedLine:
             await self._prompt.closed.wait()
 
     def filter(self) -> None:
-        there = self.home.snapshot.connectors
-        self.prompt.open("/", self.home.filter_text, lambda text: filtering.complete(text, there.values()))
+        connectors = self.home.snapshot.connectors
+        self.prompt.open("/", self.home.filter_text, lambda text: filtering.complete(text, connectors.values()))
         self.home.refresh_bindings()
 
     def command(self, text: str = "") -> None:
-        from tui.screens.home import typed_lines as past_lines
+        from tui.screens.home import command_history
 
         if not self.prompt.history[":"]:
-            self.prompt.history[":"] = past_lines.load(past_lines.file())
+            self.prompt.history[":"] = command_history.load(command_history.file())
         self.prompt.open(":", text, self.complete)
         self.hint(text)
         self.home.refresh_bindings()
 
     def complete(self, line: str) -> list[str]:
-        """The commands' words, or the screen's own."""
+        """Completions of a command, or of the commands that exist only on the screen."""
         from tui.script.completing import complete
 
-        names = self.home.around.labels() if "use-context " in line else self.home.snapshot.connectors
+        names = self._contexts() if "use-context " in line else self.home.snapshot.connectors
         own = [word for word in (*SCREENS, "theme ", "quit") if word.startswith(line) and word != line]
         found = complete(line, names)
         return own if own and found == [f"{line} "] else [*found, *own]
@@ -75,11 +75,12 @@ class TypedLine:
         self.home.say(hint(line, self.home.snapshot.connectors))
 
     def catch(self, event: events.Key) -> bool:
+        """Takes a key that no widget handled, if the prompt is open."""
         return self._prompt is not None and self._prompt.catch(event)
 
     def typed(self, event: Prompt.Typed) -> None:
         if not self.is_open:
-            return  # Enter was quicker
+            return  # Enter was processed first
         if event.sign == "/":
             self.home.set_filter(event.text.strip())
         else:
@@ -88,37 +89,25 @@ class TypedLine:
     def submitted(self, sign: str, text: str) -> None:
         if sign == "/" and text != self.home.filter_text:
             self.home.set_filter(text)
-        self.back_to_work()
+        self._restore_focus()
         if sign == ":" and text:
-            from tui.screens.home import typed_lines as past_lines
+            from tui.screens.home import command_history
 
-            past_lines.add(past_lines.file(), text)
-            self.run(text)
+            command_history.add(command_history.file(), text)
+            self._run(text)
 
     def left(self, event: Prompt.Left) -> None:
         if event.sign == "/":
             self.home.set_filter("")
         if event.sign:
-            self.back_to_work()
+            self._restore_focus()
 
-    def back_to_work(self) -> None:
-        """The focus goes where it was before the prompt."""
+    def _restore_focus(self) -> None:
+        """The focus returns to where it was before the prompt opened."""
         home = self.home
         home.say("")
         if home.is_detail and not home.is_broad:
             home.view.take_focus()
         else:
-            home.set_focus(home.board)  # at once: the next key may be here already
+            home.set_focus(home.connector_list)  # at once: the next key may already be waiting
         home.refresh_bindings()
-
-    def run(self, line: str) -> None:
-        """The screen's own few words; all others are commands."""
-        words = line.split()
-        if line in ("q", "quit", "exit"):
-            self.home.action_quit()
-        elif line in SCREENS:
-            self.home.call_later(self.home.run_action, line)
-        elif words[0] == "theme":
-            program.of(self.home).choose_theme(words[1:])
-        elif self.home.flows is not None and not self.home.around.typed(line):
-            self.home.flows.typed(line)

@@ -27,7 +27,7 @@ class Event(NamedTuple):
     kind: str = PLAIN
 
 
-class Journal:
+class EventHistory:
     """Listens to a store; the newest events are last."""
 
     def __init__(self, clock: Callable[[], float] = time.time) -> None:

@@ -1,0 +1,39 @@
+"""Messages by which a page asks for another screen. The main screen and the application handle them."""
+
+from __future__ import annotations
+
+from textual.message import Message
+
+from tui.contexts.profiles import Profile
+
+
+class OpenCluster(Message):
+    """Show the main screen of another cluster, then `text` in its status line."""
+
+    def __init__(self, profile: Profile, text: str = "") -> None:
+        super().__init__()
+        self.profile, self.text = profile, text
+
+
+class ConnectorCreated(Message):
+    """Open the page of a new connector as soon as the cluster lists it."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self.name = name
+
+
+class ChangeInterrupted(Message):
+    """A change of offsets is unfinished: ask how to proceed as soon as the cluster answers."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self.name = name
+
+
+class ChooseTheme(Message):
+    """Switch to the theme of this name, or to the next theme if the name is empty."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self.name = name

@@ -1,0 +1,71 @@
+"""One verb for many connectors: those marked, or those that the filter shows."""
+
+from __future__ import annotations
+
+from asyncio import Future
+from collections.abc import Callable
+
+from tui.formatting import counted
+from tui.model import Connector, by_severity
+from tui.screens.home.base import HomeBase
+from tui.screens.home.controller import HomeController
+from tui.screens.operations.actions import ACTIONS, ConnectorAction
+from tui.screens.operations.bulk import BulkOperation, BulkTarget, chosen
+
+
+class BulkActions:
+    """The connectors are settled when the question is shown; later snapshots change nothing about them."""
+
+    def __init__(self, home: HomeBase, controller: HomeController, steps_changed: Callable[[], None]) -> None:
+        self.home, self._controller, self._steps_changed = home, controller, steps_changed
+
+    def targets(self) -> list[Connector]:
+        """The marked connectors, also those hidden by the filter; without marks, those that the filter shows."""
+        connectors = self.home.snapshot.connectors
+        names = self.home.marks or self.home.connector_list.keys
+        return by_severity(connectors[name] for name in names if name in connectors)
+
+    def described_targets(self) -> str:
+        """For example `3 connectors: those marked (1 hidden by the filter)`."""
+        count = counted(len(self.targets()), "connector")
+        if self.home.marks:
+            hidden = len(set(self.home.marks) - set(self.home.connector_list.keys))
+            return f"{count}: those marked" + (f" ({hidden} hidden by the filter)" if hidden else "")
+        text = self.home.filter_text
+        return f"{count}: those shown by /{text}" if text else f"{count}: all of them"
+
+    def menu(self) -> None:
+        from tui.screens.operations.bulk_screen import BulkMenu
+
+        self.home.app.push_screen(BulkMenu(self.described_targets()), lambda name: self.act(name) if name else None)
+
+    def act(self, name: str) -> None:
+        """The verb's key was pressed while connectors are marked, or in the menu."""
+        from tui.screens.operations.bulk_screen import question
+
+        home, action = self.home, ACTIONS[name]
+        if home.is_refused(name) or not home.may_send(change=True):
+            return
+        description = self.described_targets()
+        targets = chosen(action, self.targets(), home.operations.pending)
+        if all(target.left_out for target in targets):
+            why = targets[0].left_out if len(targets) == 1 else f"{description}, none needs it"
+            home.say(f"nothing to {name}: {why}")
+            return
+        where = f" on {home.profile.label}" if home.profile.production else ""
+        answer = self._controller.put(question(action, targets, home.snapshot.connectors, where))
+        home.do(self._run(action, targets, f"{name} {description}", answer))
+
+    async def _run(self, action: ConnectorAction, targets: list[BulkTarget], title: str, answer: Future[bool]) -> None:
+        home = self.home
+        if not await self._controller.agreed(answer, title) or not home.may_send(change=True):
+            return
+        home.clear_marks()
+        self._start(BulkOperation(action, targets, self._controller.runner.act, home.snapshot_of, self._steps_changed))
+
+    def _start(self, bulk: BulkOperation) -> None:
+        from tui.screens.operations.bulk_screen import BulkScreen
+
+        self.home.do(bulk.run())
+        if not isinstance(self.home.app.screen, BulkScreen):
+            self.home.app.push_screen(BulkScreen(bulk, self._start))

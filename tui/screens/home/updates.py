@@ -1,0 +1,129 @@
+"""How the main screen reacts to snapshots, to notices of the worker, to steps of operations, and to the clock."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection
+
+from tui.cluster.snapshot import Diff, LinkState, Notice, Snapshot
+from tui.formatting import one_line
+from tui.screens.home.base import HomeBase
+from tui.screens.services.host import LINK
+from tui.screens.services.operations import Operation, Phase
+from tui.widgets.bars import TitleBar
+
+RESULT_SHOWN = 15.0  # seconds that a good result stays in the status line; a bad one stays until the next text
+NOTICE_SHOWN = 180.0  # seconds that a bad notice stays in the status line
+DRAW_DELAY = 0.05  # seconds: steps of operations within it are drawn together
+MAX_NOTICES = 10  # kept of each connector
+NOTICE_KINDS = {"WARN": "warn", "WARNING": "warn", "ERROR": "bad"}
+KINDS = {Phase.OBSERVED: "good", Phase.FAILED: "bad", Phase.TIMED_OUT: "warn"}
+
+
+class Updates:
+    """Each public method is called on the event loop."""
+
+    def __init__(self, home: HomeBase) -> None:
+        self.home = home
+        self._drawing = False
+
+    def heard(self, snapshot: Snapshot, diff: Diff) -> None:
+        """A new snapshot of the store."""
+        home = self.home
+        if home.progress is not None:
+            home.progress.forget(snapshot.connectors)
+        home.marks.forget(set(home.marks) - snapshot.connectors.keys())
+        self._warn_of_lost_edits(diff.removed)
+        if self._is_outdated(snapshot):
+            home.say("")
+        was_away = home.snapshot.link.state in (LinkState.CONNECTING, LinkState.LOST)
+        home.snapshot = snapshot
+        if was_away and snapshot.link.state in (LinkState.LIVE, LinkState.POLLING):
+            home.do(home.read_version())
+        home.operations.observe(snapshot)
+        home.draw()
+
+    def _is_outdated(self, now: Snapshot) -> bool:
+        """Whether the status line reports a state that has ended."""
+        about, before = self.home.status.about, self.home.snapshot
+        if about == LINK:
+            return now.link.state in (LinkState.LIVE, LinkState.POLLING)
+        if about not in before.connectors:
+            return False
+        one = now.connectors.get(about)
+        return one is None or (before.connectors[about].overall == "FAILED" and one.overall != "FAILED")
+
+    def _warn_of_lost_edits(self, deleted: Collection[str]) -> None:
+        """Edits are kept in case a connector of that name is created again, but do not delay quitting."""
+        if self.home.services is None:
+            return
+        edited = sorted({name for name, _ in self.home.view.unsaved() if name in deleted})
+        if edited:
+            self.home.say(f"{', '.join(edited)}: deleted; the edited text can no longer be applied", "warn")
+
+    def noticed(self, notice: Notice) -> None:
+        """A notice of our worker, in addition to states; warnings and errors appear in the status line."""
+        home = self.home
+        task = "" if notice.task is None else f" task {notice.task}"
+        text = f"{notice.connector}{task}: {notice.message}".removeprefix(": ")
+        if notice.connector and notice.message.startswith(
+            (f"{notice.connector}-{notice.task} ", f"{notice.connector} ")
+        ):
+            text = notice.message  # it already names the connector
+        kept = home.notices.setdefault(notice.connector, [])
+        kept.append(f"{time.strftime('%H:%M:%S')} {notice.level.lower()}{task}: {notice.message}")
+        del kept[:-MAX_NOTICES]
+        kind = NOTICE_KINDS.get(notice.level.upper())
+        if kind and not (notice.connector and home.is_elsewhere(notice.connector)):
+            home.say(one_line(text), kind, notice.connector)
+        if home.services is not None and home.view.name_shown == notice.connector:
+            home.view.draw()
+
+    def stepped(self, operation: Operation) -> None:
+        """An operation has entered another phase or has a new note."""
+        home = self.home
+        kind = "warn" if operation.doubtful else KINDS.get(operation.phase, "busy")
+        home.say(f"{operation.title}: {operation.last}", kind)
+        home.connector_list.refresh_changed()
+        home.refresh_bindings()
+        self.steps_changed()
+
+    def steps_changed(self) -> None:
+        """Draws the open screens of operations again, once for many steps."""
+        if not self._drawing:
+            self._drawing = True
+            self.home.set_timer(DRAW_DELAY, self._draw_steps)
+
+    def _draw_steps(self) -> None:
+        from tui.screens.operations.bulk_screen import BulkScreen
+        from tui.screens.operations.log import OperationsScreen
+
+        self._drawing = False
+        for screen in self.home.app.screen_stack:
+            if isinstance(screen, OperationsScreen | BulkScreen):
+                screen.draw()
+
+    def tick(self) -> None:
+        """Each second: staleness, ages in the list, pending operations, progress, texts that expire."""
+        home, now = self.home, time.time()
+        if home.services is None:
+            return
+        store = home.services.connection.store
+        home.query_one(TitleBar).tell(store.snapshot.link, now)
+        home.operations.observe(store.snapshot)
+        if home.operations.open and home.snapshot.link.state is LinkState.POLLING:
+            store.refresh()
+        if home.snapshot.since and not int(now) % 5:
+            home.connector_list.refresh_changed()
+        is_live = store.snapshot.link.state is LinkState.LIVE
+        if home.progress is not None and is_live and home.connector_list.display:
+            home.do(home.progress.poll(self._visible_running()))
+        status = home.status
+        limit = RESULT_SHOWN if status.kind in ("good", "info") else NOTICE_SHOWN if status.about else None
+        if status.kind and limit is not None and now - status.at > limit:
+            home.say("")
+
+    def _visible_running(self) -> list[str]:
+        """The running connectors among the rows on the screen."""
+        connectors = self.home.snapshot.connectors
+        return [name for name in self.home.connector_list.on_screen if name in connectors and connectors[name].running]

@@ -1,0 +1,196 @@
+"""The services of one cluster for its pages: client, operations, event history, plugin keys, status line."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Mapping
+from contextlib import asynccontextmanager
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from tui import embedded, session
+from tui.client.client import ApiCall, Connect
+from tui.cluster.cluster_overview import about
+from tui.cluster.snapshot import LinkState, Snapshot
+from tui.commands.base import CommandContext
+from tui.config import definitions
+from tui.config.definitions import KeyDefinition
+from tui.config.new_connector import NewConnector
+from tui.config.secrets import MASK, hides
+from tui.contexts import policy
+from tui.contexts.profiles import Profile
+from tui.errors import HeadraceError, error_line
+from tui.screens.services.connection import ClusterConnection
+from tui.screens.services.event_history import EventHistory
+from tui.screens.services.host import LINK, NO_ANSWER, Host
+from tui.screens.services.operations import Operation, Operations
+
+if TYPE_CHECKING:
+    from tui.dead_letters.brokers import DeadLetterTopic, SendResult
+    from tui.dead_letters.letters import DeadLetter
+    from tui.metrics.progress import ProgressMonitor
+    from tui.metrics.rate_history import RateHistory
+
+MAX_NOTED_REPLAYS = 20  # replayed records listed one by one in the operations log
+
+
+class ClusterServices:
+    """Exists as long as the main screen of the cluster, its `host`."""
+
+    def __init__(
+        self, connection: ClusterConnection, operations: Operations, progress: ProgressMonitor, host: Host
+    ) -> None:
+        self.connection, self.operations, self.progress = connection, operations, progress
+        self._host = host
+        self.events = EventHistory()
+        connection.store.subscribe(self.events.heard)
+        connection.store.on_notice(self.events.noticed)
+        self.new_connectors: dict[str, NewConnector] = {}  # drafts of the wizard, by plugin class
+        self.root: dict[str, str] = {}  # kind, version and Kafka cluster id of the worker, from `GET /`
+        self._keys: dict[str, dict[str, KeyDefinition]] = {}
+
+    @property
+    def connect(self) -> Connect:
+        return self.connection.connect
+
+    @property
+    def profile(self) -> Profile:
+        return self.connection.profile
+
+    @property
+    def snapshot(self) -> Snapshot:
+        return self._host.snapshot
+
+    @property
+    def is_stale(self) -> bool:
+        return self._host.is_stale
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether the worker is Headrace's: recognized by its event stream or, if that fails, by its version."""
+        return self.snapshot.link.state is LinkState.LIVE or self.root.get("kind") == "Headrace"
+
+    @property
+    def names(self) -> list[str]:
+        return list(self.snapshot.connectors)
+
+    @property
+    def version(self) -> str:
+        """ChangeKind and version of the worker, for example `Apache 4.3.0`; empty before the first answer."""
+        return f"{self.root.get('kind', '')} {self.root.get('version', '')}".strip()
+
+    async def read_root(self) -> str:
+        """Reads the worker's version, which may change with each reconnection. Empty if the worker does not answer."""
+        try:
+            self.root = about(await self.connect.root())
+        except HeadraceError:
+            return ""
+        return self.root["version"]
+
+    def context(self, connect: Connect | None = None) -> CommandContext:
+        """The context of commands, without progress texts."""
+        return self.connection.context(connect or self.connect, lambda text: None)
+
+    def course(self, name: str) -> RateHistory | None:
+        """Rates of a connector since the console was opened; None if the worker does not report progress."""
+        return self.progress.rate_histories.get(name)
+
+    # The status line
+
+    def say(self, text: str, kind: str = "info", about: str = "") -> None:
+        """`about` names the connector concerned; the text is not shown on pages of other connectors."""
+        if not (about and self._host.is_elsewhere(about)):
+            self._host.say(text, kind, about)
+
+    def unsay(self, text: str) -> None:
+        """Clears this text if the status line still shows it."""
+        self._host.unsay(text)
+
+    def do(self, coroutine: Coroutine[Any, Any, None]) -> None:
+        """Runs the coroutine in the background; errors are shown in the status line."""
+        self._host.do(coroutine)
+
+    # Changes
+
+    def may_change(self, action: str, say: Callable[[str, str], None] | None = None) -> bool:
+        """Whether requests that change the cluster can be sent; if not, shows the reason."""
+        if refusal := policy.refusal(self.profile, action):
+            (say or self.say)(refusal, "bad")
+        elif self.is_stale:
+            (say or partial(self._host.say, about=LINK))(NO_ANSWER, "warn")
+        return not (self.profile.read_only or self.is_stale)
+
+    @asynccontextmanager
+    async def tracked(
+        self, verb: str, target: str, lines: tuple[str, ...] = (), passwords: Collection[str] = ()
+    ) -> AsyncIterator[tuple[Operation, Connect]]:
+        """A logged operation and a client that records its calls, with secrets masked.
+
+        A HeadraceError raised inside marks the operation as failed and propagates to the caller.
+        """
+        operation = self.operations.begin(verb, target, lines=lines, doing=verb)
+        connect = self.connection.recording_client(
+            lambda call: operation.calls.append(masked(call, passwords)),
+            lambda text: self.operations.note(operation, text),
+        )
+        try:
+            policy.permit(self.profile, verb)
+            yield operation, connect
+        except HeadraceError as error:
+            self.operations.failed(operation, error_line(error))
+            raise
+        finally:
+            self.connection.store.refresh()
+        if operation.phase.is_open:
+            self.operations.done(operation, "done")
+
+    async def replayed(
+        self, name: str, topic: DeadLetterTopic, letters: list[DeadLetter], instead: str
+    ) -> list[SendResult]:
+        """Replays dead letters as one logged operation; `instead` is the topic for letters without headers."""
+        async with self.tracked("replay dead letters", name) as (operation, _):
+            outcomes = await asyncio.to_thread(topic.replay, letters, instead)
+            failed = sum(bool(one.error) for one in outcomes)
+            for one in outcomes[:MAX_NOTED_REPLAYS]:
+                self.operations.note(operation, f"{one.letter.id}: {one.error or 'sent to ' + one.where}")
+            if failed:
+                self.operations.failed(operation, f"{failed} of {len(outcomes)} were not sent")
+        return outcomes
+
+    # Facts about the cluster
+
+    async def kafka(self) -> dict[str, str]:
+        """Kafka client settings for the brokers of the context; those of the embedded cluster are known by default.
+
+        Raises HeadraceError if the context names no brokers.
+        """
+        settings = await asyncio.to_thread(session.client_properties, self.profile)
+        if not settings and (servers := await asyncio.to_thread(embedded.brokers_of, self.profile.url)):
+            settings = {"bootstrap.servers": servers}
+        if not settings:
+            advice = "name them: config set-context NAME --bootstrap-servers HOST:9092, or `brokers` in contexts.toml"
+            raise HeadraceError(f"the context {self.profile.label} names no brokers", advice)
+        return settings
+
+    async def keys_of(self, plugin: str) -> Mapping[str, KeyDefinition]:
+        """The config keys that a connector class defines, read once; empty if the worker does not answer."""
+        if plugin not in self._keys:
+            try:
+                self._keys[plugin] = definitions.of_plugin(await self.connect.plugin_config(plugin))
+            except HeadraceError:
+                return {}
+        return self._keys[plugin]
+
+
+def masked(call: ApiCall, passwords: Collection[str] = ()) -> ApiCall:
+    """The call as it may appear in the operations log: without the secrets of a config."""
+    return call._replace(body=_masked(call.body, passwords)) if call.changes and isinstance(call.body, dict) else call
+
+
+def _masked(value: Any, passwords: Collection[str]) -> Any:
+    if not isinstance(value, dict):
+        return value
+    return {
+        key: MASK if isinstance(one, str) and hides(key, one, passwords) else _masked(one, passwords)
+        for key, one in value.items()
+    }

@@ -1,0 +1,35 @@
+"""What the services of a cluster need of the main screen: its status line, its snapshot, its background tasks."""
+
+from __future__ import annotations
+
+from collections.abc import Coroutine
+from typing import Any, Protocol
+
+from tui.cluster.snapshot import Snapshot
+
+NO_ANSWER = "the cluster does not answer: nothing is sent until it is back"
+LINK = "\0link"  # subject of status texts about the connection; not a valid connector name
+
+
+class Host(Protocol):
+    """Implemented by the main screen."""
+
+    @property
+    def snapshot(self) -> Snapshot:
+        """The newest state of the cluster that the screen has processed."""
+
+    @property
+    def is_stale(self) -> bool:
+        """Whether the cluster has stopped answering."""
+
+    def say(self, text: str, kind: str = "info", about: str = "") -> None:
+        """Shows a text in the status line; `about` names the connector concerned, or is LINK."""
+
+    def unsay(self, text: str) -> None:
+        """Clears this text if the status line still shows it."""
+
+    def is_elsewhere(self, name: str) -> bool:
+        """Whether the page of another connector is open."""
+
+    def do(self, coroutine: Coroutine[Any, Any, None]) -> None:
+        """Runs the coroutine in the background; errors are shown in the status line."""
