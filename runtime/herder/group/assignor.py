@@ -29,7 +29,7 @@ class Unit(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Member:
+class GroupWorker:
     """A worker in the group. `worker_id` (host:port of its REST API) survives its restarts, `member_id` does not.
 
     A cordoned worker gets no work; a draining one also gives away what it has."""
@@ -54,7 +54,7 @@ class Situation:
     ran a unit last; `departed` is when workers left that have not been given their work back since. `restricted` names,
     for connectors that not every worker can run, the members that can."""
 
-    members: Sequence[Member]
+    members: Sequence[GroupWorker]
     weights: Mapping[Unit, float]
     running: Mapping[str, Collection[Unit]] = field(default_factory=dict)
     previous: Mapping[Unit, str] = field(default_factory=dict)

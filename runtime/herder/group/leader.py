@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from math import ceil
 from urllib.parse import urlsplit
 
-from runtime.herder.group.assignor import Member, Situation, Unit, assign
+from runtime.herder.group.assignor import GroupWorker, Situation, Unit, assign
 from runtime.kafka.group.protocol import Assignment, AssignmentError, Work, WorkerMetadata
 
 FOREIGN_CAPACITY = 2.0
@@ -75,11 +75,11 @@ def _situation(members: Mapping[str, WorkerMetadata], view: GroupView) -> Situat
     )
 
 
-def _member(name: str, metadata: WorkerMetadata) -> Member:
+def _member(name: str, metadata: WorkerMetadata) -> GroupWorker:
     details = metadata.details
     if details is None:
-        return Member(name, worker_id(metadata.url), FOREIGN_CAPACITY)
-    return Member(name, worker_id(metadata.url), float(max(details.slots, 1)), details.cordoned, details.draining)
+        return GroupWorker(name, worker_id(metadata.url), FOREIGN_CAPACITY)
+    return GroupWorker(name, worker_id(metadata.url), float(max(details.slots, 1)), details.cordoned, details.draining)
 
 
 def _claims(metadata: WorkerMetadata) -> Iterable[Unit]:

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from runtime.herder.group.assignor import Decision, Member, Situation, Unit, assign
+from runtime.herder.group.assignor import Decision, GroupWorker, Situation, Unit, assign
 
 DELAY = 300.0
 
@@ -21,7 +21,7 @@ class Group:
 
     def __init__(self, weights: Mapping[Unit, float]) -> None:
         self.weights = dict(weights)
-        self.members: dict[str, Member] = {}
+        self.members: dict[str, GroupWorker] = {}
         self.running: dict[str, set[Unit]] = {}
         self.previous: dict[Unit, str] = {}
         self.departed: dict[str, float] = {}
@@ -31,7 +31,7 @@ class Group:
 
     def join(self, worker_id: str, capacity: float = 1.0) -> None:
         name = f"{worker_id}-{self.now}-{len(self.starts)}-{len(self.members)}"
-        self.members[name] = Member(name, worker_id, capacity)
+        self.members[name] = GroupWorker(name, worker_id, capacity)
         self.running[name] = set()
 
     def leave(self, worker_id: str) -> None:
@@ -169,8 +169,8 @@ def test_a_draining_worker_gives_its_work_away_and_a_cordoned_one_keeps_it() -> 
     group = settled(3, 10, 2)
     cordoned, draining = group.member("w0"), group.member("w1")
     kept = set(group.running[cordoned])
-    group.members[cordoned] = Member(cordoned, "w0", cordoned=True)
-    group.members[draining] = Member(draining, "w1", draining=True)
+    group.members[cordoned] = GroupWorker(cordoned, "w0", cordoned=True)
+    group.members[draining] = GroupWorker(draining, "w1", draining=True)
     group.settle()
     assert group.running[cordoned] == kept
     assert not group.running[draining]
@@ -180,7 +180,7 @@ def test_a_draining_worker_gives_its_work_away_and_a_cordoned_one_keeps_it() -> 
 def test_the_last_worker_keeps_its_work_while_it_drains() -> None:
     group = settled(1, 2, 2)
     name = group.member("w0")
-    group.members[name] = Member(name, "w0", draining=True)
+    group.members[name] = GroupWorker(name, "w0", draining=True)
     group.settle()
     assert len(group.running[name]) == 6
 
@@ -272,7 +272,7 @@ class Life(RuleBasedStateMachine):
     def cordon(self, draining: bool, cordoned: bool, data: st.DataObject) -> None:
         name = data.draw(st.sampled_from(sorted(self.group.members)))
         member = self.group.members[name]
-        self.group.members[name] = Member(name, member.worker_id, member.capacity, cordoned, draining)
+        self.group.members[name] = GroupWorker(name, member.worker_id, member.capacity, cordoned, draining)
 
     @rule()
     def settle(self) -> None:
