@@ -1,7 +1,8 @@
-"""`make soak`: converters and transformations against Apache's classes, then kill -9 of every process at random under
-load, then start storms; the tables go into docs/benchmarks.md.
+"""`make soak`: converters and transformations against Apache's classes, then hostile requests, then kill -9 of every
+process at random under load, then start storms; the tables go into docs/benchmarks.md.
 
-python -m tests.soak [--seconds 180] [--differential 5] [--connectors 3000] [--restarts 4] [--seed N] [--dry]
+python -m tests.soak [--seconds 180] [--differential 5] [--fuzz 600] [--connectors 3000] [--restarts 4]
+                     [--seed N] [--dry]
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from pathlib import Path
 
 from tests.bench import report
 from tests.soak.differential import differences
+from tests.soak.fuzz import fuzz_worker
 from tests.soak.kills import soak
 from tests.soak.storm import sound, storm, table
 
@@ -23,6 +25,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seconds", type=float, default=180)
     parser.add_argument("--differential", type=int, default=5, help="seeds of generated records")
+    parser.add_argument("--fuzz", type=float, default=600, help="seconds of hostile requests")
     parser.add_argument("--connectors", type=int, default=3000, help="of the start storm")
     parser.add_argument("--restarts", type=int, default=4, help="of the start storm")
     parser.add_argument("--seed", type=int, default=random.randrange(1_000_000))
@@ -31,6 +34,9 @@ def main() -> int:
     print(f"seed {given.seed}", flush=True)
     found = differences(given.seed, given.differential)
     print(*found[:20], sep="\n")
+    with tempfile.TemporaryDirectory(prefix="headrace-fuzz-") as folder:
+        fuzzed = fuzz_worker(Path(folder), given.fuzz, given.seed)
+    print(fuzzed.summary(), *fuzzed.trouble, sep="\n", flush=True)
     with tempfile.TemporaryDirectory(prefix="headrace-soak-") as folder:
         account = soak(Path(folder), given.seconds, given.seed)
     print(account.table(), *account.orphans, *account.failed, sep="\n")
@@ -39,9 +45,9 @@ def main() -> int:
     calm = sound(storms, given.connectors, limit=25)
     if not given.dry:
         when = f"{datetime.now(UTC):%Y-%m-%d}, seed {given.seed}, load average {report.busy()}"
-        report.section("Soak", f"`make soak`, {when}: {account.table()}")
+        report.section("Soak", f"`make soak`, {when}: {account.table()}\n\n{fuzzed.summary()}")
         report.section("Start storms", f"`make soak`, {when}, beside a process that only computes:\n\n{table(storms)}")
-    return 0 if account.sound and calm and not found else 1
+    return 0 if account.sound and calm and fuzzed.sound and not found else 1
 
 
 if __name__ == "__main__":

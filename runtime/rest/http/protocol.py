@@ -60,6 +60,15 @@ class BoundedProtocol(H11Protocol):
         if self._connection is not None and self.answering:
             self.connections_of_server.request_started(self._connection)
 
+    def send_400_response(self, msg: str) -> None:
+        """A malformed body, or garbage after it. The application must not answer the request as well."""
+        if self.answering:
+            self.cycle.disconnected = True
+        try:
+            super().send_400_response(msg)
+        except h11.LocalProtocolError:  # an answer has started, or must have no body since the method is HEAD
+            self.transport.close()
+
     def resume_writing(self) -> None:
         super().resume_writing()
         if self._connection is not None:

@@ -47,5 +47,28 @@ async def test_both_lengths_are_refused_and_the_rest_is_not_read_as_a_request(he
         await server.close()
 
 
+@pytest.mark.parametrize("chunk", ["zz\r\n", "1\r\nab\r\n", "ffffffffffffffffffffffff\r\n"])
+@pytest.mark.parametrize("request_line", ["POST /x", "POST /unknown", "HEAD /x", "PUT /x"])
+async def test_a_malformed_body_is_answered_once(
+    request_line: str, chunk: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Also if the application answers without reading the body."""
+    server = RestServer("listeners", [Listener("http", "127.0.0.1", 0)])
+    await server.start(protection({}).wrap(application([Route("/x", Resource(get=_stored, post=_stored))])))
+    reader, writer = await asyncio.open_connection("127.0.0.1", server.bound[0][1])
+    try:
+        writer.write(
+            f"{request_line} HTTP/1.1\r\nHost: 127.0.0.1\r\nTransfer-Encoding: chunked\r\n\r\n{chunk}".encode()
+        )
+        answer = await asyncio.wait_for(reader.read(), 10)
+        assert answer.startswith(b"HTTP/1.1 400 ")
+        assert answer.count(b"HTTP/1.1") == 1
+        await asyncio.sleep(0.05)
+        assert not [record for record in caplog.records if record.exc_info]
+    finally:
+        writer.close()
+        await server.close()
+
+
 def test_stored_values_beyond_64_bits_and_half_surrogates_are_shown() -> None:
     assert json.loads(bytes(json_answer(STORED).body)) == STORED
