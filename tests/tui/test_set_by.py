@@ -18,7 +18,7 @@ BASE = (Offset({"kafka_topic": "t", "kafka_partition": 0}, {"kafka_offset": 1500
 
 
 class Slow:
-    """A traveller whose brokers take their time."""
+    """A seek planner whose brokers answer slowly."""
 
     def __init__(self, moves: bool = True) -> None:
         self.go, self.asked, self.moves = asyncio.Event(), asyncio.Event(), moves
@@ -36,9 +36,9 @@ class Slow:
 class Boxed(App[None]):
     """The box alone."""
 
-    def __init__(self, traveller: Any) -> None:
+    def __init__(self, seek_planner: Any) -> None:
         super().__init__()
-        self.box, self.found = SetBy("s", None, traveller), list[SeekPlan | None]()
+        self.box, self.found = SetBy("s", None, seek_planner), list[SeekPlan | None]()
 
     def on_mount(self) -> None:
         self.push_screen(self.box, self.found.append)

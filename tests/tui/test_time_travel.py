@@ -127,7 +127,9 @@ def test_as_a_script(cluster: Cluster, sink: str, home: dict[str, str], tmp_path
     told = headrace(f"import offsets -f {tmp_path}/offsets.json --dry-run", code=3).err
     assert "past the end 10" in told and "nobody: " in told
     headrace(f"patch offsets {sink} --to earliest")
-    assert "(the end: the topic has no 99,999,999)" in headrace(f"patch offsets {sink} --to 99999999 --dry-run").err
+    assert (
+        "(the end: the topic has no offset 99,999,999)" in headrace(f"patch offsets {sink} --to 99999999 --dry-run").err
+    )
     headrace(f"rollback {sink} --to 1")
     headrace(f"{to} 0 --kafka-offset -5", code=2)
     headrace(f"patch offsets {sink} --to 'next week'", code=2)

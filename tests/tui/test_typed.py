@@ -152,7 +152,7 @@ class Moments(SeekPlanner):
         self.asked: list[str] = []
 
     async def resolve(self, name: str, target: SeekRequest) -> SeekPlan:
-        self.asked.append(str(target.moment))
+        self.asked.append(str(target.position))
         partition = {"kafka_topic": "t", "kafka_partition": 0}
         change = OffsetChange(ChangeKind.ALTER, partition, {"kafka_offset": 1}, {"kafka_offset": len(self.asked) + 1})
         return SeekPlan((model.Offset(partition, {"kafka_offset": 1}),), (change,), 1)
@@ -168,7 +168,7 @@ async def test_keys_of_the_field_of_moments_act_in_their_order(seen_before: tupl
         seen.app.push_screen(screen, chosen.append)
         await seen.until(lambda: seen.app.screen is screen and screen.query(Input))
         burst(seen, *seen_before)
-        await seen.until(lambda: not seen_before or screen.journey is not None)
+        await seen.until(lambda: not seen_before or screen.seek_plan is not None)
         burst(seen, *(("+",) if not seen_before else ("backspace",)), "1", "2", "x", "backspace", "3", "enter")
         await seen.until(lambda: chosen, screen.text, within=5)
         assert moments.asked[-1] == "+123"

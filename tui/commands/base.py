@@ -78,7 +78,7 @@ class CommandContext:
         return change_store(self.profile.label)
 
     @property
-    def traveller(self) -> SeekPlanner:
+    def seek_planner(self) -> SeekPlanner:
         """Resolves times to offsets of sinks: by the worker, or else by the brokers of the profile."""
         from tui.offsets.seek import SeekPlanner
 

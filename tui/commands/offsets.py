@@ -153,25 +153,25 @@ class PatchOffsets(ChangingCommand):
     async def _seek(self, context: CommandContext, to: Position) -> Result:
         """Resolves the position to offsets and applies them."""
         target = SeekRequest(to, self.kafka_topic, self.kafka_partition)
-        journey = await context.traveller.resolve(self.name, target)
-        if not journey.changes and journey.held:
-            return confirmation([TargetOutcome(self.name, unchanged_text(one)) for one in journey.held])
-        if self.dry_run or not journey.changes:
-            return await self._would(context, journey.changes)
+        seek_plan = await context.seek_planner.resolve(self.name, target)
+        if not seek_plan.changes and seek_plan.held:
+            return confirmation([TargetOutcome(self.name, unchanged_text(one)) for one in seek_plan.held])
+        if self.dry_run or not seek_plan.changes:
+            return await self._would(context, seek_plan.changes)
 
         async def act(name: str) -> TargetOutcome:
-            plan = await plan_changes(context, name, journey.base, journey.changes, stop=self.stop, why=self.reason)
-            effect = total(journey) if len(journey.changes) > 1 else ""
+            plan = await plan_changes(context, name, seek_plan.base, seek_plan.changes, stop=self.stop, why=self.reason)
+            effect = total(seek_plan) if len(seek_plan.changes) > 1 else ""
             return await confirm_and_apply(context, plan, self.yes, effect, again)
 
         async def again() -> tuple[OffsetChange, ...]:
-            return (await context.traveller.resolve(self.name, target)).changes
+            return (await context.seek_planner.resolve(self.name, target)).changes
 
         return await for_each([self.name], act)
 
 
-def total(journey: SeekPlan) -> str:
-    effect = journey.effect
+def total(seek_plan: SeekPlan) -> str:
+    effect = seek_plan.effect
     return effect.total
 
 

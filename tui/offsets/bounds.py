@@ -1,4 +1,4 @@
-"""Where topics begin and end, to say what a typed offset of a sink would come to; what lies beyond is allowed."""
+"""Bounds of topics, to warn about typed offsets of a sink that lie outside; such offsets are allowed."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from tui.offsets.changes import OffsetChange
 from tui.offsets.lag import Lag
 
 Json = Any
-RESET = "a consumer there starts by auto.offset.reset"
+OUT_OF_RANGE = "a consumer there applies auto.offset.reset"
 
 
 class Bounds(NamedTuple):
-    """`places` have a beginning and an end; of `topics` all partitions are known."""
+    """Beginning and end offsets by partition; for each of `topics` all partitions are known."""
 
     places: Mapping[TopicPartition, tuple[int, int]] = {}
     topics: frozenset[str] = frozenset()
 
     def remark(self, partition: Json, offset: Json) -> str:
-        """What is odd about it; nothing where it lies within its topic, or nobody knows."""
+        """A warning about an offset outside its topic; empty if it lies inside or the bounds are unknown."""
         at, goal = topic_partition(partition), sink_position(offset)
         if at is None or goal is None:
             return ""
@@ -29,17 +29,18 @@ class Bounds(NamedTuple):
             return self._unknown(at)
         begin, end = self.places[at]
         if goal > end:
-            return f"past the end {end:,}: {RESET}"
-        return f"before the beginning {begin:,}: {RESET}" if goal < begin else ""
+            return f"past the end {end:,}: {OUT_OF_RANGE}"
+        return f"before the beginning {begin:,}: {OUT_OF_RANGE}" if goal < begin else ""
 
     def _unknown(self, at: TopicPartition) -> str:
         topic, number = at
         if topic not in self.topics:
             return ""
         has_any = any(known == topic for known, _ in self.places)
-        return f"the topic {topic} has no partition {number}" if has_any else f"the brokers have no topic {topic}"
+        return f"the topic {topic} has no partition {number}" if has_any else f"the topic {topic} does not exist"
 
     def remarked(self, made: Iterable[OffsetChange]) -> tuple[OffsetChange, ...]:
+        """The changes with warnings about offsets out of bounds."""
         return tuple(
             replace(change, remark=self.remark(change.partition, change.after) or change.remark) for change in made
         )
@@ -49,7 +50,7 @@ NO_BOUNDS = Bounds()
 
 
 def topic_partition(partition: Json) -> TopicPartition | None:
-    """None for what is no partition of a topic."""
+    """Topic and partition of a sink's partition; None for any other JSON."""
     try:
         return str(partition["kafka_topic"]), int(partition["kafka_partition"])
     except (KeyError, TypeError, ValueError):
@@ -57,6 +58,7 @@ def topic_partition(partition: Json) -> TopicPartition | None:
 
 
 def sink_position(offset: Json) -> int | None:
+    """The number in a sink's offset; None for any other JSON."""
     try:
         return int(offset["kafka_offset"])
     except (KeyError, TypeError, ValueError):
@@ -64,12 +66,12 @@ def sink_position(offset: Json) -> int | None:
 
 
 def is_negative(offset: Json) -> bool:
-    """A sink's offset that no broker takes."""
+    """Whether it is a sink's offset below zero, which brokers refuse."""
     return (found := sink_position(offset)) is not None and found < 0
 
 
 def of_brokers(topics: Iterable[str], brokers: Brokers) -> Bounds:
-    """Blocks; HeadraceError where they cannot be asked."""
+    """Bounds from the brokers. Blocks. Raises HeadraceError if they cannot be reached."""
     wanted = frozenset(topics)
     if not wanted:
         return NO_BOUNDS
@@ -79,7 +81,7 @@ def of_brokers(topics: Iterable[str], brokers: Brokers) -> Bounds:
 
 
 def of_lags(partitions: Sequence[Json], lags: Mapping[str, Lag]) -> Bounds:
-    """Where only the worker tells: the ends of what it has committed."""
+    """Bounds from our worker's lags: only the ends, of partitions with a committed offset."""
     from tui.offsets.partitions import key
 
     found = {}
@@ -91,4 +93,5 @@ def of_lags(partitions: Sequence[Json], lags: Mapping[str, Lag]) -> Bounds:
 
 
 def topics_of(made: Iterable[OffsetChange]) -> set[str]:
+    """Topics of the changed partitions of a sink."""
     return {at[0] for change in made if (at := topic_partition(change.partition)) is not None}

@@ -1,6 +1,6 @@
-"""What only the brokers know: which partitions topics have, where they begin and end, where in them a time lies.
+"""Topics as only the brokers know them: partitions, beginning and end offsets, offsets by time.
 
-confluent-kafka comes with the extra `runtime`; it is loaded when the first question is asked. Calls block.
+confluent-kafka comes with the extra `runtime` and is imported by the first request. Requests block.
 """
 
 from __future__ import annotations
@@ -14,24 +14,27 @@ if TYPE_CHECKING:
     from confluent_kafka.admin import AdminClient
 
 TopicPartition = tuple[str, int]  # topic, partition
-ANSWER_TIMEOUT, SHORT_TIMEOUT = 20.0, 5.0  # seconds for an answer; for one that is only nice to have
+ANSWER_TIMEOUT, SHORT_TIMEOUT = 20.0, 5.0  # seconds for an answer; the short one for optional details
 
 
 class Brokers:
-    """Those of a context. `settings` are librdkafka's (`security.protocol`, `sasl.password`, …)."""
+    """The brokers of a context. `settings` are librdkafka's (`security.protocol`, `sasl.password`, …).
 
-    def __init__(self, servers: str, settings: Mapping[str, str], within: float = ANSWER_TIMEOUT) -> None:
-        self.servers, self._settings, self._within = servers, settings, within
+    Requests raise Unreachable without an answer, UsageError for invalid settings, and HeadraceError without
+    confluent-kafka."""
+
+    def __init__(self, servers: str, settings: Mapping[str, str], timeout: float = ANSWER_TIMEOUT) -> None:
+        self.servers, self._settings, self._timeout = servers, settings, timeout
         self._client: AdminClient | None = None
-        self._trouble = ""
+        self._connection_error = ""
 
     def with_short_timeout(self) -> Brokers:
-        """The same, given up sooner."""
+        """The same brokers with a shorter timeout."""
         return Brokers(self.servers, self._settings, SHORT_TIMEOUT)
 
     def partitions(self, wanted: Callable[[str], bool]) -> list[TopicPartition]:
-        """Of all topics that are wanted."""
-        topics = self._asked(lambda admin: admin.list_topics(timeout=self._within)).topics
+        """Partitions of all topics that `wanted` accepts, sorted."""
+        topics = self._request(lambda admin: admin.list_topics(timeout=self._timeout)).topics
         return sorted((name, number) for name, topic in topics.items() if wanted(name) for number in topic.partitions)
 
     def beginnings(self, places: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
@@ -41,7 +44,7 @@ class Brokers:
         return self._offsets({at: _spec().latest() for at in places})
 
     def at_time(self, places: Iterable[TopicPartition], milliseconds: int) -> dict[TopicPartition, int]:
-        """The first record of that time or later; partitions without one are left out."""
+        """Offset of the first record at that time (milliseconds since 1970) or later, where there is one."""
         found = self._offsets({at: _spec().for_timestamp(milliseconds) for at in places})
         return {at: offset for at, offset in found.items() if offset >= 0}
 
@@ -51,21 +54,23 @@ class Brokers:
         from confluent_kafka import TopicPartition
 
         asked = {TopicPartition(*at): spec for at, spec in specs.items()}
-        futures = self._asked(lambda admin: admin.list_offsets(asked, request_timeout=self._within))
+        futures = self._request(lambda admin: admin.list_offsets(asked, request_timeout=self._timeout))
         return {
-            (at.topic, at.partition): self._asked(lambda _, future=future: future.result(self._within)).offset  # type: ignore[misc]
+            (at.topic, at.partition): self._request(lambda _, future=future: future.result(self._timeout)).offset  # type: ignore[misc]
             for at, future in futures.items()
         }
 
-    def _asked(self, question: Callable[[AdminClient], Any]) -> Any:
+    def _request(self, request: Callable[[AdminClient], Any]) -> Any:
         client = self._connected()
         from confluent_kafka import KafkaException
 
         try:
-            return question(client)
+            return request(client)
         except (KafkaException, TimeoutError) as error:
-            cause = error.args[0].str() if isinstance(error, KafkaException) else f"no answer within {self._within:g} s"
-            raise Unreachable(f"the brokers {self.servers}: {cause}{self._trouble}") from error
+            cause = (
+                error.args[0].str() if isinstance(error, KafkaException) else f"no answer within {self._timeout:g} s"
+            )
+            raise Unreachable(f"the brokers {self.servers}: {cause}{self._connection_error}") from error
 
     def _connected(self) -> AdminClient:
         if self._client is None:
@@ -74,17 +79,17 @@ class Brokers:
                 from confluent_kafka.admin import AdminClient
             except ImportError as error:
                 advice = "install it with Headrace's extra: pip install 'headrace[runtime]'"
-                raise HeadraceError("speaking to brokers needs confluent-kafka, which is not there", advice) from error
-            given: dict[str, Any] = {"bootstrap.servers": self.servers, "error_cb": self._heard}
+                raise HeadraceError("confluent-kafka, needed to reach the brokers, is not installed", advice) from error
+            given: dict[str, Any] = {"bootstrap.servers": self.servers, "error_cb": self._on_error}
             try:
                 self._client = AdminClient(without_log_output({**self._settings, **given}))
             except KafkaException as error:
-                raise UsageError(f"the context's settings for Kafka: {error.args[0].str()}") from error
+                raise UsageError(f"invalid Kafka settings in the context: {error.args[0].str()}") from error
         return self._client
 
-    def _heard(self, error: Any) -> None:
-        """Why there is no connection, said better than by the time-out that follows."""
-        self._trouble = f" ({error.str()})"
+    def _on_error(self, error: Any) -> None:
+        """Keeps librdkafka's reason for a failed connection, which explains more than the timeout that follows."""
+        self._connection_error = f" ({error.str()})"
 
 
 def without_log_output(settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -106,8 +111,10 @@ def _spec() -> Any:
 
 
 def brokers(servers: str, settings: Mapping[str, str]) -> Brokers:
-    """Raises HeadraceError with what to do where a context does not name any."""
+    """The brokers at `servers` (librdkafka's `bootstrap.servers`). Raises HeadraceError, with advice, if empty."""
     if not servers:
-        advice = "name them: config set-context NAME --bootstrap-servers HOST:9092, or `brokers` in contexts.toml"
-        raise HeadraceError("this worker does not resolve moments, and the context names no brokers", advice)
+        advice = (
+            "set them: config set-context NAME --bootstrap-servers HOST:9092, or `bootstrap-servers` in contexts.toml"
+        )
+        raise HeadraceError("this worker cannot resolve positions, and the context has no bootstrap servers", advice)
     return Brokers(servers, settings)

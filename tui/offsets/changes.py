@@ -1,4 +1,4 @@
-"""What an edited text would change: only that is sent, and only that is shown."""
+"""Changes of offsets: the differences between two lists of offsets, and conflicts with changes by others."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class ChangeKind(Enum):
 
 
 class Effect(NamedTuple):
-    """What moving a sink means, in records."""
+    """The effect of moving a sink, in records read again or skipped."""
 
     reread: int
     skipped: int
@@ -39,23 +39,23 @@ class Effect(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class OffsetChange:
-    """One partition: from `before` (None: it has none) to `after` (None: reset)."""
+    """The change of one partition from `before` (None if it has no offset) to `after` (None for a reset)."""
 
     kind: ChangeKind
     partition: Json
     before: Json
     after: Json
-    effect: Effect | None = field(default=None, compare=False)  # where somebody has counted
-    remark: str = field(default="", compare=False)  # what is odd about it, as an offset past the end
+    effect: Effect | None = field(default=None, compare=False)  # None if unknown
+    remark: str = field(default="", compare=False)  # a warning, such as an offset past the end
 
     @property
     def entry(self) -> dict[str, Json]:
-        """As PATCH takes it."""
+        """The entry of the PATCH body."""
         return {"partition": self.partition, "offset": self.after}
 
     @property
     def step(self) -> str:
-        """How far a number moves: `−8`, `+1,200`; empty where that cannot be said."""
+        """The distance that a number moves: `−8`, `+1,200`; empty if the offsets are not single numbers."""
         before, after = _number(self.before), _number(self.after)
         if before is None or after is None:
             return ""
@@ -63,7 +63,7 @@ class OffsetChange:
 
 
 def _number(offset: Json) -> int | None:
-    """The only number of an offset with a single field."""
+    """The number of an offset with a single field; None for other offsets."""
     if not isinstance(offset, dict) or len(offset) != 1:
         return None
     (value,) = offset.values()
@@ -73,7 +73,7 @@ def _number(offset: Json) -> int | None:
 
 
 def same_offset(one: Json, other: Json) -> bool:
-    """Whether two offsets mean the same; a sink's number may be text, and 1 is not true."""
+    """Whether two offsets are equal; a sink's number may be text, and 1 is not true."""
     if isinstance(one, dict) and isinstance(other, dict) and one.keys() == other.keys() == {"kafka_offset"}:
         return str(one["kafka_offset"]) == str(other["kafka_offset"])
     return partitions.compact(one) == partitions.compact(other) or (
@@ -85,7 +85,7 @@ def same_offset(one: Json, other: Json) -> bool:
 
 
 def changes(base: Sequence[Offset], wanted: Sequence[Offset]) -> list[OffsetChange]:
-    """In the order of the text. What is not in the text stays as it is."""
+    """The changes from `base` to `wanted`, in the order of `wanted`. Partitions missing there do not change."""
     before = {partitions.key(entry.partition): entry.offset for entry in base}
     found = []
     for entry in wanted:
@@ -102,13 +102,13 @@ def changes(base: Sequence[Offset], wanted: Sequence[Offset]) -> list[OffsetChan
 
 
 def left_out(base: Sequence[Offset], wanted: Sequence[Offset]) -> list[Offset]:
-    """Those that are not in the text any more, and so stay."""
+    """Offsets of `base` that `wanted` does not mention, and that therefore do not change."""
     there = {partitions.key(entry.partition) for entry in wanted}
     return [entry for entry in base if partitions.key(entry.partition) not in there]
 
 
 def inverse(made: Sequence[OffsetChange]) -> list[OffsetChange]:
-    """What undoes them: a new partition is reset, a reset one set again."""
+    """The changes that undo others: a new partition is reset, a reset one set to its former offset."""
     back = []
     for change in made:
         kind = (
@@ -119,7 +119,7 @@ def inverse(made: Sequence[OffsetChange]) -> list[OffsetChange]:
 
 
 class OffsetConflict(NamedTuple):
-    """A partition that is about to be changed is not as it was when editing began."""
+    """A partition of a change whose offset is no longer the one that the change was computed from."""
 
     partition: Json
     was: Json
@@ -129,21 +129,21 @@ class OffsetConflict(NamedTuple):
 def conflicts(
     base: Sequence[Offset], now: Sequence[Offset], made: Sequence[OffsetChange], ran: bool
 ) -> list[OffsetConflict]:
-    """Whom somebody else has changed meanwhile, among those about to be changed. While the connector ran (`ran`),
-    its own way forward is no conflict: that is what running means; going back or vanishing is."""
+    """Partitions of `made` that someone else changed between `base` and `now`. If the connector `ran` in between, it
+    advanced by itself: an offset that moved forward is not a conflict, one that moved back or vanished is."""
     before = {partitions.key(entry.partition): entry.offset for entry in base}
     after = {partitions.key(entry.partition): entry.offset for entry in now}
     found = []
     for change in made:
         key = partitions.key(change.partition)
         was, seen = before.get(key), after.get(key)
-        if not same_offset(was, seen) and not (ran and _moved_on(was, seen)):
+        if not same_offset(was, seen) and not (ran and _advanced(was, seen)):
             found.append(OffsetConflict(change.partition, was, seen))
     return found
 
 
-def _moved_on(was: Json, now: Json) -> bool:
-    """Whether a running connector may have brought it there by itself."""
+def _advanced(was: Json, now: Json) -> bool:
+    """Whether a running connector may have advanced to this offset by itself."""
     if was is None:
         return True
     if not isinstance(was, dict) or not isinstance(now, dict):

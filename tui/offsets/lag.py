@@ -1,4 +1,4 @@
-"""How far a connector is, partition by partition: from our workers, or from the brokers for sinks elsewhere."""
+"""Lag by partition: from our workers, or from the brokers for sinks of other workers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Json = Any
 
 
 class Lag(NamedTuple):
-    """Of one partition: `records` to the end and `behind_ms` in time (sinks), `age_ms` of the position (sources)."""
+    """Lag of one partition: `records` and `behind_ms` to the end (sinks), `age_ms` of the position (sources)."""
 
     end: int | None = None
     records: int | None = None
@@ -23,7 +23,7 @@ class Lag(NamedTuple):
 
 
 class OffsetWarnings(NamedTuple):
-    """What our workers add: tasks that are RUNNING and get nowhere; when the offsets of a stopped sink expire."""
+    """Warnings of our workers: tasks that are RUNNING without progress, and when a stopped sink's offsets expire."""
 
     stalled: tuple[int, ...] = ()
     expires_at: int | None = None  # milliseconds since 1970
@@ -35,8 +35,10 @@ class OffsetWarnings(NamedTuple):
             found.append(f"STALLED: {word} {', '.join(map(str, self.stalled))} RUNNING, with records waiting")
         if self.expires_at is not None:
             left = self.expires_at - now_ms
-            when = f"in {span(left / 1000)}" if left > 0 else "at any moment now"
-            found.append(f"the brokers forget these offsets {when}: it is stopped, and its group is empty")
+            when = f"in {span(left / 1000)}" if left > 0 else "at any moment"
+            found.append(
+                f"the brokers will delete these offsets {when}: the connector is stopped and its group is empty"
+            )
         return found
 
 
@@ -50,7 +52,7 @@ def warnings(answer: Json) -> OffsetWarnings:
 
 
 def of_answer(answer: Json) -> dict[str, Lag]:
-    """From `GET offsets?detail=true`, by partition; empty where the worker leaves it out."""
+    """From `GET offsets?detail=true`, by partition key; empty if the worker does not report lag."""
     found = {}
     for entry in (answer or {}).get("offsets") or ():
         if entry.get("lag") is not None or entry.get("age_ms") is not None:
@@ -61,7 +63,7 @@ def of_answer(answer: Json) -> dict[str, Lag]:
 
 
 def of_brokers(offsets: Sequence[Offset], brokers: Brokers) -> dict[str, Lag]:
-    """Of a sink: records to the end of each partition. Blocks; HeadraceError where they cannot be asked."""
+    """Lag of a sink in records, by partition key. Blocks. Raises HeadraceError if the brokers cannot be reached."""
     places = {
         (e.partition["kafka_topic"], int(e.partition["kafka_partition"])): e for e in offsets if e.is_sink and e.offset
     }
@@ -75,14 +77,14 @@ def of_brokers(offsets: Sequence[Offset], brokers: Brokers) -> dict[str, Lag]:
 
 
 def time_of(one: Lag) -> str:
-    """How long ago the next record was written (`12 min`), or the position itself (`3 s old`)."""
+    """The age of the next record (`12 min`), or of the position itself (`3 s old`)."""
     if one.age_ms is not None:
         return f"{span(one.age_ms / 1000)} old"
     return span(one.behind_ms / 1000) if one.records and one.behind_ms is not None else ""
 
 
 def total(lags: Mapping[str, Lag]) -> Lag:
-    """All together: records add up, times are the longest (behind) and the shortest (age)."""
+    """The lag of the whole connector: the sum of records, the longest `behind_ms`, the shortest `age_ms`."""
     records = [one.records for one in lags.values() if one.records is not None]
     behind = [one.behind_ms for one in lags.values() if one.behind_ms is not None]
     ages = [one.age_ms for one in lags.values() if one.age_ms is not None]

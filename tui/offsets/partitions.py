@@ -1,4 +1,4 @@
-"""Partitions and offsets as people see them, and as keys that do not depend on the order of JSON's fields."""
+"""Partitions and offsets as text for users, and as keys that do not depend on the order of JSON fields."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ Json = Any
 
 
 def key(partition: Json) -> str:
-    """The same for the same partition, however it is spelled; a sink's number may be text."""
+    """A key that is equal for equal partitions, whatever the order of fields; a sink's partition may be text."""
     if isinstance(partition, dict) and "kafka_topic" in partition and "kafka_partition" in partition:
         return f"kafka {partition['kafka_topic']} {partition['kafka_partition']}"
     return json.dumps(partition, sort_keys=True, ensure_ascii=False)
 
 
 def compact(value: Json) -> str:
-    """One line of JSON, with a blank after commas and colons: it is read by people."""
+    """One line of JSON, with a space after commas and colons for readability."""
     return json.dumps(value, ensure_ascii=False)
 
 
@@ -35,7 +35,7 @@ def shown(partition: Json) -> str:
 
 
 def shown_offset(offset: Json) -> str:
-    """`position 12`; `reset` for null, since that is what it does."""
+    """`position 12`; `reset` for null, which resets the partition."""
     if offset is None:
         return "reset"
     if isinstance(offset, dict) and len(offset) == 1:
@@ -46,7 +46,7 @@ def shown_offset(offset: Json) -> str:
 
 
 def document(offsets: Iterable[Offset]) -> str:
-    """The text that is edited: the body of PATCH, two lines a partition."""
+    """The text for the editor: the body of PATCH, two lines for each partition."""
     entries = [
         f'    {{"partition": {compact(entry.partition)},\n     "offset": {compact(entry.offset)}}}' for entry in offsets
     ]
@@ -54,7 +54,7 @@ def document(offsets: Iterable[Offset]) -> str:
 
 
 def template(connector: Connector) -> str:
-    """A first entry for a connector that has no offsets yet, in the shape of its kind."""
+    """A first entry for a connector without offsets, in the shape that its kind of connector expects."""
     if connector.type == "sink":
         topic = connector.config.get("topics", "").partition(",")[0].strip() or "topic"
         example = Offset({"kafka_topic": topic, "kafka_partition": 0}, {"kafka_offset": 0})

@@ -1,6 +1,7 @@
-"""Time travel for sinks: a moment becomes offsets, with the records that will be read again or skipped.
+"""Seeking for sinks: resolves a position to offsets, with the records that would be read again or skipped.
 
-Our workers resolve it themselves; on any other Connect the brokers of the context are asked. Nothing is changed.
+Our workers resolve positions themselves; for any other Connect the brokers of the context are queried. Nothing is
+changed.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ T = TypeVar("T")
 
 
 async def in_thread(work: Callable[[], T]) -> T:
-    """Runs what blocks: beside the event loop where there is one; a script has none."""
+    """Runs a blocking function in a thread if there is an event loop; a script, which has none, calls it directly."""
     import asyncio
 
     try:
@@ -34,29 +35,29 @@ async def in_thread(work: Callable[[], T]) -> T:
 
 
 class SeekRequest(NamedTuple):
-    """Where some partitions are to go: of one topic, or one of its partitions, or all there are."""
+    """The requested position of some partitions: all of the sink's, those of one topic, or a single one."""
 
-    moment: Position
+    position: Position
     topic: str | None = None
     partition: int | None = None
 
-    def means(self, at: TopicPartition) -> bool:
+    def includes(self, at: TopicPartition) -> bool:
         return self.topic in (None, at[0]) and self.partition in (None, at[1])
 
     def __str__(self) -> str:
-        """` orders-3`, ` orders` or nothing."""
+        """` orders-3`, ` orders`, or empty for all partitions."""
         partition = "" if self.partition is None else f"-{self.partition}"
         return f" {self.topic}{partition}" if self.topic else ""
 
     @property
     def body(self) -> Json:
-        given = {"to": str(self.moment), "kafka_topic": self.topic, "kafka_partition": self.partition}
+        given = {"to": str(self.position), "kafka_topic": self.topic, "kafka_partition": self.partition}
         return {key: value for key, value in given.items() if value is not None}
 
 
 class SeekPlan(NamedTuple):
-    """`base`: the offsets before the move; `changes`: the partitions that move, out of `seen`; `held`: the partitions
-    that stay only because their topic does not reach the target."""
+    """The result of resolving a request. `base`: the offsets before it; `changes`: the partitions that move, out of
+    `seen`; `held`: the partitions that stay only because their topic does not reach the position."""
 
     base: tuple[Offset, ...]
     changes: tuple[OffsetChange, ...]
@@ -70,31 +71,31 @@ class SeekPlan(NamedTuple):
 
 
 class SeekPlanner:
-    """`brokers` are dialled at first need, and only where the worker cannot do it."""
+    """Resolves positions of one cluster. `brokers` is called only if the worker cannot resolve them itself."""
 
     def __init__(self, connect: Connect, brokers: Callable[[], Brokers]) -> None:
         self._connect, self._brokers = connect, brokers
 
     async def resolve(self, name: str, target: SeekRequest) -> SeekPlan:
-        """Raises NotFound for a connector that is not there, HeadraceError where nobody can say."""
+        """Raises NotFound for an unknown connector, HeadraceError if nobody can resolve the position."""
         base = model.offsets(await self._connect.offsets(name))
         try:
             answer = await self._connect.resolve_offsets(name, target.body)
         except NotFound:
             moves = await self._by_brokers(name, base, target)
         else:
-            moves = [_of_answer(change) for change in answer["changes"]]
-        clamped = [_clamped(target.moment, move) for move in moves]
+            moves = [_change_of_answer(change) for change in answer["changes"]]
+        clamped = [_clamped(target.position, move) for move in moves]
         held = tuple(move for move in clamped if not _moves(move) and move.remark)
         return SeekPlan(base, tuple(filter(_moves, clamped)), len(moves), held)
 
     async def _by_brokers(self, name: str, base: Sequence[Offset], target: SeekRequest) -> list[OffsetChange]:
         info = await self._connect.info(name)
         if info.get("type") == "source":
-            raise HeadraceError(f"{name} is a source: only the offsets of sinks are positions in topics")
+            raise HeadraceError(f"{name} is a source: only sinks have positions in topics")
         committed = {_place(e): int(e.offset["kafka_offset"]) for e in base if e.is_sink and e.offset}
-        brokers, reads = self._brokers(), topic_filter(info.get("config") or {})
-        return await in_thread(lambda: _resolved(brokers, committed, reads, target))
+        brokers, is_read = self._brokers(), topic_filter(info.get("config") or {})
+        return await in_thread(lambda: _resolved(brokers, committed, is_read, target))
 
 
 def _place(entry: Offset) -> TopicPartition:
@@ -102,7 +103,7 @@ def _place(entry: Offset) -> TopicPartition:
 
 
 def topic_filter(config: Mapping[str, str]) -> Callable[[str], bool]:
-    """Whether the sink reads a topic. A regular expression that only Java understands means no topic by itself."""
+    """Whether the sink reads a topic. A regular expression that only Java understands matches no topic here."""
     if pattern := config.get("topics.regex", "").strip():
         try:
             compiled = re.compile(pattern)
@@ -114,16 +115,18 @@ def topic_filter(config: Mapping[str, str]) -> Callable[[str], bool]:
 
 
 def _resolved(
-    brokers: Brokers, committed: Mapping[TopicPartition, int], reads: Callable[[str], bool], target: SeekRequest
+    brokers: Brokers, committed: Mapping[TopicPartition, int], is_read: Callable[[str], bool], target: SeekRequest
 ) -> list[OffsetChange]:
-    """Each partition that is meant, within what its topic has. Blocks."""
+    """The changes of the requested partitions, clamped to the bounds of their topics. Blocks."""
     topics = {topic for topic, _ in committed} | {target.topic}
-    there = brokers.partitions(lambda topic: reads(topic) or topic in topics)
-    wanted = [at for at in there if target.means(at) and (reads(at[0]) or at in committed or at[0] == target.topic)]
+    there = brokers.partitions(lambda topic: is_read(topic) or topic in topics)
+    wanted = [
+        at for at in there if target.includes(at) and (is_read(at[0]) or at in committed or at[0] == target.topic)
+    ]
     if not wanted:
-        raise HeadraceError(f"there is no partition{target} for this sink to go to")
+        raise HeadraceError(f"the sink reads no partition{target}")
     begins, ends = brokers.beginnings(wanted), brokers.ends(wanted)
-    goals = _goals(brokers, target.moment, wanted, committed, begins, ends)
+    goals = _goals(brokers, target.position, wanted, committed, begins, ends)
     return [
         _move(at, min(max(goals[at], begins[at]), ends[at]), committed.get(at), begins[at], ends[at]) for at in wanted
     ]
@@ -131,13 +134,13 @@ def _resolved(
 
 def _goals(
     brokers: Brokers,
-    moment: Position,
+    position: Position,
     wanted: Sequence[TopicPartition],
     committed: Mapping[TopicPartition, int],
     begins: Mapping[TopicPartition, int],
     ends: Mapping[TopicPartition, int],
 ) -> Mapping[TopicPartition, int]:
-    match moment:
+    match position:
         case TimePosition(milliseconds):
             return {**ends, **brokers.at_time(wanted, milliseconds)}
         case EdgePosition(end):
@@ -149,12 +152,12 @@ def _goals(
 
 
 def _move(at: TopicPartition, goal: int, committed: int | None, begin: int, end: int) -> OffsetChange:
-    """What moving there means. Without a committed offset a sink begins at the beginning."""
+    """The change with its effect. A sink without a committed offset starts at the beginning."""
     now = min(max(begin if committed is None else committed, begin), end)
     return _change(*at, committed, goal, Effect(max(now - goal, 0), max(goal - now, 0)))
 
 
-def _of_answer(c: Json) -> OffsetChange:
+def _change_of_answer(c: Json) -> OffsetChange:
     topic, partition = c["partition"]["kafka_topic"], c["partition"]["kafka_partition"]
     return _change(topic, partition, c["from"], c["to"], Effect(c["reread"], c["skipped"]))
 
@@ -167,18 +170,18 @@ def _change(topic: str, partition: int, was: int | None, goal: int, effect: Effe
     )
 
 
-def _clamped(moment: Position, change: OffsetChange) -> OffsetChange:
-    """Says where a topic does not have what was asked for."""
+def _clamped(position: Position, change: OffsetChange) -> OffsetChange:
+    """Adds a remark if the topic does not reach the requested offset."""
     before, after = change.before and change.before["kafka_offset"], change.after["kafka_offset"]
     asked = after
-    if isinstance(moment, AbsolutePosition):
-        asked = moment.offset
-    elif isinstance(moment, RelativePosition) and before is not None:
-        asked = int(before) + moment.records
+    if isinstance(position, AbsolutePosition):
+        asked = position.offset
+    elif isinstance(position, RelativePosition) and before is not None:
+        asked = int(before) + position.records
     if asked == after:
         return change
     edge = "end" if asked > after else "beginning"
-    return replace(change, remark=f"the {edge}: the topic has no {asked:,}")
+    return replace(change, remark=f"the {edge}: the topic has no offset {asked:,}")
 
 
 def _moves(change: OffsetChange) -> bool:

@@ -70,7 +70,8 @@ def test_topics_of_an_unknown_connector() -> None:
 
 
 @pytest.mark.parametrize(
-    ("to", "held"), [("99999", "the end: the topic has no 99,999"), ("+5", "the end: the topic has no 55")]
+    ("to", "held"),
+    [("99999", "the end: the topic has no offset 99,999"), ("+5", "the end: the topic has no offset 55")],
 )
 def test_a_position_beyond_the_end_is_named(to: str, held: str) -> None:
     change = {"partition": sink(0)["partition"], "from": 50, "to": 50, "reread": 0, "skipped": 0}

@@ -33,10 +33,10 @@ def at(topic: str, partition: Any) -> dict[str, Any]:
         ("t", 0, 1500, ""),
         ("t", 0, 100, ""),
         ("t", "0", "700", ""),
-        ("t", 0, 199999, "past the end 1,500: a consumer there starts by auto.offset.reset"),
-        ("t", 0, 5, "before the beginning 100: a consumer there starts by auto.offset.reset"),
+        ("t", 0, 199999, "past the end 1,500: a consumer there applies auto.offset.reset"),
+        ("t", 0, 5, "before the beginning 100: a consumer there applies auto.offset.reset"),
         ("t", 9, 5, "the topic t has no partition 9"),
-        ("gone", 0, 5, "the brokers have no topic gone"),
+        ("gone", 0, 5, "the topic gone does not exist"),
         ("unasked", 0, 5, ""),
     ],
 )
@@ -78,9 +78,9 @@ def test_a_negative_one_costs_no_request(line: str) -> None:
 @pytest.mark.parametrize(
     ("to", "goal", "said"),
     [
-        ("99999999", 500, "the end: the topic has no 99,999,999"),
-        ("+1000", 500, "the end: the topic has no 1,400"),
-        ("-1000", 10, "the beginning: the topic has no -600"),
+        ("99999999", 500, "the end: the topic has no offset 99,999,999"),
+        ("+1000", 500, "the end: the topic has no offset 1,400"),
+        ("-1000", 10, "the beginning: the topic has no offset -600"),
         ("300", 300, ""),
         ("latest", 500, ""),
     ],

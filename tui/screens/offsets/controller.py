@@ -47,7 +47,7 @@ class OffsetsPage(Protocol):
 
     async def ask(self, dialog: Dialog, instead: str) -> bool: ...
 
-    async def choose_position(self, name: str, here: Offset | None, traveller: SeekPlanner) -> SeekPlan | None: ...
+    async def choose_position(self, name: str, here: Offset | None, seek_planner: SeekPlanner) -> SeekPlan | None: ...
 
     def applying(self, name: str) -> None: ...
 
@@ -186,7 +186,7 @@ class OffsetsController:
 
     async def set_by_time(self, name: str, here: Offset | None) -> None:
         """Asks for a position and opens the editor with it; `here` is the partition under the cursor."""
-        found = await self.page.choose_position(name, here, self.services.context().traveller)
+        found = await self.page.choose_position(name, here, self.services.context().seek_planner)
         connector = self.page.connector
         if found is not None and connector is not None and connector.name == name:
             self.page.open(draft.of_changes(connector, found.base, found.changes))

@@ -202,11 +202,11 @@ class OffsetsPane(Pane):
             return
         self.services.do(self.controller.set_by_time(self.connector.name, self.reading.current))
 
-    async def choose_position(self, name: str, here: Offset | None, traveller: SeekPlanner) -> SeekPlan | None:
+    async def choose_position(self, name: str, here: Offset | None, seek_planner: SeekPlanner) -> SeekPlan | None:
         """Asks for a position in time; None if the dialog was closed."""
         from tui.screens.offsets.set_by_time import SetBy
 
-        return await self.app.push_screen_wait(SetBy(name, here, traveller))
+        return await self.app.push_screen_wait(SetBy(name, here, seek_planner))
 
     def open(self, one: OffsetDraft) -> None:
         self.drafts[self.name_shown] = one

@@ -50,15 +50,15 @@ class SetBy(ModalScreen[SeekPlan | None]):
         Binding("escape,ctrl+c", "leave", "back", key_display="esc"),
     ]
 
-    def __init__(self, name: str, here: Offset | None, traveller: SeekPlanner) -> None:
+    def __init__(self, name: str, here: Offset | None, seek_planner: SeekPlanner) -> None:
         super().__init__()
-        self.connector_name, self.traveller = name, traveller
+        self.connector_name, self.seek_planner = name, seek_planner
         self.scopes: list[Scope] = [(None, None)]
         if here is not None and here.is_sink:
             topic, partition = here.partition["kafka_topic"], int(here.partition["kafka_partition"])
             self.scopes += [(topic, None), (topic, partition)]
         self.scope = 0
-        self.journey: SeekPlan | None = None
+        self.seek_plan: SeekPlan | None = None
         self._target: SeekRequest | None = None  # what is looked for now
         self._looked_for: str | None = None  # the text that the preview belongs to
         self._chosen = False  # before there was anything to see: it is taken as soon as there is
@@ -100,7 +100,7 @@ class SetBy(ModalScreen[SeekPlan | None]):
             self.changed()
 
     def changed(self) -> None:
-        self.journey, self._target, self._chosen, self._looked_for = None, None, False, None
+        self.seek_plan, self._target, self._chosen, self._looked_for = None, None, False, None
         if self._timer is not None:
             self._timer.stop()
         self._timer = self.set_timer(LOOK_AFTER, self.look)
@@ -123,15 +123,15 @@ class SetBy(ModalScreen[SeekPlan | None]):
 
     async def resolve(self, target: SeekRequest) -> None:
         try:
-            journey = await self.traveller.resolve(self.connector_name, target)
+            seek_plan = await self.seek_planner.resolve(self.connector_name, target)
         except HeadraceError as error:
             self._chosen = False
             self.say(Content.assemble((visible(str(error)), "$error")))
             return
         if target is not self._target:  # something else was typed meanwhile
             return
-        self.journey = journey
-        self.say(preview(journey, target))
+        self.seek_plan = seek_plan
+        self.say(preview(seek_plan, target))
         if self._chosen:
             self.action_choose()
 
@@ -156,23 +156,23 @@ class SetBy(ModalScreen[SeekPlan | None]):
 
     def action_choose(self) -> None:
         """In the editor it is seen before anything is sent; where nothing would move, that is said here."""
-        if self.journey is None or self.text != self._looked_for:
-            self.journey, self._chosen = None, True
+        if self.seek_plan is None or self.text != self._looked_for:
+            self.seek_plan, self._chosen = None, True
             self.look()
-        elif self.journey.changes:
-            self.dismiss(self.journey)
+        elif self.seek_plan.changes:
+            self.dismiss(self.seek_plan)
 
     def action_leave(self) -> None:
         self.dismiss(None)
 
 
-def preview(journey: SeekPlan, target: SeekRequest) -> Content:
+def preview(seek_plan: SeekPlan, target: SeekRequest) -> Content:
     """The time that was understood, the sum, and each partition."""
-    head = f"to {target.moment}: " if isinstance(target.moment, TimePosition) else ""
-    if not journey.changes:
-        none = Content(f"{head}{counted(journey.seen, 'partition')}, none of which would move")
-        return Content("\n").join([none, wording.diff(journey.held, 100)]) if journey.held else none
-    effect, moving = journey.effect, counted(len(journey.changes), "partition")
+    head = f"to {target.position}: " if isinstance(target.position, TimePosition) else ""
+    if not seek_plan.changes:
+        none = Content(f"{head}{counted(seek_plan.seen, 'partition')}, none of which would move")
+        return Content("\n").join([none, wording.diff(seek_plan.held, 100)]) if seek_plan.held else none
+    effect, moving = seek_plan.effect, counted(len(seek_plan.changes), "partition")
     total = f"{head}{moving} would move: {effect.total}"
     what_next = Content.assemble(("\nenter takes it into the editor, where nothing is sent yet", "$text-muted"))
-    return Content("\n").join([Content.assemble((total, "bold")), wording.diff(journey.changes, 100), what_next])
+    return Content("\n").join([Content.assemble((total, "bold")), wording.diff(seek_plan.changes, 100), what_next])
