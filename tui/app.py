@@ -143,7 +143,7 @@ class HeadraceApp(App[int]):
 
     @property
     def themes_of_user(self) -> list[str]:
-        return self.appearance.of_user
+        return self.appearance.user_themes
 
     def _repaint(self) -> None:
         """After `fg`: the terminal no longer shows what Textual last drew."""

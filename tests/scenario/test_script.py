@@ -62,7 +62,7 @@ def test_exit_codes(console: Console, stopped: str, tmp_path: Path) -> None:
     assert "Connector nope not found" in console("describe nope", code=3).err
     assert "Unknown connector nope" in console("stop nope", code=3).err
     assert "No status found" in console("wait nope RUNNING --timeout 200ms", code=6).err
-    assert "NAME missing" in console("stop", code=2).err
+    assert "missing NAME" in console("stop", code=2).err
     assert "cannot read" in console(f"patch offsets x @{tmp_path}/nope", code=2).err
     assert "read-only" in console(f"stop '{stopped}'", options=("--read-only",), code=7).err
     console(f"get offsets '{stopped}'", options=("--read-only",))

@@ -55,33 +55,33 @@ async def test_keys_by_id_and_clashes(folder: Path) -> None:
     async with recorded(80, 24) as seen:
         await seen.sees("orders-log")
         await seen.sees("config.toml: ", "and 1 more")
-        complaints = " ".join(seen.app.appearance.complaints)
-        assert "no key has the id 'nope'" in complaints
-        assert "n would be both filter and next-failure: [keys] filter is left out" in complaints
+        complaints = " ".join(seen.app.appearance.problems)
+        assert "unknown key id 'nope'" in complaints
+        assert "n is assigned to both filter and next-failure: [keys] filter is ignored" in complaints
         await seen.press("f1")
         await seen.sees("keys that work here")
         await seen.press("escape")
         write(folder / "config.toml", '[keys]\nquit = "Q"\n')
-        await seen.until(lambda: not seen.app.appearance.complaints, "the keys to be read again")
+        await seen.until(lambda: not seen.app.appearance.problems, "the keys to be read again")
         await seen.press("q")
         assert seen.app.is_running and not isinstance(seen.app.screen, Dialog)
 
 
 WRONG = 'theme = "lihgt"\nbogus = 1\n[keys]\nfilter = "s"\nstpo = "x"\nhelp = 5\n'
 NAMED = (
-    "config.toml has the unknown key 'bogus': there are theme and [keys]",
-    'config.toml: [keys] help must be text, as in help = "S"',
-    "no theme 'lihgt': there are headrace-",
-    "config.toml: s would be both filter and stop: [keys] filter is left out",
-    "config.toml: no key has the id 'stpo': did you mean 'stop'?",
+    "config.toml has the unknown key 'bogus'; expected theme and [keys]",
+    'config.toml: [keys] help must be text, for example help = "S"',
+    "unknown theme 'lihgt'; choose from headrace-",
+    "config.toml: s is assigned to both filter and stop: [keys] filter is ignored",
+    "config.toml: unknown key id 'stpo'; did you mean 'stop'?",
 )
 
 
-async def test_all_mistakes_are_to_be_read_somewhere(folder: Path) -> None:
+async def test_all_mistakes_are_reported(folder: Path) -> None:
     write(folder / "config.toml", WRONG)
     async with recorded(100, 24) as seen:
         await seen.sees("has the unknown key 'bogus'", "and 4 more, see `:config`")
-        complaints = seen.app.appearance.complaints
+        complaints = seen.app.appearance.problems
         assert len(complaints) == len(NAMED)
         assert all(named in said for named, said in zip(NAMED, complaints, strict=True)), complaints
         await seen.press("colon", *"config", "enter")

@@ -109,7 +109,7 @@ def test_the_users_theme_replaces_and_a_bad_one_is_named(tmp_path: Path) -> None
     (tmp_path / "mine.toml").write_text(good)
     (tmp_path / "bad.toml").write_text('name = "bad"\n[ink]\nmuted = "grey"\n')
     (tmp_path / "worse.toml").write_text("no = toml = at all")
-    found, complaints = themes.of_user(tmp_path)
+    found, complaints = themes.user_themes(tmp_path)
     assert themes.by_name([*themes.bundled(), *found])["headrace-dark"].colours["ink.accent"] == "#ffffff"
     assert len(complaints) == 2 and "bad.toml" in complaints[0] and "worse.toml" in complaints[1]
 
@@ -124,7 +124,7 @@ MIXED = (files("themes") / "headrace-dark.toml").read_text("utf-8").replace("#6c
         ('name = "x"\n[ink]\nbrow = "#000000"', "brow"),
         ("dark = true", "name"),
         ('name = "x"', "background"),
-        (MIXED, "either all colours"),
+        (MIXED, "all colours must be of one kind"),
     ],
 )
 def test_what_is_wrong_is_named(text: str, word: str) -> None:

@@ -1,1 +1,1 @@
-"""The user's settings, themes and colours."""
+"""The user's settings and themes, and the display without colours."""

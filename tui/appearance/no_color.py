@@ -1,4 +1,4 @@
-"""NO_COLOR: nothing of what is drawn has a colour; what only a background set apart is drawn in reverse."""
+"""NO_COLOR: removes all colours; text that only a background colour distinguishes is drawn in reverse."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from rich.style import Style
 from textual.color import Color
 from textual.filter import LineFilter
 
-# A theme's colours that mean something behind a text: the row or button chosen, a selection, the cursor in an input.
-LOUD = ("cursor", "selection", "foreground", "accent", "primary", "error", "warning", "success")
+# Theme colours that carry meaning as backgrounds: the selected row or button, a selection, the cursor of an input.
+MEANINGFUL = ("cursor", "selection", "foreground", "accent", "primary", "error", "warning", "success")
 
 
 class NoColorFilter(LineFilter):
-    """The last of the filters. Bold, dim, reverse and underline are kept: https://no-color.org."""
+    """The last line filter. Keeps bold, dim, reverse and underline (https://no-color.org)."""
 
     def __init__(self, colours: Mapping[str, str]) -> None:
         super().__init__()
-        self._loud = frozenset(Color.parse(colours[name]).rgb for name in LOUD if name in colours)
+        self._meaningful = frozenset(Color.parse(colours[name]).rgb for name in MEANINGFUL if name in colours)
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
-        return [Segment(text, style and _plain(style, self._loud), control) for text, style, control in segments]
+        return [Segment(text, style and _plain(style, self._meaningful), control) for text, style, control in segments]
 
 
 @lru_cache(1024)
-def _plain(style: Style, loud: frozenset[tuple[int, int, int]]) -> Style:
+def _plain(style: Style, meaningful: frozenset[tuple[int, int, int]]) -> Style:
     behind = style.bgcolor.triplet if style.bgcolor is not None else None
     plain = style.without_color
-    return plain + Style(reverse=True) if behind is not None and tuple(behind) in loud else plain
+    return plain + Style(reverse=True) if behind is not None and tuple(behind) in meaningful else plain

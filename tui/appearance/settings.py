@@ -1,8 +1,8 @@
-"""What a user has set apart from contexts: `config.toml` in the XDG config folder.
+"""The user's settings: `config.toml` in the XDG config folder.
 
 theme = "headrace-light"
 
-[keys]                     # by the id that the help shows; several keys with commas
+[keys]                     # by the id that the help shows; several keys separated by commas
 stop = "S"
 filter = "slash,ctrl+f"
 """
@@ -24,7 +24,7 @@ class Settings(NamedTuple):
 
 
 def load(folder: Path) -> tuple[Settings, list[str]]:
-    """What can be used of the file, and each thing in it that cannot, with the file's name."""
+    """The valid settings of the file, and a problem for each invalid one."""
     file = folder / FILE
     try:
         text = file.read_text("utf-8")
@@ -42,7 +42,7 @@ def load(folder: Path) -> tuple[Settings, list[str]]:
 
 def _settings(file: Path, content: Mapping[str, Any]) -> tuple[Settings, list[str]]:
     unknown = [key for key in content if key not in ("theme", "keys")]
-    wrong = [f"{file} has the unknown key {key!r}: there are theme and [keys]" for key in unknown]
+    wrong = [f"{file} has the unknown key {key!r}; expected theme and [keys]" for key in unknown]
     theme, keys = content.get("theme", ""), content.get("keys", {})
     if not isinstance(theme, str):
         wrong.append(f"{file}: theme must be text")
@@ -51,6 +51,6 @@ def _settings(file: Path, content: Mapping[str, Any]) -> tuple[Settings, list[st
         wrong.append(f"{file}: keys must be a table")
         keys = {}
     for name in [name for name, value in keys.items() if not isinstance(value, str)]:
-        wrong.append(f'{file}: [keys] {name} must be text, as in {name} = "S"')
+        wrong.append(f'{file}: [keys] {name} must be text, for example {name} = "S"')
         del keys[name]
     return Settings(theme, keys), wrong

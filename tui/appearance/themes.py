@@ -1,4 +1,4 @@
-"""Themes: TOML files of `themes/` and of the user's `themes` folder, as Textual themes."""
+"""Themes: TOML files of `themes/` and of the user's folder `themes`, converted to Textual themes."""
 
 from __future__ import annotations
 
@@ -25,14 +25,15 @@ _FEW_COLOURS = re.compile(r"linux|ansi|cons25|vt\d+|.*-16color|rxvt|screen")
 
 
 class Theme(NamedTuple):
-    """One file's content. `colours` holds `ink.muted`, `state.failed` and so on, all of them present."""
+    """The content of a file. `colours` has all keys, such as `ink.muted` and `state.failed`."""
 
     name: str
     dark: bool
     colours: Mapping[str, str]
-    ansi: bool = False  # the terminal's own sixteen colours, as the user has set them
+    ansi: bool = False  # uses the terminal's own sixteen colours
 
     def textual(self) -> TextualTheme:
+        """The theme for Textual."""
         get = self.colours.__getitem__
         return TextualTheme(
             name=self.name,
@@ -52,7 +53,7 @@ class Theme(NamedTuple):
         )
 
     def _variables(self) -> dict[str, str]:
-        """`$muted`, `$cursor`, `$state-failed`, `$json-key`; and Textual's own, where its blend would be unreadable."""
+        """`$muted`, `$state-failed`, `$json-key` and so on, and overrides where Textual's blends are unreadable."""
         get = self.colours.__getitem__
         plain = {name: get(f"paper.{name}") for name in ("cursor", "selection")}
         plain |= {name: get(f"ink.{name}") for name in ("muted", "border")}
@@ -87,60 +88,62 @@ class Theme(NamedTuple):
 
 
 def parse(text: str, where: str) -> Theme:
-    """Raises HeadraceError naming the file and the key when something is missing, unknown or no colour."""
+    """The theme of a file. Raises HeadraceError, which names the file and the missing, unknown or invalid key."""
     try:
         content = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise HeadraceError(f"theme {where} is not TOML: {error}") from error
     name, dark = content.pop("name", None), content.pop("dark", True)
     if not isinstance(name, str) or not name or not isinstance(dark, bool):
-        raise HeadraceError(f"theme {where}: it needs a name, and dark must be true or false")
+        raise HeadraceError(f"theme {where}: name is required, and dark must be true or false")
     colours = dict(_colours(content, where))
     named = {colour.startswith("ansi_") for colour in colours.values()}
     if len(named) > 1:
-        raise HeadraceError(f"theme {where}: either all colours are like #6cb6e8, or all like ansi_bright_red")
+        raise HeadraceError(
+            f"theme {where}: all colours must be of one kind, either like #6cb6e8 or like ansi_bright_red"
+        )
     return Theme(name, dark, colours, ansi=named == {True})
 
 
 def _colours(content: Mapping[str, Any], where: str) -> Iterator[tuple[str, str]]:
     unknown = content.keys() - _SECTIONS.keys()
     if unknown:
-        raise HeadraceError(f"theme {where}: unknown section {min(unknown)!r} (there are {', '.join(_SECTIONS)})")
+        raise HeadraceError(f"theme {where}: unknown section {min(unknown)!r}; expected {', '.join(_SECTIONS)}")
     for section, table in content.items():
         stray = table.keys() - set(_SECTIONS[section]) if isinstance(table, dict) else {"value"}
         if stray:
-            raise HeadraceError(f"theme {where}: [{section}] knows no {min(stray)!r}")
+            raise HeadraceError(f"theme {where}: unknown key {min(stray)!r} in [{section}]")
     for section, names in _SECTIONS.items():
         for name in names:
             value = content.get(section, {}).get(name)
             if not isinstance(value, str) or not _COLOUR.fullmatch(value):
                 raise HeadraceError(
-                    f"theme {where}: [{section}] {name} must be a colour like #6cb6e8 or ansi_red, is {value!r}"
+                    f"theme {where}: [{section}] {name} must be a colour like #6cb6e8 or ansi_red, not {value!r}"
                 )
             yield f"{section}.{name}", value
 
 
 def bundled() -> list[Theme]:
-    """The themes that come with the program, by name."""
+    """The bundled themes, sorted by name."""
     found = [entry for entry in files("themes").iterdir() if entry.name.endswith(".toml")]
     return [parse(entry.read_text("utf-8"), entry.name) for entry in sorted(found, key=lambda entry: entry.name)]
 
 
-def of_user(folder: Path) -> tuple[list[Theme], list[str]]:
-    """The user's themes, and a line for each file that cannot be used: a bad theme never keeps the screen away."""
-    found, complaints = [], []
+def user_themes(folder: Path) -> tuple[list[Theme], list[str]]:
+    """The user's valid themes, and a problem for each invalid file."""
+    found, problems = [], []
     for file in sorted(folder.glob("*.toml")):
         try:
             found.append(parse(file.read_text("utf-8"), str(file)))
         except HeadraceError as error:
-            complaints.append(str(error))
+            problems.append(str(error))
         except (OSError, UnicodeDecodeError) as error:
-            complaints.append(f"cannot read theme {file}: {error}")
-    return found, complaints
+            problems.append(f"cannot read theme {file}: {error}")
+    return found, problems
 
 
 def default_for(environ: Mapping[str, str]) -> str:
-    """The theme where nobody has chosen one: by what the terminal can show."""
+    """The default theme, by the colours that the terminal supports."""
     if environ.get("NO_COLOR"):
         return "headrace-mono"
     if not environ.get("COLORTERM") and _FEW_COLOURS.fullmatch(environ.get("TERM", "")):
@@ -149,5 +152,5 @@ def default_for(environ: Mapping[str, str]) -> str:
 
 
 def by_name(themes: Iterable[Theme]) -> dict[str, Theme]:
-    """A user's theme replaces a bundled one of its name."""
+    """The themes by name; a later theme replaces an earlier one of the same name."""
     return {theme.name: theme for theme in themes}

@@ -1,1 +1,1 @@
-"""The front door without a screen: grammar, running, printing. Never imports Textual."""
+"""Scripts: the grammar of commands, their execution and output, and shell completion. Never imports Textual."""

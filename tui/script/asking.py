@@ -12,14 +12,16 @@ from tui.errors import UsageError
 def asker(is_script: bool) -> Callable[[str], bool]:
     """Answers questions: the user at the terminal; without a terminal, and in scripts, always yes."""
     streams = (sys.stdin, sys.stdout, sys.stderr)
-    return _ask if not is_script and any(stream.isatty() for stream in streams) else _nobody_to_ask
+    return _ask if not is_script and any(stream.isatty() for stream in streams) else _always_yes
 
 
 def _ask(question: str) -> bool:
     try:
         number = os.open(_terminal(), os.O_RDWR | os.O_NOCTTY)
     except OSError as error:
-        raise UsageError(f"{question} there is no terminal to ask on: {error.strerror}", "add -y to confirm") from None
+        raise UsageError(
+            f"{question} cannot ask, since there is no terminal: {error.strerror}", "add -y to confirm"
+        ) from None
     with os.fdopen(number, "wb", 0, closefd=False) as out:
         out.write(f"{question} [y/N] ".encode("utf-8", "backslashreplace"))
     with os.fdopen(number, encoding="utf-8", errors="replace") as keys:
@@ -27,9 +29,9 @@ def _ask(question: str) -> bool:
 
 
 def _terminal() -> str:
-    """The terminal on standard input, otherwise the controlling terminal of the process."""
+    """The terminal of standard input, otherwise the controlling terminal of the process."""
     return os.ttyname(sys.stdin.fileno()) if sys.stdin.isatty() else "/dev/tty"
 
 
-def _nobody_to_ask(question: str) -> bool:
+def _always_yes(question: str) -> bool:
     return True

@@ -1,4 +1,4 @@
-"""Completing a command line from the registry's own declarations: verbs, connector names, options."""
+"""Completion of a command: verbs, connector names and options, from the declarations of the commands."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from tui.script.quoting import unfinished
 if TYPE_CHECKING:
     from tui.commands.base import Command
 
-# What stands behind these words of a command's declaration.
+# The possible values of these arguments.
 _CHOICES = {"STATE": ("RUNNING", "PAUSED", "STOPPED", "FAILED", "UNASSIGNED"), "TYPE": ("source", "sink")}
 
 
 def complete(line: str, names: Iterable[str]) -> list[str]:
-    """Whole lines that begin with `line`, the likeliest first."""
+    """Whole lines that begin with `line`, the most likely first."""
     verbs = [verb for verb in VERBS if verb.startswith(line) and verb != line]
     typed = unfinished(line)
     if not typed.before or line in VERBS:
@@ -37,7 +37,7 @@ def _words(before: Sequence[str], last: str, names: Iterable[str]) -> Sequence[s
         return [flag for argument in command.arguments().values() for flag in argument.flags if len(flag) > 2]
     option = _open_option(command, before)
     metavar = option if option is not None else _place(command, len(before) - count)
-    if metavar.startswith("NAME"):  # where globs are fine, a name with a bracket must not be one
+    if metavar.startswith("NAME"):  # where globs are allowed, brackets in names are escaped
         from glob import escape
 
         globs = any(argument.many and not argument.flags for argument in command.arguments().values())
@@ -48,7 +48,7 @@ def _words(before: Sequence[str], last: str, names: Iterable[str]) -> Sequence[s
 
 
 def _open_option(command: type[Command], before: Sequence[str]) -> str | None:
-    """The metavar of an option that still waits for its value."""
+    """The metavar of the last word if it is an option without its value."""
     for argument in command.arguments().values():
         if before[-1] in argument.flags and argument.convert is not None:
             return argument.help if "|" in argument.help else argument.metavar
@@ -64,7 +64,7 @@ def _place(command: type[Command], given: int) -> str:
 
 
 def hint(line: str, names: Iterable[str]) -> str:
-    """What may come next, for a line under the prompt: the words that fit, or how the command is used."""
+    """The hint under the prompt: the words that may follow, or the usage of the command."""
     found = complete(line, names) if line else list(VERBS)
     typed = unfinished(line)
     if len(found) > 1:

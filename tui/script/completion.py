@@ -1,9 +1,9 @@
-"""Completion for shells: what stands in their scripts is only the asking, `headrace __complete` has the answers.
+"""Shell completion: the shells' scripts call `headrace __complete` for the candidates.
 
-headrace completion bash|zsh|fish                  the script, to be sourced
-headrace __complete WORD… CURRENT                  a candidate on each line; never an error, never more than a second
-headrace __complete --bash KIND PART LINE          the same as bash wants it, see tui.script.shells
-headrace __complete --fish WORD… TOKEN             and as fish wants it
+headrace completion bash|zsh|fish                  the script to source
+headrace __complete WORD… CURRENT                  one candidate per line; no errors, at most a second
+headrace __complete --bash KIND PART LINE          the same for bash, see tui.script.shells
+headrace __complete --fish WORD… TOKEN             the same for fish
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from tui.script.shells import HOW, SCRIPTS
 if TYPE_CHECKING:
     from tui.contexts.profiles import Profile
 
-KEPT = 30.0  # seconds that names are taken from the last answer
-PATIENCE = 0.7  # seconds for a cluster
+CACHE_SECONDS = 30.0  # the lifetime of cached connector names
+CLUSTER_TIMEOUT = 0.7  # seconds
 OPTIONS = ("--context", "--script", "--record", "--replay", "--keep-going", "--read-only", "--help", "--version", "-c")
 _VERBS: Mapping[str, Sequence[str]] = {
     "worker": ("distributed", "standalone"),
@@ -37,14 +37,15 @@ _VERBS: Mapping[str, Sequence[str]] = {
 
 
 def print_script(words: Sequence[str]) -> int:
+    """Prints the completion script of a shell. Raises UsageError for an unknown shell."""
     if len(words) != 1 or words[0] not in SCRIPTS:
-        raise UsageError(f"completion for one of {', '.join(SCRIPTS)}", "as in: " + HOW["bash"])
+        raise UsageError(f"name a shell: {', '.join(SCRIPTS)}", "for example: " + HOW["bash"])
     sys.stdout.write(SCRIPTS[words[0]])
     return 0
 
 
 def print_candidates(words: Sequence[str]) -> int:
-    """What goes wrong here must not disturb a prompt."""
+    """Prints the candidates; errors are suppressed, since they would disturb the shell's prompt."""
     with suppress(HeadraceError, OSError):
         sys.stdout.write("".join(f"{word}\n" for word in _found(words) if "\n" not in word))
     return 0
@@ -66,12 +67,12 @@ def _found(words: Sequence[str]) -> list[str]:
 
 
 def others(before: Sequence[str], current: str) -> list[str]:
-    """Candidates that are more than what stands there."""
+    """The candidates that differ from the current word."""
     return [word for word in candidates(before, current) if word != current]
 
 
 def candidates(before: Sequence[str], current: str) -> list[str]:
-    """What may stand in place of `current`, after the words before it."""
+    """The candidates that may replace `current`, after the words before it."""
     last = before[-1] if before else ""
     if before and before[0] == "config":
         return _after_config(before, current)
@@ -80,7 +81,7 @@ def candidates(before: Sequence[str], current: str) -> list[str]:
     if last == "--context":
         return _beginning(_contexts(), current)
     if last in ("--script", "--record", "--replay"):
-        return []  # the shell knows about files
+        return []  # the shell completes file names
     if _is_command(before) and not current.startswith("-"):
         return _command(before, current)
     first = () if before else (*_VERBS, "config")
@@ -92,7 +93,7 @@ def _beginning(words: Sequence[str], current: str) -> list[str]:
 
 
 def _is_command(before: Sequence[str]) -> bool:
-    """Whether this word stands behind a -c."""
+    """Whether the current word follows -c."""
     for word in reversed(before):
         if word in ("-c", "--command"):
             return True
@@ -102,7 +103,7 @@ def _is_command(before: Sequence[str]) -> bool:
 
 
 def _after_config(before: Sequence[str], current: str) -> list[str]:
-    """`headrace config use-context NAME` is words, not one quoted line."""
+    """Candidates after `headrace config`, whose arguments are separate words."""
     line = " ".join(before)
     if len(before) == 2 and before[1] in ("use-context", "remove-context", "set-context"):
         return _beginning(_contexts(), current)
@@ -121,7 +122,7 @@ def _command(before: Sequence[str], current: str) -> list[str]:
     from tui.script.completing import complete
 
     class Names:
-        """Asked for only where a name may stand."""
+        """Connector names, requested only if they are needed."""
 
         def __iter__(self) -> Iterator[str]:
             return iter(_names(before))
@@ -130,7 +131,7 @@ def _command(before: Sequence[str], current: str) -> list[str]:
 
 
 def _names(before: Sequence[str]) -> list[str]:
-    """The connectors of the cluster that these words mean; of the last half minute, if they were asked for then."""
+    """The connectors of the cluster that the words select, from the cache if it is recent."""
     from tui import session
     from tui.options import is_url
 
@@ -139,16 +140,16 @@ def _names(before: Sequence[str]) -> list[str]:
     profile = session.choose(url, named, session.profiles())
     if profile is None:
         return []
-    kept = _kept(profile.label)
+    cache = cache_file(profile.label)
     with suppress(OSError, ValueError):
-        if time.time() - kept.stat().st_mtime < KEPT:
-            return [str(name) for name in json.loads(kept.read_text("utf-8"))]
+        if time.time() - cache.stat().st_mtime < CACHE_SECONDS:
+            return [str(name) for name in json.loads(cache.read_text("utf-8"))]
     names = _ask(profile)
     with suppress(OSError):
-        kept.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        draft = kept.with_suffix(f".{os.getpid()}")
+        cache.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        draft = cache.with_suffix(f".{os.getpid()}")
         draft.write_text(json.dumps(names), "utf-8")
-        draft.replace(kept)
+        draft.replace(cache)
     return names
 
 
@@ -156,16 +157,17 @@ def _ask(profile: Profile) -> list[str]:
     from tui import session
     from tui.client.client import drive
 
-    hasty = profile._replace(connect_timeout=PATIENCE, timeout=PATIENCE)
-    connect = session.connect(hasty, session.blocking(hasty))
+    profile = profile._replace(connect_timeout=CLUSTER_TIMEOUT, timeout=CLUSTER_TIMEOUT)
+    connect = session.connect(profile, session.blocking(profile))
     try:
         return sorted(drive(connect.names()))
     finally:
         drive(connect.close())
 
 
-def _kept(label: str) -> Path:
-    from zlib import crc32  # a name for a file: a URL may hold a password
+def cache_file(label: str) -> Path:
+    """The file with the cached connector names of a cluster."""
+    from zlib import crc32  # a file name without the URL, which may contain a password
 
     base = os.environ.get("XDG_CACHE_HOME") or str(Path(os.environ.get("HOME", "~")).expanduser() / ".cache")
     return Path(base) / "headrace" / "names" / f"{crc32(label.encode()):08x}.json"

@@ -1,4 +1,4 @@
-"""The script door: `--script` and `-c`, from the process's arguments to its exit code."""
+"""Runs `--script` and `-c`, from the options of the process to its exit code."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class ScriptOptions(NamedTuple):
-    """What is to be run, and where."""
+    """The commands to run, and the cluster."""
 
     url: str = ""
     context: str = ""
@@ -35,21 +35,21 @@ class ScriptOptions(NamedTuple):
 
 
 class _Cluster:
-    """The cluster of a run: chosen and, if it is the embedded one, started when the first command needs it."""
+    """The cluster of a run, chosen (and if embedded, started) when the first command needs it."""
 
-    def __init__(self, order: ScriptOptions, printer: Printer) -> None:
-        self.order, self.printer = order, printer
+    def __init__(self, options: ScriptOptions, printer: Printer) -> None:
+        self.options, self.printer = options, printer
         self.profiles = session.profiles()
         self._profile: Profile | None = None
         self._attached: Embedded | None = None
 
     def known(self) -> Profile | None:
-        return self._profile or session.choose(self.order.url, self.order.context, self.profiles)
+        return self._profile or session.choose(self.options.url, self.options.context, self.profiles)
 
     def profile(self) -> Profile:
         if self._profile is None:
             self._profile = self.known() or self._embedded()
-            if self.order.read_only:
+            if self.options.read_only:
                 self._profile = self._profile.only_reading()
         return self._profile
 
@@ -68,7 +68,7 @@ class _Cluster:
         return connect
 
     def _remind(self, profile: Profile) -> None:
-        """Of changes that an earlier console did not bring to their end."""
+        """Reminds the user of interrupted changes of offsets."""
         if not files.state_folder(os.environ).joinpath("changes").is_dir():
             return
         from tui.offsets.change_store import change_store
@@ -76,20 +76,23 @@ class _Cluster:
         try:
             for intent in change_store(profile.label).pending.interrupted():
                 name = intent.plan.name
-                self.printer.say(f"{name}: {intent.text}; `finish {name}` goes on, with --back it is taken back")
-        except HeadraceError as error:  # a note that cannot be read keeps nobody from working
+                self.printer.say(
+                    f"{name}: {intent.text}; run `finish {name}` to complete the change, or add --back to undo it"
+                )
+        except HeadraceError as error:  # an unreadable record must not block other work
             self.printer.say(f"headrace: {error}")
 
-    def leave(self) -> None:
+    def detach(self) -> None:
         if self._attached is not None:
             self._attached.detach()
 
 
-def run(order: ScriptOptions) -> int:
+def run(options: ScriptOptions) -> int:
+    """Runs the commands and returns the exit code. Raises HeadraceError."""
     printer = Printer(colour=_colour())
-    cluster = _Cluster(order, printer)
-    # Only newlines end a line: JSON may hold the other separators that splitlines() knows.
-    texts = _read(order.script, stdin_taken=False).split("\n") if order.script else list(order.commands)
+    cluster = _Cluster(options, printer)
+    # Not splitlines(): JSON may contain its other separators.
+    texts = _read(options.script, stdin_taken=False).split("\n") if options.script else list(options.commands)
     context = CommandContext(
         cluster.dial,
         profile=cluster.profile,
@@ -97,16 +100,16 @@ def run(order: ScriptOptions) -> int:
         narrate=printer.say,
         emit=printer.item,
         known_profile=cluster.known,
-        settings_problems=order.settings_problems,
-        read=lambda path: _read(path, stdin_taken=order.script == "-"),
-        confirm=asker(is_script=bool(order.script)),
+        settings_problems=options.settings_problems,
+        read=lambda path: _read(path, stdin_taken=options.script == "-"),
+        confirm=asker(is_script=bool(options.script)),
     )
     with _ends_on_sigterm():
         try:
-            return run_texts(texts, context, printer, order.keep_going, numbered=bool(order.script))
+            return run_texts(texts, context, printer, options.keep_going, numbered=bool(options.script))
         finally:
             drive(context.close())
-            cluster.leave()
+            cluster.detach()
 
 
 def _read(path: str, stdin_taken: bool) -> str:
@@ -124,13 +127,13 @@ def _colour() -> bool:
 
 @contextmanager
 def _ends_on_sigterm() -> Iterator[None]:
-    """SIGTERM unwinds as ^C does, so that the embedded cluster is let go."""
+    """SIGTERM unwinds like ^C, so that the embedded cluster is detached."""
     import signal
 
-    def leave(number: int, frame: object) -> None:
+    def exit_process(number: int, frame: object) -> None:
         raise SystemExit(128 + number)
 
-    before = signal.signal(signal.SIGTERM, leave)
+    before = signal.signal(signal.SIGTERM, exit_process)
     try:
         yield
     finally:

@@ -1,15 +1,15 @@
-"""Long lines folded between words, with what follows set in below what it belongs to."""
+"""Folding of long lines between words, with a hanging indent."""
 
 from __future__ import annotations
 
 import re
 
 _SECOND_COLUMN = re.compile(r"\s*\S.*?\s{2,}(?=\S)")
-HANGS = 4  # cells, for a line of usage
+HANGING_INDENT = 4  # cells, for a usage line
 
 
 def folded(text: str, width: int) -> str:
-    """Each line within `width` cells, cut at blanks, or else behind commas and bars; a longer word is left as it is."""
+    """The text folded to `width` cells at blanks, or else after commas and bars; longer words are kept whole."""
     return "\n".join(part for line in text.split("\n") for part in _fold(line, max(width, 20)))
 
 
@@ -22,11 +22,11 @@ def _fold(line: str, width: int) -> list[str]:
     indent = len(line) - len(line.lstrip())
     if line.endswith("."):
         return _parts(line, width, indent, indent, " ")
-    return _parts(line, width, indent, indent + HANGS, " [")
+    return _parts(line, width, indent, indent + HANGING_INDENT, " [")
 
 
 def _parts(line: str, width: int, start: int, hang: int, before: str) -> list[str]:
-    """Cut `before` these, or else at any blank; never in what stands left of `start`."""
+    """The line cut before `before`, or else at any blank, always to the right of `start`."""
     parts: list[str] = []
     while len(line) > width:
         cut = line.rfind(before, start + 1, width + 1)

@@ -1,4 +1,4 @@
-"""From a line to a command: words as a shell splits them, JSON as it stands, options anywhere."""
+"""The grammar of commands: words as in a shell, unquoted JSON, options in any position."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from tui.commands.base import Command
 from tui.commands.registry import find
 from tui.errors import UsageError, about
 
-# `{…` is JSON, and so is `[` before what a JSON list can begin with, unless it reads as a glob such as [ab]*.
+# JSON begins with `{`, or with `[` and the start of a JSON value that cannot be a glob such as [ab]*.
 _JSON = re.compile(r'\{|\[\s*(?:[{\["\]]|$)')
 _PLAIN = re.compile(r"""[^\s'"\\]+""")
 _decode = json.JSONDecoder().raw_decode
 
 
 def split(line: str) -> list[str]:
-    """The words of a line. `#` at a word's start begins a comment; an unquoted JSON value is one word, and one that is
-    broken takes the rest of the line, so that the command can say what is wrong with it."""
+    """The words of a line. A word that starts with `#` begins a comment. Unquoted JSON is one word; invalid JSON
+    extends to the end of the line, so that the command can report its error. Raises UsageError."""
     found: list[str] = []
     at = 0
     while True:
@@ -51,7 +51,7 @@ def _shell_word(line: str, at: int) -> tuple[str, int]:
         char = line[at]
         if char == "\\":
             if at + 1 == len(line):
-                raise UsageError("the line ends in a backslash: a command has one line")
+                raise UsageError("the line ends with a backslash, but a command cannot span lines")
             parts.append(line[at + 1 : at + 2])
             at += 2
         elif char in "'\"":
@@ -66,7 +66,7 @@ def _shell_word(line: str, at: int) -> tuple[str, int]:
 
 
 def _quoted(line: str, at: int) -> tuple[str, int]:
-    """Single quotes take all as it is; in double quotes a backslash frees a quote or a backslash."""
+    """A quoted part. In double quotes, a backslash escapes a quote or a backslash; in single quotes, nothing does."""
     quote, start, parts = line[at], at + 1, []
     at = start
     while at < len(line) and line[at] != quote:
@@ -75,18 +75,18 @@ def _quoted(line: str, at: int) -> tuple[str, int]:
         parts.append(line[at : at + 1])
         at += 1
     if at >= len(line):
-        raise UsageError(f"a quote is open: {line[start - 1 :]}")
+        raise UsageError(f"missing closing quote: {line[start - 1 :]}")
     return "".join(parts), at + 1
 
 
 def parse(line: str) -> Command | None:
-    """The command of a line; None for a blank one or a comment."""
+    """The command of a line; None for a blank line or a comment. Raises UsageError."""
     words = split(line)
     return command_of(words) if words else None
 
 
 def command_of(words: Sequence[str]) -> Command:
-    """The command of words that a shell has split already."""
+    """The command of words that are already split. Raises UsageError."""
     kind, verb_words = find(tuple(words))
     with about(kind.verb):
         try:
@@ -100,7 +100,7 @@ def command_of(words: Sequence[str]) -> Command:
 
 
 def arguments_of(declared: dict[str, Argument[Any]], words: Sequence[str]) -> dict[str, Any]:
-    """The values of the words by the arguments' keys; only what was given is there."""
+    """The given values by the keys of their arguments. Raises UsageError."""
     by_flag = {flag: argument for argument in declared.values() for flag in argument.flags}
     values: dict[str, Any] = {}
     positional: list[str] = []
@@ -129,7 +129,7 @@ def arguments_of(declared: dict[str, Argument[Any]], words: Sequence[str]) -> di
 
 
 def _option(word: str, by_flag: dict[str, Argument[Any]]) -> tuple[Argument[Any], str | None]:
-    """The option of `-o`, `-ojson`, `--output` or `--output=json`, and the value that came with it."""
+    """The option of `-o`, `-ojson`, `--output` or `--output=json`, with its attached value."""
     name, equals, value = word.partition("=")
     if name in by_flag:
         return by_flag[name], value if equals else None
@@ -149,11 +149,11 @@ def _put(values: dict[str, Any], argument: Argument[Any], text: str) -> None:
 
 
 def _place(values: dict[str, Any], places: list[Argument[Any]], words: list[str]) -> None:
-    """Words without a flag, in the order of declaration; the one that takes many gets what the others leave."""
+    """Assigns the positional words in the order of declaration; a repeatable argument gets all spare words."""
     spare = len(words) - sum(place.at_least for place in places)
     if spare < 0:
         missing = [place.metavar for place in places if place.at_least][len(words) :]
-        raise UsageError(f"{' and '.join(missing)} missing")
+        raise UsageError(f"missing {' and '.join(missing)}")
     left = list(words)
     for place in places:
         count = place.at_least
@@ -164,4 +164,4 @@ def _place(values: dict[str, Any], places: list[Argument[Any]], words: list[str]
             _put(values, place, word)
         del left[:count]
     if left:
-        raise UsageError(f"too many words: {' '.join(left)}")
+        raise UsageError(f"too many arguments: {' '.join(left)}")

@@ -1,4 +1,4 @@
-"""A result as text: for people (table, wide) and for machines (json, jsonl, yaml, name)."""
+"""Results as text in the formats table, wide, json, jsonl, yaml and name."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import Any
 
 from tui.commands.result import Cell, Result, Table
 
-# What a server sends must not steer the terminal, nor turn the direction of what follows; tabs and newlines are kept
-# where text has several lines.
+# Control and bidirectional characters of a server must not affect the terminal; tabs and newlines are kept in text of
+# several lines.
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 _COLOURS = {
     "RUNNING": "32",
@@ -24,7 +24,7 @@ _COLOURS = {
 
 
 def render(result: Result, form: str, colour: bool = False) -> str:
-    """The text for standard output, ending in a newline unless there is none."""
+    """The text for standard output, which ends with a newline unless it is empty."""
     if form == "json":
         return _json(result.raw, indent=2) + "\n"
     if form == "jsonl":
@@ -40,8 +40,8 @@ def render(result: Result, form: str, colour: bool = False) -> str:
 
 
 def plain(text: str, lines: bool = False) -> str:
-    """Text without control characters; on one line unless `lines`."""
-    if text.isascii() and text.isprintable():  # nearly all there is, and there may be thousands
+    """The text with control characters escaped; on one line unless `lines`."""
+    if text.isascii() and text.isprintable():  # the fast path for nearly all cells
         return text
     shown = text if lines else text.replace("\n", " ").replace("\t", " ")
     return _CONTROL.sub(_escaped, shown)
@@ -64,7 +64,7 @@ def _yaml(value: Any) -> str:
 
 
 def draw(table: Table, wide: bool, colour: bool = False) -> str:
-    """Columns two blanks apart; the last one as long as it is."""
+    """The table with columns separated by two blanks."""
     shown = [index for index, name in enumerate(table.columns) if wide or name not in table.wide]
     grid = [[table.columns[index] for index in shown]]
     grid += [[_cell(row[index]) for index in shown] for row in table.rows]
@@ -80,7 +80,7 @@ def _cell(value: Cell) -> str:
 
 
 def _width(text: str) -> int:
-    """Columns of a terminal: East Asian characters take two, combining ones none."""
+    """The width in a terminal: East Asian characters take two columns, combining ones none."""
     if text.isascii():
         return len(text)
     from unicodedata import combining, east_asian_width

@@ -1,4 +1,4 @@
-"""A line that is still being typed: where its last word begins, what that means so far, and how it may go on."""
+"""Partially typed lines: the last word, its open quote, and the escaping of what follows."""
 
 from __future__ import annotations
 
@@ -7,39 +7,40 @@ from typing import NamedTuple
 
 
 class Dialect(NamedTuple):
-    """What a backslash frees in double and in single quotes, and what must not stand bare."""
+    """The characters that a backslash escapes in double and single quotes, and those that need quoting."""
 
-    freed: str
+    escaped_in_double: str
     special: re.Pattern[str]
-    freed_in_single: str = ""
+    escaped_in_single: str = ""
 
-    def frees(self, quote: str, char: str) -> bool:
-        return not quote or char in (self.freed if quote == '"' else self.freed_in_single)
+    def escapes(self, quote: str, char: str) -> bool:
+        """Whether a backslash escapes the character inside this quote, or outside quotes if it is empty."""
+        return not quote or char in (self.escaped_in_double if quote == '"' else self.escaped_in_single)
 
 
-OURS = Dialect('"\\', re.compile(r"""[\s'"\\]"""))  # tui.script.grammar's
+OURS = Dialect('"\\', re.compile(r"""[\s'"\\]"""))  # the dialect of tui.script.grammar
 SHELL = Dialect('"\\$`', re.compile(r"[^\w@%+=:,./-]"))
 FISH = Dialect('"\\$', SHELL.special, "'\\")
 
 
 class PartialLine(NamedTuple):
-    """`line` without a backslash that frees nothing yet; the words before the last, and what the last one is so far."""
+    """A partial line, without an incomplete escape at its end, its complete words, and the text of the last one."""
 
     line: str
     before: tuple[str, ...]
-    start: int  # where the last word begins
+    start: int  # the start of the last word
     text: str
-    quote: str  # the quote that is open, or nothing
+    quote: str  # the open quote, or empty
 
     def with_last(self, word: str, dialect: Dialect = OURS) -> str:
-        """The whole line with the last word made `word`, of which `text` is the beginning; a quote is closed."""
+        """The line with the last word completed to `word`, and its quote closed."""
         if self.start == len(self.line):
             return self.line + quoted(word)
         return self.line + escaped(word[len(self.text) :], self.quote, dialect) + self.quote
 
 
 def unfinished(line: str, dialect: Dialect = OURS) -> PartialLine:
-    """Never an error: whatever is open stays open."""
+    """Splits a partial line; an open quote is allowed."""
     words: list[str] = []
     text = quote = ""
     start = at = 0
@@ -48,7 +49,7 @@ def unfinished(line: str, dialect: Dialect = OURS) -> PartialLine:
         if not quote and char.isspace():
             words += [text] if at > start else []
             text, start = "", at + 1
-        elif char == "\\" and dialect.frees(quote, line[at + 1 : at + 2]):
+        elif char == "\\" and dialect.escapes(quote, line[at + 1 : at + 2]):
             at += 1
             if at == len(line):
                 return PartialLine(line[:-1], tuple(words), start, text, quote)
@@ -64,17 +65,17 @@ def unfinished(line: str, dialect: Dialect = OURS) -> PartialLine:
 
 
 def quoted(word: str) -> str:
-    """As one whole word, in quotes where a shell would want them; our lines then mean the same."""
+    """The word, quoted if a shell or our grammar requires it."""
     if word and not SHELL.special.search(word):
         return word
     return f"'{escaped(word, chr(39))}'"
 
 
 def escaped(text: str, quote: str, dialect: Dialect = OURS) -> str:
-    """What is written for `text` where this quote is open, or none is."""
+    """The text escaped for use inside this quote, or outside quotes if it is empty."""
     if quote == "'":
         return text.replace("'", "'\\''")
     if quote == '"':
-        free = "".join("\\" + char if char in dialect.freed else char for char in text)
-        return free.replace("!", "\"'!'\"") if dialect is SHELL else free  # bash's history reads double quotes too
+        inside = "".join("\\" + char if char in dialect.escaped_in_double else char for char in text)
+        return inside.replace("!", "\"'!'\"") if dialect is SHELL else inside  # bash expands ! in double quotes
     return dialect.special.sub(r"\\\g<0>", text)

@@ -1,7 +1,7 @@
-"""Runs the lines of a script: all are read before the first is run, the first failure ends it unless told otherwise.
+"""Runs the lines of a script, after parsing all of them, and prints their results.
 
-Data goes to standard output. Confirmations, narration and errors go to standard error, so that a script that stops,
-reads and resumes can be piped into jq; a command asked with -o gives its confirmation as data.
+Data goes to standard output; confirmations, narration and errors go to standard error, so that the output of a script
+can be piped into jq. With -o, a confirmation is data, too.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from tui.script.grammar import parse
 from tui.script.output import plain, render
 
 _WIDTHS = (8, 10, 32, 0)
-_EACH = {"json": "jsonl"}  # one by one, each on a line
+_EACH = {"json": "jsonl"}  # single items are printed on one line each
 
 
 class ScriptLine(NamedTuple):
-    """A command and where it stood: `line 3` of a script, nothing for the only -c."""
+    """A command and its position: `line 3` of a script, or empty."""
 
     where: str
     command: Command
@@ -38,15 +38,18 @@ class Printer:
         self.codes: list[int] = []
 
     def say(self, text: str) -> None:
+        """Prints a message on one line of standard error."""
         print(plain(joined_lines(text)), file=sys.stderr, flush=True)
 
     def error(self, error: HeadraceError, where: str = "") -> None:
+        """Prints an error and records its exit code."""
         self.say(f"headrace: {where}{': ' if where else ''}{error}")
         self.codes.append(error.exit_code)
 
     def result(self, result: Result, form: str | None, where: str = "") -> None:
+        """Prints a result in the format `form` and records its exit code."""
         printed = not result.is_confirmation or form is not None or bool(result.text)
-        if printed and result != Result():  # nothing: it was told item by item
+        if printed and result != Result():  # empty if its items were already printed
             sys.stdout.write(render(_fitting(result), form or "table", self.colour))
         if result.is_confirmation:
             self._outcomes(result, printed, where)
@@ -54,7 +57,7 @@ class Printer:
         self.codes.append(result.exit_code)
 
     def item(self, item: Any, form: str, row: Sequence[str]) -> None:
-        """One of many that come one by one."""
+        """Prints one item of a stream."""
         if form in ("table", "wide"):
             text = "  ".join(f"{plain(cell):<{width}}" for cell, width in zip(row, _WIDTHS, strict=False))
             sys.stdout.write(text.rstrip() + "\n")
@@ -71,13 +74,13 @@ class Printer:
                 self._verdict(outcome.name, outcome.verdict, printed)
             elif not printed:
                 self.say(line)
-        names = {outcome.name for outcome in result.outcomes}  # of one, a dry run may have several things to say
+        names = {outcome.name for outcome in result.outcomes}  # a dry run may have several outcomes for one target
         failed = {outcome.name for outcome in result.outcomes if outcome.failed}
         if failed and len(names) > 1:
             self.say(f"headrace: {len(failed)} of {len(names)} failed")
 
     def _verdict(self, name: str, verdict: Verdict, printed: bool) -> None:
-        """The server's own words are data; what they leave to do by hand is not."""
+        """Prints the server's message as data, and the remaining manual step as narration."""
         if not printed:
             sys.stdout.write(plain(f"{name}: {verdict.message}") + "\n")
             sys.stdout.flush()
@@ -86,14 +89,15 @@ class Printer:
 
     @property
     def exit_code(self) -> int:
+        """The common exit code of all results and errors."""
         return common_code(self.codes)
 
 
 def _fitting(result: Result) -> Result:
-    """Prose as wide as the terminal. Through a pipe lines stay whole, for grep; tables are folded by nobody."""
+    """Folds prose to the terminal's width; piped output and tables are never folded."""
     if not (result.prose and sys.stdout.isatty()):
         return result
-    from os import get_terminal_size  # COLUMNS may be what the shell began with
+    from os import get_terminal_size  # not shutil's, since COLUMNS may be outdated
 
     from tui.script.folding import folded
 
@@ -102,7 +106,7 @@ def _fitting(result: Result) -> Result:
 
 
 def lines_of(texts: Iterable[str], numbered: bool) -> tuple[list[ScriptLine], list[tuple[str, UsageError]]]:
-    """The commands of a script, and every line that cannot be understood."""
+    """The commands of a script, and the errors of invalid lines."""
     lines, errors = [], []
     for number, text in enumerate(texts, 1):
         where = f"line {number}" if numbered else ""
@@ -117,6 +121,7 @@ def lines_of(texts: Iterable[str], numbered: bool) -> tuple[list[ScriptLine], li
 
 
 def run_lines(lines: Sequence[ScriptLine], context: CommandContext, printer: Printer, keep_going: bool) -> int:
+    """Runs the lines up to the first failure, or all with `keep_going`, and returns the exit code."""
     for line in lines:
         try:
             result = drive(execute(line.command, context))
@@ -130,7 +135,7 @@ def run_lines(lines: Sequence[ScriptLine], context: CommandContext, printer: Pri
 
 
 def run_texts(texts: Sequence[str], context: CommandContext, printer: Printer, keep_going: bool, numbered: bool) -> int:
-    """The exit code of a script's lines; nothing is run when one of them cannot be understood."""
+    """Parses and runs a script and returns the exit code; nothing is run if any line is invalid."""
     lines, errors = lines_of(texts, numbered)
     for where, error in errors:
         printer.error(error, where)

@@ -1,15 +1,15 @@
-"""The shells' completion scripts, and how bash and fish must be told of the candidates.
+"""The shells' completion scripts, and the form of the candidates for bash and fish.
 
-`headrace -c 'stop ord` is one word with a quote that is open, and must stay open: the line may go on. zsh does all of
-that. readline puts in what it gets as it stands, and closes the quote behind an only candidate; fish closes it too.
-Of two that agree so far both insert what they share, and leave it open: so an only candidate gets a second one.
+`headrace -c 'stop ord` is one word with an open quote, which must remain open, since the line may continue. zsh
+handles this itself. bash (readline) and fish close the quote after a single candidate, but of two candidates they
+insert the common prefix and leave the quote open. Therefore a single candidate is accompanied by a second one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from tui.script.quoting import FISH as IN_FISH
+from tui.script import quoting
 from tui.script.quoting import SHELL, PartialLine, escaped, unfinished
 
 BASH = r"""_headrace() {
@@ -49,22 +49,22 @@ HOW = {
     "fish": "headrace completion fish | source",
 }
 
-_LISTS = str(ord("?"))  # COMP_TYPE of a second TAB: readline shows the candidates and inserts none
+_LISTS = str(ord("?"))  # COMP_TYPE of a second tab: readline lists the candidates and inserts none
 
 
-Find = Callable[[Sequence[str], str], list[str]]  # the candidates, from the words before and what is typed
+Find = Callable[[Sequence[str], str], list[str]]  # (words before, current word) → candidates
 
 
 def in_fish(before: Sequence[str], current: str, find: Find) -> list[str]:
-    """`current` as it was typed, with its quote; a tab begins a description."""
-    found = find(before, unfinished(current, IN_FISH).text)
+    """Candidates for fish, with descriptions after a tab; `current` includes its quote."""
+    found = find(before, unfinished(current, quoting.FISH).text)
     if len(found) == 1 and " " in found[0]:
         return [f"{found[0]}\tas it is", f"{found[0].rstrip()} \tand more"]
     return found
 
 
 def in_bash(kind: str, part: str, line: str, find: Find) -> list[str]:
-    """What COMPREPLY must hold: `part` is what readline replaces at the end of `line`, without the quote before it."""
+    """Candidates for COMPREPLY; `part` is the end of `line` that readline replaces, without the quote before it."""
     typed = unfinished(line, SHELL)
     found = find(typed.before[1:], typed.text)
     if len(found) > 1 and kind == _LISTS:
@@ -72,20 +72,20 @@ def in_bash(kind: str, part: str, line: str, find: Find) -> list[str]:
         return [word[start:] for word in found]
     kept = unfinished(line.removesuffix(part), SHELL)
     if len(kept.before) != len(typed.before):
-        return []  # readline and we differ about where the word begins
+        return []  # readline splits the line differently
     written = _written([word.removeprefix(kept.text) for word in found], typed, kept)
     if len(written) != 1:
         return written
     if kept.quote:
         return [written[0], f"{written[0]} "]
     if " " in found[0]:
-        return written  # a line: it may go on
+        return written  # a command may continue
     opened = "'" if written[0].startswith("'") else ""
     return [f"{written[0]}{opened} "]
 
 
 def _written(rests: list[str], typed: PartialLine, kept: PartialLine) -> list[str]:
-    """In the quote that is open; in a new one where a word begins that needs it, unless backslashes were begun with."""
+    """The candidates escaped for the open quote, or in a new quote if needed and the word has no backslashes yet."""
     bare = not kept.quote and not kept.text and typed.line.endswith(typed.text)
     quote = "'" if bare and any(SHELL.special.search(rest) for rest in rests) else ""
     return [quote + escaped(rest, kept.quote or quote, SHELL) for rest in rests]

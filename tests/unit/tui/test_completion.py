@@ -32,7 +32,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     profiles.put(Profile("http://127.0.0.1:1", "prod"))
     profiles.put(Profile("http://127.0.0.1:1", "staging"))
     profiles.use("prod")
-    kept = completion._kept("prod")
+    kept = completion.cache_file("prod")
     kept.parent.mkdir(parents=True)
     kept.write_text('["orders sink", "orders-source", "payments", "two\\u0027s company", "cost$in", "glob[1]"]')
     return tmp_path

@@ -66,7 +66,7 @@ def test_without_a_terminal(run: Run) -> None:
         (["--context", "nope", "-c", "info"], "no context 'nope'"),
         (["--record", "x", "-c", "info"], "apply to the screen"),
         (["--record", "x", "--replay", "y"], "not both"),
-        (["completion"], "one of bash, zsh, fish"),
+        (["completion"], "name a shell: bash, zsh, fish"),
         (["http://x:port", "-c", "info"], "not the URL"),
         (["127.0.0.1:8083"], "did you mean http://127.0.0.1:8083?"),
         (["connect-1.example:8083/api", "-c", "info"], "did you mean http://connect-1.example:8083/api?"),
@@ -84,7 +84,7 @@ def test_nothing_is_run_when_a_line_cannot_be_understood(run: Run) -> None:
     assert done.returncode == 2
     lines = done.stderr.splitlines()
     assert lines[0].startswith("headrace: line 3: unknown command 'frob'")
-    assert lines[1].startswith("headrace: line 4: stop connector: NAME missing")
+    assert lines[1].startswith("headrace: line 4: stop connector: missing NAME")
 
 
 def test_contexts(run: Run) -> None:
