@@ -175,7 +175,7 @@ def test_what_kills_its_slot_again_and_again_gets_one_of_its_own(
     bad = Bad(SINK, "task.put", "kill", None)
     name = unique("killer")
     connect.create(name, _config(bad, topic))
-    told = re.compile(rf"{name}-0.* kept apart from other tasks")
+    told = re.compile(rf"{name}-0.* these tasks are isolated")
     wait_until(lambda: told.search(connect.worker.log.read_text()), 60, "the second death")
     calm: list[float] = []
 

@@ -1,1 +1,1 @@
-"""Which slot runs which task, and how many tasks a slot starts at once. Pure bookkeeping in the worker."""
+"""Placement of tasks on slots, and the limit of simultaneous starts. Bookkeeping in the worker, without I/O."""

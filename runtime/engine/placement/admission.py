@@ -1,7 +1,7 @@
-"""Limits how many tasks a slot starts at once: more while the slot answers quickly, fewer when it is slow.
+"""Limit of the tasks that a slot starts at once: it rises while the slot answers quickly and falls when it is slow.
 
 Hundreds of tasks that start at once in one interpreter starve each other and the thread that talks to the worker. The
-right number depends on the machine and on the connectors, so it is found by measuring.
+right number depends on the machine and on the connectors, so it is measured.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from runtime.engine.protocol.task_specs import Key
 
 FIRST_WINDOW, MAX_WINDOW = 4.0, 32.0
-"""Tasks starting at once: initially, and at most."""
+"""Tasks starting at once: initial value and maximum."""
 
 QUICK_ACK = 0.2
 """Seconds within which a slot that is not overloaded acknowledges a start."""
@@ -36,7 +36,7 @@ class Admission:
         self._pending[task] = now
 
     def acknowledged(self, task: Key, now: float) -> None:
-        """The slot has read the request; the time that took shows how busy the slot is."""
+        """The slot has read the request; the delay shows how busy the slot is."""
         sent = self._pending.get(task)
         if sent is None:
             return
@@ -56,11 +56,11 @@ class Admission:
         return self.busy(now) < int(self.window)
 
     def responds(self, now: float) -> bool:
-        """Whether it is worth waiting for a place here: not during a pause, nor while the slot acknowledges nothing."""
+        """Whether a task should wait for this slot: not during a pause, nor while the slot acknowledges no start."""
         unread = (sent for task, sent in self._pending.items() if task not in self._acknowledged)
         return now >= self._not_before and now - next(unread, now) <= HANG_TIMEOUT
 
     def busy(self, now: float) -> int:
-        """Tasks that are starting, without those that hang in it."""
+        """Tasks that are starting, without those whose start hangs."""
         hanging = sum(1 for task in self._acknowledged if now - self._pending[task] > HANG_TIMEOUT)
         return len(self._pending) - hanging

@@ -1,4 +1,4 @@
-"""Which slots there are, which task runs on which, and where the next one goes."""
+"""The connected slots, the tasks on each of them, and the choice of a slot for the next task."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ class TaskRun:
     """One run of a task, from start_task() to its end."""
 
     spec: TaskSpec
-    link: SlotLink | None = None  # the slot that it was given to
+    link: SlotLink | None = None  # the slot that the task was placed on
     member_id: str | None = None  # of its consumer
     revoked_at: float | None = None
-    failed: bool = False  # it has said so
-    handed_back: str | None = None  # why a task that should run ends; it is handed out again
-    lost: bool = False  # its slot died
+    failed: bool = False  # reported by the task
+    handed_back: str | None = None  # the reason why the task ends and has to be placed again
+    lost: bool = False  # its slot has died
     ended: asyncio.Event = field(default_factory=asyncio.Event)
 
     @property
@@ -42,12 +42,13 @@ class TaskRun:
 
     @property
     def waiting(self) -> bool:
+        """Whether the task waits for a slot."""
         return self.link is None and not self.ended.is_set()
 
 
 @dataclass(slots=True, eq=False)
 class SlotLink:
-    """A connected slot. `tasks` are those whose thread runs; only add() and remove() change them."""
+    """A connected slot. `tasks` are the tasks whose thread runs; only add() and remove() change them."""
 
     slot: int
     attempt: int
@@ -55,20 +56,33 @@ class SlotLink:
     process: OwnProcess
     writer: asyncio.StreamWriter
     heard: float  # when the slot last reported that it is alive
-    room: float = math.inf  # descriptors that its tasks may take together
+    room: float = math.inf  # file descriptors available to its tasks in total
     cell: LeaseCell | None = None
     leased: bool = False
-    memory: int = 0  # bytes, when it last said so
-    most: float = math.inf  # limit of tasks
+    memory: int = 0  # bytes, as last reported
+    max_tasks: float = math.inf
     silence: Delay | None = None  # scheduling delay since the last answer
-    starved: bool = False  # silent because the slot did not get a processor
+    starved: bool = False  # silent because the slot did not get processor time
+    leaving: bool = False  # told to leave: its process ends as soon as it reads that
     admission: Admission = field(default_factory=Admission)
     tasks: dict[Key, TaskRun] = field(default_factory=dict)
-    taken: int = 0  # descriptors that the slot's tasks are likely to take
-    leaks: int = 0  # threads that were revoked and have not ended
+    taken: int = 0  # file descriptors that its tasks are expected to use
+    leaks: int = 0  # revoked tasks whose threads have not ended
     connectors: Counter[str] = field(default_factory=Counter)  # number of tasks in this slot
 
+    @property
+    def usable(self) -> bool:
+        """Whether tasks may be placed on the slot."""
+        return self.leased and not self.leaving
+
+    def leave(self) -> None:
+        """Tell the slot to end its process; no task is placed on it from now on."""
+        self.leaving = True
+        self.send({"op": "leave"})
+
     def send(self, message: Message) -> None:
+        """Send a message without waiting; ignored if the connection is closing. FrameError or TypeError if the message
+        cannot be encoded."""
         if not self.writer.is_closing():
             self.writer.write(encode(message))
 
@@ -87,17 +101,17 @@ class SlotLink:
         self.connectors[task.spec.connector] -= 1
 
     def revoked(self, task: TaskRun, now: float) -> None:
-        """The task's revocation has been sent: it has to end at once."""
+        """The task has been told to end at once."""
         if task.revoked_at is None:
             task.revoked_at = now
             self.leaks += 1
 
     def lapsed(self, now: float) -> bool:
-        """Whether its lease was granted and is over."""
+        """Whether its lease was granted and has expired."""
         return self.cell is not None and self.cell.lapsed(now)
 
     def stuck(self, since: float) -> bool:
-        """Nothing runs here but threads that were revoked, one of them at `since` or before."""
+        """Whether only revoked tasks are left, at least one of them revoked at `since` or before."""
         revoked = [task.revoked_at for task in self.tasks.values() if task.revoked_at is not None]
         return len(revoked) == len(self.tasks) and any(at <= since for at in revoked)
 
@@ -107,7 +121,7 @@ class SlotLink:
 
 
 class Roster:
-    """Slots and tasks. Tasks wait for a slot that is just coming (up to a deadline), so that they spread evenly."""
+    """Slots and tasks. Until a deadline tasks wait for slots that are starting, so that they are spread evenly."""
 
     def __init__(
         self,
@@ -115,87 +129,99 @@ class Roster:
         wait: float,
         clock: Callable[[], float],
         max_extra_slots: int = 0,
-        room_to_come: float = math.inf,
+        expected_room: float = math.inf,
     ) -> None:
-        """`room_to_come`: descriptors that a slot probably has for its tasks, as long as none is up to say so."""
+        """`expected_room`: file descriptors that a slot is expected to have for its tasks, until one reports them."""
         self.links: dict[int, SlotLink] = {}
         self.tasks: dict[TaskId, TaskRun] = {}  # as the herder knows them
         self.starts = StartHistory()
         self._waiting: dict[Key, TaskRun] = {}  # oldest first
-        self._any_dedicated = False
+        self._isolated: dict[Hashable, dict[Key, TaskRun]] = {}  # by cell: tasks that wait for its slot, oldest first
         self.extras = ExtraSlots(slots, max_extra_slots)
         self.suspects = Suspects()
-        self._settled = slots
+        self._configured = slots
         self._wait = wait
         self._clock = clock
-        self._room_to_come = room_to_come
+        self._expected_room = expected_room
         self._wait_until = 0.0
 
     def missing_slot(self) -> None:
-        """A slot has died or the first one has come: the others are about to come."""
+        """A slot has died or the first one has connected: the missing slots are expected soon."""
         self._wait_until = self._clock() + self._wait
 
     def add(self, task: TaskRun) -> None:
         """A task to be placed."""
         self.tasks[task.spec.id] = task
-        self._waiting[task.key] = task
-        self._any_dedicated |= task.spec.dedicated
+        self._await_slot(task)
 
     @property
     def has_waiting(self) -> bool:
         """Whether tasks may be waiting for a slot."""
-        return bool(self._waiting)
+        return bool(self._waiting or self._isolated)
 
     @property
     def waiting(self) -> int:
-        """How many tasks wait for a slot."""
-        return sum(task.waiting for task in self._waiting.values())
+        """The number of tasks that wait for a slot."""
+        return sum(task.waiting for queue in self._queues for task in queue.values())
 
     def placements(self) -> Iterator[tuple[TaskRun, SlotLink]]:
-        """Waiting tasks, oldest first, each with a slot for it. The caller must send each task to its slot.
+        """Waiting tasks, oldest first, each with the slot that it is placed on. The caller must send it there.
 
-        Slots take as many at once as their admission allows; the rest wait for the next call. A slot that does not
-        answer is left out: all tasks would wait for it if it had the fewest. Tasks that find no room make extra slots
-        wanted (`extras.numbers`)."""
+        Each slot gets as many tasks at once as its admission allows; the rest wait for the next call. A slot that does
+        not answer is skipped: all tasks would wait for it if it had the fewest. For tasks without room extra slots are
+        requested (`extras.numbers`)."""
         if not self.links:
             self._foresee()
-        leased = [link for link in self.links.values() if link.leased and link.silence is None]
-        if not leased or not self._waiting:
+        answering = [link for link in self.links.values() if link.usable and link.silence is None]
+        if not answering or not self.has_waiting:
             return
-        usable = [link for link in leased if not self.extras.private(link.slot)]
+        usable = [link for link in answering if not self.extras.is_private(link.slot)]
         room = _Room(usable, self._more_to_come(), self._clock())
         share, crowded_out = self._fair_share(len(usable)), 0
-        for task in list(self._waiting.values()):
-            if not task.waiting or self.tasks.get(task.spec.id) is not task:
-                del self._waiting[task.key]
-                continue
-            cell = self._cell(task)
-            link = room.least_loaded(task, share) if cell is None else self._open_cell(cell)
-            if link is not None:
-                del self._waiting[task.key]
-                link.add(task)
-                link.admission.sent(task.key, self._clock())
-                yield task, link
-            elif cell is None and share == math.inf and room.is_full:
-                crowded_out += needed(task.spec)
-            elif room.is_closed and not self._has_cells:
-                break
+        for cell, queue in [*self._isolated.items(), (None, self._waiting)]:
+            for task in list(queue.values()):
+                if not task.waiting or self.tasks.get(task.spec.id) is not task:
+                    del queue[task.key]
+                    continue
+                number = None if cell is None else self._slot_of(cell)
+                link = room.least_loaded(task, share) if number is None else self._open_slot(number)
+                if link is not None:
+                    del queue[task.key]
+                    link.add(task)
+                    link.admission.sent(task.key, self._clock())
+                    yield task, link
+                elif number is None and share == math.inf and room.is_full:
+                    crowded_out += needed(task.spec)
+                elif number is not None or room.is_closed:
+                    break  # the tasks behind this one would have to wait too: there may be thousands
+            if cell is not None and not queue:
+                del self._isolated[cell]
         if crowded_out and room.links:
             self._make_room(crowded_out, min(link.room for link in room.links))
 
     def returned(self, link: SlotLink, task: TaskRun) -> None:
-        """The slot could not take the task: it waits again."""
+        """The slot could not start the task: it waits again."""
         link.remove(task)
         task.link = None
-        self._waiting[task.key] = task
+        self._await_slot(task)
+
+    def _await_slot(self, task: TaskRun) -> None:
+        """A waiting task has no slot that could die, so its cell does not change while it waits."""
+        cell: Hashable | None = task.spec.id if task.spec.dedicated else self.suspects.cell(task.spec.id, self._clock())
+        queue = self._waiting if cell is None else self._isolated.setdefault(cell, {})
+        queue[task.key] = task
+
+    @property
+    def _queues(self) -> list[dict[Key, TaskRun]]:
+        return [self._waiting, *self._isolated.values()]
 
     def link_up(self, link: SlotLink) -> None:
-        """A slot has connected; if its last process died while starting tasks, it gets fewer."""
-        link.admission, link.most = self.starts.of(link.slot, self._clock())
+        """A slot has connected; if its last process died while starting tasks, it gets fewer of them."""
+        link.admission, link.max_tasks = self.starts.of(link.slot, self._clock())
         self.links[link.slot] = link
 
     def lose_tasks(self, link: SlotLink) -> Sequence[TaskRun]:
-        """All tasks of a slot have ended with it; those that had not been stopped are forgotten, and told."""
+        """All tasks of a slot have ended with it. Forgets and returns the tasks that had not been stopped."""
         for task in link.tasks.values():
             task.lost = True
             task.ended.set()
@@ -205,58 +231,53 @@ class Roster:
         return lost
 
     def slot_died(self, link: SlotLink) -> Sequence[TaskId]:
-        """By itself, with its tasks: those that have to live apart from now on, each in another cell than before."""
-        self.starts.slot_died(link.slot, link.admission.starting, len(link.tasks))
+        """A slot died without being told to. Returns the tasks that are isolated from now on, each in a new cell."""
+        self.starts.slot_died(link.slot, link.admission.starting, len(link.tasks), self._clock())
         suspects = self.suspects.slot_died([task.spec.id for task in link.tasks.values()], self._clock())
-        if self.extras.private(link.slot) and not any(task.spec.dedicated for task in link.tasks.values()):
+        if self.extras.is_private(link.slot) and not any(task.spec.dedicated for task in link.tasks.values()):
             self.extras.remove(link.slot)
         return suspects
 
     def crowded(self, link: SlotLink) -> bool:
-        """The slot says that it is full: what it has now is what it can hold. False when no other can take more."""
+        """The slot has reported that it is full: its tasks are its limit. False if no other slot has room."""
         link.room = link.taken
         return self._more_to_come() or any(
-            other.room > other.taken for other in self.links.values() if not self.extras.private(other.slot)
+            other.room > other.taken
+            for other in self.links.values()
+            if not other.leaving and not self.extras.is_private(other.slot)
         )
 
-    def _cell(self, task: TaskRun) -> int | None:
-        """The slot that the task has to live in; None when it may live with the others, or has to."""
-        now = self._clock()
-        cell: Hashable | None = task.spec.id if task.spec.dedicated else self.suspects.cell(task.spec.id, now)
-        if cell is None:
-            return None
+    def _slot_of(self, cell: Hashable) -> int | None:
+        """The slot reserved for a cell, requested if there is none; None if no further slot may be requested."""
         number = self.extras.of(cell)
-        return self.extras.add(cell, now) if number is None else number
+        return self.extras.add(cell, self._clock()) if number is None else number
 
-    def _open_cell(self, number: int) -> SlotLink | None:
+    def _open_slot(self, number: int) -> SlotLink | None:
+        """The slot if it is up and may start another task now."""
         link = self.links.get(number)
-        return link if link is not None and link.leased and link.admission.is_open(self._clock()) else None
-
-    @property
-    def _has_cells(self) -> bool:
-        """Whether some task may need a slot of its own."""
-        return self._any_dedicated or self.suspects.any
+        return link if link is not None and link.usable and link.admission.is_open(self._clock()) else None
 
     def _more_to_come(self) -> bool:
-        """Whether there is, or could be, another slot for tasks that find no room."""
+        """Whether another slot is starting or may be requested."""
         return self.extras.may_grow or len(self.links) < len(self.extras.numbers)
 
     def _foresee(self) -> None:
-        """No slot is up yet: want at once all that the waiting tasks are going to need."""
-        crowd = sum(needed(task.spec) for task in self._waiting.values() if task.waiting and self._cell(task) is None)
-        self._make_room(crowd, self._room_to_come)
+        """No slot is up yet: request all slots that the waiting tasks are expected to need."""
+        shared = [self._waiting, *(queue for cell, queue in self._isolated.items() if self._slot_of(cell) is None)]
+        tasks = [task for queue in shared for task in queue.values() if task.waiting]
+        self._make_room(sum(needed(task.spec) for task in tasks), self._expected_room)
 
     def _make_room(self, descriptors: int, room: float) -> None:
-        """Have enough slots coming for tasks that take so many descriptors."""
-        up = sum(1 for slot in self.links if not self.extras.private(slot))
-        coming = self._settled + self.extras.shared - up
+        """Request enough slots for tasks that use so many file descriptors."""
+        up = sum(1 for slot in self.links if not self.extras.is_private(slot))
+        coming = self._configured + self.extras.shared - up
         for _ in range(math.ceil(descriptors / max(room, 1)) - coming):
             if self.extras.add(None, self._clock()) is None:
                 return
 
     def _fair_share(self, usable: int) -> float:
-        """How many tasks a slot takes at most while others are awaited."""
-        expected = self._settled + self.extras.shared
+        """The maximum number of tasks on a slot while other slots are expected."""
+        expected = self._configured + self.extras.shared
         if usable >= expected or self._clock() >= self._wait_until:
             return math.inf
         live = sum(len(link.tasks) for link in self.links.values())
@@ -264,24 +285,24 @@ class Roster:
 
 
 class _Room:
-    """Free room in slots that take any task, while tasks are being placed."""
+    """Free room in shared slots while tasks are being placed."""
 
     def __init__(self, links: list[SlotLink], more_to_come: bool, now: float) -> None:
         self.links, self._more_to_come, self._now = links, more_to_come, now
         self.is_full = False
-        """Whether the last task found no room for its descriptors, or every slot has as many tasks as it can bear."""
+        """Whether the last task found no room for its file descriptors, or every slot is at its limit of tasks."""
         self.is_closed = False
-        """Whether the last task found room, but no slot that is ready to start one more."""
+        """Whether the last task found room, but no slot that may start another task now."""
 
     def least_loaded(self, task: TaskRun, share: float) -> SlotLink | None:
-        """The slot for a task, away from others of its connector; None when it had better wait for another slot."""
+        """The slot for a task, apart from other tasks of its connector if possible; None if the task should wait."""
         self.is_full = self.is_closed = False
         needs, connector = needed(task.spec), task.spec.connector
 
         def load(link: SlotLink) -> tuple[int, ...]:
             return link.leaks, _full(link, needs), link.connectors[connector], len(link.tasks), link.slot
 
-        links = [link for link in self.links if len(link.tasks) < min(link.most, share)]
+        links = [link for link in self.links if len(link.tasks) < min(link.max_tasks, share)]
         if not links:
             self.is_full = bool(self.links) and share == math.inf
             self.is_closed = not self.is_full

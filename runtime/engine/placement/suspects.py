@@ -1,8 +1,8 @@
-"""Tasks that are on slots when these die: the second time they are kept apart, until it is known which one it is.
+"""Tasks whose slots die: after the second death they are isolated, until the task at fault is found.
 
-Nobody can tell which of a slot's tasks has ended its process. So those that have seen two deaths are divided among
-cells, slots of their own; when one of these dies, its tasks are divided again, until a task that kills sits alone and
-its neighbours run on elsewhere.
+The task that ended the process of a slot cannot be determined directly. So tasks that have been through two deaths are
+divided among cells, which are slots of their own; when a cell dies, its tasks are divided again, until the task at
+fault is alone in its cell and the other tasks run elsewhere.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ from dataclasses import dataclass
 
 from runtime.model.states import TaskId
 
-CELLS_PER_DEATH = 4  # into how many the tasks of a dead slot are divided
-SUSPICION_TIMEOUT = 1800.0  # seconds without another death
-DRIVER_GRACE = 3.0  # seconds before a driver's end in which slots die because of it
+CELLS_PER_DEATH = 4  # cells among which the tasks of a dead slot are divided
+SUSPICION_TIMEOUT = 1800.0  # seconds without another death after which a task is no longer isolated
+DRIVER_GRACE = 3.0  # seconds before the end of a driver in which deaths of slots are attributed to it
 
 Cell = tuple[float, int]
 
 
 @dataclass(slots=True)
 class DeathRecord:
-    """How often the task's slot has died of late, when last, and where the task has to live since."""
+    """The deaths of a task's slots: their number, the time of the last one, and the cell assigned since."""
 
     deaths: int = 0
     last: float = 0.0
@@ -29,18 +29,18 @@ class DeathRecord:
 
 
 class Suspects:
-    """Counts deaths."""
+    """The deaths of slots, by task."""
 
     def __init__(self) -> None:
         self._records: dict[TaskId, DeathRecord] = {}
 
     @property
     def any(self) -> bool:
-        """Whether any task's slot has died."""
+        """Whether the slot of any task has died."""
         return bool(self._records)
 
     def slot_died(self, tasks: Iterable[TaskId], now: float) -> Sequence[TaskId]:
-        """Those who are suspects now, and were not before or with so many others."""
+        """Count a death for all tasks of the slot. Returns the tasks that are isolated from now on, in new cells."""
         suspects = []
         for task in tasks:
             record = self._records.setdefault(task, DeathRecord())
@@ -52,13 +52,13 @@ class Suspects:
         return suspects
 
     def driver_ended(self, now: float) -> None:
-        """Spark's driver takes its slots along: the deaths of this moment are nobody's fault."""
+        """The driver has ended, and its slots with it: recent deaths are not counted against any task."""
         for task, record in list(self._records.items()):
             if now - record.last <= DRIVER_GRACE:
                 del self._records[task]
 
     def cell(self, task: TaskId, now: float) -> Cell | None:
-        """Where the task has to live, when it may not live with all others."""
+        """The cell that the task has to run in; None if it may run on any slot."""
         record = self._records.get(task)
         if record is None:
             return None

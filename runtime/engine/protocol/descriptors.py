@@ -43,7 +43,7 @@ def room(which: int = 0) -> int | None:
     return None if limit == resource.RLIM_INFINITY else max(limit - 2 * _ROOM, 0)
 
 
-def room_to_come() -> float:
+def expected_room() -> float:
     """The room of slots on this machine, before any of them is up: their daemon raises its limit to the hard one."""
     found = room(which=1)
     return math.inf if found is None else found

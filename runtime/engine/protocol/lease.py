@@ -1,4 +1,4 @@
-"""A slot's lease: the time until which the worker is known to be in its group."""
+"""A slot's lease: the time until which the worker is confirmed to be a member of its group."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from runtime.engine.protocol.lease_cell import NEVER, LeaseCell, cell_path, stac
 from runtime.pipeline.task.errors import RevokedError
 
 DUMP_SIGNAL = signal.SIGUSR1
-"""Signal that makes a slot write the stacks of its threads, even while its interpreter is held."""
+"""Signal that makes a slot write the stacks of its threads, even while a call holds its interpreter."""
 
 
 class LeaseLostError(RevokedError):
-    """The worker has not renewed the slot's lease: its tasks may be running elsewhere by now."""
+    """The worker has not renewed the slot's lease: the tasks may already run elsewhere."""
 
 
 class Lease:
     """The deadline as tasks see it. A process that outlives its lease is ended by the driver (`guard.py`).
 
-    Once it has been over it stays so, even if the worker renews it in the same moment: tasks have given up, and a slot
-    that goes on would report that they have ended. Thread-safe."""
+    A lease that has expired stays expired even if the worker renews it at the same moment: tasks have given up by then,
+    and the slot would report that they have ended. Thread-safe."""
 
     def __init__(self, cell: LeaseCell, clock: Callable[[], float] = time.monotonic) -> None:
         self._cell, self._clock = cell, clock
@@ -33,6 +33,7 @@ class Lease:
 
     @property
     def over(self) -> bool:
+        """Whether the lease has expired or was never granted."""
         if self._lapsed or self._cell.lapsed(self._clock()):
             self._lapsed = True
             self._cell.revoke()  # so that driver and worker end this process
@@ -41,7 +42,7 @@ class Lease:
     def check(self) -> None:
         """LeaseLostError if the lease has expired or was never granted."""
         if self.over:
-            raise LeaseLostError("the slot's lease is over")
+            raise LeaseLostError("the slot's lease has expired")
 
 
 def stack_file(folder: str, slot: int, pid: int) -> Path:
@@ -55,7 +56,7 @@ def dump_stacks_on_request(folder: str, slot: int, pid: int) -> TextIO:
     faulthandler's handler is C and needs no interpreter lock, so a call that holds it is shown too. The caller must
     keep the file open."""
     try:
-        file: TextIO = stack_file(folder, slot, pid).open("w")
+        file: TextIO = stack_file(folder, slot, pid).open("a")  # the worker truncates it
     except OSError:
         file = sys.stderr
     faulthandler.register(DUMP_SIGNAL, file=file, all_threads=True)

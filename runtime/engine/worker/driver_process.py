@@ -65,7 +65,7 @@ class DriverProcess:
             pump.cancel()
         shutil.rmtree(Path(self._settings.folder), ignore_errors=True)
 
-    def want(self, slots: Sequence[int]) -> None:
+    def request_slots(self, slots: Sequence[int]) -> None:
         """Tell it which slots to keep from now on."""
         if self._process is not None and self._process.stdin is not None and not self._leaving:
             self._process.stdin.write(json.dumps({"slots": list(slots)}).encode() + b"\n")

@@ -64,12 +64,12 @@ class DriverKeeper:
         if self._recorder is not None:
             await self._recorder
 
-    def want(self, slots: Sequence[int]) -> None:
+    def request_slots(self, slots: Sequence[int]) -> None:
         """Which slots this driver and those after it keep."""
         if list(slots) != list(self._slots):
             self._slots = slots
             if self._child is not None:
-                self._child.want(slots)
+                self._child.request_slots(slots)
 
     def close(self) -> None:
         """Have the driver leave; run() returns when it has."""

@@ -1,4 +1,4 @@
-"""Looks at all slots now and then: which have fallen silent, which are stuck, which are not needed any more."""
+"""Periodic checks of all slots: which are silent, stuck, too large, missing or no longer needed."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from runtime.system.scheduling import Delay
 
 _log = logging.getLogger(__name__)
 
-LEAK_TIMEOUT = 5.0  # how long a revoked thread may go on before its slot, once free of other tasks, is replaced
-MAX_SILENCE_LEASES = 5  # in leases; then a slot is given up even if it hardly got a processor
-LIMIT_GROWTH = 1.1  # factor by which a limited slot's number of tasks grows at each check
+LEAK_TIMEOUT = 5.0  # seconds for a revoked task to end, before its slot, once free of other tasks, is replaced
+MAX_SILENCE_LEASES = 5  # lease times after which a silent slot is given up even if it hardly got a processor
+LIMIT_GROWTH = 1.1  # factor by which the task limit of a slot grows at each check
 CROWDED_LOG_INTERVAL = 30.0  # seconds between two log lines about waiting tasks
-MISSING_AFTER = 10.0  # how long an extra slot may take to come before it is said
+MISSING_AFTER = 10.0  # seconds for an extra slot to connect, before a warning is logged
 
 
 @dataclass(slots=True)
@@ -27,32 +27,39 @@ class SlotWatch:
     roster: Roster
     settings: EngineSettings
     clock: Callable[[], float]
-    crowded: float = math.inf  # when waiting tasks are next reported
+    next_crowded_line: float = math.inf
 
     @property
     def every(self) -> float:
+        """Seconds between two checks."""
         return self.settings.lease_ttl / 3
 
     def lapsed(self) -> Sequence[SlotLink]:
-        """Slots whose lease is over, which is not renewed. On this machine the driver ends them as well."""
+        """Slots whose lease has expired, which is never renewed. On this machine the driver ends them as well."""
         now = self.clock()
         return [link for link in self.roster.links.values() if link.lapsed(now)]
 
-    def fallen_silent(self) -> Iterator[SlotLink]:
-        """Slots that have just stopped answering."""
+    def answering_again(self) -> Iterator[SlotLink]:
+        """Slots that were silent and have answered since the last check."""
         now = self.clock()
         for link in self.roster.links.values():
-            if now - link.heard <= self.settings.lease_ttl:
+            if link.silence is not None and now - link.heard <= self.settings.lease_ttl:
                 link.silence = None
-            elif link.silence is None:
+                yield link
+
+    def fallen_silent(self) -> Iterator[SlotLink]:
+        """Slots that have not answered for one lease time, each once."""
+        now = self.clock()
+        for link in self.roster.links.values():
+            if link.silence is None and now - link.heard > self.settings.lease_ttl:
                 link.silence = Delay(link.process.pid)
                 yield link
 
     def dead(self) -> Iterator[tuple[SlotLink, float]]:
         """Slots to give up, with the seconds for which they have not answered.
 
-        The time during which a slot had to wait for a processor does not count against it, up to a limit: a task that
-        holds the interpreter must not hold up its neighbours for long on a busy machine either."""
+        The time during which a slot had to wait for a processor does not count, up to a limit: on a busy machine, too,
+        a task that holds the interpreter must not block the other tasks of its slot for long."""
         now, ttl = self.clock(), self.settings.lease_ttl
         for link in list(self.roster.links.values()):
             if link.silence is None:
@@ -63,46 +70,49 @@ class SlotWatch:
                 yield link, silence
 
     def too_large(self) -> Sequence[SlotLink]:
-        """Slots that take more memory than they may: some plugin in them leaks, or wants a slot of its own."""
-        most = self.settings.slot_memory
-        return [link for link in self.roster.links.values() if 0 < most < link.memory]
+        """Slots that use more memory than headrace.slot.memory.mb allows: one of their plugins may leak memory."""
+        limit = self.settings.slot_memory
+        return [link for link in self.roster.links.values() if 0 < limit < link.memory]
 
     def replace_stuck(self) -> None:
-        """Have slots leave in which nothing runs but threads that cannot be revoked."""
+        """Tell slots to leave that run nothing but revoked tasks which do not end."""
         for link in self.roster.links.values():
-            if link.stuck(self.clock() - LEAK_TIMEOUT):
-                _log.warning("Slot %d is replaced: revoked tasks go on in it", link.slot)
-                link.send({"op": "leave"})
+            if not link.leaving and link.stuck(self.clock() - LEAK_TIMEOUT):
+                _log.warning("Slot %d is replaced because revoked tasks do not end in it", link.slot)
+                link.leave()
 
-    def look_at_extras(self) -> None:
-        """Give back those that nobody needs any more, and say which ones do not come."""
+    def check_extras(self) -> None:
+        """Give up extra slots that are no longer needed, and log extra slots that do not connect."""
         extras, links, now = self.roster.extras, self.roster.links, self.clock()
         for number in extras.missing(links, now - MISSING_AFTER):
-            _log.warning("Slot %d is wanted and has not come for %g s; has Spark a core free?", number, MISSING_AFTER)
+            _log.warning(
+                "Slot %d was requested more than %g s ago and has not connected: check that Spark has a free core",
+                number, MISSING_AFTER,
+            )  # fmt: skip
         for number in extras.idle([slot for slot, link in links.items() if link.tasks], now):
             extras.remove(number)
             if number in links:
-                links[number].send({"op": "leave"})
+                links[number].leave()
 
-    def look_at_waiting(self) -> None:
-        """Log that tasks have been waiting for long, and why."""
+    def check_waiting(self) -> None:
+        """Log from time to time that tasks are waiting for a slot, and why."""
         now, waiting = self.clock(), self.roster.waiting
         if not waiting or not self.roster.links:
-            self.crowded = math.inf
-        elif self.crowded == math.inf:
-            self.crowded = now + CROWDED_LOG_INTERVAL / 2
-        elif now >= self.crowded:
-            self.crowded = now + CROWDED_LOG_INTERVAL
+            self.next_crowded_line = math.inf
+        elif self.next_crowded_line == math.inf:
+            self.next_crowded_line = now + CROWDED_LOG_INTERVAL / 2
+        elif now >= self.next_crowded_line:
+            self.next_crowded_line = now + CROWDED_LOG_INTERVAL
             running = sum(len(link.tasks) for link in self.roster.links.values())
             _log.warning(
-                "Tasks waiting to be started: %d; running: %d. This worker's slots are busy or have as many tasks "
-                "as they can bear. Add processors or raise headrace.slots; the tasks start as soon as there is room",
+                "%d tasks are waiting to be started, %d are running: this worker's slots are busy or at their limit. "
+                "Add processors or raise headrace.slots; the tasks start as soon as there is room",
                 waiting,
                 running,
             )
 
     def lift_limits(self) -> None:
-        """Raise the limit of slots that died while starting tasks step by step, as long as they live."""
+        """Raise the task limit of slots that died while starting tasks, step by step while they live."""
         for link in self.roster.links.values():
-            if link.most < math.inf and not link.admission.busy(self.clock()):
-                link.most *= LIMIT_GROWTH
+            if link.max_tasks < math.inf and not link.admission.busy(self.clock()):
+                link.max_tasks *= LIMIT_GROWTH

@@ -1,13 +1,15 @@
-"""The slots of a worker: the driver that keeps them, their connections and leases, and what is lost with them."""
+"""The slots of a worker: their driver, connections and leases, and the loss of slots with their tasks."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 import logging
+import os
 import shutil
 import signal
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 
 from runtime.engine.placement.roster import Roster, SlotLink
 from runtime.engine.placement.start_history import StartHistory
@@ -31,8 +33,8 @@ MAX_STACK = 64 * 1024  # characters of a stack that are logged
 
 
 class Slots:
-    """Event loop only. `place` is to hand out the tasks that wait; `report` hears what slots say of their tasks;
-    `lease` says for how many seconds this worker's membership in its group is still confirmed."""
+    """Event loop only. `place` places the waiting tasks; `report` gets the slots' messages about their tasks; `lease`
+    returns the seconds for which this worker's membership in its group is still confirmed."""
 
     def __init__(
         self,
@@ -48,7 +50,7 @@ class Slots:
         self._lease, self._clock = lease, clock
         self._place, self._report = place, report
         self._levels: dict[str, str] = {}
-        self._held = False  # the lease, when it was last looked at
+        self._held = False  # whether the lease was held at the last check
         self._keeping: asyncio.Task[None] | None = None
         self._watching: asyncio.Task[None] | None = None
         self._closing = False
@@ -61,7 +63,7 @@ class Slots:
         return [link.info() for _, link in sorted(self._roster.links.items())]
 
     def may_run(self) -> bool:
-        """Whether the lease is held; the listener hears when that has changed."""
+        """Whether the lease is held; tells the listener when that has changed."""
         held = self._lease() > 0
         if held != self._held:
             self._held = held
@@ -69,39 +71,39 @@ class Slots:
         return held
 
     def set_levels(self, levels: Mapping[str, str]) -> None:
-        """Log levels of the slots that there are and will be."""
+        """Set the log levels of present and future slots, by logger."""
         self._levels = dict(levels)
         for link in self._roster.links.values():
             link.send({"op": "levels", "levels": self._levels})
 
-    def want(self) -> None:
-        """Have the driver keep the slots that the roster wants."""
+    def request_slots(self) -> None:
+        """Tell the driver which slots to keep running."""
         if self.driver is not None:
-            self.driver.want(self._roster.extras.numbers)
+            self.driver.request_slots(self._roster.extras.numbers)
 
-    # Their life
+    # Lifecycle
 
     async def start(self) -> None:
         self._folder = make_folder()
         await self.server.start(socket_path(self._folder))
         self._granter.start()
         self.driver = DriverKeeper(self._settings, self._folder, self._driver_ended, self._driver_line)
-        self.want()
+        self.request_slots()
         self._keeping = asyncio.create_task(self.driver.run())
         self._watching = asyncio.create_task(self._watch())
 
     async def close(self) -> None:
-        """Every slot leaves, then the driver; no process is left."""
+        """End every slot, then the driver. No process remains."""
         self._closing = True
         for link in self._roster.links.values():
-            link.send({"op": "leave"})
+            link.leave()
         if self.driver is not None and self._keeping is not None and self._watching is not None:
             self._watching.cancel()
             self.driver.close()
             await self._keeping
         await self.server.close()
         for link in list(self._roster.links.values()):
-            self._drop(link, "the engine closes", kill=True)
+            self._drop(link, "the engine is closing", kill=True)
         self._granter.close()
         shutil.rmtree(self._folder, ignore_errors=True)
 
@@ -110,41 +112,45 @@ class Slots:
         while True:
             await asyncio.sleep(watch.every)
             try:
-                self._look(watch)
-            except Exception:  # slots that hang later must be found nevertheless
-                _log.exception("A look at the slots was not completed")
+                self._check(watch)
+            except Exception:  # slots that hang later must still be found
+                _log.exception("A check of the slots failed")
 
-    def _look(self, watch: SlotWatch) -> None:
-        self._look_at_lease()
+    def _check(self, watch: SlotWatch) -> None:
+        self._check_leases()
         for link in watch.lapsed():
-            self._drop(link, "its lease is over", kill=True)
+            self._drop(link, "its lease has expired", kill=True)
+        for link in watch.answering_again():
+            self._discard_stack(link)
         for link in watch.fallen_silent():
             link.process.signal(DUMP_SIGNAL)
         for link, silence in watch.dead():
             self._drop(link, f"it has not answered for {silence:.1f} s", kill=True)
         for link in watch.too_large():
-            self._drop(link, f"it took {link.memory >> 20} MB, more than headrace.slot.memory.mb", kill=True)
+            self._drop(link, f"it used {link.memory >> 20} MB of memory, more than headrace.slot.memory.mb", kill=True)
         watch.replace_stuck()
-        watch.look_at_extras()
-        watch.look_at_waiting()
+        watch.check_extras()
+        watch.check_waiting()
         watch.lift_limits()
-        self.want()
+        self.request_slots()
 
-    # What the channel calls
+    # SlotLinkListener
 
     def is_slot(self, pid: int) -> bool:
-        """On this machine slots are descendants of our driver; elsewhere Spark starts them."""
+        """On this machine slots descend from this worker's driver; elsewhere Spark starts them."""
         assert self.driver
         return not self._settings.local or (self.driver.pid is not None and is_below(pid, self.driver.pid))
 
     def link_up(self, link: SlotLink) -> bool:
+        """Register a slot that has connected; False if it is not needed."""
         assert self.driver
-        wanted = self._roster.extras.wanted(link.slot)
-        if self._closing or not wanted or link.generation != self.driver.generation:
+        if not self._is_expected(link, self.driver.generation):
             return False
         former = self._roster.links.get(link.slot)
         if former is not None:
-            self._drop(former, "another process has taken its place", kill=True)
+            self._drop(former, "another process has replaced it", kill=True)
+            if not self._is_expected(link, self.driver.generation):  # the slot was reserved for tasks that are lost now
+                return False
         elif not self._roster.links:
             self._await_missing()
         try:
@@ -163,22 +169,27 @@ class Slots:
             self.driver.record_archive()
         return True
 
+    def _is_expected(self, link: SlotLink, generation: int) -> bool:
+        return not self._closing and self._roster.extras.is_wanted(link.slot) and link.generation == generation
+
     def link_message(self, link: SlotLink, message: Message) -> None:
+        """Handle a message of a slot."""
         match message["op"]:
             case "alive":
                 link.memory, link.heard = message["memory"], self._clock()
-                self._look_at_lease()
+                self._check_leases()
             case "log":
                 self._listener.log(message["level"], message["logger"], message["message"], message["context"])
             case _:
                 self._report(link, message)
 
     def link_down(self, link: SlotLink) -> None:
+        """The connection of a slot has closed."""
         if self._roster.links.get(link.slot) is link:
             self._drop(link, "its process has ended")
 
-    def _look_at_lease(self) -> None:
-        """Slots are given tasks only while their leases are renewed."""
+    def _check_leases(self) -> None:
+        """Tasks are placed only on slots whose leases are renewed."""
         held, changed, now = self.may_run(), False, self._clock()
         for link in self._roster.links.values():
             leased = held and not link.lapsed(now)
@@ -188,32 +199,32 @@ class Slots:
             self._place()
 
     def _await_missing(self) -> None:
-        """Slots are missing that will be back in a moment; those that are there take everything after it."""
+        """Missing slots are expected soon: tasks wait for them a moment, then the connected slots take all tasks."""
         self._roster.missing_slot()
         asyncio.get_running_loop().call_later(self._settings.slot_wait + 0.01, self._place)
 
     # Losses
 
     def _drop(self, link: SlotLink, reason: str, kill: bool = False) -> None:
-        """Forget a slot; every task on it is lost."""
+        """Remove a slot; every task on it is lost."""
         del self._roster.links[link.slot]
         link.writer.close()
         lapsed = link.lapsed(self._clock())
         if link.cell is not None:
             self._granter.revoke(link.cell)
-            link.cell = None  # a failed task may keep its link, which need not keep the memory
+            link.cell = None  # a failed task may keep the link alive, but not the shared memory
         if kill:
             link.process.signal(signal.SIGKILL)
         link.process.close()
-        if not link.tasks and not self._roster.extras.wanted(link.slot):
-            _log.info("Slot %d was not needed any more", link.slot)
+        if not link.tasks and not self._roster.extras.is_wanted(link.slot):
+            _log.info("Slot %d has ended; it was no longer needed", link.slot)
             return
         lost = self._roster.lose_tasks(link)
         if self._closing:
             return
-        _log.warning("Slot %d is gone: %s; %d tasks were on it", link.slot, reason, len(lost))
-        if lapsed or not self.may_run():  # not its fault
-            _log.info("Slot %d had no lease any more: this worker's place in its group was not confirmed", link.slot)
+        _log.warning("Slot %d was lost with %d tasks: %s", link.slot, len(lost), reason)
+        if lapsed or not self.may_run():  # no task is at fault
+            _log.info("Slot %d had no lease: this worker's membership in its group was not confirmed", link.slot)
         elif link.starved:
             _log.warning("Slot %d did not answer because this machine has too few processors for its load", link.slot)
         else:
@@ -222,29 +233,37 @@ class Slots:
         self._await_missing()
         self._listener.slots_changed()
         for task in lost:
-            reason_of_task = f"slot {link.slot} is gone: {reason}"
+            reason_of_task = f"slot {link.slot} was lost: {reason}"
             self._listener.task_lost(task.spec.id, task.spec.epoch, task.member_id, reason_of_task)
 
     def _report_stack(self, link: SlotLink) -> None:
-        """Log what a slot that did not answer was doing."""
-        assert self.driver
-        file = stack_file(self.driver.folder, link.slot, link.process.pid)
+        """Log the stacks of a slot that did not answer."""
+        file = self._stack_file(link)
         with contextlib.suppress(OSError):
             if stack := file.read_text(errors="replace"):
-                text = f"Slot {link.slot} did not answer. Its threads were here:\n{stack[-MAX_STACK:]}"
+                text = f"Slot {link.slot} did not answer. Stacks of its threads:\n{stack[-MAX_STACK:]}"
                 self._listener.log("ERROR", __name__, text, "")
             file.unlink()
 
+    def _discard_stack(self, link: SlotLink) -> None:
+        """The slot answers again: a later loss must not be reported with these stacks."""
+        with contextlib.suppress(OSError):
+            os.truncate(self._stack_file(link), 0)
+
+    def _stack_file(self, link: SlotLink) -> Path:
+        assert self.driver
+        return stack_file(self.driver.folder, link.slot, link.process.pid)
+
     def _suspect(self, link: SlotLink) -> None:
         suspects = self._roster.slot_died(link)
-        if suspects:  # said a little later: it may turn out to have been the driver's end
-            asyncio.get_running_loop().call_later(DRIVER_GRACE, self._tell_suspects, suspects)
+        if suspects:  # logged later: the driver may have ended, with all its slots
+            asyncio.get_running_loop().call_later(DRIVER_GRACE, self._log_suspects, suspects)
 
-    def _tell_suspects(self, suspects: Sequence[TaskId]) -> None:
+    def _log_suspects(self, suspects: Sequence[TaskId]) -> None:
         kept = [str(task) for task in suspects if self._roster.suspects.cell(task, self._clock()) is not None]
         if kept:
             more = f" and {len(kept) - 5} more" if len(kept) > 5 else ""
-            _log.warning("Slots of %s%s keep dying: kept apart from other tasks for now", ", ".join(kept[:5]), more)
+            _log.warning("Slots of %s%s keep dying: these tasks are isolated for now", ", ".join(kept[:5]), more)
 
     def _driver_ended(self) -> None:
         for link in list(self._roster.links.values()):

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from runtime.engine.placement.roster import Roster, SlotLink, TaskRun
 from runtime.engine.port import EngineListener, SlotInfo, TaskStack
-from runtime.engine.protocol.descriptors import room_to_come
+from runtime.engine.protocol.descriptors import expected_room
 from runtime.engine.protocol.settings import EngineSettings
 from runtime.engine.protocol.task_specs import about
 from runtime.engine.worker.reports import TaskReports
@@ -41,7 +41,7 @@ class SparkEngine:
     ) -> None:
         """`lease` says for how many seconds this worker's membership in its group is still confirmed."""
         self._listener, self._clock = listener, clock
-        room = room_to_come() if settings.local else math.inf
+        room = expected_room() if settings.local else math.inf
         self._roster = Roster(settings.slots, settings.slot_wait, clock, settings.max_extra_slots, room)
         self._stacks = Stacks()
         reports = TaskReports(self._roster, listener, self._stacks, self._find_room, self._place_soon, clock)
@@ -148,7 +148,7 @@ class SparkEngine:
                 link.send({"op": "start", "spec": task.spec})
             except (FrameError, TypeError, ValueError):  # too long, or not JSON
                 self._refuse(task, link, traceback.format_exc())
-        self._slots.want()
+        self._slots.request_slots()
         if self._roster.has_waiting and self._roster.links:
             self._place_soon(PLACE_RETRY_DELAY)
 

@@ -3,7 +3,6 @@ from __future__ import annotations
 import pytest
 
 from runtime.engine.placement.admission import FIRST_WINDOW, HANG_TIMEOUT, MAX_WINDOW, QUICK_ACK, Admission
-from runtime.engine.placement.start_history import StartHistory
 from runtime.engine.protocol.task_specs import Key
 from runtime.model.states import TaskId
 
@@ -50,23 +49,3 @@ def test_a_start_that_hangs_makes_room_only_when_the_slot_itself_answers(acknowl
         admission.acknowledged(key(0), QUICK_ACK * 2)  # no credit for it: the window stays as it is
     assert not admission.is_open(HANG_TIMEOUT)
     assert admission.is_open(HANG_TIMEOUT + 0.1) is acknowledged
-
-
-def test_a_slot_that_keeps_dying_while_it_starts_tasks_gets_fewer_of_them() -> None:
-    history = StartHistory()
-    assert history.of(0, 0.0)[1] == float("inf")
-    history.slot_died(0, starting=3, tasks=100)
-    assert history.of(0, 0.0)[1] == float("inf"), "one death may be an accident"
-    history.slot_died(0, starting=3, tasks=100)
-    admission, most = history.of(0, 10.0)
-    assert (admission.window, most) == (1.0, 50)
-    assert not admission.is_open(10.0)
-    assert admission.is_open(12.0)
-    assert history.of(1, 0.0)[1] == float("inf"), "other slots are not concerned"
-
-
-def test_a_slot_that_dies_when_all_its_tasks_run_is_not_held_back() -> None:
-    history = StartHistory()
-    for starting in (3, 3, 0):
-        history.slot_died(0, starting, tasks=100)
-    assert history.of(0, 0.0)[1] == float("inf")

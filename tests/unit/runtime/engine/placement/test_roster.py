@@ -3,6 +3,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from dataclasses import replace
+from typing import Any
 from unittest.mock import Mock
 
 import pytest
@@ -212,7 +213,7 @@ def test_a_task_that_kills_its_slots_ends_up_alone_after_a_few_deaths(roster: Ro
         kill_slot(roster, clock, link.slot)
         deaths += 1
         assert deaths < 8
-    assert roster.extras.private(link.slot)
+    assert roster.extras.is_private(link.slot)
     assert deaths >= 2, "one death is nobody's fault"
 
 
@@ -240,7 +241,7 @@ def test_a_suspect_is_acquitted_after_a_while(roster: Roster, clock: Clock) -> N
 
 
 def test_slots_that_many_tasks_will_need_are_wanted_before_any_is_up(clock: Clock) -> None:
-    roster = Roster(slots=2, wait=3.0, clock=clock, max_extra_slots=8, room_to_come=10)
+    roster = Roster(slots=2, wait=3.0, clock=clock, max_extra_slots=8, expected_room=10)
     for number in range(7):
         task = TaskRun(replace(task_spec(f"sink-{number}"), type="sink"))
         roster.add(task)
@@ -251,7 +252,7 @@ def test_slots_that_many_tasks_will_need_are_wanted_before_any_is_up(clock: Cloc
 
 
 def test_no_slot_is_foreseen_for_tasks_that_fit(clock: Clock) -> None:
-    roster = Roster(slots=2, wait=3.0, clock=clock, max_extra_slots=8, room_to_come=1000)
+    roster = Roster(slots=2, wait=3.0, clock=clock, max_extra_slots=8, expected_room=1000)
     add_tasks(roster, 50)
     assert not placed(roster)
     assert len(roster.extras.numbers) == 2
@@ -274,14 +275,14 @@ def test_a_slot_that_died_while_starting_is_given_fewer_and_later(roster: Roster
     for _ in range(2):
         list(roster.placements())
         link = roster.links.pop(0)
-        roster.starts.slot_died(0, link.admission.starting, len(link.tasks))
+        roster.starts.slot_died(0, link.admission.starting, len(link.tasks), clock())
         for task in link.tasks.values():
             roster.add(TaskRun(task.spec))
         add_slot(roster, 0)
         assert not placed(roster), "it is given a moment first"
         clock.now += 5.0
     assert placed(roster) == {0: 20}
-    roster.links[0].most = float("inf")
+    roster.links[0].max_tasks = float("inf")
     assert placed(roster) == {0: 20}
 
 
@@ -315,3 +316,51 @@ def test_a_slot_that_starts_nothing_now_does_not_keep_tasks_from_others(
         clock.now += 2.0
     add_tasks(roster, 2)
     assert placed(roster) == {1: 2}
+
+
+def test_no_task_is_placed_on_a_slot_that_has_been_told_to_leave(roster: Roster) -> None:
+    leaving = add_slot(roster, 0)
+    add_slot(roster, 1)
+    leaving.leave()
+    add_tasks(roster, 4)
+    assert placed(roster) == {1: 4}
+
+
+def test_an_idle_extra_slot_that_has_been_told_to_leave_takes_no_shared_tasks(roster: Roster, clock: Clock) -> None:
+    """It is no longer reserved, but its process has not ended yet."""
+    number = roster.extras.add("cell", clock())
+    assert number is not None
+    extra = add_slot(roster, number)
+    roster.extras.remove(number)
+    extra.leave()
+    add_tasks(roster, 2)
+    assert not placed(roster)
+
+
+@pytest.mark.parametrize("dedicated", [True, False])
+def test_waiting_tasks_behind_a_busy_slot_are_not_scanned_each_time(
+    roster: Roster, clock: Clock, dedicated: bool
+) -> None:
+    """A thousand tasks wait for slots that start a few at once: also if some of them need slots of their own."""
+    for slot in (0, 1):
+        add_slot(roster, slot).admission.window = 1.0
+    if dedicated:
+        roster.add(TaskRun(replace(task_spec("alone"), dedicated=True)))
+    else:
+        roster.suspects.slot_died([TaskId("x", 0)], clock())
+    roster.tasks = looked_at = CountingTasks(roster.tasks)
+    add_tasks(roster, 1000)
+    assert sum(placed(roster).values()) == 2
+    looked_at.count = 0
+    assert not placed(roster)
+    assert looked_at.count <= 10
+
+
+class CountingTasks(dict[TaskId, TaskRun]):
+    """Counts the tasks that are looked up."""
+
+    count = 0
+
+    def get(self, *args: Any) -> Any:
+        self.count += 1
+        return super().get(*args)

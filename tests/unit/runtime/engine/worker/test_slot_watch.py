@@ -70,9 +70,11 @@ def test_a_slot_that_answers_again_is_not_silent_any_more() -> None:
     watch = SlotWatch(roster, EngineSettings(slots=1, lease_ttl=TTL), clock)
     clock.now = TTL + 0.1
     assert list(watch.fallen_silent()) == [link]
-    assert list(watch.fallen_silent()) == [], "its stack is asked for once"
+    assert list(watch.fallen_silent()) == [], "its stack is requested once"
+    assert list(watch.answering_again()) == []
     link.heard = clock.now
-    list(watch.fallen_silent())
+    assert list(watch.answering_again()) == [link]
+    assert list(watch.fallen_silent()) == []
     clock.now = TTL * 2
     assert list(watch.dead()) == []
 
@@ -88,22 +90,22 @@ def test_tasks_that_wait_for_long_are_reported_now_and_then(caplog: pytest.LogCa
     roster = Roster(slots=1, wait=0.0, clock=clock)
     link = SlotLink(0, 1, 1, OwnProcess(os.getpid()), Mock(), 0.0, leased=True)
     roster.link_up(link)
-    link.most, link.admission.window = 2, 10.0
+    link.max_tasks, link.admission.window = 2, 10.0
     for number in range(5):
         roster.add(TaskRun(task_spec(f"task-{number}")))
     list(roster.placements())
     watch = SlotWatch(roster, EngineSettings(slots=1, lease_ttl=TTL), clock)
     for _ in range(50):
         clock.now += 1.0
-        watch.look_at_waiting()
+        watch.check_waiting()
     lines = [record.getMessage() for record in caplog.records]
     assert len(lines) == 2
-    assert lines[0].startswith("Tasks waiting to be started: 3; running: 2.")
-    link.most = 5
+    assert lines[0].startswith("3 tasks are waiting to be started, 2 are running: ")
+    link.max_tasks = 5
     list(roster.placements())
     for _ in range(50):
         clock.now += 1.0
-        watch.look_at_waiting()
+        watch.check_waiting()
     assert len(caplog.records) == 2, "nothing waits any more"
 
 
@@ -112,13 +114,13 @@ def test_a_start_that_hangs_does_not_keep_a_limited_slot_limited() -> None:
     roster = Roster(slots=1, wait=0.0, clock=clock)
     link = SlotLink(0, 1, 1, OwnProcess(os.getpid()), Mock(), 0.0, leased=True)
     roster.link_up(link)
-    link.most = 10.0
+    link.max_tasks = 10.0
     hanging = task_spec("hangs")
     link.admission.sent((hanging.id, hanging.epoch), clock.now)
     link.admission.acknowledged((hanging.id, hanging.epoch), clock.now)
     watch = SlotWatch(roster, EngineSettings(slots=1, lease_ttl=TTL), clock)
     watch.lift_limits()
-    assert link.most == 10.0, "it is starting a task"
+    assert link.max_tasks == 10.0, "it is starting a task"
     clock.now += 2.0
     watch.lift_limits()
-    assert link.most > 10.0
+    assert link.max_tasks > 10.0

@@ -1,4 +1,4 @@
-"""What is lost with a slot, and who is blamed for it."""
+"""The loss of slots: which tasks are lost, and which are suspected."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import pytest
 
 from runtime.engine.placement.roster import Roster, SlotLink, TaskRun
 from runtime.engine.protocol.channel import encode
+from runtime.engine.protocol.lease import stack_file
 from runtime.engine.protocol.lease_cell import LeaseCell
 from runtime.engine.protocol.settings import EngineSettings
 from runtime.engine.worker.server import SlotServer
@@ -32,10 +33,13 @@ class Rig:
         self.folder = str(folder)
         self.slots.driver = Mock(folder=self.folder, generation=1)
 
-    def up(self) -> SlotLink:
+    def link(self, slot: int = 0) -> SlotLink:
         process = Mock(pid=os.getpid())
-        LeaseCell.create(self.folder, 0, process.pid)
-        link = SlotLink(0, 1, 1, process, Mock(), self.now)
+        LeaseCell.create(self.folder, slot, process.pid)
+        return SlotLink(slot, 1, 1, process, Mock(), self.now)
+
+    def up(self, slot: int = 0) -> SlotLink:
+        link = self.link(slot)
         assert self.slots.link_up(link)
         return link
 
@@ -61,7 +65,7 @@ async def test_a_slot_that_dies_by_itself_makes_its_tasks_suspects(rig: Rig) -> 
     rig.listener.task_lost.assert_called_once()
 
 
-async def test_nobody_is_blamed_for_a_lease_that_ended_though_the_membership_is_back(rig: Rig) -> None:
+async def test_no_task_is_suspected_when_the_lease_had_expired(rig: Rig) -> None:
     link = rig.with_task()
     rig.now += TTL + 0.1
     rig.slots.link_down(link)
@@ -69,26 +73,26 @@ async def test_nobody_is_blamed_for_a_lease_that_ended_though_the_membership_is_
     rig.listener.task_lost.assert_called_once()
 
 
-async def test_a_slot_whose_lease_is_over_gets_no_tasks_though_the_membership_is_back(rig: Rig) -> None:
+async def test_a_slot_whose_lease_has_expired_gets_no_tasks_after_the_membership_is_confirmed_again(rig: Rig) -> None:
     link = rig.up()
-    rig.slots._look_at_lease()
+    rig.slots._check_leases()
     assert link.leased
     rig.now += TTL + 0.1
-    rig.slots._look_at_lease()
+    rig.slots._check_leases()
     assert not link.leased
 
 
-async def test_nobody_is_blamed_for_what_the_driver_takes_along(rig: Rig) -> None:
+async def test_no_task_is_suspected_when_the_driver_ends(rig: Rig) -> None:
     rig.with_task()
     rig.slots._driver_ended()
     assert not rig.roster.links
     assert not rig.suspected
 
 
-async def test_slots_are_watched_on_after_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_slots_are_still_checked_after_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(SlotWatch, "every", 0.001)
     rig = Rig(tmp_path)
-    rig.listener.task_lost.side_effect = ValueError("a listener's mistake")
+    rig.listener.task_lost.side_effect = ValueError("a fault of the listener")
     watching = asyncio.create_task(rig.slots._watch())
     async with asyncio.timeout(5):
         for _ in range(2):
@@ -99,14 +103,52 @@ async def test_slots_are_watched_on_after_an_error(tmp_path: Path, monkeypatch: 
     watching.cancel()
 
 
+async def test_a_slot_reserved_for_tasks_that_are_lost_with_its_former_process_is_refused(rig: Rig) -> None:
+    """A slot of a suspect task: the death of its process divides its tasks anew, so the slot is no longer wanted."""
+    number = rig.roster.extras.add("cell", rig.now)
+    assert number is not None
+    link, task = rig.up(number), TaskRun(task_spec("a"))
+    rig.roster.tasks[task.spec.id] = task
+    link.add(task)
+    again = rig.link(number)
+    assert not rig.slots.link_up(again)
+    assert number not in rig.roster.links
+    rig.listener.task_lost.assert_called_once()
+
+
+async def test_stacks_of_a_slot_that_answered_again_are_not_logged_with_its_later_loss(
+    rig: Rig,
+) -> None:
+    rig.lease = 1000.0
+    link, watch = rig.with_task(), SlotWatch(rig.roster, EngineSettings(slots=1, lease_ttl=TTL), lambda: rig.now)
+    stack = stack_file(rig.folder, link.slot, link.process.pid)
+    for silent, text in ((True, "former stack"), (False, ""), (True, "later stack")):
+        rig.now += TTL / 2
+        rig.slots._granter.look()
+        rig.now += TTL / 2
+        rig.slots._granter.look()
+        rig.now += 0.1
+        if not silent:
+            link.heard = rig.now
+        rig.slots._check(watch)
+        assert (link.silence is not None) is silent
+        with stack.open("a") as file:
+            file.write(text)
+    assert stack.read_text() == "later stack"
+    rig.slots._drop(link, "test")
+    (line,) = (call.args[2] for call in rig.listener.log.call_args_list)
+    assert "later stack" in line
+    assert "former stack" not in line
+
+
 @pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="descriptors cannot be counted here")
-async def test_a_slot_that_is_turned_away_leaves_no_descriptor(tmp_path: Path) -> None:
+async def test_a_refused_slot_leaves_no_file_descriptor_open(tmp_path: Path) -> None:
     listener, path = Mock(), str(tmp_path / "slots.sock")
     listener.is_slot.return_value, listener.link_up.return_value = True, False
     slots = SlotServer(listener, lambda: 0.0)
     await slots.start(path)
 
-    async def turned_away() -> int:
+    async def refused() -> int:
         reader, writer = await asyncio.open_unix_connection(path)
         writer.write(encode({"op": "hello", "generation": 1, "slot": 0, "attempt": 1, "room": None}))
         assert await reader.read() == b""
@@ -114,9 +156,9 @@ async def test_a_slot_that_is_turned_away_leaves_no_descriptor(tmp_path: Path) -
         await writer.wait_closed()
         return _open_descriptors()
 
-    before = await turned_away()
+    before = await refused()
     for _ in range(5):
-        after = await turned_away()
+        after = await refused()
     await slots.close()
     assert listener.link_up.call_count == 6
     assert after <= before
