@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 
-class Severity(StrEnum):
+class CheckSeverity(StrEnum):
     """How much a result matters."""
 
     OK = "ok"
@@ -18,7 +18,7 @@ class Severity(StrEnum):
 class CheckResult:
     """The subject of a check, its result, and the remedy for a problem."""
 
-    severity: Severity
+    severity: CheckSeverity
     subject: str
     found: str
     remedy: str = ""
@@ -29,12 +29,12 @@ class CheckResult:
 
 
 def ok(subject: str, found: str) -> CheckResult:
-    return CheckResult(Severity.OK, subject, found)
+    return CheckResult(CheckSeverity.OK, subject, found)
 
 
 def note(subject: str, found: str, remedy: str) -> CheckResult:
-    return CheckResult(Severity.NOTE, subject, found, remedy)
+    return CheckResult(CheckSeverity.NOTE, subject, found, remedy)
 
 
 def bad(subject: str, found: str, remedy: str) -> CheckResult:
-    return CheckResult(Severity.BAD, subject, found, remedy)
+    return CheckResult(CheckSeverity.BAD, subject, found, remedy)

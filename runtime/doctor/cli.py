@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from runtime.doctor import machine, terminal
-from runtime.doctor.check_result import Severity
+from runtime.doctor.check_result import CheckSeverity
 
 OK, PROBLEM = 0, 1
 
@@ -14,6 +14,6 @@ def main() -> int:
     for checks in (machine.check_machine(), terminal.check_terminal()):
         for result in checks:
             print(result, flush=True)
-            if result.severity is Severity.BAD:
+            if result.severity is CheckSeverity.BAD:
                 code = PROBLEM
     return code

@@ -1,4 +1,4 @@
-"""`python -m runtime.embedded`: how `up` starts the supervisor."""
+"""Entry point of `python -m runtime.embedded`, with which `up` starts the supervisor."""
 
 import sys
 

@@ -1,16 +1,17 @@
-"""`headrace embedded up|down|status|run`, and how other programs use it.
+"""The command `headrace embedded up|down|status|run`, and its interface to other programs.
 
 The console never imports this package; it runs `python -m runtime embedded …`:
 
-    up --json --attach PID    starts the cluster unless it runs, waits until it is ready, notes that PID uses it.
-                              Last line on standard output: {"url", "bootstrap", "cluster_id", "started"}; progress and
-                              errors are lines on standard error. SIGINT or SIGTERM to it cancels a start of its own.
-    detach --pid PID          PID is done: the cluster ends unless others are attached or `up` without --attach was
-                              called for it. A process that dies without detaching is noticed within a second.
-    status --json             standard output: {"phase", "url", "bootstrap", "cluster_id", "supervisor", "parts",
+    up --json --attach PID    Starts the cluster unless it is running, waits until it is ready, and records that PID
+                              uses it. Last line on standard output: {"url", "bootstrap", "cluster_id", "started"};
+                              progress and errors are lines on standard error. SIGINT and SIGTERM cancel the start.
+    detach --pid PID          PID no longer uses the cluster. The cluster ends unless other processes are attached or
+                              `up` was called without --attach. The end of an attached process is noticed within a
+                              second.
+    status --json             Standard output: {"phase", "url", "bootstrap", "cluster_id", "supervisor", "parts",
                               "attached", "kept"}
 
-Exit codes: 0 done, 1 failed, 2 usage, 4 running already (`run`), 5 not running (`status`), 130 cancelled.
+Exit codes: 0 done, 1 failed, 2 usage, 4 already running (`run`), 5 not running (`status`), 130 cancelled.
 """
 
 from __future__ import annotations
@@ -34,33 +35,38 @@ def main(argv: Sequence[str]) -> int:
     try:
         code: int = arguments.command(arguments)
     except EmbeddedError as error:
-        _say(f"headrace: {error}")
+        _print_message(f"headrace: {error}")
         return error.exit_code
     except KeyboardInterrupt:
-        _say("cancelled")
+        _print_message("cancelled")
         return 130
     return code
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="headrace embedded", description="A real Kafka broker and a Connect worker on this machine."
+        prog="headrace embedded", description="A Kafka broker and a Connect worker on this machine."
     )
     verbs = parser.add_subparsers(metavar="up|down|status|run", required=True)
-    up = verbs.add_parser("up", help="start it, wait until it is ready, leave it running")
-    up.add_argument("--json", action="store_true", help="say where it is as one line of JSON")
-    up.add_argument("--attach", type=int, metavar="PID", help="let it end with this process (and others attached)")
+    up = verbs.add_parser("up", help="start the cluster, wait until it is ready, leave it running")
+    up.add_argument("--json", action="store_true", help="print its addresses as one line of JSON")
+    up.add_argument(
+        "--attach",
+        type=int,
+        metavar="PID",
+        help="end the cluster when this and all other attached processes have ended",
+    )
     up.set_defaults(command=_up)
-    down = verbs.add_parser("down", help="end it; its data stays")
+    down = verbs.add_parser("down", help="end the cluster and keep its data")
     down.set_defaults(command=_down)
-    status = verbs.add_parser("status", help="its parts and their addresses")
-    status.add_argument("--json", action="store_true", help="as JSON")
+    status = verbs.add_parser("status", help="show its processes and their addresses")
+    status.add_argument("--json", action="store_true", help="print JSON")
     status.set_defaults(command=_status)
-    run = verbs.add_parser("run", help="run it in the foreground until ^C")
+    run = verbs.add_parser("run", help="run the cluster in the foreground until ^C")
     run.add_argument("--detached", action="store_true", help=argparse.SUPPRESS)
     run.set_defaults(command=_run)
-    detach = verbs.add_parser("detach")  # for the console alone: without a help text it is not listed
-    detach.add_argument("--pid", type=int, required=True, help="the process that was attached with `up --attach`")
+    detach = verbs.add_parser("detach")  # for the console only; without a help text it is not listed
+    detach.add_argument("--pid", type=int, required=True, help="the process that `up --attach` recorded")
     detach.set_defaults(command=_detach)
     return parser
 
@@ -69,24 +75,24 @@ def _up(arguments: argparse.Namespace) -> int:
     try:
         up = _cluster().up(arguments.attach)
     except ProcessLookupError:
-        _say(f"headrace: --attach {arguments.attach}: there is no such process")
+        _print_message(f"headrace: --attach {arguments.attach}: no process has this pid")
         return 2
     if arguments.json:
         where = {"url": up.state.url, "bootstrap": up.state.bootstrap, "cluster_id": up.state.cluster_id}
         print(json.dumps({**where, "started": up.started}), flush=True)
     elif not up.started:
-        _say(f"running: Connect {up.state.url}, Kafka {up.state.bootstrap}")
+        _print_message(f"running: Connect {up.state.url}, Kafka {up.state.bootstrap}")
     return 0
 
 
 def _down(arguments: argparse.Namespace) -> int:
-    _say("ended" if _cluster().down() else "the embedded cluster was not running")
+    _print_message("the embedded cluster has ended" if _cluster().down() else "the embedded cluster was not running")
     return 0
 
 
 def _detach(arguments: argparse.Namespace) -> int:
     if _cluster().detach(arguments.pid):
-        _say("the embedded cluster has ended")
+        _print_message("the embedded cluster has ended")
     return 0
 
 
@@ -95,7 +101,7 @@ def _run(arguments: argparse.Namespace) -> int:
 
     if not arguments.detached:
         fetch_jars()
-    Supervisor(state_folder(), _say, stays=not arguments.detached).run()
+    Supervisor(state_folder(), _print_message, stays=not arguments.detached).run()
     return 0
 
 
@@ -138,8 +144,8 @@ def _as_json(state: ClusterState) -> str:
 
 
 def _cluster() -> EmbeddedCluster:
-    return EmbeddedCluster(state_folder(), _say)
+    return EmbeddedCluster(state_folder(), _print_message)
 
 
-def _say(line: str) -> None:
+def _print_message(line: str) -> None:
     print(line, file=sys.stderr, flush=True)

@@ -1,4 +1,4 @@
-"""The embedded cluster as commands see it: up, down, attach, detach, status."""
+"""EmbeddedCluster: what the commands do with the cluster of one state folder: up, down, detach, status."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _START_TIMEOUT = 300.0
 
 @dataclass(frozen=True, slots=True)
 class UpResult:
-    """A cluster that is ready; `started` when it was not there before."""
+    """A cluster that is ready, and whether this call started it."""
 
     state: ClusterState
     started: bool
@@ -39,10 +39,10 @@ class EmbeddedCluster:
         self._say = say
 
     def up(self, attach: int | None) -> UpResult:
-        """Starts the cluster unless it runs, and waits until it is ready.
+        """Starts the cluster unless it is running, and waits until it is ready.
 
-        With `attach`, the pid of the process that will use it, it ends when nobody is attached any more; without, it
-        stays until `down`. EmbeddedError when it cannot be started.
+        With `attach`, the pid of a process that uses it, the cluster ends after the last attached process; without it,
+        the cluster runs until `down`. Raises EmbeddedError if the cluster cannot be started.
         """
         with exclusive(self._state.command_lock):
             running = self._running()
@@ -54,10 +54,10 @@ class EmbeddedCluster:
                 self._state.keep(True)
             else:
                 self._state.attach(ProcessRef.of(attach))
-            told = self._state.log.stat().st_size if self._state.log.exists() else 0
+            printed = self._state.log.stat().st_size if self._state.log.exists() else 0
             starter = None if running else self._spawn()
             try:
-                return UpResult(self._wait_ready(starter, told), running is None)
+                return UpResult(self._wait_ready(starter, printed), running is None)
             except BaseException:
                 if starter is not None:
                     starter.terminate()
@@ -65,7 +65,7 @@ class EmbeddedCluster:
                 raise
 
     def down(self) -> bool:
-        """Ends the cluster, whoever is attached. False when there was none. StartError when it does not end."""
+        """Ends the cluster, even if processes are attached. False if it was not running."""
         state = self._state.read()
         if state is None or not state.running():
             from runtime.embedded.supervisor import end_leftovers
@@ -77,7 +77,7 @@ class EmbeddedCluster:
         return True
 
     def detach(self, pid: int) -> bool:
-        """The process `pid` does not use the cluster any more. True when the cluster was ended because of that."""
+        """Records that a process no longer uses the cluster. True if the cluster was ended because of that."""
         with exclusive(self._state.command_lock):
             self._state.detach(pid)
             if self._state.kept() or self._state.attached():
@@ -85,7 +85,7 @@ class EmbeddedCluster:
             return self.down()
 
     def status(self) -> ClusterState:
-        """NotRunningError when there is no cluster."""
+        """The state of the cluster. Raises NotRunningError."""
         state = self._state.read()
         if state is None or not state.running():
             raise NotRunningError("the embedded cluster is not running: start it with `headrace embedded up`")
@@ -95,7 +95,7 @@ class EmbeddedCluster:
         return self._state.attached()
 
     def _running(self) -> ClusterState | None:
-        """The cluster that runs; one that is ending is waited for."""
+        """The running cluster, or None. Waits for the end of a cluster that is stopping."""
         deadline = time.monotonic() + _STOP_TIMEOUT
         while True:
             state = self._state.read()
@@ -104,57 +104,57 @@ class EmbeddedCluster:
             if state.phase is not ClusterPhase.STOPPING:
                 return state
             if time.monotonic() > deadline:
-                raise StartError(f"the embedded cluster (pid {state.supervisor.pid}) is ending, but does not end")
+                raise StartError(f"the embedded cluster (pid {state.supervisor.pid}) did not end in time")
             time.sleep(0.05)
         lock = HeldLock(self._state.run_lock)
         try:
-            # Taken without a record: a supervisor that has only just started.
-            return None if lock.take() else self._appearing(deadline)
+            # A supervisor that holds the lock without a record has just started.
+            return None if lock.take() else self._wait_for_record(deadline)
         finally:
             lock.release()
 
-    def _appearing(self, deadline: float) -> ClusterState:
+    def _wait_for_record(self, deadline: float) -> ClusterState:
         while time.monotonic() < deadline:
             state = self._state.read()
             if state is not None and state.running():
                 return state
             time.sleep(0.05)
-        raise StartError("another start of the embedded cluster hangs")
+        raise StartError("another process is starting the embedded cluster and does not finish")
 
     def _spawn(self) -> subprocess.Popen[bytes]:
         command = [sys.executable, "-m", "runtime.embedded", "run", "--detached"]
         return spawn(command, self._state.log, ends_with_us=False)
 
-    def _wait_ready(self, starter: subprocess.Popen[bytes] | None, told: int) -> ClusterState:
-        """`told` is how much of the supervisor's log has been passed on."""
+    def _wait_ready(self, starter: subprocess.Popen[bytes] | None, printed: int) -> ClusterState:
+        """Waits for the phase READY. `printed` is the size of the part of the supervisor's log that was printed."""
         deadline = time.monotonic() + _START_TIMEOUT
         while time.monotonic() < deadline:
-            told = self._tell_news(told)
+            printed = self._print_new_lines(printed)
             state = self._state.read()
             if state is not None and state.running():
                 if state.phase is ClusterPhase.READY:
-                    self._tell_news(told)
+                    self._print_new_lines(printed)
                     return state
             elif starter is None or starter.poll() is not None:
-                self._tell_news(told)
+                self._print_new_lines(printed)
                 raise StartError(f"the embedded cluster did not start, see {self._state.log}")
             time.sleep(0.05)
         raise StartError(f"the embedded cluster was not ready within {_START_TIMEOUT:.0f} s, see {self._state.log}")
 
-    def _tell_news(self, told: int) -> int:
-        """Passes on what the supervisor has said since."""
+    def _print_new_lines(self, printed: int) -> int:
+        """Prints new lines of the supervisor's log."""
         if not self._state.log.exists():
-            return told
+            return printed
         with self._state.log.open("rb") as log:
-            log.seek(told)
+            log.seek(printed)
             news = log.read()
-        # Only whole lines: the rest of the last one comes the next time.
+        # Only whole lines: an unfinished one is printed next time.
         whole = news[: news.rfind(b"\n") + 1]
         for line in whole.decode(errors="replace").splitlines():
             self._say(line)
-        return told + len(whole)
+        return printed + len(whole)
 
 
 def fetch_jars() -> None:
-    """Here rather than in the supervisor: progress and refusal are seen where the operator is."""
+    """Downloads the broker's jars, in this process so that the operator sees progress and errors."""
     jars.fetch("broker", coordinates.BROKER, find_java())

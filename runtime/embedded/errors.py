@@ -1,11 +1,11 @@
-"""What can go wrong with the embedded cluster; each error carries the exit code of the command line.
+"""Errors of the embedded cluster, with the exit code of each.
 
-EmbeddedError            1  something failed
+EmbeddedError            1  any failure
 ├── JavaError            1  Java is missing or too old
-├── JarsError            1  the broker's jars could not be fetched
-├── StartError           1  a part ended, or did not get ready
-├── BusyError            4  somebody else is starting or running it
-└── NotRunningError      5  there is no embedded cluster now
+├── JarsError            1  the broker's jars could not be downloaded
+├── StartError           1  a process ended, or was not ready in time
+├── BusyError            4  another process is starting or running the cluster
+└── NotRunningError      5  the cluster is not running
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import ClassVar
 
 
 class EmbeddedError(Exception):
-    """One line for the operator, with what to do about it."""
+    """An error for the operator: one line, with the remedy."""
 
     exit_code: ClassVar[int] = 1
 
@@ -24,20 +24,20 @@ class JavaError(EmbeddedError):
 
 
 class JarsError(EmbeddedError):
-    """The broker's jars could not be fetched."""
+    """The broker's jars could not be downloaded."""
 
 
 class StartError(EmbeddedError):
-    """A part ended, or did not get ready in time; the message names its log."""
+    """A process ended, or was not ready in time; the message names its log."""
 
 
 class BusyError(EmbeddedError):
-    """Somebody else is starting or running the embedded cluster."""
+    """Another process is starting or running the embedded cluster."""
 
     exit_code = 4
 
 
 class NotRunningError(EmbeddedError):
-    """There is no embedded cluster now."""
+    """The embedded cluster is not running."""
 
     exit_code = 5

@@ -1,4 +1,4 @@
-"""Where the embedded cluster keeps its things, by the XDG rules."""
+"""Folders of the embedded cluster, by the XDG Base Directory Specification."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from pathlib import Path
 
 
 def cache_folder() -> Path:
-    """What can be fetched again: jars and the broker's class archive."""
+    """Files that can be downloaded or made again: jars and the broker's class archive."""
     return _xdg("XDG_CACHE_HOME", ".cache")
 
 
 def state_folder() -> Path:
-    """What belongs to this machine's cluster: data, logs, process ids."""
+    """Files of this machine's cluster: data, logs, process ids."""
     return _xdg("XDG_STATE_HOME", ".local/state") / "embedded"
 
 
 def _xdg(variable: str, fallback: str) -> Path:
     value = os.environ.get(variable, "")
-    # The XDG rules say that a relative path is to be ignored.
+    # The specification requires that relative paths are ignored.
     base = Path(value) if value.startswith("/") else Path.home() / fallback
     return base / "headrace"

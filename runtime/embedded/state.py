@@ -1,9 +1,9 @@
-"""What the embedded cluster leaves in its state folder for others to read.
+"""The state folder of the embedded cluster, by which the supervisor and commands communicate.
 
-state.json    the supervisor, its parts and their addresses; written by the supervisor alone, replaced as a whole
-attached/PID  somebody who uses the cluster: the file holds the start time of that process
-keep          the operator asked for the cluster: it stays when nobody is attached
-run.lock      held by the supervisor for as long as it lives
+state.json    the supervisor, its processes and their addresses; written by the supervisor only, replaced atomically
+attached/PID  a process that uses the cluster; the file has its start time
+keep          exists if the cluster is to run without attached processes
+run.lock      held by the supervisor while it runs
 command.lock  held by a command while it decides to start, attach or stop
 """
 
@@ -20,7 +20,7 @@ from runtime.embedded.processes.process import ProcessRef
 
 
 class ClusterPhase(StrEnum):
-    """How far the cluster is."""
+    """Phase of the cluster's life."""
 
     STARTING = "starting"
     READY = "ready"
@@ -29,7 +29,7 @@ class ClusterPhase(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ClusterPart:
-    """A process of the cluster and where it listens."""
+    """A process of the cluster and its address."""
 
     process: ProcessRef
     address: str
@@ -47,7 +47,7 @@ class ClusterState:
     parts: dict[str, ClusterPart] = field(default_factory=dict)
 
     def running(self) -> bool:
-        """Whether its supervisor lives."""
+        """Whether the supervisor is running."""
         return self.supervisor.alive()
 
 
@@ -70,7 +70,7 @@ class StateFolder:
         return self.folder / "supervisor.log"
 
     def read(self) -> ClusterState | None:
-        """None when there is no cluster, or no record that can be read."""
+        """The recorded state; None if there is none, or if it cannot be parsed."""
         try:
             return _decode(json.loads((self.folder / "state.json").read_text()))
         except (FileNotFoundError, ValueError, KeyError, TypeError):
@@ -83,14 +83,14 @@ class StateFolder:
         fresh.replace(self.folder / "state.json")
 
     def forget(self) -> None:
-        """The cluster has ended in good order."""
+        """Removes the record of a cluster that has ended."""
         (self.folder / "state.json").unlink(missing_ok=True)
         self.keep(False)
         for file in self._attachments():
             file.unlink(missing_ok=True)
 
     def keep(self, wanted: bool) -> None:
-        """Whether the cluster stays when nobody is attached."""
+        """Sets whether the cluster runs without attached processes."""
         marker = self.folder / "keep"
         if wanted:
             self.folder.mkdir(parents=True, exist_ok=True)
@@ -110,7 +110,7 @@ class StateFolder:
         (self.folder / "attached" / str(pid)).unlink(missing_ok=True)
 
     def attached(self) -> list[ProcessRef]:
-        """Who uses the cluster; those who died without saying so are taken off."""
+        """Processes that use the cluster; those that have ended are removed."""
         alive = []
         for file in self._attachments():
             try:

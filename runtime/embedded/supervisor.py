@@ -1,8 +1,8 @@
-"""The one process that owns the embedded cluster: starts broker and worker, starts dead ones again, ends them all.
+"""The supervisor of the embedded cluster: starts broker and worker, restarts them if they end, and stops them.
 
-It is `embedded run`, in the foreground, or started by `embedded up` in a session of its own. Killed with SIGKILL it
-takes its parts with it where the kernel offers that; what is left anyway is ended by the next start, which finds pids
-and start times in state.json.
+It runs as `embedded run` in the foreground, or in a session of its own when `embedded up` starts it. If it is killed,
+its processes end too where the kernel supports that (Linux). The next start ends any that remain, by the pids and start
+times in state.json.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ BROKER_PORT = 9092
 REST_PORT = 8083
 READY_TIMEOUT = 120.0
 _LEFTOVER_GRACE = 10.0
-_TICK = 0.2
+_POLL_INTERVAL = 0.2
 _ATTEMPTS = 3
-_LOOK_EVERY = 1.0
+_ATTACHMENT_INTERVAL = 1.0
 
 Say = Callable[[str], None]
 
 
 class Supervisor:
-    """Runs the cluster of one state folder until a signal; unless it `stays`, until nobody is attached any more."""
+    """Runs the cluster of one state folder until a signal or, without `stays`, until no process is attached."""
 
     def __init__(self, folder: Path, say: Say, *, stays: bool) -> None:
         self._state = StateFolder(folder)
@@ -49,16 +49,16 @@ class Supervisor:
         self._signals = StopSignals()
         self._demo = DemoFiles(folder / "demo")
         self._feeder = Feeder(self._demo.source)
-        self._feed_problem = ""
+        self._demo_problem = ""
         self._broker: Broker
         self._worker: EmbeddedWorker
         self._record = ClusterState(ProcessRef.of(os.getpid()), ClusterPhase.STARTING)
 
     def run(self) -> None:
-        """BusyError when another supervisor has the folder, other EmbeddedErrors when the start fails."""
+        """Runs the cluster. Raises BusyError if another supervisor runs, other EmbeddedErrors if the start fails."""
         lock = HeldLock(self._state.run_lock)
         if not lock.take():
-            raise BusyError("the embedded cluster is running already: see `headrace embedded status`")
+            raise BusyError("the embedded cluster is already running: see `headrace embedded status`")
         self._signals.install()
         try:
             self._prepare()
@@ -90,7 +90,7 @@ class Supervisor:
         )
 
     def _start(self) -> None:
-        began = time.monotonic()
+        started_at = time.monotonic()
         for attempt in range(1, _ATTEMPTS + 1):
             try:
                 self._start_both()
@@ -102,16 +102,16 @@ class Supervisor:
                 self._stop_both()
                 self._choose_ports()
         self._create_demo()
-        self._ready(time.monotonic() - began)
+        self._ready(time.monotonic() - started_at)
 
     def _start_both(self) -> None:
-        # Both at once: the worker waits for its broker, and has Python and Spark to start meanwhile.
+        # Together: the worker loads Python and Spark while it waits for the broker.
         self._start_part(self._broker)
         self._start_part(self._worker)
         wait_ready((self._broker, self._worker), READY_TIMEOUT)
 
     def _lost_a_port(self) -> bool:
-        """Whether somebody listens in the place of a part that has ended: ports are not ours until it listens."""
+        """Whether another process listens on the port of a process that has ended: a chosen port is not reserved."""
         ended = [part for part in (self._broker, self._worker) if not part.running()]
         return any(ports.answers(port) for part in ended for port in part.ports)
 
@@ -123,7 +123,7 @@ class Supervisor:
             bootstrap=self._broker.config.bootstrap,
             cluster_id=self._broker.cluster_id(),
         )
-        # Said before it is written: whoever waits for the record passes on what was said.
+        # Before the record, since `up` prints the log until it reads the record.
         self._say(f"ready in {seconds:.1f} s: Connect {self._record.url}, Kafka {self._record.bootstrap}")
         self._write()
 
@@ -135,33 +135,33 @@ class Supervisor:
 
     def _watch(self) -> None:
         restarts = _Restarts()
-        next_look = 0.0
+        next_check = 0.0
         while True:
             self._feed()
             dead: list[Service] = [part for part in (self._broker, self._worker) if not part.running()]
             if dead:
-                self._start_again(dead, restarts)
-            if time.monotonic() >= next_look:
-                next_look = time.monotonic() + _LOOK_EVERY
+                self._restart(dead, restarts)
+            if time.monotonic() >= next_check:
+                next_check = time.monotonic() + _ATTACHMENT_INTERVAL
                 if self._abandoned():
-                    self._say("nobody is attached any more")
+                    self._say("no process is attached any more")
                     raise Stopped
-            time.sleep(_TICK)
+            time.sleep(_POLL_INTERVAL)
 
     def _feed(self) -> None:
         try:
             self._feeder.feed()
         except OSError as error:
-            # A full disk or a removed folder: the demo pauses, the cluster does not end.
-            if str(error) != self._feed_problem:
-                self._feed_problem = str(error)
-                self._say(f"the demo cannot be fed: {error}")
+            # A full disk or a removed folder pauses the demo, not the cluster.
+            if str(error) != self._demo_problem:
+                self._demo_problem = str(error)
+                self._say(f"cannot write lines for the demo: {error}")
 
-    def _start_again(self, dead: list[Service], restarts: _Restarts) -> None:
-        began = time.monotonic()
+    def _restart(self, dead: list[Service], restarts: _Restarts) -> None:
+        started_at = time.monotonic()
         self._record = replace(self._record, phase=ClusterPhase.STARTING)
         for part in dead:
-            self._say(f"{part.ending()}; starting it again")
+            self._say(f"{part.ending()}; restarting it")
             restarts.wait()
             self._start_part(part)
         try:
@@ -169,7 +169,7 @@ class Supervisor:
         except StartError as error:
             self._say(str(error))
         else:
-            self._ready(time.monotonic() - began)
+            self._ready(time.monotonic() - started_at)
 
     def _start_part(self, part: Service) -> None:
         with self._signals.deferred():
@@ -181,13 +181,13 @@ class Supervisor:
         try:
             process = ProcessRef.of(pid)
         except ProcessLookupError:
-            return  # ended at once: whoever waits for it says so
+            return  # it has ended already, which wait_ready() reports
         parts = {**self._record.parts, part.name: ClusterPart(process, part.address)}
         self._record = replace(self._record, parts=parts)
         self._write()
 
     def _abandoned(self) -> bool:
-        """Nobody attached, and no operator who wants it to stay. Asked under the lock under which others attach."""
+        """Whether no process is attached and `keep` is not set, checked under the lock for attaching."""
         if self._state.kept() or self._state.attached():
             return False
         lock = HeldLock(self._state.command_lock)
@@ -206,7 +206,7 @@ class Supervisor:
         self._stop_both()
 
     def _stop_both(self) -> None:
-        # The worker commits its offsets while it stops: it goes first.
+        # The worker first, since it commits offsets while it stops.
         self._worker.stop()
         self._broker.stop()
 
@@ -215,7 +215,7 @@ class Supervisor:
 
 
 class _Restarts:
-    """Waits longer and longer while something dies again and again."""
+    """Delays repeated restarts, by up to 15 seconds."""
 
     def __init__(self) -> None:
         self._pause = 0.0
@@ -229,11 +229,11 @@ class _Restarts:
 
 
 def end_leftovers(state: ClusterState | None, say: Say) -> None:
-    """Ends the parts of a supervisor that died without doing so, the worker before its broker."""
+    """Ends the processes that a killed supervisor has left, the worker before the broker."""
     if state is None or state.running():
         return
     for name in ("worker", "broker"):
         part = state.parts.get(name)
         if part is not None and part.process.alive():
-            say(f"ending the {name} that an earlier start left behind (pid {part.process.pid})")
+            say(f"ending the {name} of an earlier start (pid {part.process.pid})")
             part.process.end(_LEFTOVER_GRACE)

@@ -1,4 +1,4 @@
-"""The embedded cluster's worker: our own, distributed, in a group of one."""
+"""The worker of the embedded cluster: a distributed Headrace worker, alone in its group."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ GROUP = "headrace-embedded"
 
 @dataclass(frozen=True, slots=True)
 class EmbeddedWorkerConfig:
-    """Where the worker lives and which broker it works with."""
+    """Folder and port of the worker, and its broker."""
 
     folder: Path
     port: int
@@ -31,7 +31,7 @@ class EmbeddedWorkerConfig:
 
 
 class EmbeddedWorker(Service):
-    """The worker's process. It waits for its broker by itself."""
+    """The worker's process, which waits for the broker itself."""
 
     name = "worker"
     graceful = 20.0

@@ -1,1 +1,2 @@
-"""`headrace offsets` (KIP-199): offsets of a Connect cluster that is not running, out as JSON and in again."""
+"""`headrace offsets` (KIP-199): exports and imports the offsets of a stopped Connect cluster as JSON. It shares
+formats and checks with the worker, and starts none of its parts."""

@@ -1,5 +1,4 @@
-"""`headrace offsets`: its parameters, and what they do. Exit codes: 0 done, 1 failed, 2 wrong parameters or
-input, 130 interrupted."""
+"""The command `headrace offsets`. Exit codes: 0 done, 1 failed, 2 wrong parameters or input, 130 interrupted."""
 
 from __future__ import annotations
 
@@ -18,25 +17,25 @@ from runtime.offsets_tool.cluster import known_providers
 from runtime.offsets_tool.codec import codec
 from runtime.offsets_tool.collection import Offsets
 from runtime.offsets_tool.errors import BadInput, ToolError
-from runtime.offsets_tool.stores import OffsetStore, store
+from runtime.offsets_tool.stores import OfflineStore, store
 
-DONE, FAILED, WRONG, INTERRUPTED = 0, 1, 2, 130
+DONE, FAILED, USAGE, INTERRUPTED = 0, 1, 2, 130
 _STANDARD = "-"
 
 
 def main(argv: Sequence[str]) -> int:
-    """Run the tool; the exit code."""
+    """Runs the tool and returns the exit code."""
     parser = _parser()
     try:
         options = parser.parse_args(argv)
         _check(parser, options)
-    except SystemExit as end:  # argparse has said why, with the usage
+    except SystemExit as end:  # argparse has printed the reason and the usage
         return int(end.code or 0)
     try:
         gc.disable()  # millions of bytes objects, no cycles: a fifth of the time
         _run(options)
     except (BadInput, properties.PropertiesError) as e:
-        return _say(str(e), WRONG)
+        return _say(str(e), USAGE)
     except ToolError as e:
         return _say(str(e), FAILED)
     except KeyboardInterrupt:
@@ -52,28 +51,32 @@ def main(argv: Sequence[str]) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         "headrace offsets",
-        description="Offsets of the connectors of a Connect cluster that is not running, as JSON (KIP-199).",
+        description="Exports and imports the offsets of a stopped Connect cluster as JSON (KIP-199).",
         allow_abbrev=False,
     )
     parser.add_argument("--config", required=True, metavar="FILE", help="the workers' properties file")
     mode = parser.add_mutually_exclusive_group(required=True)
-    mode.add_argument("--export", nargs="?", const=_STANDARD, metavar="FILE", help="write them (standard output)")
-    what = "set those of a file (standard input); null removes, others are left as they are"
-    mode.add_argument("--import", nargs="?", const=_STANDARD, metavar="FILE", dest="source", help=what)
-    parser.add_argument("--connectors", metavar="A,B", help="these connectors only")
-    parser.add_argument("--from-beginning", action="store_true", help="export what was overwritten since, too")
-    parser.add_argument("--dry-run", action="store_true", help="only show what an import would change")
-    parser.add_argument("--force", action="store_true", help="although a worker is running")
+    mode.add_argument(
+        "--export", nargs="?", const=_STANDARD, metavar="FILE", help="write the offsets to FILE or standard output"
+    )
+    import_help = "set the offsets in FILE or standard input; null removes an offset, others are unchanged"
+    mode.add_argument("--import", nargs="?", const=_STANDARD, metavar="FILE", dest="source", help=import_help)
+    parser.add_argument("--connectors", metavar="A,B", help="only these connectors")
+    parser.add_argument("--from-beginning", action="store_true", help="also export overwritten offsets")
+    parser.add_argument("--dry-run", action="store_true", help="show what an import would change, and change nothing")
+    parser.add_argument(
+        "--force", action="store_true", help="run although a worker is running, or left a change unfinished"
+    )
     return parser
 
 
 def _check(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None:
     if options.from_beginning and options.export is None:
-        parser.error("--from-beginning belongs to --export")
+        parser.error("--from-beginning needs --export")
     if options.dry_run and options.source is None:
-        parser.error("--dry-run belongs to --import")
+        parser.error("--dry-run needs --import")
     if options.connectors is not None and not _names(options.connectors):
-        parser.error("--connectors names none")
+        parser.error("--connectors needs at least one name")
 
 
 def _run(options: argparse.Namespace) -> None:
@@ -82,7 +85,7 @@ def _run(options: argparse.Namespace) -> None:
     connectors = None if options.connectors is None else _names(options.connectors)
     wanted = None if options.source is None else document.read(_read(options.source), options.source)
     if not options.force:
-        _check_rest(where)
+        _check_stopped(where)
     if wanted is None:
         offsets = Offsets(codec(props), connectors, history=options.from_beginning)
         where.load(offsets)
@@ -91,17 +94,17 @@ def _run(options: argparse.Namespace) -> None:
         _import(where, props, {n: e for n, e in wanted.items() if connectors is None or n in connectors}, options)
 
 
-def _check_rest(where: OffsetStore) -> None:
-    """The cluster is at rest, and everything that was begun is done."""
-    if (holder := where.holder()) is not None:
+def _check_stopped(where: OfflineStore) -> None:
+    """Raises ToolError if a worker is running or an interrupted change of offsets is pending."""
+    if (worker := where.running_worker()) is not None:
         raise ToolError(
-            f"a worker is running ({holder}): it would write over these offsets, or has newer ones; stop it, "
-            "alter offsets over its REST API, or say --force"
+            f"a worker is running ({worker}), which may overwrite these offsets or have newer ones; stop it, "
+            "alter offsets over its REST API, or use --force"
         )
     if unfinished := where.unfinished():
         raise ToolError(
-            f"a change of the offsets of {', '.join(unfinished)} was interrupted: the next worker finishes it at its "
-            "start; start one and stop it again, or say --force"
+            f"a change of the offsets of {', '.join(unfinished)} was interrupted; the next worker will finish it at "
+            "its start: start and stop a worker first, or use --force"
         )
 
 
@@ -110,15 +113,15 @@ def _export(offsets: Offsets, target: str) -> None:
         document.write(offsets, sys.stdout.buffer.write)
         sys.stdout.buffer.flush()
         return
-    beside = Path(f"{target}.part")  # so that a failure leaves no half document under the name
-    with beside.open("wb") as file:
+    partial = Path(f"{target}.part")  # so that a failure leaves no partial document under that name
+    with partial.open("wb") as file:
         total, connectors = document.write(offsets, file.write)
         _sync(file)
-    beside.replace(target)
+    partial.replace(target)
     print(f"{total} offsets of {connectors} connectors written to {target}", file=sys.stderr)
 
 
-def _import(where: OffsetStore, props: dict[str, str], wanted: document.Document, options: argparse.Namespace) -> None:
+def _import(where: OfflineStore, props: dict[str, str], wanted: document.Document, options: argparse.Namespace) -> None:
     wanted = where.check(wanted)
     how = codec(props)
     stored = Offsets(how, set(wanted))
@@ -135,7 +138,7 @@ def _import(where: OffsetStore, props: dict[str, str], wanted: document.Document
 
 
 def _worker_file(path: Path) -> dict[str, str]:
-    """The worker's properties, with variables resolved as in the worker."""
+    """The worker's properties, with variables resolved as the worker resolves them."""
     props = properties.load(path)
     try:
         return known_providers(props).resolve(props).config

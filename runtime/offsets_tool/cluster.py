@@ -1,4 +1,4 @@
-"""A distributed cluster's offsets, without a worker: its offset topic, and the consumer groups of its sinks."""
+"""Access to the offsets of a stopped distributed cluster: its topics, and the consumer groups of its sinks."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from runtime.kafka.clients.kafka_python import TopicPartition
 from runtime.kafka.clients.settings import client_config
 from runtime.kafka.errors import BrokerUnavailable, KafkaProblem
 from runtime.offsets_tool.errors import BadInput, ToolError
-from runtime.offsets_tool.members import about
+from runtime.offsets_tool.members import member_info
 
 Record = tuple[bytes | None, bytes | None, int, int]
 """Key, value, timestamp and offset."""
@@ -26,46 +26,47 @@ Written = tuple[bytes, "bytes | None"]
 _GROUP = "consumer.override.group.id"
 _TIMEOUT = 30.0
 _BATCH = 2_000
-_WAIT = 0.1  # seconds for a batch to fill: the last one never does
+_BATCH_WAIT = 0.1  # seconds for a batch to fill; the last one never does
 _ENDED = ("Empty", "Dead")
 
 
 @dataclass(frozen=True, slots=True)
 class OfflineCluster:
-    """A Connect cluster as its workers' file names it. Every call raises ToolError when Kafka refuses or is away."""
+    """A stopped Connect cluster, as the workers' properties describe it. Methods raise ToolError if Kafka refuses a
+    request or does not respond."""
 
     group_id: str
-    configs: str  # topics
-    offsets: str
-    journal: str  # of our workers; Java's have none
-    settings: Mapping[str, Any]  # librdkafka's
-    providers: Providers = field(default_factory=Providers)  # of variables in connectors' configs
+    configs: str  # topic
+    offsets: str  # topic
+    journal: str  # topic, which clusters of Java's workers lack
+    settings: Mapping[str, Any]  # of librdkafka
+    providers: Providers = field(default_factory=Providers)  # resolve variables in connectors' configs
 
-    def holder(self) -> str | None:
-        """Who runs a worker of this cluster, ours or Java's; None when nobody does."""
+    def running_worker(self) -> str | None:
+        """Addresses of running workers of this cluster, ours or Java's; None if there are none."""
         groups = self._ask(kafka_python.list_groups()) or []
         found = [g for g in groups if g.group == self.group_id and g.protocol_type == "connect"]
         if not found or found[0].state in _ENDED:
             return None
         group = self._ask(kafka_python.describe(self.group_id))
-        members = [(m, about(m.metadata)) for m in (group.members if group else ())]
+        members = [(m, member_info(m.metadata)) for m in (group.members if group else ())]
         alive = [f"{a.url or m.client_id} on {m.host.lstrip('/')}" for m, a in members if not a.gone]
         if members and not alive:
-            return None  # killed, and the group does not know it yet
+            return None  # the workers were killed, and the group has not noticed yet
         return ", ".join(alive) or f"group {self.group_id}"
 
     def exists(self, topic: str) -> bool:
-        """Whether there is such a topic."""
+        """Whether the topic exists."""
         from confluent_kafka import KafkaException
         from confluent_kafka.admin import AdminClient
 
         try:
             return topic in AdminClient(dict(self.settings)).list_topics(timeout=_TIMEOUT).topics
         except KafkaException as e:
-            raise ToolError(f"topics cannot be listed: {e.args[0].str()}") from None
+            raise ToolError(f"cannot list topics: {e.args[0].str()}") from None
 
     def read(self, topic: str, take: Callable[[Sequence[Record]], None]) -> None:
-        """Every committed record of a topic, some at a time; those of a partition in order."""
+        """Passes every committed record of a topic to `take` in batches; the records of a partition are in order."""
         from confluent_kafka import Consumer, KafkaException
 
         consumer = Consumer({**self.settings, **_READING, "group.id": "headrace-offsets"})
@@ -73,7 +74,7 @@ class OfflineCluster:
             left = _assign(consumer, topic)
             deadline = time.monotonic() + _TIMEOUT
             while left:
-                messages = consumer.consume(_BATCH, _WAIT)
+                messages = consumer.consume(_BATCH, _BATCH_WAIT)
                 records = [
                     (m.key(), m.value(), m.timestamp()[1], m.offset() or 0) for m in messages if m.error() is None
                 ]
@@ -82,14 +83,14 @@ class OfflineCluster:
                     left -= _ended(messages, topic)
                 deadline = time.monotonic() + _TIMEOUT if messages else deadline
                 if time.monotonic() > deadline:
-                    raise ToolError(f"topic {topic}: Kafka does not answer any more")
+                    raise ToolError(f"topic {topic}: Kafka stopped responding")
         except KafkaException as e:
             raise ToolError(f"topic {topic} cannot be read: {e.args[0].str()}") from None
         finally:
             consumer.close()
 
     def sinks(self) -> dict[str, str]:
-        """Sinks of the config topic with their consumer groups. (What names topics to read from is a sink.)"""
+        """Sinks in the config topic, which are the connectors with `topics` or `topics.regex`, and their groups."""
         found: dict[str, dict[str, Any] | None] = {}
 
         def take(records: Sequence[Record]) -> None:
@@ -105,19 +106,20 @@ class OfflineCluster:
         }
 
     def _group(self, name: str, given: str) -> str:
-        """The group with variables resolved: another name would have no offsets, or those of another sink."""
+        """The group with variables resolved. An unresolved one is an error, since it would name another group."""
         try:
             group = self.providers.resolve({_GROUP: given}).config[_GROUP]
         except ConfigError as e:
             raise ToolError(f"{_GROUP} of connector {name} cannot be resolved: {e}") from None
         if has_variables(group):
             raise ToolError(
-                f"{_GROUP} of connector {name} is {given}, which cannot be resolved here: run this with the workers' "
-                "config.providers and environment"
+                f"{_GROUP} of connector {name} is {given}, which cannot be resolved here: run the tool with the "
+                "workers' config.providers and environment"
             )
         return group
 
     def committed(self, group: str) -> dict[TopicPartition, int]:
+        """The committed offsets of a consumer group."""
         return self._ask(kafka_python.committed(group), group) or {}
 
     def write(
@@ -126,7 +128,7 @@ class OfflineCluster:
         groups: Mapping[str, Mapping[TopicPartition, int]],
         journal: Iterable[Written] = (),
     ) -> None:
-        """Records of offsets, offsets of groups and records of the journal in one transaction."""
+        """Writes offset records, offsets of groups and journal records in one transaction."""
         from confluent_kafka import KafkaException
 
         producer = self._producer()
@@ -143,12 +145,12 @@ class OfflineCluster:
         except KafkaException as e:
             self._abort(producer)
             raise ToolError(f"nothing was imported: {e.args[0].str()}") from None
-        except BaseException:  # Ctrl-C: without this the offsets would be locked until the transaction's time is up
+        except BaseException:  # Ctrl-C: otherwise the offsets are locked until the transaction times out
             self._abort(producer)
             raise
 
     def remove(self, group: str, partitions: Sequence[TopicPartition]) -> None:
-        """Remove committed offsets; may be repeated."""
+        """Removes committed offsets of a group; may be repeated."""
         self._ask(kafka_python.delete_offsets(group, partitions), group)
 
     def _producer(self) -> Any:
@@ -192,7 +194,7 @@ class OfflineCluster:
         try:
             producer.abort_transaction(_TIMEOUT)
         except KafkaException:
-            producer.purge()  # the coordinator aborts it when its time is up
+            producer.purge()  # the coordinator aborts the transaction when it times out
 
     def _ask(self, request: Callable[[Any], Any], group: str = "") -> Any:
         try:
@@ -247,7 +249,7 @@ def _assign(consumer: Any, topic: str) -> set[int]:
 
 
 def _ended(messages: Sequence[Any], topic: str) -> set[int]:
-    """Partitions that have been read to their end."""
+    """Partitions that these messages report as read to the end. Raises ToolError for other errors."""
     ended = set()
     for message in messages:
         error = message.error()

@@ -13,12 +13,12 @@ import orjson
 from runtime.herder.errors import BadRequest
 from runtime.herder.offsets.offset_values import MAX_DEPTH, check_values
 from runtime.kafka.formats import compact
-from runtime.offsets_tool.codec import canonical, kept
+from runtime.offsets_tool.codec import canonical, compact_copy
 from runtime.offsets_tool.collection import Offsets
 from runtime.offsets_tool.errors import BadInput
 
-_CHUNK = 262_144  # characters looked at in one go
-_LINE = 65_536  # characters; an entry on a longer line is read the slow way
+_CHUNK = 262_144  # characters parsed at once
+_LINE = 65_536  # characters; entries on longer lines take the slow path
 _SPACE = re.compile(r"[ \t\n\r]*")
 _ALL_DIGITS, _LONG_DIGITS = bytes.maketrans(b"123456789", b"0" * 9), b"0" * 18
 _LONG_NUMBER = re.compile(r"\d{18}")
@@ -26,20 +26,21 @@ _LONG_NUMBER = re.compile(r"\d{18}")
 
 @dataclass(slots=True)
 class ImportedOffsets:
-    """What a document says of one connector: offsets as JSON (`null` removes) by the canonical text of their
-    partitions; of a partition named twice the last entry counts."""
+    """The entries of one connector: offsets as JSON (`null` removes) by the canonical JSON of their partitions. If a
+    partition is named twice, the last entry counts."""
 
     offsets: dict[bytes, bytes] = field(default_factory=dict)
-    spelled: dict[bytes, bytes] = field(default_factory=dict)  # partitions as they were given, where that differs
+    spelled: dict[bytes, bytes] = field(default_factory=dict)  # partitions in their original spelling, if it differs
 
     def put(self, partition: Any, given: bytes, offset: bytes) -> None:
+        """Adds an entry; `given` is the partition in its original spelling."""
         text = canonical(partition)
         self.offsets[text] = offset
         if given != text:
             self.spelled[text] = given
 
     def entries(self) -> Iterator[tuple[Any, Any]]:
-        """Partitions and offsets as values."""
+        """Parsed partitions and offsets."""
         return ((orjson.loads(partition), orjson.loads(offset)) for partition, offset in self.offsets.items())
 
 
@@ -47,7 +48,7 @@ Document = Mapping[str, ImportedOffsets]
 
 
 def write(offsets: Offsets, out: Callable[[bytes], object]) -> tuple[int, int]:
-    """The document, an entry on a line; how many entries of how many connectors there were."""
+    """Writes the document, one entry per line. Returns the numbers of entries and of connectors."""
     total = connectors = 0
     for name in offsets.connectors():
         begin = (b",\n" if connectors else b"{\n") + orjson.dumps(name) + b": [\n"
@@ -64,8 +65,10 @@ def write(offsets: Offsets, out: Callable[[bytes], object]) -> tuple[int, int]:
 
 
 def read(data: bytes, origin: str) -> Document:
-    """A document, checked to the last entry; BadInput says where it is wrong. Entries are turned into bytes one by
-    one: as Python values a million of them would take a gigabyte."""
+    """Parses and checks a whole document. Raises BadInput with the position of the first error.
+
+    Entries are converted to bytes one by one, since a million of them would take a gigabyte as Python objects.
+    """
     try:
         return _Reader(data.decode(json.detect_encoding(data), "surrogatepass"), origin).document()
     except (ValueError, RecursionError) as e:
@@ -73,11 +76,11 @@ def read(data: bytes, origin: str) -> Document:
 
 
 class _Reader:
-    """Walks through the text of a document."""
+    """A parser of one document."""
 
     def __init__(self, text: str, origin: str) -> None:
         self._text, self._origin, self._at = text, origin, 0
-        self._decoder = json.JSONDecoder(parse_constant=_refuse, object_pairs_hook=_once)
+        self._decoder = json.JSONDecoder(parse_constant=_refuse, object_pairs_hook=_unique_keys)
 
     def document(self) -> Document:
         found: dict[str, ImportedOffsets] = {}
@@ -87,7 +90,7 @@ class _Reader:
         for _ in self._members("{", "}"):
             name = self._name()
             if name in found:
-                raise ValueError(f"{name!r} is there twice in one object")
+                raise ValueError(f"{name!r} appears twice in one object")
             found[name] = self._entries(f"{self._origin}: {name}")
         if self._next():
             raise self._wrong("the end")
@@ -106,26 +109,26 @@ class _Reader:
         return wanted
 
     def _many(self, wanted: ImportedOffsets) -> int:
-        """Entries as _quick() takes them, all at once; how many, none when one of them needs a closer look."""
+        """Parses many entries at once. Returns their number, 0 if one of them needs _careful()."""
         lines = self._text[self._at : self._at + _CHUNK].split("\n")[:-1]
         whole = next((i for i, line in enumerate(lines) if not line.endswith("},")), len(lines))
         if whole < 2 or any(len(line) > 2 * MAX_DEPTH and _brackets(line) > MAX_DEPTH for line in lines[:whole]):
             return 0
         text = "\n".join(lines[:whole])[:-1]
-        entries = _exactly(b"[%b]" % text.encode())
+        entries = _parse_exactly(b"[%b]" % text.encode())
         if entries is None:
             return 0
         partitions = [entry["partition"] for entry in entries]
         if orjson.dumps(partitions, option=orjson.OPT_SORT_KEYS) != orjson.dumps(partitions):
             return 0
         for partition, entry in zip(partitions, entries, strict=True):
-            wanted.offsets[kept(orjson.dumps(partition))] = kept(orjson.dumps(entry["offset"]))
+            wanted.offsets[compact_copy(orjson.dumps(partition))] = compact_copy(orjson.dumps(entry["offset"]))
         self._at += len(text)
         return len(entries)
 
     def _quick(self, wanted: ImportedOffsets) -> bool:
-        """An entry that has its line to itself and comes back from a fast parser letter by letter: so nothing in it
-        is there twice, or a number that such a parser rounds."""
+        """Parses an entry that has a line of its own and that a fast parser reproduces exactly, so that it has no
+        duplicate keys and no numbers that the parser rounds. False if there is none."""
         end = self._text.find("\n", self._at, self._at + _LINE)
         line = self._text[self._at : end if end > 0 else self._at].rstrip(" \t\r,")
         try:
@@ -139,7 +142,7 @@ class _Reader:
             return False
         if _brackets(line) > MAX_DEPTH:
             return False
-        wanted.put(partition, kept(orjson.dumps(partition)), kept(orjson.dumps(offset)))
+        wanted.put(partition, compact_copy(orjson.dumps(partition)), compact_copy(orjson.dumps(offset)))
         self._at += len(line)
         return True
 
@@ -152,7 +155,7 @@ class _Reader:
         wanted.put(partition, compact(partition), compact(offset))
 
     def _members(self, begin: str, end: str) -> Iterator[None]:
-        """Stops at each member of an object or array; whoever asks reads it."""
+        """Yields at the start of each member of an object or array, which the caller parses."""
         self._expect(begin)
         if self._next() == end:
             self._expect(end)
@@ -178,7 +181,7 @@ class _Reader:
         return value
 
     def _next(self) -> str:
-        """The next character that is not space; empty at the end."""
+        """The next character that is not white space; empty at the end."""
         found = _SPACE.match(self._text, self._at)
         self._at = found.end() if found else self._at
         return self._text[self._at : self._at + 1]
@@ -196,9 +199,8 @@ def _brackets(line: str) -> int:
     return line.count("{") + line.count("[")
 
 
-def _exactly(text: bytes) -> list[Any] | None:
-    """Entries with line ends between them, that come back from a fast parser letter by letter and hold no number that
-    could be too long."""
+def _parse_exactly(text: bytes) -> list[Any] | None:
+    """Parses entries on separate lines; None unless a fast parser reproduces them exactly, without long numbers."""
     if _LONG_DIGITS in text.translate(_ALL_DIGITS):
         return None
     try:
@@ -228,13 +230,13 @@ def _entry(value: Any, where: str) -> tuple[Any, Any]:
     return value["partition"], value["offset"]
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
         names = [name for name, _ in pairs]
-        raise ValueError(f"{next(n for n in names if names.count(n) > 1)!r} is there twice in one object")
+        raise ValueError(f"{next(n for n in names if names.count(n) > 1)!r} appears twice in one object")
     return found
 
 
 def _refuse(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no JSON number")
+    raise ValueError(f"{name} is not a JSON number")

@@ -1,11 +1,15 @@
-"""Why the tool gives up."""
+"""Errors of the offsets tool.
+
+ToolError            1  nothing was changed
+└── BadInput         2  wrong parameters or input
+"""
 
 from __future__ import annotations
 
 
 class ToolError(Exception):
-    """Nothing was changed; the message is for the operator."""
+    """The tool failed; unless the message says otherwise, nothing was changed."""
 
 
 class BadInput(ToolError):
-    """A parameter, the worker's file or the imported document is wrong (exit code 2)."""
+    """A parameter, the worker's properties or the imported document is invalid."""

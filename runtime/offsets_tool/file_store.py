@@ -1,4 +1,4 @@
-"""Offsets of a standalone worker: those of sources, in its file. (Where its sinks' are, the file does not say.)"""
+"""FileStore: offsets of a standalone worker's sources, in its file. Offsets of sinks are in Kafka."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from runtime.offsets_tool.offline_journal import OfflineJournal
 from runtime.offsets_tool.plan import ImportChange, names_topic, records
 from runtime.storage.file_offsets import OffsetsFile, OffsetsFileError
 
-_BLOCK = 2_000  # records taken at once
+_BLOCK = 2_000  # records per batch
 
 
 class FileStore:
-    """A OffsetStore (see stores.py)."""
+    """The OfflineStore of a standalone worker."""
 
     def __init__(self, path: Path, properties: Mapping[str, str]) -> None:
         self._path, self._properties = path, properties
         self._file = OffsetsFile(path)
 
-    def holder(self) -> str | None:
-        """A standalone worker leaves no trace but its REST API."""
+    def running_worker(self) -> str | None:
+        """A standalone worker can only be detected by its REST API."""
         for listener in _listeners(self._properties):
             if _is_connect(listener):
                 return f"the worker at {listener}"
@@ -40,13 +40,15 @@ class FileStore:
 
     def load(self, into: Offsets) -> None:
         entries = self._load()
-        while entries:  # what has been taken is let go of: a million are half a gigabyte
+        while entries:  # frees each record: a million take half a gigabyte
             into.take([(*entries.popitem(), 0, 0) for _ in range(min(len(entries), _BLOCK))])
 
     def check(self, document: Document) -> Document:
         for name, wanted in document.items():
             if wanted.offsets and all(names_topic(partition) for partition in wanted.offsets):
-                raise BadInput(f"{name}: these are offsets of a sink; a standalone worker's file has those of sources")
+                raise BadInput(
+                    f"{name}: these are offsets of a sink; the file of a standalone worker has offsets of sources only"
+                )
         return document
 
     def write(self, planned: Sequence[ImportChange], codec: OffsetCodec) -> None:
@@ -74,9 +76,9 @@ def _listeners(properties: Mapping[str, str]) -> list[str]:
 
 
 def _is_connect(url: str) -> bool:
-    """Whether a Connect worker answers there; one that wants a password is one too."""
+    """Whether a Connect worker answers at this URL; 401 also counts as a worker."""
     unchecked = ssl.create_default_context()
-    unchecked.check_hostname, unchecked.verify_mode = False, ssl.CERT_NONE  # only asked whether somebody is there
+    unchecked.check_hostname, unchecked.verify_mode = False, ssl.CERT_NONE  # no data is sent or trusted
     try:
         with urllib.request.urlopen(url.lower(), timeout=2.0, context=unchecked) as answer:
             return "kafka_cluster_id" in json.loads(answer.read(10_000))

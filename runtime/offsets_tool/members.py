@@ -1,4 +1,4 @@
-"""What the members of a Connect group, ours and Java's, say of themselves."""
+"""Members of a Connect group, ours and Java's: parses the metadata with which they joined."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from runtime.kafka.group import process_identity
 
 @dataclass(frozen=True, slots=True)
 class MemberInfo:
-    """A member: where its REST API is (empty when it does not say), and whether it is known to have ended."""
+    """A member: the URL of its REST API, empty if unknown, and whether its process is known to have ended."""
 
     url: str = ""
     gone: bool = False
 
 
-def about(metadata: bytes) -> MemberInfo:
-    """From what it told the group when it joined."""
+def member_info(metadata: bytes) -> MemberInfo:
+    """Parses the metadata of a member."""
     try:
-        said = json.loads(metadata)
+        parsed = json.loads(metadata)
     except ValueError:
         return MemberInfo(_javas_url(metadata))
-    if not isinstance(said, dict):
+    if not isinstance(parsed, dict):
         return MemberInfo()
-    return MemberInfo(str(said.get("url") or ""), process_identity.is_gone(said))
+    return MemberInfo(str(parsed.get("url") or ""), process_identity.is_gone(parsed))
 
 
 def _javas_url(metadata: bytes) -> str:
-    """Java's workers tell the version of their protocol, their URL, and how far they have read the configs."""
+    """Metadata of Java's workers: protocol version, URL, and the offset up to which they have read configs."""
     try:
         _, length = struct.unpack_from(">hh", metadata)
         url = metadata[4 : 4 + length].decode()

@@ -1,4 +1,4 @@
-"""The journal of a cluster at rest: changes that its worker could not finish, and what an import still has to do."""
+"""OfflineJournal: the journal of a stopped cluster, with unfinished changes of workers and of imports."""
 
 from __future__ import annotations
 
@@ -16,45 +16,45 @@ _TOOL = ChangeOrigin("headrace offsets", "import")
 
 
 class OfflineJournal:
-    """What a journal says, and the records that would change it."""
+    """Reads the records of a journal, and makes the records that change it."""
 
     def __init__(self, records: Iterable[tuple[bytes | None, bytes | None]]) -> None:
         self._journal = OffsetJournal(self, TopicSpec("", 1, 1, "", single=True))
         self._log.append([(key or b"", value) for key, value in records])
 
     def open(self, spec: TopicSpec, apply: Apply) -> MemoryLog:
-        """The journal's log: in memory only."""
+        """The log of the journal, in memory only."""
         self._log = _Written(spec, apply)
         return self._log
 
     def of_workers(self) -> list[str]:
-        """Connectors whose offsets a worker was changing when it ended. The next worker goes on with that."""
+        """Connectors whose offsets a worker was changing when it ended. The next worker finishes the change."""
         return sorted(i.connector for i in self._journal.all_pending() if i.origin.who != _TOOL.who)
 
     def of_imports(self) -> list[PlannedChange]:
-        """What imports have left to do."""
+        """Removals that interrupted imports have left."""
         return [i for i in self._journal.all_pending() if i.origin.who == _TOOL.who]
 
-    def begin(self, intents: Sequence[PlannedChange]) -> list[Record]:
-        """The records that make a journal promise this."""
-        return self._record(self._journal.begin(intent) for intent in intents)
+    def begin(self, changes: Sequence[PlannedChange]) -> list[Record]:
+        """The records that add these changes to the journal."""
+        return self._record(self._journal.begin(change) for change in changes)
 
-    def done(self, intents: Sequence[PlannedChange]) -> list[Record]:
-        """The records that say it has been done."""
-        return self._record(self._journal.done(intent) for intent in intents)
+    def done(self, changes: Sequence[PlannedChange]) -> list[Record]:
+        """The records that mark these changes as done."""
+        return self._record(self._journal.done(change) for change in changes)
 
     def _record(self, changes: Iterable[Coroutine[Any, Any, None]]) -> list[Record]:
-        async def all_of_them() -> None:
+        async def make_all() -> None:
             for change in changes:
                 await change
 
         before = len(self._log.records)
-        asyncio.run(all_of_them())
+        asyncio.run(make_all())
         return self._log.records[before:]
 
 
 class _Written(MemoryLog):
-    """Keeps what is written to it."""
+    """A log that keeps the written records."""
 
     def __init__(self, spec: TopicSpec, apply: Apply) -> None:
         super().__init__(spec, apply)
@@ -69,6 +69,6 @@ class _Written(MemoryLog):
 
 
 def removal(connector: str, group: str, before: Sequence[OffsetEntry]) -> PlannedChange:
-    """The intent of removing offsets, as they were, from a sink's group."""
+    """The planned change that removes these offsets from a sink's group."""
     gone = tuple((partition, None) for partition, _ in before)
     return PlannedChange(connector, OffsetAction.ALTER, gone, tuple(before), group, origin=_TOOL)

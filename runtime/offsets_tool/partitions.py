@@ -1,24 +1,26 @@
-"""The partitions of one connector, in which spellings (JSON's key order differs between writers) they are stored."""
+"""Partitions: the stored partitions of one connector.
+
+A partition may be stored under several keys, its spellings, since the order of keys in JSON differs between writers.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
 from runtime.kafka.formats import compact
-from runtime.offsets_tool.codec import NONE, MalformedRecord, OffsetCodec, are_canonical, canonical, ignored
+from runtime.offsets_tool.codec import NONE, MalformedOffset, OffsetCodec, are_canonical, canonical, report_ignored
 
 AGE = 16
-"""Bytes before a stored value: its timestamp and offset. Spellings of a partition lie in different Kafka partitions."""
+"""Bytes before a stored value: its timestamp and offset, which order records of different Kafka partitions."""
 
 Line = tuple[bytes, bytes]
 """Partition and offset, as JSON."""
 
-_TOGETHER = 2_000  # keys looked at in one go
+_BATCH = 2_000  # keys checked at once
 
 
 class Partitions:
-    """Nearly all keys have their maps in order already, `plain`; `odd` has the others, by the text that they would
-    have then."""
+    """Nearly all keys are canonical (`_plain`); `_odd` has the others by their canonical key."""
 
     def __init__(
         self,
@@ -28,37 +30,37 @@ class Partitions:
         keys: Sequence[bytes],
         sink: Mapping[bytes, bytes],
     ) -> None:
-        """`records`: the youngest of each key, its age before its value. `keys` are in order."""
+        """`records` has the latest value of each key, after its age; `keys` are sorted."""
         self._codec, self._records, self._sink = codec, records, sink
         self._head = b"[%b," % compact(connector)
         self._plain: list[bytes] = []
         self._odd: dict[bytes, list[bytes]] = {}
-        for start in range(0, len(keys), _TOGETHER):
-            block = keys[start : start + _TOGETHER]
+        for start in range(0, len(keys), _BATCH):
+            block = keys[start : start + _BATCH]
             if are_canonical(block):
                 self._plain += block
             else:
                 self._sort_in(block)
 
     def latest(self) -> Iterator[list[Line]]:
-        """Partitions with their offsets, in order, many at a time; those that were removed are left out."""
+        """Partitions with their offsets, in order, in batches, without removed ones."""
         if self._odd:
             yield list(self._latest_of_spellings())
             return
         start, records = len(self._head), self._records
-        for at in range(0, len(self._plain), _TOGETHER):
-            keys = self._plain[at : at + _TOGETHER]
+        for at in range(0, len(self._plain), _BATCH):
+            keys = self._plain[at : at + _BATCH]
             yield [(k[start:-1], offset) for k in keys if (offset := records[k][AGE:]) != NONE]
 
     def all(self, history: Mapping[bytes, Sequence[bytes]]) -> Iterator[Line]:
-        """Partition by partition every record, the oldest first."""
+        """Every record, by partition, the oldest first."""
         for text in self._texts():
             found = [(packed, key) for key in self._spellings(text) for packed in history[key]]
             for packed, key in sorted(found, key=lambda one: one[0][:AGE]):
                 yield self._partition(key), packed[AGE:]
 
     def keys(self, partition: bytes) -> tuple[bytes, ...]:
-        """Every key of a canonical partition, the youngest first."""
+        """Every key of a canonical partition, the latest first."""
         return tuple(sorted(self._spellings(self._whole(partition)), key=self._age, reverse=True))
 
     def offset(self, partition: bytes) -> bytes:
@@ -79,8 +81,8 @@ class Partitions:
         for key in keys:
             try:
                 text = self._whole(canonical(self._codec.key(key)[1]))
-            except MalformedRecord as e:
-                ignored(key, e)
+            except MalformedOffset as e:
+                report_ignored(key, e)
                 continue
             if text == key:
                 self._plain.append(key)
@@ -91,12 +93,12 @@ class Partitions:
         return sorted({*self._plain, *self._odd})
 
     def _spellings(self, text: bytes) -> list[bytes]:
-        """Every key of a partition, in no order."""
+        """Every key of a partition, in any order."""
         odd = self._odd.get(text, [])
         return [text, *odd] if text in self._records else odd
 
     def _partition(self, key: bytes) -> bytes:
-        """A key's partition, in the order that it has there."""
+        """The partition of a key in its original spelling."""
         if key.startswith(self._head) and key.endswith(b"}]") and b"\n" not in key:
             return key[len(self._head) : -1]
         return compact(self._codec.key(key)[1])

@@ -1,4 +1,4 @@
-"""What an import would do: checked against what is stored, shown as a diff, turned into records."""
+"""Plan of an import: the differences from the stored offsets, their text for --dry-run, and the records to write."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ Record = tuple[bytes, "bytes | None"]
 
 @dataclass(frozen=True, slots=True)
 class ImportChange:
-    """An offset that will be another one. All JSON; `null` is no offset."""
+    """A change of one offset. Partition and offsets are JSON; `null` is a missing offset."""
 
     connector: str
     partition: bytes
     offset: bytes
     before: bytes
-    keys: tuple[bytes, ...]  # under which the partition is stored, the youngest first
+    keys: tuple[bytes, ...]  # all stored keys of the partition, the latest first
 
     def __str__(self) -> str:
         verb = "remove" if self.offset == NONE else "set" if self.before == NONE else "change"
@@ -33,7 +33,7 @@ class ImportChange:
 
 
 def changes(document: Document, stored: Offsets) -> list[ImportChange]:
-    """What differs from what is stored."""
+    """The changes that turn the stored offsets into those of the document."""
     found = []
     for connector, wanted in document.items():
         known = stored.partitions(connector)
@@ -46,7 +46,7 @@ def changes(document: Document, stored: Offsets) -> list[ImportChange]:
 
 
 def records(planned: Sequence[ImportChange], codec: OffsetCodec) -> Iterator[Record]:
-    """The records that bring it about. A partition keeps the youngest spelling of its key, the others are removed."""
+    """The records of these changes. A partition keeps its latest key; records under other spellings are removed."""
     for change in planned:
         key, *others = change.keys or (codec.make_key(change.connector, change.partition),)
         yield key, None if change.offset == NONE else codec.make_value(change.offset)
@@ -55,7 +55,7 @@ def records(planned: Sequence[ImportChange], codec: OffsetCodec) -> Iterator[Rec
 
 
 def names_topic(partition: bytes) -> bool:
-    """Whether a partition, as JSON, is one of a topic, as those of sinks are."""
+    """Whether a partition, as JSON, is that of a Kafka topic, which sinks have."""
     return _TOPIC in partition and orjson.loads(partition).keys() == {TOPIC, PARTITION}
 
 

@@ -1,4 +1,4 @@
-"""Where a worker's file has its offsets, in one shape for both kinds of worker."""
+"""OfflineStore: access to the offsets of a stopped cluster, one interface for both kinds of worker."""
 
 from __future__ import annotations
 
@@ -17,27 +17,27 @@ from runtime.offsets_tool.topic_store import TopicStore
 FILE = "offset.storage.file.filename"
 
 
-class OffsetStore(Protocol):
-    """Offsets of a cluster that is not running."""
+class OfflineStore(Protocol):
+    """Offsets of a stopped cluster."""
 
-    def holder(self) -> str | None:
-        """Who is running all the same."""
+    def running_worker(self) -> str | None:
+        """The address of a worker that is running; None if there is none."""
 
     def unfinished(self) -> list[str]:
-        """Connectors whose offsets a worker was changing when it ended. What an import left to do is done now."""
+        """Connectors whose offsets a worker was changing when it ended. Finishes interrupted imports first."""
 
     def load(self, into: Offsets) -> None:
-        """Everything that is stored."""
+        """Adds all stored offsets to `into`."""
 
     def check(self, document: Document) -> Document:
-        """The document as it will be stored; BadInput when some of it cannot be."""
+        """The document in the form in which it is stored. Raises BadInput for offsets that cannot be stored."""
 
     def write(self, planned: Sequence[ImportChange], codec: OffsetCodec) -> None:
-        """All changes or none; ToolError when it was none."""
+        """Makes all changes or none. Raises ToolError if it made none."""
 
 
-def store(properties: Mapping[str, str]) -> OffsetStore:
-    """A standalone worker's file names a file, a distributed one's a group."""
+def store(properties: Mapping[str, str]) -> OfflineStore:
+    """The store of a worker with these properties: standalone if they name an offsets file and no group."""
     if properties.get(FILE) and not properties.get("group.id"):
         return FileStore(Path(properties[FILE]), properties)
     return TopicStore(cluster(properties))

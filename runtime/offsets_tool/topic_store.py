@@ -1,4 +1,4 @@
-"""Offsets of a distributed cluster: of sources in the offset topic, of sinks in their consumer groups."""
+"""TopicStore: offsets of a distributed cluster, in the offset topic (sources) and in consumer groups (sinks)."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from runtime.storage.journal import OffsetEntry, PlannedChange
 
 
 class TopicStore:
-    """A OffsetStore (see stores.py)."""
+    """The OfflineStore of a distributed cluster."""
 
     def __init__(self, cluster: OfflineCluster) -> None:
         self._cluster = cluster
         self._sinks: dict[str, str] | None = None
 
-    def holder(self) -> str | None:
-        return self._cluster.holder()
+    def running_worker(self) -> str | None:
+        return self._cluster.running_worker()
 
     def unfinished(self) -> list[str]:
         found = self._journal()
@@ -47,8 +47,11 @@ class TopicStore:
         return {name: _sink(name, w) if self._is_sink(name, w.offsets) else w for name, w in document.items()}
 
     def write(self, planned: Sequence[ImportChange], codec: OffsetCodec) -> None:
-        """In one transaction. What goes from groups cannot be in it, but the journal's promise of that is. (Java's
-        clusters have no journal: there the same import, once more, does what is left.)"""
+        """Writes the changes in one transaction.
+
+        Removals from groups cannot be part of a transaction; the transaction adds them to the journal instead, and they
+        are made afterwards. Clusters of Java's workers have no journal: there an interrupted import must be repeated.
+        """
         sinks: list[ImportChange] = []
         sources: list[ImportChange] = []
         for c in planned:
@@ -63,19 +66,21 @@ class TopicStore:
             else:
                 at = partition[TOPIC], partition[PARTITION]
                 commits.setdefault(self._group(c.connector), {})[at] = offset[OFFSET]
-        intents = [removal(name, self._group(name), before) for name, before in removals.items()]
-        journal = self._journal() if intents else None
-        self._cluster.write(records(sources, codec), commits, journal.begin(intents) if journal else ())
+        journaled = [removal(name, self._group(name), before) for name, before in removals.items()]
+        journal = self._journal() if journaled else None
+        self._cluster.write(records(sources, codec), commits, journal.begin(journaled) if journal else ())
         try:
-            self._finish(journal, intents)
+            self._finish(journal, journaled)
         except ToolError as e:
-            raise ToolError(f"imported, but for what had to go from sinks' groups: {e}; import once more") from None
+            raise ToolError(
+                f"imported, but removing offsets from groups of sinks failed: {e}; repeat the import"
+            ) from None
 
-    def _finish(self, journal: OfflineJournal | None, intents: Sequence[PlannedChange]) -> None:
-        for intent in intents:
-            self._cluster.remove(str(intent.group), list(topic_partitions(intent.offsets)))
-        if journal is not None and intents:
-            self._cluster.write((), {}, journal.done(intents))
+    def _finish(self, journal: OfflineJournal | None, planned: Sequence[PlannedChange]) -> None:
+        for change in planned:
+            self._cluster.remove(str(change.group), list(topic_partitions(change.offsets)))
+        if journal is not None and planned:
+            self._cluster.write((), {}, journal.done(planned))
 
     def _journal(self) -> OfflineJournal | None:
         if not self._cluster.exists(self._cluster.journal):
@@ -93,7 +98,7 @@ class TopicStore:
         return self._groups().get(name, f"connect-{name}")
 
     def _is_sink(self, name: str, partitions: Collection[bytes]) -> bool:
-        """Connectors of the config topic say it; of others, the shape of all their partitions."""
+        """Whether the connector is a sink in the config topic, or all its partitions are those of topics."""
         return name in self._groups() or (len(partitions) > 0 and all(names_topic(p) for p in partitions))
 
 

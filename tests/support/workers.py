@@ -14,7 +14,7 @@ from typing import Any
 from runtime.embedded.broker import coordinates, jars
 from runtime.embedded.broker.java import find_java
 from runtime.embedded.processes import ports
-from runtime.embedded.processes.logs import last_words
+from runtime.embedded.processes.logs import last_error
 from runtime.embedded.processes.process import ProcessRef, spawn
 from tests.support import rest
 from tests.support.broker import unique
@@ -46,7 +46,7 @@ class WorkerProcess:
         def healthy() -> bool:
             assert self._process is not None
             code = self._process.poll()
-            assert code is None, f"the worker ended with code {code}: {last_words(self.log)}"
+            assert code is None, f"the worker ended with code {code}: {last_error(self.log)}"
             return rest.answers(f"{self.url}/health")
 
         wait_until(healthy, timeout, f"{self.url}/health")

@@ -1,1 +1,1 @@
-"""A real Kafka broker on the loopback interface, and the jars it needs."""
+"""The Kafka broker of the embedded cluster: its process, its jars, and Java."""

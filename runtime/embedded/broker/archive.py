@@ -1,6 +1,6 @@
-"""The class-data-sharing archive of the broker's JVM: saves half of the CPU time of its start, and 60 MB.
+"""ClassArchive: the class-data-sharing archive of the broker's JVM, which saves half of its startup CPU time and 60 MB.
 
-The first broker that ends in good order writes it, which takes it three seconds more, once.
+The first broker that ends normally writes the archive, which takes three seconds.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from pathlib import Path
 from runtime.embedded.broker.java import Java
 from runtime.embedded.paths import cache_folder
 
-# An archive that cannot be used is left aside by the JVM, and nobody needs to read about it.
+# The JVM ignores an archive that it cannot use; its warning would only confuse.
 _QUIET = ("-Xshare:auto", "-Xlog:disable", "-Xlog:all=error:stderr")
 
 
 class ClassArchive:
-    """The archive that fits this Java and these jars, whether it is there yet or not."""
+    """The archive for this Java and these jars, which may not exist yet."""
 
     def __init__(self, java: Java, jars: Path) -> None:
         stat = java.program.stat()
@@ -27,11 +27,11 @@ class ClassArchive:
         self._fresh: Path | None = None
 
     def use(self) -> list[str]:
-        """Options for a JVM that starts from the archive when it is there."""
+        """JVM options that use the archive if it exists."""
         return [*_QUIET, f"-XX:SharedArchiveFile={self._file}"] if self._file.exists() else []
 
     def use_or_record(self) -> list[str]:
-        """The same; when it is not there, the JVM is to write one at its end."""
+        """JVM options that use the archive, or write it at the end of the JVM if it does not exist."""
         if self._file.exists():
             return self.use()
         self._file.parent.mkdir(parents=True, exist_ok=True)
@@ -39,7 +39,7 @@ class ClassArchive:
         return [*_QUIET, f"-XX:ArchiveClassesAtExit={self._fresh}"]
 
     def ended(self, *, well: bool) -> None:
-        """The JVM has ended: what it wrote counts if it ended well, for then it is whole."""
+        """The JVM has ended: keeps its archive if it ended normally, since only then the archive is complete."""
         if self._fresh is None:
             return
         if well and self._fresh.exists():

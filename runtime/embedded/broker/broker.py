@@ -1,4 +1,4 @@
-"""A real Apache Kafka broker: one KRaft node on the loopback interface."""
+"""Broker: an Apache Kafka broker, one KRaft node on the loopback interface."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from runtime.embedded.processes.service import Service
 if TYPE_CHECKING:
     from confluent_kafka.admin import AdminClient
 
-# Small and quick to start: a serial collector and the first compiler tier are plenty for one node.
+# Small and quick to start: a serial collector and the first compiler tier suffice for one node.
 _JVM = ("-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Djava.awt.headless=true")
 _TERMINATED = 128 + signal.SIGTERM
 _LOGGING = (
@@ -34,7 +34,7 @@ _LOGGING = (
 
 @dataclass(frozen=True, slots=True)
 class BrokerConfig:
-    """Where the broker lives. Its data outlives it; the ports may differ from start to start."""
+    """Folder and ports of the broker. The data is kept between starts; the ports may change."""
 
     folder: Path
     port: int
@@ -71,13 +71,12 @@ class Broker(Service):
         return self.config.bootstrap
 
     def cluster_id(self) -> str:
-        """As its storage was formatted with."""
+        """The cluster id with which the storage was formatted."""
         lines = (self.config.data / "meta.properties").read_text().splitlines()
         return next((line.partition("=")[2] for line in lines if line.startswith("cluster.id=")), "")
 
     def ready(self) -> bool:
-        """An open port is not enough: metadata names the broker only when the controller has let it in. And the port
-        might be that of somebody else's broker."""
+        """Whether the broker has registered, which its metadata shows; an open port may belong to another broker."""
         from confluent_kafka import KafkaException
 
         if self._admin is None:
@@ -103,23 +102,23 @@ class Broker(Service):
 
     def _ended(self) -> None:
         if self._archive is not None and self._process is not None:
-            # Of a broker that failed, too, the JVM writes an archive: one without most of the classes.
+            # The JVM of a failed broker writes an archive too, without most classes.
             self._archive.ended(well=self._process.returncode == _TERMINATED)
 
     def _command(self, folder: Path, options: Sequence[str]) -> list[str]:
-        # In order, and not as a wildcard: a class archive fits one class path only.
+        # Sorted, and no wildcard: a class archive fits one class path only.
         class_path = os.pathsep.join(str(jar) for jar in sorted(folder.glob("*.jar")))
         return [str(self._java.program), *_JVM, *options, *_LOGGING, "-cp", class_path]
 
     def _format(self, java: Sequence[str]) -> None:
         cluster_id = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
         command = [*java, "kafka.tools.StorageTool", "format"]
-        # A cluster id may begin with a dash, which would be taken for an option behind a blank.
+        # With =, since an id that starts with a dash would otherwise be read as an option.
         command += [f"--cluster-id={cluster_id}", "--config", str(self.config.properties)]
         answer = subprocess.run(command, capture_output=True, text=True, check=False)
         if answer.returncode:
-            said = (answer.stderr or answer.stdout or "it said nothing").strip().splitlines()
-            raise StartError(f"the broker's storage {self.config.data} could not be formatted: {said[-1]}")
+            output = (answer.stderr or answer.stdout or "no output").strip().splitlines()
+            raise StartError(f"the broker's storage {self.config.data} could not be formatted: {output[-1]}")
 
 
 def server_properties(config: BrokerConfig) -> str:
@@ -133,7 +132,7 @@ def server_properties(config: BrokerConfig) -> str:
         "controller.listener.names": "CONTROLLER",
         "listener.security.protocol.map": "CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT",
         "log.dirs": config.data,
-        # After kill -9 the next start has to wait until the dead one's session is over.
+        # After kill -9 the next start waits until the session of the killed broker ends.
         "broker.session.timeout.ms": 2000,
         "broker.heartbeat.interval.ms": 500,
         "group.initial.rebalance.delay.ms": 0,

@@ -1,6 +1,6 @@
-"""The exact jars of Apache Kafka's broker and of its Connect worker, as Maven coordinates.
+"""Maven coordinates of the jars of Apache Kafka's broker and Connect worker.
 
-Pinned with everything they need, so that nothing has to be worked out when they are fetched.
+The lists include all dependencies with pinned versions, so that nothing is resolved when they are downloaded.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ BROKER = (
     "org.xerial.snappy:snappy-java:1.1.10.7",
     "org.yaml:snakeyaml:2.5",
 )
-"""org.apache.kafka:kafka_2.13:4.3.0 and an SLF4J binding, without which the broker dies mute."""
+"""org.apache.kafka:kafka_2.13:4.3.0 and an SLF4J binding, without which the broker logs nothing."""
 
 JAVA_CONNECT = (
     "com.fasterxml.jackson.jakarta.rs:jackson-jakarta-rs-base:2.21.2",
@@ -103,4 +103,4 @@ JAVA_CONNECT = (
     "org.glassfish.jersey.inject:jersey-hk2:3.1.10",
     "org.javassist:javassist:3.30.2-GA",
 )
-"""What the Java Connect worker and its file connectors need beside BROKER; only tests use it."""
+"""Jars of the Java Connect worker and its file connectors, in addition to BROKER; used by tests only."""

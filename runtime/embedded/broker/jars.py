@@ -1,7 +1,7 @@
-"""Fetches jars by Maven coordinates, once, with the Ivy that PySpark ships.
+"""Downloads jars by Maven coordinates, once, with the Ivy that PySpark includes.
 
-Ivy gets settings of its own: the default ones look into ~/.m2 first, and a repository there that holds poms without
-jars breaks the resolution. Coordinates are pinned, so neither poms nor transitive dependencies are asked for.
+Ivy gets its own settings: by default it searches ~/.m2 first, where poms without jars break the resolution. Coordinates
+are pinned, so neither poms nor transitive dependencies are requested.
 """
 
 from __future__ import annotations
@@ -32,16 +32,15 @@ SETTINGS = """\
 
 
 def folder_of(name: str, coordinates: Sequence[str]) -> Path:
-    """Where a set of jars lies, or will lie: another list is another folder."""
+    """The folder of a set of jars, which may not exist yet. Each list of coordinates has its own folder."""
     digest = hashlib.sha256("\n".join(coordinates).encode()).hexdigest()[:16]
     return cache_folder() / "jars" / f"{name}-{digest}"
 
 
 def fetch(name: str, coordinates: Sequence[str], java: Java, progress: TextIO | None = None) -> Path:
-    """The folder with these jars, fetched when it is not there yet.
+    """The folder with these jars, which are downloaded if it does not exist.
 
-    Can be interrupted at any time and goes on where it was; two at once wait for each other. JarsError when a jar
-    cannot be had.
+    An interrupted download is resumed by the next call; concurrent calls wait for each other. Raises JarsError.
     """
     folder = folder_of(name, coordinates)
     if folder.is_dir():
@@ -54,7 +53,7 @@ def fetch(name: str, coordinates: Sequence[str], java: Java, progress: TextIO | 
 
 
 def _fetch_into(folder: Path, name: str, coordinates: Sequence[str], java: Java, progress: TextIO) -> None:
-    # Ivy's own cache stays when we are interrupted, so that nothing is loaded twice.
+    # Ivy's cache remains after an interruption, so that no jar is downloaded twice.
     work = folder.with_name(f".{folder.name}")
     work.mkdir(exist_ok=True)
     (work / "settings.xml").write_text(SETTINGS)
@@ -64,7 +63,7 @@ def _fetch_into(folder: Path, name: str, coordinates: Sequence[str], java: Java,
         _run_ivy(work, target, name, len(coordinates), java, progress)
         missing = [c for c in coordinates if not (target / _file_name(c)).is_file()]
         if missing:
-            raise JarsError(f"{len(missing)} of the {name}'s jars could not be fetched, {missing[0]} first")
+            raise JarsError(f"{len(missing)} jars of the {name} could not be downloaded; the first is {missing[0]}")
         target.rename(folder)
     shutil.rmtree(work)
 
@@ -75,26 +74,28 @@ def _run_ivy(work: Path, target: Path, name: str, total: int, java: Java, progre
         *("-settings", str(work / "settings.xml"), "-ivy", str(work / "ivy.xml"), "-cache", str(work / "cache")),
         *("-retrieve", f"{target}/[artifact]-[revision].[ext]"),
     ]
-    print(f"fetching the {name}'s {total} jars, once", file=progress, flush=True)
-    # Left alone it would go on loading beside the next start's.
+    print(f"downloading the {total} jars of the {name} (only once)", file=progress, flush=True)
+    # Ends with us, so that it does not compete with the next start.
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, preexec_fn=die_with_parent()
     ) as ivy:
         try:
-            said = _follow(ivy.stdout or (), name, total, progress)
+            output = _follow(ivy.stdout or (), name, total, progress)
         except BaseException:
             ivy.kill()
             raise
     if ivy.returncode:
-        raise JarsError(f"the {name}'s jars could not be fetched, is the network there? Ivy said: {_reason(said)}")
+        raise JarsError(
+            f"the jars of the {name} could not be downloaded; check the network. Ivy reports: {_reason(output)}"
+        )
 
 
 def _follow(lines: Iterable[str], name: str, total: int, progress: TextIO) -> list[str]:
-    said: list[str] = []
+    output: list[str] = []
     done = 0
     terminal = progress.isatty()
     for line in lines:
-        said.append(line.strip())
+        output.append(line.strip())
         if "[SUCCESSFUL ]" not in line:
             continue
         done += 1
@@ -104,12 +105,12 @@ def _follow(lines: Iterable[str], name: str, total: int, progress: TextIO) -> li
             print(f"  {name}: {done}/{total}", file=progress, flush=True)
     if terminal and done:
         print(file=progress, flush=True)
-    return said
+    return output
 
 
-def _reason(said: Sequence[str]) -> str:
-    problems = [line for line in said if re.search(r"not found|error|Exception|timed out", line, re.IGNORECASE)]
-    return (problems or list(said) or ["nothing"])[0]
+def _reason(output: Sequence[str]) -> str:
+    problems = [line for line in output if re.search(r"not found|error|Exception|timed out", line, re.IGNORECASE)]
+    return (problems or list(output) or ["nothing"])[0]
 
 
 def _module(coordinates: Sequence[str]) -> str:
@@ -130,7 +131,7 @@ def _file_name(coordinate: str) -> str:
 
 
 def ivy_jar() -> Path:
-    """Ivy as PySpark ships it; PySpark itself is not imported."""
+    """The Ivy jar in PySpark, which is not imported. Raises JarsError."""
     spec = importlib.util.find_spec("pyspark")
     for place in (spec.submodule_search_locations or ()) if spec else ():
         for jar in sorted(Path(place, "jars").glob("ivy-*.jar")):

@@ -1,4 +1,4 @@
-"""Finds Java and checks that it is new enough."""
+"""Finds Java and checks its version."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Java:
 
 
 def find_java() -> Java:
-    """The Java of JAVA_HOME, else of PATH. JavaError, with what to install, when it is missing or too old."""
+    """The Java in JAVA_HOME, otherwise in PATH. Raises JavaError if it is missing or too old, with advice."""
     program = _program()
     version = _version(program)
     major = major_version(version)
@@ -38,7 +38,7 @@ def find_java() -> Java:
 
 
 def major_version(version: str) -> int:
-    """17 for "17.0.15", 8 for "1.8.0_412" as Java named itself before 9."""
+    """17 for "17.0.15"; 8 for "1.8.0_412", the format before Java 9."""
     first, _, rest = version.partition(".")
     if first == "1" and rest:
         first = rest.partition(".")[0]
@@ -63,10 +63,10 @@ def _version(program: Path) -> str:
     try:
         answer = subprocess.run([program, "-version"], capture_output=True, text=True, timeout=20, check=True)
     except (OSError, subprocess.SubprocessError) as error:
-        # macOS has a /usr/bin/java that only tells where to get one.
+        # The /usr/bin/java of macOS only prints where to get Java.
         raise JavaError(f"{program} does not run ({error}): {ADVICE}") from error
-    said = answer.stderr + answer.stdout
-    found = re.search(r'version "([^"]+)"', said)
+    output = answer.stderr + answer.stdout
+    found = re.search(r'version "([^"]+)"', output)
     if not found:
-        raise JavaError(f"{program} -version did not say a version: {ADVICE}")
+        raise JavaError(f"{program} -version printed no version: {ADVICE}")
     return found.group(1)

@@ -1,1 +1,1 @@
-"""Processes of the embedded cluster: starting, watching, ending, locks, ports, logs."""
+"""Processes of the embedded cluster: start and end, locks, ports and logs. Knows neither broker nor worker."""

@@ -1,4 +1,4 @@
-"""Locks between processes that the kernel releases when their holder dies."""
+"""File locks between processes, which the kernel releases when their holder ends."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 @contextmanager
 def exclusive(file: Path) -> Iterator[None]:
-    """Holds the lock of this file, waiting for whoever has it."""
+    """Holds the lock of this file for the block; waits for another holder."""
     file.parent.mkdir(parents=True, exist_ok=True)
     with file.open("a") as handle:
         fcntl.flock(handle, fcntl.LOCK_EX)
@@ -18,14 +18,14 @@ def exclusive(file: Path) -> Iterator[None]:
 
 
 class HeldLock:
-    """A lock that is taken or not, without waiting, and kept for as long as the process lives."""
+    """A lock that is acquired without waiting and held until release() or the end of the process."""
 
     def __init__(self, file: Path) -> None:
         file.parent.mkdir(parents=True, exist_ok=True)
         self._handle = file.open("a")
 
     def take(self) -> bool:
-        """False when another process has it."""
+        """Acquires the lock; False if another process holds it."""
         try:
             fcntl.flock(self._handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

@@ -1,33 +1,33 @@
-"""Log files of the parts: bounded in size, and their last words for error messages."""
+"""Log files of processes: limited in size, and searched for the last error."""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
 
-_LIMIT = 10 * 1024 * 1024
-_TAIL = 50_000
-_COMPLAINT = re.compile(r"\b(ERROR|FATAL|CRITICAL)\b|^(Caused by: )?[\w.$]+(Error|Exception|Refused)\b")
+_MAX_SIZE = 10 * 1024 * 1024
+_TAIL_SIZE = 50_000
+_ERROR_LINE = re.compile(r"\b(ERROR|FATAL|CRITICAL)\b|^(Caused by: )?[\w.$]+(Error|Exception|Refused)\b")
 
 
 def open_log(log: Path) -> int:
-    """Called before the log's writer starts: moves a large one aside, says where the new part begins."""
+    """Prepares a log before its writer starts: renames a large one. Returns the position of the next line."""
     if not log.exists():
         return 0
     size = log.stat().st_size
-    if size <= _LIMIT:
+    if size <= _MAX_SIZE:
         return size
     log.replace(log.with_name(log.name + ".1"))
     return 0
 
 
-def last_words(log: Path, since: int = 0) -> str:
-    """The last complaint that was logged behind `since`, else the last line; stack frames are neither."""
+def last_error(log: Path, since: int = 0) -> str:
+    """The last error logged after position `since`, otherwise the last line; ignores stack frames."""
     if not log.exists():
-        return "it said nothing"
+        return "no output"
     with log.open("rb") as file:
-        file.seek(max(since, log.stat().st_size - _TAIL))
+        file.seek(max(since, log.stat().st_size - _TAIL_SIZE))
         lines = file.read().decode(errors="replace").splitlines()
-    said = [line.strip() for line in lines if line.strip() and not line.lstrip().startswith(("at ", "... "))]
-    complaints = [line for line in said if _COMPLAINT.search(line)]
-    return (complaints or said or ["it said nothing"])[-1].removeprefix("Caused by: ")
+    lines_logged = [line.strip() for line in lines if line.strip() and not line.lstrip().startswith(("at ", "... "))]
+    errors = [line for line in lines_logged if _ERROR_LINE.search(line)]
+    return (errors or lines_logged or ["no output"])[-1].removeprefix("Caused by: ")

@@ -8,7 +8,7 @@ HOST = "127.0.0.1"
 
 
 def choose(preferred: int | None = None) -> int:
-    """`preferred` when nobody listens there, else any free port."""
+    """`preferred` if it is free, otherwise any free port."""
     if preferred is not None and _free(preferred):
         return preferred
     with socket.socket() as probe:
@@ -18,7 +18,7 @@ def choose(preferred: int | None = None) -> int:
 
 
 def answers(port: int) -> bool:
-    """Whether somebody accepts connections there."""
+    """Whether a process accepts connections on this port."""
     with socket.socket() as probe:
         probe.settimeout(0.5)
         return probe.connect_ex((HOST, port)) == 0
@@ -26,11 +26,11 @@ def answers(port: int) -> bool:
 
 def _free(port: int) -> bool:
     with socket.socket() as probe:
-        # As servers do: the remains of closed connections are no hindrance.
+        # As servers set it, so that closed connections in TIME_WAIT do not matter.
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind((HOST, port))
         except OSError:
             return False
-    # A listener on all interfaces may let us bind the loopback one.
+    # bind() can succeed although another process listens on all interfaces.
     return not answers(port)

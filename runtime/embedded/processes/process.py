@@ -1,4 +1,4 @@
-"""Processes by pid and start time, so that a pid used again is not taken for ours."""
+"""ProcessRef: a process identified by pid and start time, which detects reused pids."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _PR_SET_PDEATHSIG = 1
 
 @dataclass(frozen=True, slots=True)
 class ProcessRef:
-    """A process of ours, also one that an earlier command started."""
+    """One of our processes, possibly started by an earlier command."""
 
     pid: int
     started: str
 
     @classmethod
     def of(cls, pid: int) -> ProcessRef:
-        """ProcessLookupError when there is none of that pid."""
+        """The process with this pid. Raises ProcessLookupError."""
         started = start_time(pid)
         if started is None:
             raise ProcessLookupError(pid)
@@ -44,7 +44,7 @@ class ProcessRef:
                 return
 
     def end(self, graceful: float) -> None:
-        """SIGTERM, and SIGKILL after `graceful` seconds. Returns when it is gone."""
+        """Sends SIGTERM, and SIGKILL after `graceful` seconds. Returns when the process has ended."""
         self.signal(signal.SIGTERM)
         if not self.wait_gone(graceful):
             self.signal(signal.SIGKILL)
@@ -62,9 +62,9 @@ class ProcessRef:
 def spawn(
     command: Sequence[str], log: Path, env: Mapping[str, str] | None = None, *, ends_with_us: bool = True
 ) -> subprocess.Popen[bytes]:
-    """Starts a process in its own session, so that ^C is ours alone to handle, its output appended to `log`.
+    """Starts a process in its own session, so that ^C does not reach it, and appends its output to `log`.
 
-    With `ends_with_us` it gets SIGTERM when we die, even by SIGKILL, where the kernel offers that (Linux).
+    With `ends_with_us` it gets SIGTERM when this process ends, even by SIGKILL (Linux only).
     """
     log.parent.mkdir(parents=True, exist_ok=True)
     with log.open("ab") as output:
@@ -80,15 +80,15 @@ def spawn(
 
 
 def die_with_parent() -> Callable[[], None] | None:
-    """For `preexec_fn`: the child gets SIGTERM when we die, even by SIGKILL, where the kernel offers that (Linux)."""
+    """A `preexec_fn` by which the child gets SIGTERM when this process ends, even by SIGKILL; None except on Linux."""
     if not sys.platform.startswith("linux"):
         return None
     prctl = ctypes.CDLL(None).prctl
     parent = os.getpid()
 
-    def ask() -> None:
+    def request_signal() -> None:
         prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
         if os.getppid() != parent:
             os._exit(1)
 
-    return ask
+    return request_signal

@@ -1,4 +1,4 @@
-"""A process of the embedded cluster: what broker and worker have in common."""
+"""Service: a process of the embedded cluster, base class of broker and worker."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import ClassVar
 
 from runtime.embedded.errors import StartError
-from runtime.embedded.processes.logs import last_words, open_log
+from runtime.embedded.processes.logs import last_error, open_log
 from runtime.embedded.processes.process import spawn
 
 
 class Service(ABC):
-    """Started and stopped by us, in a process group of its own, its output in a log."""
+    """A process in its own process group, with its output in a log."""
 
     name: ClassVar[str]
     graceful: ClassVar[float]
@@ -33,7 +33,7 @@ class Service(ABC):
     @property
     @abstractmethod
     def address(self) -> str:
-        """Where it listens, for people."""
+        """The address on which it listens, for display."""
 
     @property
     def pid(self) -> int | None:
@@ -43,7 +43,7 @@ class Service(ABC):
         return self._process is not None and self._process.poll() is None
 
     def start(self) -> None:
-        """Returns before it is ready."""
+        """Starts the process; returns before it is ready."""
         self.log.parent.mkdir(parents=True, exist_ok=True)
         self._log_start = open_log(self.log)
         self._ended()
@@ -52,16 +52,16 @@ class Service(ABC):
 
     @abstractmethod
     def ready(self) -> bool:
-        """Whether it answers for itself now; takes a second at most."""
+        """Whether the service answers requests; takes a second at most."""
 
     def ending(self) -> StartError:
-        """Why it is not running any more."""
+        """The error that describes why the process has ended."""
         code = self._process.returncode if self._process else None
-        said = last_words(self.log, self._log_start)
-        return StartError(f"the {self.name} ended with code {code}: {said} ({self.log})")
+        error = last_error(self.log, self._log_start)
+        return StartError(f"the {self.name} ended with code {code}: {error} ({self.log})")
 
     def stop(self) -> None:
-        """SIGTERM, then SIGKILL; returns when it and what it had started are gone."""
+        """Sends SIGTERM, then SIGKILL; returns when the process and its children have ended."""
         if self._process is None:
             return
         self._process.terminate()
@@ -71,7 +71,7 @@ class Service(ABC):
             self._process.kill()
             self._process.wait()
         self._ended()
-        # It led a process group; nobody of that may outlive it.
+        # Its children share its process group.
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(self._process.pid, signal.SIGKILL)
 
@@ -83,14 +83,14 @@ class Service(ABC):
 
     @abstractmethod
     def _prepare(self) -> list[str]:
-        """Writes what it needs to start; returns its command line."""
+        """Prepares the start; returns the command line."""
 
     def _ended(self) -> None:  # noqa: B027 - optional hook
-        """It is gone, or is going to be started anew."""
+        """Called after the process has ended and before each start."""
 
 
 def wait_ready(services: Sequence[Service], timeout: float) -> None:
-    """Returns when all of them are ready. StartError when one has ended or time is up."""
+    """Waits until all services are ready. Raises StartError if one ends, or after `timeout` seconds."""
     deadline = time.monotonic() + timeout
     waiting = list(services)
     while True:

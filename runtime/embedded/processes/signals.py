@@ -1,4 +1,4 @@
-"""SIGINT, SIGTERM and SIGHUP as an exception that never comes between starting a process and noting it down."""
+"""StopSignals: turns SIGINT, SIGTERM and SIGHUP into an exception that can be deferred."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ _STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Stopped(BaseException):
-    """A signal asked us to end. No Exception: nothing but the outermost frame is to catch it."""
+    """A signal requested the end. A BaseException, so that only the outermost frame catches it."""
 
 
 class StopSignals:
-    """Raises Stopped in the main thread at a signal, or at the end of a deferred() block during which it came."""
+    """Raises Stopped in the main thread on a signal, or at the end of a deferred() block during which it arrived."""
 
     def __init__(self) -> None:
         self._deferred = False
@@ -26,7 +26,7 @@ class StopSignals:
             signal.signal(number, self._on_signal)
 
     def ignore(self) -> None:
-        """From now on we are ending anyway."""
+        """Ignores further signals while the process ends."""
         for number in _STOPPING:
             signal.signal(number, signal.SIG_IGN)
 

@@ -10,7 +10,7 @@ from starlette.types import Scope
 from runtime.rest.security.access import ROLE, Role
 
 
-class PasswordKeys(Protocol):
+class PasswordMasker(Protocol):
     """Knows which keys of a configuration are passwords."""
 
     async def masked(self, config: Mapping[str, str], beside: Mapping[str, str] | None = None) -> dict[str, str]: ...
@@ -19,7 +19,7 @@ class PasswordKeys(Protocol):
 class Masks:
     """Masks passwords in answers to users without the role ADMIN. Each method takes the scope of the request."""
 
-    def __init__(self, keys: PasswordKeys) -> None:
+    def __init__(self, keys: PasswordMasker) -> None:
         self._keys = keys
 
     async def config(self, scope: Scope, config: Mapping[str, str]) -> Mapping[str, str]:

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from runtime.doctor import machine
-from runtime.doctor.check_result import Severity
+from runtime.doctor.check_result import CheckSeverity
 
 
 def run(*options: str, **env: str) -> subprocess.CompletedProcess[str]:
@@ -36,7 +36,7 @@ def test_without_java_the_remedy_is_printed(tmp_path: Path) -> None:
 
 def test_without_the_extra_runtime_the_console_is_healthy() -> None:
     found = list(machine.check_machine(_without(*machine.RUNTIME)))
-    assert [f.severity for f in found] == [Severity.OK, Severity.OK, Severity.NOTE]
+    assert [f.severity for f in found] == [CheckSeverity.OK, CheckSeverity.OK, CheckSeverity.NOTE]
     assert "pip install 'headrace[runtime]'" in str(found[-1])
 
 
@@ -51,5 +51,5 @@ def _without(*packages: str) -> machine.Version:
 
 def test_a_folder_must_be_writable(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    assert machine._folder(tmp_path / "new" / "deeper").severity is Severity.OK
-    assert machine._folder(tmp_path / "file" / "x").severity is not Severity.OK
+    assert machine._folder(tmp_path / "new" / "deeper").severity is CheckSeverity.OK
+    assert machine._folder(tmp_path / "file" / "x").severity is not CheckSeverity.OK

@@ -22,7 +22,7 @@ def test_fetched_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     told = io.StringIO()
     folder = jars.fetch("small", SMALL, find_java(), told)
     assert [file.name for file in folder.iterdir()] == ["slf4j-simple-1.7.36.jar"]
-    assert told.getvalue().startswith("fetching the small's 1 jars")
+    assert told.getvalue().startswith("downloading the 1 jars of the small")
     # What was needed on the way is gone, and the second time nothing is done.
     assert sorted(file.name for file in folder.parent.iterdir()) == [".lock", folder.name]
     again = io.StringIO()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from runtime.embedded.processes.logs import last_words, open_log
+from runtime.embedded.processes.logs import last_error, open_log
 
 TROUBLE = """\
 2026-01-01 [main] ERROR kafka.Kafka$ - Exiting Kafka due to fatal exception during startup.
@@ -18,21 +18,21 @@ Caused by: java.net.BindException: Address already in use
 
 def test_complaints_go_before_chatter(tmp_path: Path) -> None:
     log = tmp_path / "log"
-    assert last_words(log) == "it said nothing"
+    assert last_error(log) == "no output"
     log.write_text(TROUBLE)
-    assert last_words(log) == "java.net.BindException: Address already in use"
+    assert last_error(log) == "java.net.BindException: Address already in use"
     log.write_text("one\ntwo\n\n")
-    assert last_words(log) == "two"
+    assert last_error(log) == "two"
 
 
 def test_what_an_earlier_start_said_does_not_count(tmp_path: Path) -> None:
     log = tmp_path / "log"
     log.write_text(TROUBLE)
     since = open_log(log)
-    assert last_words(log, since) == "it said nothing"
+    assert last_error(log, since) == "no output"
     with log.open("a") as file:
         file.write("fresh\n")
-    assert last_words(log, since) == "fresh"
+    assert last_error(log, since) == "fresh"
 
 
 def test_only_large_logs_are_moved(tmp_path: Path) -> None:
