@@ -59,7 +59,7 @@ def answers(connect: Connect, source: str, sink: str, file: Path, topic: str) ->
 
 
 @pytest.mark.slow
-def test_fields_stand_where_connect_puts_them(
+def test_fields_have_the_order_of_apache_connect(
     worker: Callable[..., WorkerProcess], java_connect: WorkerProcess, broker: KafkaBroker, tmp_path: Path
 ) -> None:
     source, sink, topic = unique("source"), unique("sink"), broker.create_topic()

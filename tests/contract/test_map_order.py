@@ -50,7 +50,7 @@ def created(connect: Connect, prefix: str) -> Iterator[dict[str, list[list[str]]
 
 
 @pytest.mark.slow
-def test_keys_stand_as_in_javas_maps(worker: Callable[..., WorkerProcess], java_connect: WorkerProcess) -> None:
+def test_keys_have_the_order_of_javas_maps(worker: Callable[..., WorkerProcess], java_connect: WorkerProcess) -> None:
     prefix, ours, javas = unique("order"), Connect(worker({"headrace.slots": "1"})), Connect(java_connect)
     with created(ours, prefix) as here, created(javas, prefix) as there:
         assert here == there

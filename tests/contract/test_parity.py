@@ -30,7 +30,7 @@ def _scenarios(group: str) -> list[str]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("group", GROUPS)
-def test_answers_are_those_of_apache_connect(
+def test_answers_equal_those_of_apache_connect(
     group: str, worker: Callable[..., WorkerProcess], broker: KafkaBroker, tmp_path: Path
 ) -> None:
     process = worker()
@@ -45,7 +45,7 @@ def test_answers_are_those_of_apache_connect(
     assert diff.returncode == 0, f"{diff.stdout}\n{record.stderr}"
 
 
-def test_scenarios_that_are_left_out_exist() -> None:
+def test_excluded_scenarios_exist() -> None:
     assert not set(NOT_YET_EQUAL) - set(json.loads(REFERENCE.read_text())["scenarios"])
 
 

@@ -10,7 +10,7 @@ from tests.contract import property_table
 from tests.contract.property_table import names
 
 
-def test_the_page_is_what_the_definitions_say() -> None:
+def test_the_page_matches_the_definitions() -> None:
     assert property_table.PAGE.read_text() == property_table.page(), "run: python -m tests.contract.property_table"
 
 
@@ -25,7 +25,7 @@ def test_connectors_have_exactly_connects_keys(kind: str) -> None:
     assert set(property_table.connector_keys()[kind].keys) == set(names()[kind])
 
 
-def test_how_much_of_the_worker_is_honoured() -> None:
+def test_at_least_a_third_of_the_worker_properties_is_supported() -> None:
     found = Counter(property_table.of_worker(name)[0] for name in names()["worker"])
     print(f"\n{dict(found)}")
     assert found[property_table.HONOURED] > len(names()["worker"]) / 3

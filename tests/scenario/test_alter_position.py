@@ -21,7 +21,9 @@ def connect(worker: Callable[..., WorkerProcess]) -> Connect:
     return Connect(worker())
 
 
-def test_a_source_goes_on_with_exactly_the_line(connect: Connect, broker: KafkaBroker, tmp_path: Path) -> None:
+def test_a_source_continues_with_exactly_the_altered_line(
+    connect: Connect, broker: KafkaBroker, tmp_path: Path
+) -> None:
     lines = [f"Zeile {i} grün 日本" for i in range(1000)]
     file, topic = tmp_path / "in.txt", broker.create_topic()
     file.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
@@ -79,7 +81,9 @@ def test_offsets_survive_deletion_and_the_worker(
     assert topics.values(broker.bootstrap, topic, 3) == [b"one", b"two", b"three"]
 
 
-def test_refused_while_running_and_for_wrong_shapes(connect: Connect, broker: KafkaBroker, tmp_path: Path) -> None:
+def test_offsets_are_refused_while_running_and_in_wrong_shapes(
+    connect: Connect, broker: KafkaBroker, tmp_path: Path
+) -> None:
     file, topic = tmp_path / "in.txt", broker.create_topic()
     file.write_text("one\n")
     connect.source("src", str(file), topic)
@@ -95,7 +99,7 @@ def test_refused_while_running_and_for_wrong_shapes(connect: Connect, broker: Ka
     assert connect.offsets("src") == before
 
 
-def test_sink_offsets_are_altered_whole_or_not_at_all(connect: Connect, broker: KafkaBroker, tmp_path: Path) -> None:
+def test_sink_offsets_are_altered_all_or_none(connect: Connect, broker: KafkaBroker, tmp_path: Path) -> None:
     snk, topic = unique("snk"), broker.create_topic()
     _produce(broker, topic, {0: ["a", "b", "c"]})
     connect.sink(snk, str(tmp_path / "out.txt"), topic)

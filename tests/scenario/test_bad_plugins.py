@@ -134,7 +134,7 @@ def topic(broker: KafkaBroker) -> str:
 
 
 @pytest.mark.parametrize("bad", TABLE, ids=str)
-def test_it_fails_alone(bad: Bad, connect: Connect, neighbours: Neighbours, topic: str) -> None:
+def test_a_bad_plugin_fails_alone(bad: Bad, connect: Connect, neighbours: Neighbours, topic: str) -> None:
     name = unique(f"bad-{bad.where.replace('.', '-')}")
     status, answer = connect.worker.request("POST", "/connectors", {"name": name, "config": _config(bad, topic)})
     if bad.states is None:
@@ -165,11 +165,11 @@ def _parts(connect: Connect, name: str) -> list[dict[str, Any]]:
     return [status["connector"], *status["tasks"]]
 
 
-def test_nothing_was_lost_in_all_of_that(neighbours: Neighbours) -> None:
+def test_neighbours_of_bad_plugins_lost_nothing(neighbours: Neighbours) -> None:
     neighbours.flow(60)
 
 
-def test_what_kills_its_slot_again_and_again_gets_one_of_its_own(
+def test_a_task_that_keeps_killing_its_slot_gets_its_own_slot(
     connect: Connect, neighbours: Neighbours, topic: str
 ) -> None:
     bad = Bad(SINK, "task.put", "kill", None)

@@ -66,7 +66,7 @@ def shown(connect: Connect, name: str) -> tuple[str, int]:
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-def test_a_connector_is_as_it_was_or_as_it_was_asked_to_be(mortal: Mortal, broker: KafkaBroker, tmp_path: Path) -> None:
+def test_a_connector_is_in_its_old_or_its_requested_state(mortal: Mortal, broker: KafkaBroker, tmp_path: Path) -> None:
     topic = broker.create_topic()
     base: Config = {"connector.class": SINK, "topics": topic, "file": str(tmp_path / "o"), "tasks.max": "2", **STRINGS}
     wide: Config = {**base, "tasks.max": "3"}

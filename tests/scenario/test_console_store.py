@@ -67,13 +67,15 @@ async def _life(watch: Watch, topic: str, file: Path) -> None:
     await watch.until(lambda now: name not in now.connectors)
 
 
-async def test_on_java_it_polls(java_connect: WorkerProcess, broker: KafkaBroker, tmp_path: Path) -> None:
+async def test_the_store_polls_an_apache_worker(
+    java_connect: WorkerProcess, broker: KafkaBroker, tmp_path: Path
+) -> None:
     async with watching(java_connect.url) as watch:
         await watch.until(lambda now: now.link.state is LinkState.POLLING)
         await _life(watch, broker.create_topic(), tmp_path / "in")
 
 
-async def test_on_ours_it_is_live_and_survives_the_worker(
+async def test_the_store_is_live_on_our_worker_and_survives_its_restart(
     worker: Callable[..., WorkerProcess], broker: KafkaBroker, tmp_path: Path
 ) -> None:
     process = worker()
@@ -93,7 +95,7 @@ async def test_on_ours_it_is_live_and_survives_the_worker(
         assert "stays" in back.connectors
 
 
-async def test_nobody_there_is_no_end() -> None:
+async def test_an_unreachable_worker_does_not_end_the_store() -> None:
     async with watching("http://127.0.0.1:1") as watch:
         lost = await watch.until(lambda now: now.link.state is LinkState.LOST)
         assert lost.link.heard_at is None

@@ -53,7 +53,9 @@ def _admin(broker: KafkaBroker) -> Any:
     return AdminClient({"bootstrap.servers": broker.bootstrap})
 
 
-def test_sources_create_their_topics_as_their_groups_say(connect: Connect, broker: KafkaBroker, tmp_path: Path) -> None:
+def test_sources_create_topics_with_the_settings_of_their_groups(
+    connect: Connect, broker: KafkaBroker, tmp_path: Path
+) -> None:
     name = unique("made")
     groups = {
         f"{T}groups": "wide,narrow",
@@ -83,7 +85,7 @@ def test_sources_create_their_topics_as_their_groups_say(connect: Connect, broke
         ({**DEFAULT, f"{T}default.cleanup.policy": "moon"}, ("RUNNING", ["FAILED"]), "cleanup.policy"),
     ],
 )
-def test_what_is_wrong_with_topic_creation_fails_connector_or_task(
+def test_wrong_topic_creation_fails_the_connector_or_the_task(
     connect: Connect, tmp_path: Path, settings: dict[str, str], state: Any, reason: str
 ) -> None:
     connect.create("c", source(tmp_path / "in", unique("t"), **settings))
@@ -99,7 +101,7 @@ def test_topic_creation_can_be_switched_off(worker: StartWorker, broker: KafkaBr
     assert partitions(broker, topic) == 1
 
 
-def test_offsets_in_a_topic_of_the_connectors_own(connect: Connect, broker: KafkaBroker, tmp_path: Path) -> None:
+def test_a_connector_may_have_its_own_offset_topic(connect: Connect, broker: KafkaBroker, tmp_path: Path) -> None:
     """Read, altered and reset there; a copy goes to the worker's topic, so that the connector can go back to it."""
     own, topic, file = unique("own-offsets"), unique("t"), tmp_path / "in"
     config = source(file, topic, **{"offsets.storage.topic": own})
@@ -119,7 +121,7 @@ def test_offsets_in_a_topic_of_the_connectors_own(connect: Connect, broker: Kafk
     assert connect.ask("GET", "/connectors/c/offsets") == {"offsets": []}
 
 
-def test_a_source_with_a_producer_of_its_own_commits_to_the_workers_topic(connect: Connect, tmp_path: Path) -> None:
+def test_a_source_with_its_own_producer_commits_to_the_workers_topic(connect: Connect, tmp_path: Path) -> None:
     """Its records may go to another cluster; its offsets stay here. Settings without an equal are in its log."""
     overrides = {"producer.override.linger.ms": "1", "producer.override.interceptor.classes": "a.B"}
     connect.create("c", source(tmp_path / "in", unique("t"), **overrides))
@@ -130,7 +132,7 @@ def test_a_source_with_a_producer_of_its_own_commits_to_the_workers_topic(connec
     assert "Invalid value zip for configuration compression.type" in str(connect.status("d"))
 
 
-def test_values_of_config_providers_are_used_but_never_kept(
+def test_values_of_config_providers_are_used_but_never_stored(
     worker: StartWorker, broker: KafkaBroker, tmp_path: Path
 ) -> None:
     """In the records' topic, but not in config topic, answers, or log."""
@@ -162,7 +164,7 @@ def test_values_of_config_providers_are_used_but_never_kept(
     assert (code, "allowed.paths" in body["message"]) == (400, True)
 
 
-def test_a_restart_asked_for_in_the_config_topic_is_done(
+def test_a_restart_request_in_the_config_topic_is_carried_out(
     worker: StartWorker, broker: KafkaBroker, tmp_path: Path
 ) -> None:
     """As another worker of the cluster would ask; RESTARTING stands in the status topic until it is done."""
@@ -192,7 +194,7 @@ def test_a_restart_asked_for_in_the_config_topic_is_done(
     connect.wait("c", "RUNNING", ["RUNNING"])
 
 
-def test_what_a_worker_ran_is_unassigned_when_it_has_ended(
+def test_connectors_of_a_stopped_worker_are_unassigned(
     worker: StartWorker, broker: KafkaBroker, tmp_path: Path
 ) -> None:
     process = worker()

@@ -49,7 +49,7 @@ def _read(answer: Any) -> Answer:
     return answer.status, headers, json.loads(content) if content[:1] in (b"{", b"[") else content
 
 
-def test_https_beside_http_and_admin_on_its_own(worker: StartWorker, tmp_path: Path) -> None:
+def test_https_and_http_listeners_and_a_separate_admin_listener(worker: StartWorker, tmp_path: Path) -> None:
     stores, http, https, admin = make_stores(tmp_path / "stores"), ports.choose(), ports.choose(), ports.choose()
     process = worker(
         {
@@ -74,7 +74,7 @@ def test_https_beside_http_and_admin_on_its_own(worker: StartWorker, tmp_path: P
     assert stores.password not in process.log.read_text()
 
 
-def test_users_and_roles_are_asked_for_and_written_down(worker: StartWorker, tmp_path: Path) -> None:
+def test_users_and_roles_are_enforced_and_audited(worker: StartWorker, tmp_path: Path) -> None:
     (tmp_path / "users").write_text("ann=ann-secret\nop=op-secret\nroot=root-secret\nnobody=nobody-secret\n")
     jaas = tmp_path / "jaas.conf"
     jaas.write_text(f'KafkaConnect {{\n  {MODULE} required\n  file="{tmp_path}/users";\n}};\n')
@@ -138,7 +138,7 @@ def _status(url: str, user: str) -> int | None:
         return None
 
 
-def test_levels_hold_in_worker_and_slots_and_for_the_whole_cluster(worker: StartWorker, tmp_path: Path) -> None:
+def test_log_levels_apply_to_worker_slots_and_cluster(worker: StartWorker, tmp_path: Path) -> None:
     process = worker()
     connect, audit = Connect(process), "runtime.rest.security.audit"
     ask(f"{process.url}/connectors", X_Request_ID="unseen")
@@ -163,7 +163,7 @@ def test_levels_hold_in_worker_and_slots_and_for_the_whole_cluster(worker: Start
     assert connect.ask("GET", "/admin/loggers").keys() == {"root"}
 
 
-def test_a_worker_without_its_protection_does_not_start(worker: StartWorker) -> None:
+def test_a_worker_does_not_start_with_an_unsupported_rest_extension(worker: StartWorker) -> None:
     process = worker({"rest.extension.classes": "com.example.Mine"}, start=False)
     process.start(wait=False)
     wait_until(lambda: not process.running(), 20, "the worker's end")

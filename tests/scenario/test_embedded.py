@@ -74,7 +74,7 @@ def test_a_killed_part_is_started_again(embedded: EmbeddedCommands, part: str) -
     assert (after["url"], after["cluster_id"], after["started"]) == (before["url"], before["cluster_id"], False)
 
 
-def test_all_killed_at_once(embedded: EmbeddedCommands) -> None:
+def test_all_parts_killed_at_once_are_started_again(embedded: EmbeddedCommands) -> None:
     embedded.ok("up")
     before = embedded.status()
     processes = embedded.processes()
@@ -86,7 +86,7 @@ def test_all_killed_at_once(embedded: EmbeddedCommands) -> None:
     assert embedded.run("status").returncode == 0
 
 
-def test_killed_supervisor_leaves_nothing_in_the_way(embedded: EmbeddedCommands) -> None:
+def test_a_killed_supervisor_does_not_block_the_next_start(embedded: EmbeddedCommands) -> None:
     embedded.ok("up")
     before = embedded.status()
     processes = embedded.processes()
@@ -97,7 +97,7 @@ def test_killed_supervisor_leaves_nothing_in_the_way(embedded: EmbeddedCommands)
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_run_ends_at_a_signal_with_all_it_started(embedded: EmbeddedCommands, number: signal.Signals) -> None:
+def test_run_ends_all_its_processes_at_a_signal(embedded: EmbeddedCommands, number: signal.Signals) -> None:
     with embedded.start("run") as run:
         try:
             _read_until_ready(run)
@@ -111,7 +111,7 @@ def test_run_ends_at_a_signal_with_all_it_started(embedded: EmbeddedCommands, nu
     assert embedded.status() == {}
 
 
-def test_run_ends_at_a_signal_while_it_starts(embedded: EmbeddedCommands) -> None:
+def test_run_ends_at_a_signal_during_its_start(embedded: EmbeddedCommands) -> None:
     with embedded.start("run") as run:
         try:
             wait_until(lambda: "broker" in embedded.status().get("parts", {}), 60)
@@ -123,7 +123,7 @@ def test_run_ends_at_a_signal_while_it_starts(embedded: EmbeddedCommands) -> Non
     _assert_gone(processes)
 
 
-def test_ends_with_the_last_who_is_attached(embedded: EmbeddedCommands) -> None:
+def test_the_cluster_ends_with_the_last_attached_console(embedded: EmbeddedCommands) -> None:
     with subprocess.Popen(["sleep", "600"]) as first, subprocess.Popen(["sleep", "600"]) as second:
         try:
             embedded.ok("up", "--json", "--attach", str(first.pid))
@@ -139,14 +139,14 @@ def test_ends_with_the_last_who_is_attached(embedded: EmbeddedCommands) -> None:
     _assert_gone(processes)
 
 
-def test_detaching_the_last_ends_it_at_once(embedded: EmbeddedCommands) -> None:
+def test_detaching_the_last_console_ends_the_cluster_at_once(embedded: EmbeddedCommands) -> None:
     embedded.ok("up", "--attach", str(os.getpid()))
     processes = embedded.processes()
     embedded.ok("detach", "--pid", str(os.getpid()))
     _assert_gone(processes, 0.5)
 
 
-def test_what_the_operator_started_stays(embedded: EmbeddedCommands) -> None:
+def test_a_cluster_that_the_operator_started_stays_up(embedded: EmbeddedCommands) -> None:
     embedded.ok("up", "--attach", str(os.getpid()))
     embedded.ok("up")
     embedded.ok("detach", "--pid", str(os.getpid()))
@@ -154,7 +154,7 @@ def test_what_the_operator_started_stays(embedded: EmbeddedCommands) -> None:
     assert embedded.run("up", "--attach", str(2**22 + 1)).returncode == 2
 
 
-def test_starts_beside_each_other_give_one_cluster(embedded: EmbeddedCommands) -> None:
+def test_concurrent_starts_result_in_one_cluster(embedded: EmbeddedCommands) -> None:
     commands = [
         subprocess.Popen(embedded.command(["up", "--json"]), stdout=subprocess.PIPE, env=embedded.env) for _ in range(3)
     ]
@@ -163,7 +163,9 @@ def test_starts_beside_each_other_give_one_cluster(embedded: EmbeddedCommands) -
     assert len({answer["url"] for answer in answers}) == 1
 
 
-def test_without_java(embedded: EmbeddedCommands, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_missing_java_is_reported(
+    embedded: EmbeddedCommands, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     embedded.env["JAVA_HOME"] = str(tmp_path)
     for verb in ("up", "run"):
         done = embedded.run(verb)

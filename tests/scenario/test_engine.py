@@ -122,7 +122,7 @@ async def test_pause_topics_and_logs_arrive_with_their_task(rig: Rig) -> None:
     await until(lambda: ("INFO", "plugin", "hello from a plugin", "[talker|task-0]") in rig.heard.lines)
 
 
-async def test_a_failure_is_reported_with_its_trace_and_touches_nobody(rig: Rig) -> None:
+async def test_a_failure_is_reported_with_its_trace_and_affects_no_other_task(rig: Rig) -> None:
     neighbours = await rig.pair("sound")
     for name, behaviour in (("bad", "fail"), ("quitter", "exit")):
         failing = await rig.running(name, behaviour=behaviour)
@@ -133,7 +133,7 @@ async def test_a_failure_is_reported_with_its_trace_and_touches_nobody(rig: Rig)
     assert all(rig.slot_of(task) for task in neighbours)
 
 
-async def test_a_specification_that_cannot_travel_is_a_failed_task(rig: Rig) -> None:
+async def test_a_specification_that_cannot_be_serialized_fails_the_task(rig: Rig) -> None:
     spec = replace(task_spec("odd"), producer={"stats_cb": print})
     rig.engine.start_task(spec)
     await until(lambda: rig.heard.has(spec.id, 1, State.FAILED))
@@ -141,7 +141,7 @@ async def test_a_specification_that_cannot_travel_is_a_failed_task(rig: Rig) -> 
     assert await rig.engine.stop_task(spec.id, 1.0)
 
 
-async def test_a_task_that_ends_unasked_is_a_failed_task(rig: Rig) -> None:
+async def test_a_task_that_ends_unexpectedly_fails(rig: Rig) -> None:
     task = await rig.running("short", behaviour="end")
     await until(lambda: rig.heard.has(task, 1, State.FAILED))
     assert "nobody had stopped it" in rig.heard.trace(task)
@@ -162,7 +162,7 @@ async def test_a_flood_of_log_lines_is_cut_and_counted(rig: Rig) -> None:
     await until(lambda: any("log lines were dropped" in line[2] for line in rig.heard.lines))
 
 
-async def test_killed_slot_is_back_and_its_neighbour_untouched(rig: Rig) -> None:
+async def test_a_killed_slot_is_replaced_and_its_neighbour_unaffected(rig: Rig) -> None:
     await rig.running("hit", member="consumer-1")
     hit, spared = TaskId("hit", 0), await rig.running("spared")
     victim, other = rig.slot_of(hit), rig.slot_of(spared)
@@ -181,7 +181,7 @@ async def test_killed_slot_is_back_and_its_neighbour_untouched(rig: Rig) -> None
 
 
 @pytest.mark.parametrize(("which", "find"), [("driver", driver_of), ("JVM", jvm_of)])
-async def test_killed_driver_is_replaced(rig: Rig, which: str, find: Callable[[dict[int, str]], int]) -> None:
+async def test_a_killed_driver_is_replaced(rig: Rig, which: str, find: Callable[[dict[int, str]], int]) -> None:
     tasks = await rig.pair("orphan")
     before = descendants(os.getpid())
     started = time.perf_counter()
@@ -207,7 +207,7 @@ async def test_a_hanging_task_is_revoked_in_time(rig: Rig) -> None:
     await until(lambda: not any(slot.tasks for slot in rig.engine.slots))
 
 
-async def test_a_task_whose_stop_hangs_does_not_hold_up_others(rig: Rig) -> None:
+async def test_a_task_whose_stop_hangs_does_not_delay_others(rig: Rig) -> None:
     hanging = await rig.running("hang", behaviour="hang")
     stop = asyncio.create_task(rig.engine.stop_task(hanging, 1.0))
     for number in range(4):
@@ -252,7 +252,7 @@ async def test_a_task_that_holds_the_interpreter_is_ended_with_its_stack(rig: Ri
     await until(lambda: any("_hog" in line[2] for line in rig.heard.lines))
 
 
-async def test_a_stopped_slot_is_given_up_and_killed(rig: Rig) -> None:
+async def test_a_stopped_slot_is_abandoned_and_killed(rig: Rig) -> None:
     task = await rig.running("frozen")
     slot = rig.slot_of(task)
     os.kill(slot.pid, signal.SIGSTOP)
@@ -260,7 +260,7 @@ async def test_a_stopped_slot_is_given_up_and_killed(rig: Rig) -> None:
     await until(lambda: not alive(slot.pid))
 
 
-async def test_a_task_that_kills_its_slot_again_is_kept_apart(rig: Rig, tmp_path: Path) -> None:
+async def test_a_task_that_kills_its_slot_twice_is_isolated(rig: Rig, tmp_path: Path) -> None:
     neighbours = await rig.pair("near")
     killer, epochs = TaskId("killer", 0), dict.fromkeys(neighbours, 1)
     for epoch in (1, 2):
@@ -387,7 +387,7 @@ async def test_no_process_and_no_folder_outlive_the_worker(end: str, short_folde
     await until(lambda: not _folders(short_folder), 5.0)
 
 
-async def test_slots_of_a_worker_that_is_stopped_end_although_their_connection_stands(tmp_path: Path) -> None:
+async def test_slots_of_a_suspended_worker_end_although_their_connection_is_open(tmp_path: Path) -> None:
     owner = await _owner(tmp_path)
     slots = [pid for pid, command in descendants(owner.pid).items() if "engine.driver.daemon" in command][1:]
     assert slots
@@ -479,7 +479,7 @@ async def _answer(rig: Rig, body: bytes) -> bytes:
         writer.close()
 
 
-async def test_a_task_that_makes_no_progress_is_told_with_its_stack(rig: Rig) -> None:
+async def test_a_task_without_progress_is_reported_with_its_stack(rig: Rig) -> None:
     task = await rig.running("stuck", behaviour="stick")
     await until(lambda: (task, 1, "poll") in rig.heard.stuck, 5)
     found = await rig.engine.stack(task, 5.0)
@@ -490,5 +490,5 @@ async def test_a_task_that_makes_no_progress_is_told_with_its_stack(rig: Rig) ->
     assert rig.heard.stuck == [(task, 1, "poll"), (task, 1, "")]
 
 
-async def test_there_is_no_stack_of_what_does_not_run(rig: Rig) -> None:
+async def test_a_task_that_does_not_run_has_no_stack(rig: Rig) -> None:
     assert await rig.engine.stack(TaskId("nobody", 0), 5.0) is None

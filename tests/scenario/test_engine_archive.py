@@ -32,7 +32,7 @@ async def seconds_to_slots(before_closing: Callable[[], object] = lambda: True) 
         await engine.close(1.0)
 
 
-async def test_it_is_recorded_once_and_a_damaged_one_is_replaced(
+async def test_the_archive_is_recorded_once_and_replaced_if_damaged(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[2]))

@@ -23,7 +23,7 @@ async def test_missing_java_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert not descendants(os.getpid())
 
 
-async def test_a_start_that_takes_too_long_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_start_that_takes_too_long_is_abandoned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     java = tmp_path / "bin" / "java"
     java.parent.mkdir()
     java.write_text("#!/bin/sh\nexec sleep 1000\n")

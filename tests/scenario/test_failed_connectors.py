@@ -13,7 +13,9 @@ from tests.support.workers import WorkerProcess
 REPLICAS = "topic.creation.default.replication.factor"
 
 
-def test_what_cannot_start_is_failed_in_every_state(worker: Callable[..., WorkerProcess], tmp_path: Path) -> None:
+def test_a_connector_that_cannot_start_is_failed_in_every_state(
+    worker: Callable[..., WorkerProcess], tmp_path: Path
+) -> None:
     """As Apache's worker has it; and restarting it says so."""
     connect, file = Connect(worker()), tmp_path / "in"
     file.write_text("a\n")

@@ -35,7 +35,7 @@ def big_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.slow
-def test_byte_identical(
+def test_a_million_lines_arrive_byte_for_byte(
     worker: Callable[..., WorkerProcess], broker: KafkaBroker, big_file: Path, tmp_path: Path
 ) -> None:
     connect, topic, out = Connect(worker()), broker.create_topic(), tmp_path / "out.txt"
@@ -55,7 +55,7 @@ def test_byte_identical(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("victim", ["slot", "engine", "worker", "broker"])
-def test_killed_on_the_way(
+def test_no_line_is_lost_when_processes_are_killed(
     victim: str,
     worker: Callable[..., WorkerProcess],
     own_broker: EmbeddedBroker,

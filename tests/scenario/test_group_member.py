@@ -97,7 +97,7 @@ def view(connectors: int, delay: float = 0.0) -> GroupView:
     )
 
 
-async def test_members_share_the_work_and_take_over_what_others_leave(broker: KafkaBroker) -> None:
+async def test_members_share_the_work_and_take_over_from_others(broker: KafkaBroker) -> None:
     async with a_group(broker, view(6)) as group:
         first = group.add()
         await until(partial(group.shared, first))

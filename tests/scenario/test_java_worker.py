@@ -98,7 +98,7 @@ def test_list_stop_alter_resume_by_script(console: Console, broker: KafkaBroker,
     assert console("get connectors -o json", f"get connectors {source}", code=3).out == "[]\n"
 
 
-def test_what_the_server_refuses_is_said_in_its_words(console: Console, broker: KafkaBroker, tmp_path: Path) -> None:
+def test_refusals_of_the_server_are_shown_in_its_words(console: Console, broker: KafkaBroker, tmp_path: Path) -> None:
     name, topic = unique("source"), broker.create_topic()
     file = tmp_path / "c.json"
     config = {"name": name, "connector.class": "FileStreamSource", "file": str(tmp_path / "x"), "topic": topic}

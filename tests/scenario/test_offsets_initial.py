@@ -97,7 +97,7 @@ def test_initial_offsets_of_a_sink(connect: Connect, broker: KafkaBroker, tmp_pa
     assert "step 'validate offsets'" in answer["message"]
 
 
-def test_earlier_offsets_of_the_name_are_wiped(connect: Connect, broker: KafkaBroker) -> None:
+def test_earlier_offsets_of_the_same_name_are_removed(connect: Connect, broker: KafkaBroker) -> None:
     topic = broker.create_topic()
     many = [_entry({"counter": c}, {"n": 2}) for c in ("a", "b", "c")]
     assert _post(connect, "c", _counting(topic), many, initial_state="STOPPED")[0] == 200
@@ -117,7 +117,7 @@ def test_a_wrong_format_is_400(connect: Connect, broker: KafkaBroker, offsets: A
     assert connect.ask("GET", "/connectors") == []
 
 
-def test_failures_name_their_step_and_leave_nothing(connect: Connect, broker: KafkaBroker) -> None:
+def test_failed_creations_name_their_step_and_leave_nothing_behind(connect: Connect, broker: KafkaBroker) -> None:
     topic = broker.create_topic()
     entry = _entry({"counter": topic}, {"n": 3})
     status, answer = _post(connect, "c", {**_counting(topic), "tasks.max": "none"}, [entry])
@@ -204,7 +204,7 @@ def test_deleting_with_offsets(connect: Connect, broker: KafkaBroker) -> None:
     assert connect.worker.request("DELETE", "/connectors/none?offsets=true")[0] == 404
 
 
-def test_a_connector_that_refuses_is_not_deleted_and_goes_on(connect: Connect, broker: KafkaBroker) -> None:
+def test_a_connector_that_refuses_is_not_deleted_and_continues(connect: Connect, broker: KafkaBroker) -> None:
     topic = broker.create_topic()
     connect.create("c", _counting(topic, "FixedOffsetsConnector"))
     connect.wait("c", "RUNNING", ["RUNNING"])

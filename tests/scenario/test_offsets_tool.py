@@ -81,7 +81,7 @@ def test_only_the_latest_pairs_are_exported(either: Tool) -> None:
     assert _sorted(either.export()["old"]) == [OLD[0], {**OLD[1], "offset": {"position": 7}}, OLD[2]]
 
 
-def test_null_removes_and_others_are_left_unmodified(either: Tool) -> None:
+def test_null_removes_an_offset_and_leaves_others_unmodified(either: Tool) -> None:
     either.load({"new": [{"partition": {"a": 1}, "offset": {"b": "c"}}]})
     either.load({"old": [{**OLD[1], "offset": None}]})
     found = either.export()
@@ -89,7 +89,7 @@ def test_null_removes_and_others_are_left_unmodified(either: Tool) -> None:
     assert found["new"] == [{"partition": {"a": 1}, "offset": {"b": "c"}}]
 
 
-def test_connectors_filters(either: Tool) -> None:
+def test_the_connectors_option_filters(either: Tool) -> None:
     either.load({n: [{"partition": {"a": n}, "offset": {"b": 1}}] for n in ("x", "y")})
     assert list(either.export("--connectors=x,y")) == ["x", "y"]
     assert list(either.export("--connectors=old")) == ["old"]
@@ -142,7 +142,7 @@ def test_files_and_standard_streams(cluster: Tool, tmp_path: Path) -> None:
         ["--export", "--config"],
     ],
 )
-def test_wrong_parameters_are_answered_with_usage_and_2(
+def test_wrong_parameters_print_usage_and_exit_with_2(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], words: Sequence[str]
 ) -> None:
     assert cli.main([f"--config={tmp_path / 'worker.properties'}", *words]) == 2
@@ -151,13 +151,13 @@ def test_wrong_parameters_are_answered_with_usage_and_2(
     assert err.startswith("usage: headrace offsets")
 
 
-def test_without_a_config_there_is_usage_and_2(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_missing_config_prints_usage_and_exits_with_2(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["--export"]) == 2
     assert "--config" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("content", [None, "", "group.id=g\n", "offset.storage.topic=o\nbootstrap.servers=b:1\n"])
-def test_a_workers_file_that_says_too_little_is_one_line_and_2(
+def test_an_incomplete_worker_file_prints_one_line_and_exits_with_2(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], content: str | None
 ) -> None:
     file = tmp_path / "worker.properties"
@@ -167,7 +167,7 @@ def test_a_workers_file_that_says_too_little_is_one_line_and_2(
     assert capsys.readouterr().err.count("\n") == 1
 
 
-def test_keys_keep_the_order_they_were_exported_in(cluster: Tool, tmp_path: Path, broker: KafkaBroker) -> None:
+def test_keys_keep_their_exported_order(cluster: Tool, tmp_path: Path, broker: KafkaBroker) -> None:
     """Java's workers look offsets up by the very bytes of a partition, in the order of the connector's own map."""
     given = '{"new":[{"partition":{"z":1,"a":{"y":2,"b":3}},"offset":{"q":1,"c":2}}]}'
     (tmp_path / "given.json").write_text(given)
@@ -196,7 +196,7 @@ def test_keys_keep_the_order_they_were_exported_in(cluster: Tool, tmp_path: Path
         b'{"c":[],"c":[]}',
     ],
 )
-def test_an_import_is_validated_whole(file: Tool, tmp_path: Path, text: bytes) -> None:
+def test_an_import_is_validated_before_anything_is_written(file: Tool, tmp_path: Path, text: bytes) -> None:
     before = file.export()
     good = b'"old":[{"partition":{"filename":"/f0"},"offset":{"position":9}}],'
     (tmp_path / "bad.json").write_bytes(text.replace(b'{"c"', b"{" + good + b'"c"', 1))
@@ -218,7 +218,7 @@ def test_offset_converters_of_the_properties_are_honoured(file: Tool) -> None:
     assert file.run("--export")[0] == 2
 
 
-def test_it_refuses_while_our_worker_is_alive_unless_forced(worker: Callable[..., WorkerProcess]) -> None:
+def test_the_tool_refuses_while_our_worker_runs_unless_forced(worker: Callable[..., WorkerProcess]) -> None:
     process = worker({"plugin.path": PLUGINS})
     connect = Connect(process)
     connect.create("c", _counting("t"), initial_state="STOPPED")
@@ -234,7 +234,7 @@ def test_it_refuses_while_our_worker_is_alive_unless_forced(worker: Callable[...
     assert connect.offsets("c") == [{"partition": {"counter": "t"}, "offset": {"n": 5}}]
 
 
-def test_sinks_go_along_in_kip_875s_shape(worker: Callable[..., WorkerProcess], broker: KafkaBroker) -> None:
+def test_sinks_are_exported_in_the_shape_of_kip_875(worker: Callable[..., WorkerProcess], broker: KafkaBroker) -> None:
     process, name = worker(), unique("snk")
     connect, topic = Connect(process), broker.create_topic(partitions=2)
     at = [{"kafka_partition": p, "kafka_topic": topic} for p in (0, 1)]
@@ -248,7 +248,7 @@ def test_sinks_go_along_in_kip_875s_shape(worker: Callable[..., WorkerProcess], 
     assert tool.export()[name] == [{"partition": at[0], "offset": {"kafka_offset": 9}}]
 
 
-def test_a_java_worker_goes_on_from_what_was_imported(cluster: Tool, broker: KafkaBroker, tmp_path: Path) -> None:
+def test_a_java_worker_continues_from_imported_offsets(cluster: Tool, broker: KafkaBroker, tmp_path: Path) -> None:
     process = java_worker(tmp_path / "java", broker.bootstrap, {})
     tool = Tool(Path(process._command[-1]))
     for kind in ("config", "offset"):
@@ -266,7 +266,7 @@ def test_a_java_worker_goes_on_from_what_was_imported(cluster: Tool, broker: Kaf
     assert _sorted(tool.export()["old"]) == OLD
 
 
-def test_killed_in_the_middle_of_an_import_nothing_is_changed(
+def test_an_import_that_is_killed_half_way_changes_nothing(
     worker: Callable[..., WorkerProcess], tmp_path: Path
 ) -> None:
     process = worker({"plugin.path": PLUGINS})
@@ -288,7 +288,7 @@ def test_killed_in_the_middle_of_an_import_nothing_is_changed(
 
 
 @pytest.mark.parametrize("by", ["worker", "tool"])
-def test_killed_after_the_transaction_the_rest_of_an_import_is_done_next(
+def test_an_import_that_is_killed_after_its_transaction_is_completed_next_time(
     worker: Callable[..., WorkerProcess], broker: KafkaBroker, tmp_path: Path, by: str
 ) -> None:
     """Offsets of a group cannot be removed in a transaction: the journal knows that they have to go."""

@@ -44,7 +44,9 @@ def connect(broker: KafkaBroker, tmp_path_factory: pytest.TempPathFactory) -> It
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(partition=_OBJECTS, offset=_OBJECTS)
-def test_what_is_given_comes_back(connect: Connect, partition: dict[str, Any], offset: dict[str, Any]) -> None:
+def test_offsets_are_returned_as_they_were_given(
+    connect: Connect, partition: dict[str, Any], offset: dict[str, Any]
+) -> None:
     connect.ask("DELETE", "/connectors/c/offsets")
     connect.alter("c", (partition, offset))
     (found,) = connect.offsets("c")
@@ -74,7 +76,7 @@ _NO_OBJECTS = st.sampled_from(["1", '"text"', "[]", "true", "1.5"])
 
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(bad=st.builds(lambda around, leaf: around % leaf, _AROUND, _BAD_LEAVES) | _NO_OBJECTS, in_offset=st.booleans())
-def test_anything_else_is_400_and_nothing_is_written(connect: Connect, bad: str, in_offset: bool) -> None:
+def test_other_values_are_400_and_nothing_is_written(connect: Connect, bad: str, in_offset: bool) -> None:
     connect.ask("DELETE", "/connectors/c/offsets")
     connect.alter("c", ({"a": 1}, {"n": 1}))
     good = '{"partition":{"a":1},"offset":{"n":2}}'

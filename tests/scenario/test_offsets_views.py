@@ -45,7 +45,9 @@ def test_lag_of_a_sink_and_age_of_a_source(connect: Connect, broker: KafkaBroker
     assert 0 <= entry["age_ms"] < 60_000
 
 
-def test_a_moment_becomes_offsets_that_patch_takes(connect: Connect, broker: KafkaBroker, tmp_path: Path) -> None:
+def test_a_timestamp_resolves_to_offsets_that_patch_accepts(
+    connect: Connect, broker: KafkaBroker, tmp_path: Path
+) -> None:
     now = int(time.time() * 1000)
     name, topic = _stopped_sink(connect, broker, tmp_path, [now - 3 * HOUR, now - 2 * HOUR, now - HOUR])
     connect.alter(name, (_at(topic, 0), {"kafka_offset": 2}), (_at(topic, 1), {"kafka_offset": 1}))
@@ -72,7 +74,7 @@ def test_a_moment_becomes_offsets_that_patch_takes(connect: Connect, broker: Kaf
         assert connect.worker.request("POST", f"/connectors/{name}/offsets/resolve", bad)[0] == 400
 
 
-def test_history_keeps_what_was_before_each_change(worker: Callable[..., WorkerProcess]) -> None:
+def test_history_keeps_the_offsets_before_each_change(worker: Callable[..., WorkerProcess]) -> None:
     process = worker({"plugin.path": PLUGINS})
     connect = Connect(process)
     connect.create("c", _counting("t"), initial_state="STOPPED")
@@ -89,7 +91,7 @@ def test_history_keeps_what_was_before_each_change(worker: Callable[..., WorkerP
     assert before["who"] == "127.0.0.1"
 
 
-def test_an_offset_that_nothing_can_keep_is_400(connect: Connect) -> None:
+def test_offsets_that_cannot_be_stored_are_400(connect: Connect) -> None:
     connect.create("c", _counting("t"), initial_state="STOPPED")
     good = {"a": [1, {"ü": None}], "i": -(2**63), "j": 2**63 - 1, "f": 1.5e300, "z": -0.0, "e": "😀", "t": True}
     connect.alter("c", (good, good))

@@ -19,7 +19,9 @@ PIPELINES = 5
 
 
 @pytest.mark.slow
-def test_a_long_outage(worker: Callable[..., WorkerProcess], own_broker: EmbeddedBroker, tmp_path: Path) -> None:
+def test_connectors_survive_a_long_outage_of_the_brokers(
+    worker: Callable[..., WorkerProcess], own_broker: EmbeddedBroker, tmp_path: Path
+) -> None:
     process = worker(bootstrap=own_broker.bootstrap)
     connect, topic = Connect(process), own_broker.create_topic()
     out, names, files = tmp_path / "out.txt", [], []

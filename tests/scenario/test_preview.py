@@ -53,7 +53,7 @@ def preview(connect: Connect, name: str, **body: Any) -> dict[str, Any]:
     return found
 
 
-def test_a_changed_chain_on_the_newest_records_of_a_sink(connect: Connect, sink: tuple[str, str]) -> None:
+def test_a_changed_chain_is_previewed_on_the_newest_records_of_a_sink(connect: Connect, sink: tuple[str, str]) -> None:
     name, topic = sink
     before = connect.ask("GET", f"/connectors/{name}/config")
     found = preview(connect, name, config=MASK, last=8)
@@ -81,7 +81,7 @@ def test_failed_records_are_counted_by_stage(connect: Connect, sink: tuple[str, 
     assert connect.worker.request("GET", path)[0] == 404
 
 
-def test_a_source_on_what_it_has_produced_and_on_given_records(
+def test_a_source_is_previewed_on_its_produced_and_on_given_records(
     connect: Connect, broker: KafkaBroker, tmp_path: Path
 ) -> None:
     name, topic, file = unique("source"), broker.create_topic(), tmp_path / "in"
@@ -100,7 +100,7 @@ def test_a_source_on_what_it_has_produced_and_on_given_records(
     assert topics.count(broker.bootstrap, topic) == 2
 
 
-def test_a_connector_that_does_not_exist_and_its_secrets(connect: Connect) -> None:
+def test_previews_of_a_connector_that_does_not_exist_hide_its_secrets(connect: Connect) -> None:
     misbehaving = {"type": "headrace_test_transforms.Misbehaving", "how": "tell", "secret.password": SECRET}
     config = {"topics": "t", "transforms": "m", **{f"transforms.m.{key}": text for key, text in misbehaving.items()}}
     body = {"config": {**config, **STRINGS}, "records": ["a"]}
@@ -133,7 +133,7 @@ REFUSED = [
 ]
 
 
-def test_what_is_refused_names_what_is_wrong(connect: Connect, sink: tuple[str, str]) -> None:
+def test_refused_previews_name_the_mistake(connect: Connect, sink: tuple[str, str]) -> None:
     for body, message in REFUSED:
         code, answer = connect.worker.request("POST", f"/connectors/{sink[0]}/preview", body)
         assert (code, message in answer.get("message", "")) == (400, True), (body, answer)

@@ -124,7 +124,7 @@ def test_metrics_of_errors_by_stage(connect: Connect, broker: KafkaBroker, tmp_p
     connect.ask("DELETE", f"/connectors/{name}")
 
 
-def test_a_sink_that_does_not_get_on_is_stalled(
+def test_a_sink_without_progress_is_stalled(
     connect: Connect, broker: KafkaBroker, follower: Follower, tmp_path: Path
 ) -> None:
     name, topic, gate = unique("snk"), broker.create_topic(), tmp_path / "gate"

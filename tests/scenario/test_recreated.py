@@ -12,7 +12,7 @@ from tests.support.waiting import wait_until
 from tests.support.workers import WorkerProcess
 
 
-def test_the_next_of_a_name_waits_for_the_last(
+def test_a_recreated_connector_waits_for_the_tasks_of_the_deleted_one(
     worker: Callable[..., WorkerProcess], broker: KafkaBroker, tmp_path: Path
 ) -> None:
     folder = str(Path(plugins.__path__[0]))

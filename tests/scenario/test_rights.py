@@ -74,7 +74,7 @@ async def until(holds: Callable[[], object], seconds: float = 20) -> None:
         await asyncio.sleep(0.05)
 
 
-async def test_the_rights_of_the_table_are_enough(secured: SecuredBroker) -> None:
+async def test_the_rights_of_the_table_are_sufficient(secured: SecuredBroker) -> None:
     """For the storage topics and the group, over TLS with every client's keys in a PKCS12 store."""
     prefix = unique("all")
     secured.grant([*topic_rights(prefix), ("GROUP", prefix, "READ")])

@@ -101,7 +101,7 @@ def test_a_script_stops_at_its_first_failure_and_names_the_line(console: Console
     assert on.out.endswith(f"{stopped}\n")
 
 
-def test_bulk_says_which_and_how_many(console: Console, stopped: str) -> None:
+def test_bulk_operations_name_the_failed_connectors_and_their_number(console: Console, stopped: str) -> None:
     said = console(f"stop nope '{stopped}' nada", code=3)
     assert said.err.splitlines() == [
         "headrace: nope: Unknown connector nope",
@@ -125,13 +125,13 @@ def test_only_data_goes_to_standard_output(console: Console, stopped: str) -> No
     assert "\x1b" not in said.out + said.err
 
 
-def test_waiting_for_several(console: Console, stopped: str) -> None:
+def test_a_script_waits_for_several_connectors(console: Console, stopped: str) -> None:
     assert console(f"wait '{stopped}' 'gr*' STOPPED -o name").out == f"{stopped}\n"
     late = console(f"wait '{stopped}' nope STOPPED --timeout 200ms", code=6)
     assert late.err.splitlines()[-1] == "headrace: 1 of 2 failed"
 
 
-def test_interrupted_while_waiting(console: Console, stopped: str) -> None:
+def test_a_script_can_be_interrupted_while_it_waits(console: Console, stopped: str) -> None:
     command = [sys.executable, "-m", "tui.main", console.url, "-c", f"wait '{stopped}' RUNNING --timeout 60s"]
     with subprocess.Popen(command, env=console.environ, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
@@ -203,7 +203,7 @@ def test_a_script_line_is_quick(console: Console) -> None:
     assert best < 0.15 * max(1.0, least / LEAST), f"{best:.3f} s, where Python alone takes {least:.3f} s"
 
 
-def test_possible_success_is_told_apart(our_connect: WorkerProcess, broker: KafkaBroker, tmp_path: Path) -> None:
+def test_possible_success_is_distinguished(our_connect: WorkerProcess, broker: KafkaBroker, tmp_path: Path) -> None:
     """A connector that says nothing about its offsets: the server's words, and what is left to do by hand."""
     console, name, topic = Console(our_connect.url, tmp_path), unique("counts"), broker.create_topic()
     (tmp_path / "c.properties").write_text(
@@ -224,7 +224,7 @@ def test_possible_success_is_told_apart(our_connect: WorkerProcess, broker: Kafk
 
 
 @pytest.mark.slow
-def test_without_a_context_the_embedded_cluster_is_there_for_the_script(tmp_path: Path) -> None:
+def test_without_a_context_a_script_uses_the_embedded_cluster(tmp_path: Path) -> None:
     """Started when absent, ended at the end; narration on standard error; it ends with a script that is told to."""
     embedded = EmbeddedCommands(tmp_path)
     environ = {**os.environ, "XDG_STATE_HOME": str(tmp_path), "XDG_CONFIG_HOME": str(tmp_path)}

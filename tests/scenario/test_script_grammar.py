@@ -131,7 +131,7 @@ def test_loggers_plugins_and_topics(console: Console, files: Files) -> None:
     assert "config of task 0" in task and "task.class" in task
 
 
-def test_offsets_out_and_in_again(console: Console, files: Files, tmp_path: Path) -> None:
+def test_offsets_are_exported_and_imported_again(console: Console, files: Files, tmp_path: Path) -> None:
     name, kept = files.source("a"), tmp_path / "offsets.json"
     console(f"apply -f {files.folder}", f"stop {name}", f"wait {name} STOPPED --timeout 60s")
     entry = {"partition": {"filename": "/none/a"}, "offset": {"position": 12}}
@@ -183,7 +183,7 @@ def test_every_exit_code(console: Console, files: Files, tmp_path: Path) -> None
     console(f"stop {name}", options=("--read-only",), code=7)
 
 
-def test_what_was_changed_is_in_the_audit_log(console: Console, files: Files) -> None:
+def test_changes_are_in_the_audit_log(console: Console, files: Files) -> None:
     name = files.source("a", **{"db.password": "hunter2"})
     console(f"apply -f {files.folder}", f"patch connector {name} -s note=x", f"pause {name}", "info")
     console(f"restart task {name}/77", code=3)

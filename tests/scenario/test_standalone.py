@@ -61,7 +61,7 @@ def arrived(broker: KafkaBroker, topic: str) -> list[str]:
     return [value.decode() for _, value in records(broker, topic) if value is not None]
 
 
-def test_java_goes_on_from_our_offsets_and_we_from_javas(
+def test_java_continues_from_our_offsets_and_we_from_javas(
     start: Start, broker: KafkaBroker, topic: str, tmp_path: Path
 ) -> None:
     """Three workers one after another on one file: every line arrives once."""
@@ -137,7 +137,7 @@ def test_offsets_are_kept_when_the_worker_is_killed(
         ("connector.class=FileStreamSource\n", "connector.json: the key `name` is missing"),
     ],
 )
-def test_a_connector_file_that_says_too_little_is_one_line(
+def test_an_incomplete_connector_file_prints_one_line(
     broker: KafkaBroker, tmp_path: Path, content: str, said: str
 ) -> None:
     (tmp_path / "connector.json").write_text(content)
@@ -147,7 +147,7 @@ def test_a_connector_file_that_says_too_little_is_one_line(
     assert error.count("\n") == 1
 
 
-def test_a_connector_that_is_refused_ends_the_worker(broker: KafkaBroker, tmp_path: Path) -> None:
+def test_a_refused_connector_ends_the_worker(broker: KafkaBroker, tmp_path: Path) -> None:
     file = write_properties(tmp_path / "c.properties", {"name": "c", "connector.class": SOURCE, "tasks.max": "none"})
     code, error = run(standalone.ours(tmp_path, broker.bootstrap, file), tmp_path)
     assert code == 1
@@ -162,7 +162,7 @@ def test_an_unusable_offsets_file_ends_the_worker(broker: KafkaBroker, tmp_path:
     assert (tmp_path / "offsets").read_text() == '{"position": 1}'
 
 
-def test_offsets_are_not_kept_in_a_device(broker: KafkaBroker, tmp_path: Path) -> None:
+def test_an_offsets_file_must_not_be_a_device(broker: KafkaBroker, tmp_path: Path) -> None:
     """To take its place, as a file's is taken, would be the end of it."""
     (tmp_path / "offsets").symlink_to("/dev/null")
     code, error = run(standalone.ours(tmp_path, broker.bootstrap), tmp_path)
@@ -170,7 +170,7 @@ def test_offsets_are_not_kept_in_a_device(broker: KafkaBroker, tmp_path: Path) -
     assert "offsets is not a file; name one in offset.storage.file.filename" in error
 
 
-def test_a_file_connector_without_a_file_says_that_there_is_no_terminal(
+def test_a_file_connector_without_a_file_reports_that_there_is_no_terminal(
     start: Start, topic: str, tmp_path: Path
 ) -> None:
     name = unique("console")
@@ -207,7 +207,7 @@ def test_initial_offsets_in_a_connectors_file_and_over_rest(
     assert connect.offsets("rest") == at
 
 
-def test_with_its_disk_full_it_goes_on_and_keeps_the_offsets_later(
+def test_with_a_full_disk_tasks_continue_and_offsets_are_stored_later(
     start: Start, broker: KafkaBroker, topic: str, tmp_path: Path
 ) -> None:
     """The worker's process may write no file for a while: nothing fails, and what was not kept is kept then."""

@@ -38,7 +38,7 @@ def test_a_stuck_task(worker: Callable[..., WorkerProcess], broker: KafkaBroker,
     assert connect.states(name) == ("RUNNING", ["RUNNING"])
 
 
-def test_stacks_that_there_are_not(worker: Callable[..., WorkerProcess], tmp_path: Path) -> None:
+def test_requests_for_missing_stacks_are_404(worker: Callable[..., WorkerProcess], tmp_path: Path) -> None:
     connect = Connect(worker())
     assert connect.worker.request("GET", "/connectors/nobody/tasks/0/stack")[0] == 404
     assert connect.worker.request("GET", "/health/live") == (200, {"status": "alive"})

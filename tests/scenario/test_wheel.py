@@ -62,7 +62,7 @@ def test_the_console_of_the_base_install(base: Installed) -> None:
 
 
 @pytest.mark.parametrize("words", [("worker", "distributed", "w.properties"), ("embedded", "up")])
-def test_the_base_install_says_what_the_worker_needs(base: Installed, words: tuple[str, ...]) -> None:
+def test_the_base_install_names_the_packages_that_the_worker_needs(base: Installed, words: tuple[str, ...]) -> None:
     done = base.run(*words)
     assert done.returncode == 1
     assert "pip install 'headrace[runtime]'" in done.stderr

@@ -34,7 +34,7 @@ def counting(broker: KafkaBroker, cls: str = COUNTING, **more: str) -> dict[str,
     return {"connector.class": cls, "topic": broker.create_topic(), "tasks.max": "1", **STRINGS, **more}
 
 
-def test_rest_listens_early_and_says_503_until_it_is_ready(worker: StartWorker, broker: KafkaBroker) -> None:
+def test_rest_listens_early_and_answers_503_until_ready(worker: StartWorker, broker: KafkaBroker) -> None:
     process = worker()
     connect = Connect(process)
     for i in range(10):
@@ -56,7 +56,7 @@ def test_rest_listens_early_and_says_503_until_it_is_ready(worker: StartWorker, 
     assert codes <= {200, 503}
 
 
-def test_without_a_broker_it_waits_and_says_so(worker: StartWorker) -> None:
+def test_without_a_broker_the_worker_waits_and_reports_it(worker: StartWorker) -> None:
     port = _free_port()
     process = worker(bootstrap=f"127.0.0.1:{port}", start=False)
     process.start(wait=False)
@@ -66,7 +66,7 @@ def test_without_a_broker_it_waits_and_says_so(worker: StartWorker) -> None:
     assert process.stop(10) == 0
 
 
-def test_a_taken_port_and_bad_properties_are_one_line(worker: StartWorker, tmp_path: Path) -> None:
+def test_a_taken_port_and_bad_properties_print_one_line(worker: StartWorker, tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         process = worker({"listeners": f"http://127.0.0.1:{port}"}, start=False)
@@ -141,7 +141,7 @@ def test_a_connector_that_cannot_start_is_failed_with_its_trace(connect: Connect
     assert "RuntimeError: cannot start today" in connect.status("broken")["connector"]["trace"]
 
 
-def test_definite_possible_unsupported_and_refused(connect: Connect, broker: KafkaBroker) -> None:
+def test_altering_offsets_has_four_outcomes(connect: Connect, broker: KafkaBroker) -> None:
     for name, cls in (("possible", "Counting"), ("fixed", "FixedOffsets"), ("picky", "PickyOffsets")):
         connect.create(name, counting(broker, f"headrace_test_plugins.{cls}Connector"), initial_state="STOPPED")
         connect.wait(name, "STOPPED", [])
@@ -174,7 +174,7 @@ def test_definite_possible_unsupported_and_refused(connect: Connect, broker: Kaf
 @pytest.mark.parametrize(
     "victim", ["runtime.engine.driver.daemon", "runtime.engine.driver.driver", "java", "runtime.host"]
 )
-def test_killed_parts_come_back(victim: str, connect: Connect, broker: KafkaBroker, tmp_path: Path) -> None:
+def test_killed_processes_are_replaced(victim: str, connect: Connect, broker: KafkaBroker, tmp_path: Path) -> None:
     """A slot, the driver, its JVM, the plugin host: tasks RUNNING again by themselves, no number lost."""
     config = counting(broker)
     connect.create("count", config)
@@ -192,7 +192,7 @@ def test_killed_parts_come_back(victim: str, connect: Connect, broker: KafkaBrok
     assert sorted(set(numbers)) == list(range(max(numbers) + 1))
 
 
-def test_a_slot_is_back_within_five_seconds(connect: Connect, broker: KafkaBroker) -> None:
+def test_a_killed_slot_is_replaced_within_five_seconds(connect: Connect, broker: KafkaBroker) -> None:
     connect.create("count", counting(broker))
     connect.wait("count", "RUNNING", ["RUNNING"])
     for slot in [p for p in children(connect.worker.pid) if is_slot(p)]:
@@ -203,7 +203,7 @@ def test_a_slot_is_back_within_five_seconds(connect: Connect, broker: KafkaBroke
     print(f"\nRUNNING again {time.monotonic() - started:.2f} s after the slots were killed")
 
 
-def test_a_broker_gone_for_a_minute_loses_nothing(worker: StartWorker, own_broker: EmbeddedBroker) -> None:
+def test_nothing_is_lost_while_the_broker_is_away_for_a_minute(worker: StartWorker, own_broker: EmbeddedBroker) -> None:
     connect = Connect(worker({"plugin.path": PLUGINS}, bootstrap=own_broker.bootstrap))
     config = counting(own_broker)
     connect.create("count", config)

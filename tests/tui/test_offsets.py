@@ -140,7 +140,7 @@ async def test_reset_wants_the_name(cluster: Cluster, stopped_source: str) -> No
         assert cluster.offsets(stopped_source) == []
 
 
-async def test_what_the_server_refuses_is_said_in_its_words(cluster: Cluster, stopped_source: str) -> None:
+async def test_refusals_of_the_server_are_shown_in_its_words(cluster: Cluster, stopped_source: str) -> None:
     """A sink's partition that does not exist: only the server can know."""
     sink = cluster.sink(stopped_source)
     cluster.wait(sink, "RUNNING 1/1")
