@@ -1,6 +1,6 @@
-"""Connectors: they say what tasks there are, check configurations and hear of altered offsets.
+"""Connectors: they validate configurations, create the configurations of tasks and check altered offsets.
 
-Instances live in the plugin host, never in the herder.
+Instances live in the plugin host, a child process of the worker.
 """
 
 from __future__ import annotations
@@ -16,82 +16,87 @@ from runtime.api.task import Offset, Partition, SinkTask, SourceTask, Task
 
 
 class ExactlyOnceSupport(Enum):
-    """Whether a source can deliver exactly once (KIP-618)."""
+    """Whether a source connector supports exactly-once delivery (KIP-618)."""
 
     SUPPORTED = "SUPPORTED"
     UNSUPPORTED = "UNSUPPORTED"
 
 
 class ConnectorContext(Protocol):
-    """What the runtime offers to a connector."""
+    """Services of the worker for a connector."""
 
     def request_task_reconfiguration(self) -> None:
-        """Ask the runtime to call task_configs() again."""
+        """Make the worker call task_configs() again. Thread-safe."""
 
     def raise_error(self, error: Exception) -> None:
-        """Make the connector FAILED with this error's trace."""
+        """Set the connector to FAILED with this error's trace. Thread-safe."""
 
 
 class Connector(ABC):
-    """The plan of a connector (Connect: Connector)."""
+    """Splits the work of a connector into task configurations (Java: Connector)."""
 
     context: ConnectorContext
     config_def: ClassVar[ConfigDef] = ConfigDef()
-    """The connector's own keys; the keys common to all connectors are added by the runtime."""
+    """The connector's own configuration keys; the worker adds the keys common to all connectors."""
     task_class: ClassVar[type[Task]]
 
     def version(self) -> str:
-        """The plugin's version; by default the release whose behaviour it keeps."""
+        """The plugin's version; by default the Kafka Connect release that this worker implements."""
         from runtime import CONNECT_VERSION
 
         return CONNECT_VERSION
 
     def validate(self, config: Mapping[str, str]) -> list[ConfigValue]:
-        """Values, recommendations and errors of the connector's own keys; override to check keys together."""
+        """Values, recommendations and errors of the connector's own keys. Override to check keys against each other."""
         return self.config_def.validate(config)
 
     @abstractmethod
     def start(self, config: Mapping[str, str]) -> None:
-        """Get ready; raise to make the connector FAILED."""
+        """Start the connector with its configuration; an exception sets the connector to FAILED."""
 
     @abstractmethod
     def task_configs(self, max_tasks: int) -> Sequence[Mapping[str, str]]:
-        """One config for each task, at most `max_tasks`."""
+        """One configuration for each task, at most `max_tasks` (`tasks.max`)."""
 
     def stop(self) -> None:  # noqa: B027 - optional hook
-        """Release what start() took."""
+        """Release the resources that start() acquired."""
 
 
 class SourceConnector(Connector):
-    """A connector whose tasks read from another system."""
+    """A connector whose tasks read from another system (Java: SourceConnector)."""
 
     task_class: ClassVar[type[SourceTask]]
 
     def exactly_once_support(self, config: Mapping[str, str]) -> ExactlyOnceSupport | None:
-        """Whether the connector delivers exactly once with this config; None: it does not say. Asked before start()."""
+        """Whether the connector supports exactly-once delivery with this configuration; None if unknown (KIP-618).
+
+        Called during validation, before start()."""
         return None
 
     def can_define_transaction_boundaries(self, config: Mapping[str, str]) -> bool:
-        """Whether its tasks can say where transactions end (`transaction.boundary=connector`). Asked before start()."""
+        """Whether the tasks can define transaction boundaries (`transaction.boundary=connector`, KIP-618).
+
+        Called during validation, before start()."""
         return False
 
     def alter_offsets(
         self, config: Mapping[str, str], offsets: Sequence[tuple[Partition | None, Offset | None]]
     ) -> bool:
-        """An operator alters (offset) or resets (None) the offsets of these partitions (KIP-875).
+        """Check a request to alter the offsets of these source partitions, or to reset them (offset None); KIP-875.
 
-        Called before anything is written, possibly before start(). Returns True when the connector knows of the
-        hook; False, the default, means that the connector may keep offsets elsewhere which the operator has to see
-        to. Raises UnsupportedOffsetsError when offsets cannot be altered at all, ConnectError when these cannot.
+        Called before the worker writes the offsets, possibly before start(). Return True if the connector has checked
+        them. False, the default, tells the operator that the connector may track offsets in another system too.
+        Raises UnsupportedOffsetsError if no offsets of the connector can be altered, ConnectError to refuse these.
         """
         return False
 
 
 class SinkConnector(Connector):
-    """A connector whose tasks write to another system."""
+    """A connector whose tasks write to another system (Java: SinkConnector)."""
 
     task_class: ClassVar[type[SinkTask]]
 
     def alter_offsets(self, config: Mapping[str, str], offsets: Mapping[TopicPartition, int | None]) -> bool:
-        """As SourceConnector.alter_offsets, for the offsets of the sink's consumer group."""
+        """Like SourceConnector.alter_offsets(), for the offsets of the consumer group: the next offset to read, or None
+        to reset."""
         return False

@@ -1,4 +1,4 @@
-"""Converters between Connect's data and the bytes in Kafka."""
+"""Converters between Connect's data and the bytes of keys, values and headers in Kafka."""
 
 from __future__ import annotations
 
@@ -12,44 +12,51 @@ from runtime.api.data.schema import Schema
 
 
 class Converter(ABC):
-    """Turns keys or values into bytes and back (Connect: Converter)."""
+    """Converts keys or values to bytes and back (Java: Converter)."""
 
     config_def: ClassVar[ConfigDef] = ConfigDef()
 
     def configure(self, config: Mapping[str, str], is_key: bool) -> None:  # noqa: B027 - optional hook
-        """Called once, with the keys behind `key.converter.` or `value.converter.`."""
+        """Called once, with the settings under `key.converter.` or `value.converter.`; ConfigError for invalid ones."""
 
     @abstractmethod
     def from_connect(self, topic: str, schema: Schema | None, value: Any) -> bytes | None:
-        """Bytes for Kafka; DataError when the value cannot be converted."""
+        """The bytes for Kafka, None for a null record key or value; DataError if the value cannot be converted."""
 
     @abstractmethod
     def to_connect(self, topic: str, data: bytes | None) -> tuple[Schema | None, Any]:
-        """Schema and value of bytes from Kafka; DataError when they are malformed."""
+        """Schema (None: without one) and value of bytes from Kafka; DataError if the bytes are malformed."""
 
     def from_connect_batch(self, topic: str, values: ValueBatch) -> Sequence[bytes | None] | None:
-        """The same for many values at once. None, or any exception: they are converted one by one instead."""
+        """Like from_connect(), for a batch of values that share a schema: one result for each value.
+
+        If this method returns None or raises, the worker calls from_connect() for each value."""
         return None
 
     def to_connect_batch(self, topic: str, data: Sequence[bytes]) -> ValueBatch | None:
-        """The same for many records at once, all of one schema. None, or any exception: one by one instead."""
+        """Like to_connect(), for a batch of records whose values share a schema.
+
+        If this method returns None or raises, the worker calls to_connect() for each record."""
         return None
 
     def schema_keys(self, data: Sequence[bytes]) -> Sequence[Hashable] | None:
-        """Of records that cannot be taken at once: what tells those of different schemas apart. None: nothing does."""
+        """One key for each record, equal for records that share a schema, so that the worker can split a batch that
+        to_connect_batch() did not accept. None if the bytes do not show their schema."""
         return None
 
 
 class HeaderConverter(ABC):
-    """Turns header values into bytes and back (Connect: HeaderConverter)."""
+    """Converts header values to bytes and back (Java: HeaderConverter)."""
 
     config_def: ClassVar[ConfigDef] = ConfigDef()
 
     def configure(self, config: Mapping[str, str]) -> None:  # noqa: B027 - optional hook
-        """Called once, with the keys behind `header.converter.`."""
+        """Called once, with the settings under `header.converter.`; ConfigError if they are invalid."""
 
     @abstractmethod
-    def from_connect_header(self, topic: str, key: str, schema: Schema | None, value: Any) -> bytes | None: ...
+    def from_connect_header(self, topic: str, key: str, schema: Schema | None, value: Any) -> bytes | None:
+        """The bytes of the header `key`; DataError if the value cannot be converted."""
 
     @abstractmethod
-    def to_connect_header(self, topic: str, key: str, data: bytes | None) -> tuple[Schema | None, Any]: ...
+    def to_connect_header(self, topic: str, key: str, data: bytes | None) -> tuple[Schema | None, Any]:
+        """Schema and value of the header `key`; DataError if the bytes are malformed."""

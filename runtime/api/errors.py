@@ -1,27 +1,28 @@
-"""What plugins raise, and what the runtime makes of it.
+"""Exceptions that plugins raise. Each names the Java exception that clients of the REST API know (`java_name`).
 
 ConnectError
-├── ConfigError        a configuration value is wrong
+├── ConfigError        a configuration value is invalid
 ├── DataError          a record cannot be converted or transformed
 │   ├── IllegalArgumentError
 │   ├── NullPointerError
 │   ├── NoSuchGroupError
 │   └── SchemaBuilderError
-├── RetriableError     the same call may succeed later
-└── AlreadyExistsError / NotFoundError
+├── RetriableError     the same call may succeed later: the worker retries it
+├── NotFoundError / AlreadyExistsError
+└── UnsupportedOffsetsError    the connector's offsets cannot be altered or reset
 """
 
 from __future__ import annotations
 
 
 class ConnectError(Exception):
-    """Any failure that a plugin reports knowingly (Java: ConnectException)."""
+    """Base class of the failures that plugins report (Java: ConnectException)."""
 
     java_name = "org.apache.kafka.connect.errors.ConnectException"
 
 
 class ConfigError(ConnectError):
-    """A configuration value is wrong; the message names the key (Java: ConfigException)."""
+    """A configuration value is invalid; the message names its key (Java: ConfigException)."""
 
     java_name = "org.apache.kafka.common.config.ConfigException"
 
@@ -33,48 +34,48 @@ class DataError(ConnectError):
 
 
 class IllegalArgumentError(DataError):
-    """A record asks for something that the configuration does not allow for (Java: IllegalArgumentException)."""
+    """A record needs something that the configuration does not provide (Java: IllegalArgumentException)."""
 
     java_name = "java.lang.IllegalArgumentException"
 
 
 class NullPointerError(DataError):
-    """Something that is not there is needed, and Apache's worker falls over that (Java: NullPointerException)."""
+    """A required value, schema or field is missing (Java: NullPointerException)."""
 
     java_name = "java.lang.NullPointerException"
 
 
 class NoSuchGroupError(DataError):
-    """A replacement names a group that the expression does not have (Java: IndexOutOfBoundsException)."""
+    """A replacement refers to a group that the regular expression lacks (Java: IndexOutOfBoundsException)."""
 
     java_name = "java.lang.IndexOutOfBoundsException"
 
 
 class SchemaBuilderError(DataError):
-    """A schema cannot be made (Java: SchemaBuilderException)."""
+    """A schema is invalid (Java: SchemaBuilderException)."""
 
     java_name = "org.apache.kafka.connect.errors.SchemaBuilderException"
 
 
 class RetriableError(ConnectError):
-    """The same call may succeed later; the runtime tries again (Java: RetriableException)."""
+    """The same call may succeed later, so the worker retries it (Java: RetriableException)."""
 
     java_name = "org.apache.kafka.connect.errors.RetriableException"
 
 
 class NotFoundError(ConnectError):
-    """Something named does not exist."""
+    """A named resource does not exist (Java: NotFoundException)."""
 
     java_name = "org.apache.kafka.connect.errors.NotFoundException"
 
 
 class AlreadyExistsError(ConnectError):
-    """Something with that name exists already."""
+    """A resource of that name already exists (Java: AlreadyExistsException)."""
 
     java_name = "org.apache.kafka.connect.errors.AlreadyExistsException"
 
 
 class UnsupportedOffsetsError(ConnectError):
-    """A connector's offsets cannot be altered or reset at all (KIP-875: UnsupportedOperationException)."""
+    """The connector's offsets cannot be altered or reset (KIP-875; Java: UnsupportedOperationException)."""
 
     java_name = "java.lang.UnsupportedOperationException"

@@ -1,4 +1,4 @@
-"""Tasks: what moves records, and the contexts the runtime gives to them."""
+"""Tasks, which copy the records, and the contexts through which they call the worker."""
 
 from __future__ import annotations
 
@@ -9,121 +9,131 @@ from typing import Any, ClassVar, Protocol
 from runtime.api.data.record import SinkRecord, SourceRecord, TopicPartition
 
 Partition = Mapping[str, Any]
-"""A source partition: what the connector reads from, for example `{"filename": "/tmp/in.txt"}`."""
+"""A source partition: a part of the source system that is read in order, such as `{"filename": "/tmp/in.txt"}`."""
 
 Offset = Mapping[str, Any]
-"""A source offset: how far it has read, for example `{"position": 14}`."""
+"""A source offset: a position in a source partition, such as `{"position": 14}`."""
 
 
 class OffsetReader(Protocol):
-    """Offsets as they were committed (or altered by an operator) when the task started."""
+    """The source offsets that were committed when the task started."""
 
     def offset(self, partition: Partition) -> Offset | None:
-        """The offset of one source partition; None when there is none."""
+        """The committed offset of a source partition; None if it has none."""
 
 
 class SourceTaskContext(Protocol):
-    """What the runtime offers to a source task."""
+    """Services of the worker for a source task."""
 
     @property
-    def configs(self) -> Mapping[str, str]: ...
+    def configs(self) -> Mapping[str, str]:
+        """The task's configuration."""
 
     @property
-    def offsets(self) -> OffsetReader: ...
+    def offsets(self) -> OffsetReader:
+        """The committed source offsets, from which to resume."""
 
     def wake(self) -> None:
-        """Have poll() be called at once, from any thread: for tasks that are told of news (see idle_poll)."""
+        """Make the worker call poll() at once instead of after `idle_poll` seconds. Thread-safe."""
 
 
-class Report(Protocol):
-    """A failed record on its way to where it is put aside."""
+class PendingReport(Protocol):
+    """A report of a failed record that may not have been written yet (Java: Future)."""
 
-    def done(self) -> bool: ...
+    def done(self) -> bool:
+        """Whether the report has been written or has failed."""
 
     def result(self, timeout: float | None = None) -> None:
-        """Wait (seconds) until it is there; TimeoutError, or ConnectError when that failed."""
+        """Wait for up to `timeout` seconds (None: without limit) until the report is written. Raises TimeoutError, or
+        ConnectError if it could not be written."""
 
 
 class ErrantRecordReporter(Protocol):
-    """Takes records that a sink task could not write (KIP-610)."""
+    """Accepts records that a sink task could not write (KIP-610)."""
 
-    def report(self, record: SinkRecord, error: Exception) -> Report:
-        """Log the record and put it aside, as configured; ConnectError, to be let through, where errors are not
-        tolerated. No offset behind the record is committed before it is where it goes."""
+    def report(self, record: SinkRecord, error: Exception) -> PendingReport:
+        """Log the record and send it to the dead letter queue, as configured. The worker commits no offset beyond the
+        record before the report is written.
+
+        Raises ConnectError if errors are not tolerated; the task must not catch it."""
 
 
 class SinkTaskContext(Protocol):
-    """What the runtime offers to a sink task."""
+    """Services of the worker for a sink task."""
 
     @property
     def errant_record_reporter(self) -> ErrantRecordReporter | None:
-        """None where neither a dead letter topic nor the logging of errors is configured."""
+        """None if neither a dead letter queue nor the logging of errors is configured."""
 
     @property
-    def configs(self) -> Mapping[str, str]: ...
+    def configs(self) -> Mapping[str, str]:
+        """The task's configuration."""
 
     @property
-    def assignment(self) -> frozenset[TopicPartition]: ...
+    def assignment(self) -> frozenset[TopicPartition]:
+        """The partitions that are assigned to the task."""
 
     def seek(self, offsets: Mapping[TopicPartition, int]) -> None:
-        """Go on reading from these offsets at the next poll."""
+        """Continue from these offsets with the next fetch."""
 
-    def pause(self, *partitions: TopicPartition) -> None: ...
+    def pause(self, *partitions: TopicPartition) -> None:
+        """Stop fetching from these partitions until resume()."""
 
-    def resume(self, *partitions: TopicPartition) -> None: ...
+    def resume(self, *partitions: TopicPartition) -> None:
+        """Fetch from these partitions again."""
 
     def request_commit(self) -> None:
-        """Commit offsets soon, without waiting for the flush interval."""
+        """Commit offsets soon instead of after `offset.flush.interval.ms`."""
 
 
 class Task(ABC):
-    """A unit of work. All calls come from one thread."""
+    """Copies a part of a connector's data. All methods are called from one thread (Java: Task)."""
 
     def version(self) -> str:
-        """The plugin's version; by default the release whose behaviour it keeps."""
+        """The plugin's version; by default the Kafka Connect release that this worker implements."""
         from runtime import CONNECT_VERSION
 
         return CONNECT_VERSION
 
     @abstractmethod
     def start(self, config: Mapping[str, str]) -> None:
-        """Get ready; raise to make the task FAILED."""
+        """Start the task with its configuration; an exception sets the task to FAILED."""
 
     def stop(self) -> None:  # noqa: B027 - optional hook
-        """Release what start() took. Called once, also after a failure."""
+        """Release the resources that start() acquired. Called once, also after a failure."""
 
 
 class SourceTask(Task):
-    """Reads records from another system (Connect: SourceTask)."""
+    """Reads records from another system (Java: SourceTask)."""
 
     reuses_records: ClassVar[bool] = True
-    """False says that poll() gives new record objects each time and forgets them: then transformations change these
-    in place, which is quicker."""
+    """Whether the task may keep or return the same record objects again. If False, transformations change the records
+    in place, which is faster."""
 
     idle_poll: float = 0.1
-    """Seconds between two polls while they bring nothing, at the longest. May be changed at any time; a task that
-    calls context.wake() when there is news can let it be longer, and cost nothing meanwhile."""
+    """Maximum seconds between two calls of poll() that return nothing. May change at any time; a task that calls
+    context.wake() when data arrives can raise it and cost nothing while idle."""
 
     timestamps_are_now: ClassVar[bool] = False
-    """True says that records have the time of poll() as their timestamp: the Kafka client stamps them when it sends
-    them, which is quicker and next to the same. Transformations see the record's own."""
+    """Whether records have the time of poll() as their timestamp. If True, the Kafka client sets the timestamp when it
+    sends a record, which is faster; transformations still see the record's own."""
 
     context: SourceTaskContext
 
     @abstractmethod
     def poll(self) -> Sequence[SourceRecord] | None:
-        """A batch of records, at most a few thousand; None or empty when there are none now. A
-        runtime.api.data.batch.SourceBatch is the quick way to bring many that are alike.
+        """The next batch of records, at most a few thousand; None or empty if no data is available. If the values share
+        a schema, return a SourceBatch: the worker processes it faster.
 
-        May block for up to about a second waiting for data, never longer: the task is stopped between polls.
+        May wait for data for about a second, not longer: the worker stops a task between two calls.
         """
 
     def commit(self) -> None:
-        """Offsets of what was polled before have been committed."""
+        """Called after the worker has committed source offsets."""
 
 
 class SinkTask(Task):
-    """Writes records into another system (Connect: SinkTask)."""
+    """Writes records to another system (Java: SinkTask)."""
 
     takes_batches: ClassVar[bool] = False
     """Whether put() accepts a `SinkBatch`: a sequence whose records are created only when they are accessed, with the
@@ -133,18 +143,18 @@ class SinkTask(Task):
 
     @abstractmethod
     def put(self, records: Sequence[SinkRecord]) -> None:
-        """Take a batch; may be empty. RetriableError asks for the same batch again."""
+        """Write a batch, which may be empty. After a RetriableError the worker calls put() with the batch again."""
 
     def flush(self, offsets: Mapping[TopicPartition, int]) -> None:
-        """Make everything put so far durable; `offsets` are the next offsets to be read."""
+        """Make all records put so far durable. `offsets` are the next offset to read of each partition."""
 
     def pre_commit(self, offsets: Mapping[TopicPartition, int]) -> Mapping[TopicPartition, int]:
-        """Flush, and say which of `offsets` may be committed; by default all of them."""
+        """Flush, and return the offsets that may be committed; by default all of `offsets`."""
         self.flush(offsets)
         return offsets
 
     def open(self, partitions: Sequence[TopicPartition]) -> None:
-        """These partitions have been assigned."""
+        """Called when these partitions have been assigned, before their first records."""
 
     def close(self, partitions: Sequence[TopicPartition]) -> None:
-        """These partitions go elsewhere; what they brought has been committed."""
+        """Called when these partitions are revoked, after their offsets have been committed."""

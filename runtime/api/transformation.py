@@ -1,4 +1,4 @@
-"""Transformations of records, and predicates that say to which records they apply."""
+"""Transformations of single records, and predicates that select the records to transform."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from runtime.api.data.record import SinkRecord, SourceRecord
 from runtime.api.data.schema import Schema
 
 Record = SourceRecord | SinkRecord
-R = TypeVar("R", SourceRecord, SinkRecord)
+RecordT = TypeVar("RecordT", SourceRecord, SinkRecord)
 
 
 class RecordPart(StrEnum):
@@ -24,43 +24,49 @@ class RecordPart(StrEnum):
 
 
 class Transformation(ABC):
-    """A small change made to every record (Connect: Transformation)."""
+    """Changes, routes or drops single records (Java: Transformation)."""
 
     config_def: ClassVar[ConfigDef] = ConfigDef()
 
     def configure(self, config: Mapping[str, str]) -> None:  # noqa: B027 - optional hook
-        """Called once, with the keys behind `transforms.<alias>.`; ConfigError when they make no sense."""
+        """Called once, with the settings under `transforms.<alias>.`; raises ConfigError if they are invalid."""
 
     @abstractmethod
-    def apply(self, record: R) -> R | None:
-        """The record as it goes on, or None to drop it. The record given may be changed and returned, or another made
-        of it with record.copy(). Its key, value and headers belong to others too: put new ones in their place. Change
-        the record last: a call that raises must leave it as it was."""
+    def apply(self, record: RecordT) -> RecordT | None:
+        """The transformed record, or None to drop it. Raises DataError if the record cannot be transformed.
+
+        Either change the record and return it, or return a changed record.copy(). Replace its key, value and headers
+        instead of changing them in place, since other records may share them. Assign to the record last: a call that
+        raises must leave the record unchanged, because the worker may retry it or send it to the dead letter queue."""
 
     def apply_batch(self, values: ValueBatch, metadata: BatchMetadata) -> ValueBatch | None:
-        """The same for many records that are alike: their values as they go on (none: all are dropped). What else the
-        records are, a new topic, new keys, new headers, is put into `origins`. None, or any exception: they are
-        transformed one by one instead, as if nothing had been put there."""
+        """Like apply(), for a batch of records whose values share a schema: the transformed values (an empty batch to
+        drop all records). Assign new topics, keys and headers to `metadata`.
+
+        If this method returns None or raises, the worker discards changes to `metadata` and calls apply() for each
+        record."""
         return None
 
     def close(self) -> None:  # noqa: B027 - optional hook
-        """Release what configure() took."""
+        """Release the resources that configure() acquired. Called once."""
 
 
 class KeyOrValueTransformation(Transformation):
-    """A transformation of the key or the value alone, which needs not know of which. Quicker than apply()."""
+    """A transformation of either the key or the value of a record; `part` selects which. Faster than apply()."""
 
     part: ClassVar[RecordPart] = RecordPart.VALUE
 
     @abstractmethod
     def update(self, schema: Schema | None, value: Any, record: Record) -> tuple[Schema | None, Any]:
-        """The new schema and value; `record` is there to be looked at. A null comes with or without a schema."""
+        """The new schema and value; do not change `record`. `value` may be None, with or without a schema."""
 
     def update_batch(self, values: ValueBatch, metadata: BatchMetadata) -> ValueBatch | None:
-        """The same for many values of one schema. None, or any exception: they are updated one by one instead."""
+        """Like update(), for a batch of values that share a schema. If this method returns None or raises, the worker
+        calls update() for each value."""
         return None
 
-    def apply(self, record: R) -> R | None:
+    def apply(self, record: RecordT) -> RecordT | None:
+        """Replaces the key or the value by the result of update()."""
         if self.part is RecordPart.VALUE:
             record.value_schema, record.value = self.update(record.value_schema, record.value, record)
         else:
@@ -69,26 +75,26 @@ class KeyOrValueTransformation(Transformation):
 
 
 def update_each(update: Callable[..., tuple[Schema | None, Any]], values: ValueBatch) -> ValueBatch:
-    """Values without a schema, updated each, by a transformation that does not look at their records."""
+    """Values without a schema, updated one by one by an update() that ignores its record."""
     return ValueBatch(None, [update(None, value, None)[1] for value in values.rows])
 
 
 class Predicate(ABC):
-    """A condition on records (Connect: Predicate)."""
+    """A condition that selects the records to transform (Java: Predicate, KIP-585)."""
 
     config_def: ClassVar[ConfigDef] = ConfigDef()
 
     def configure(self, config: Mapping[str, str]) -> None:  # noqa: B027 - optional hook
-        """Called once, with the keys behind `predicates.<alias>.`."""
+        """Called once, with the settings under `predicates.<alias>.`; raises ConfigError if they are invalid."""
 
     @abstractmethod
     def test(self, record: Record) -> bool:
-        """Whether it holds for the record."""
+        """Whether the record satisfies the condition."""
 
     def test_batch(self, values: ValueBatch, metadata: BatchMetadata) -> bool | None:
-        """Whether it holds for all records of a batch (True) or for none (False). None, or any exception: the records
-        are asked one by one instead."""
+        """True if all records of a batch satisfy the condition, False if none does. If this method returns None or
+        raises, the worker calls test() for each record."""
         return None
 
     def close(self) -> None:  # noqa: B027 - optional hook
-        """Release what configure() took."""
+        """Release the resources that configure() acquired. Called once."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from runtime.api.data.columns import BatchMetadata, ValueBatch
-from runtime.api.transformation import R, Transformation
+from runtime.api.transformation import RecordT, Transformation
 
 
 class Filter(Transformation):
@@ -11,7 +11,7 @@ class Filter(Transformation):
 
     java_name = "org.apache.kafka.connect.transforms.Filter"
 
-    def apply(self, record: R) -> R | None:
+    def apply(self, record: RecordT) -> RecordT | None:
         return None
 
     def apply_batch(self, values: ValueBatch, metadata: BatchMetadata) -> ValueBatch | None:

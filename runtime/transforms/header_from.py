@@ -14,7 +14,7 @@ from runtime.api.data.record import Header, Headers
 from runtime.api.data.schema import Schema, struct_schema
 from runtime.api.data.schema_cache import SchemaCache
 from runtime.api.errors import ConfigError, DataError, NullPointerError
-from runtime.api.transformation import R, RecordPart, Transformation
+from runtime.api.transformation import RecordPart, RecordT, Transformation
 from runtime.transforms.definitions import REPLACE_NULL, key, non_empty_list
 from runtime.transforms.fields.struct_copy import StructCopy, fill_nulls
 from runtime.transforms.fields.type_checks import require_map, require_struct
@@ -43,7 +43,7 @@ class HeaderFromValue(Transformation):
         self._fill: bool = parsed["replace.null.with.default"]
         self._schemas = SchemaCache(self._rest)
 
-    def apply(self, record: R) -> R | None:
+    def apply(self, record: RecordT) -> RecordT | None:
         of_value = self.part is RecordPart.VALUE
         schema: Schema | None = record.value_schema if of_value else record.key_schema
         value: Any = record.value if of_value else record.key

@@ -9,7 +9,7 @@ from runtime.api.config.validators import non_null
 from runtime.api.data.columns import BatchMetadata, ConstantColumn, ValueBatch
 from runtime.api.data.record import Header, Headers
 from runtime.api.literals.literals import parse_literal
-from runtime.api.transformation import R, Transformation
+from runtime.api.transformation import RecordT, Transformation
 from runtime.transforms.definitions import key, some_values
 
 
@@ -31,7 +31,7 @@ class InsertHeader(Transformation):
         schema, value = parse_literal(parsed["value.literal"])
         self._header: Header = (parsed["header"], schema, value)
 
-    def apply(self, record: R) -> R | None:
+    def apply(self, record: RecordT) -> RecordT | None:
         headers: Headers = list(record.headers or ())
         headers.append(self._header)
         record.headers = headers
@@ -57,7 +57,7 @@ class DropHeaders(Transformation):
     def configure(self, config: Mapping[str, str]) -> None:
         self._names = frozenset(self.config_def.parse(config)["headers"])
 
-    def apply(self, record: R) -> R | None:
+    def apply(self, record: RecordT) -> RecordT | None:
         if record.headers:
             record.headers = self._left(record.headers)
         return record

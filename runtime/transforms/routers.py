@@ -11,7 +11,7 @@ from runtime.api.data.logical import datetime_of
 from runtime.api.errors import ConfigError, DataError, IllegalArgumentError
 from runtime.api.java_compat.date_format import DatePattern
 from runtime.api.java_compat.regex import Replacement, java_regex
-from runtime.api.transformation import R, Transformation
+from runtime.api.transformation import RecordT, Transformation
 from runtime.transforms.definitions import key
 
 _MOST = 10_000  # topics remembered
@@ -33,7 +33,7 @@ class RegexRouter(Transformation):
         self._replacement = Replacement(parsed["replacement"])
         self._known: dict[str, str] = {}
 
-    def apply(self, record: R) -> R | None:
+    def apply(self, record: RecordT) -> RecordT | None:
         record.topic = self._topic(record.topic)
         return record
 
@@ -81,7 +81,7 @@ class TimestampRouter(Transformation):
         except ConfigError as error:
             self._fault = str(error)
 
-    def apply(self, record: R) -> R | None:
+    def apply(self, record: RecordT) -> RecordT | None:
         if record.timestamp is None:
             raise DataError(f"Timestamp missing on record: topic {record.topic}")
         record.topic = self._topic(record.topic, record.timestamp)

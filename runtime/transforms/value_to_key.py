@@ -10,7 +10,7 @@ from runtime.api.data.java_text import JavaMap
 from runtime.api.data.schema import Schema, struct_schema
 from runtime.api.data.schema_cache import SchemaCache
 from runtime.api.errors import DataError
-from runtime.api.transformation import R, Transformation
+from runtime.api.transformation import RecordT, Transformation
 from runtime.transforms.definitions import REPLACE_NULL, some_values
 from runtime.transforms.definitions import key as config_key
 from runtime.transforms.fields.struct_copy import StructCopy
@@ -34,7 +34,7 @@ class ValueToKey(Transformation):
         self._fill: bool = parsed["replace.null.with.default"]
         self._schemas = SchemaCache(self._key_schema)
 
-    def apply(self, record: R) -> R | None:
+    def apply(self, record: RecordT) -> RecordT | None:
         schema = record.value_schema
         if schema is None:
             value = require_map(record.value, _PURPOSE)

@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from runtime.api.data.java_text import single_value
-from runtime.api.data.logical import DATE_SCHEMA, TIME_SCHEMA, TIMESTAMP_SCHEMA, decimal_schema, unscaled
+from runtime.api.data.logical import DATE_SCHEMA, TIME_SCHEMA, TIMESTAMP_SCHEMA, decimal_of, decimal_schema
 from runtime.api.data.schema import Field, Schema, Type
 
 Typed = tuple[Schema, st.SearchStrategy[Any]]
@@ -25,7 +25,7 @@ def _integers(kind: Type, bits: int) -> Typed:
 
 
 def _decimal(scale: int) -> Typed:
-    return decimal_schema(scale), st.integers(-(10**30), 10**30).map(lambda number: unscaled(number, scale))
+    return decimal_schema(scale), st.integers(-(10**30), 10**30).map(lambda number: decimal_of(number, scale))
 
 
 def _positive_zero(number: float) -> float:

@@ -1,1 +1,1 @@
-"""Configuration definitions of plugins: keys, types, validators (ConfigDef)."""
+"""Definitions of configuration keys: types, validators, documentation (Java: ConfigDef)."""

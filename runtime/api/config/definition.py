@@ -1,4 +1,4 @@
-"""Definitions of configuration keys: types, defaults, validators, documentation (Connect: ConfigDef)."""
+"""Definitions of configuration keys: types, defaults, validators, documentation (Java: ConfigDef)."""
 
 from __future__ import annotations
 
@@ -26,12 +26,16 @@ __all__ = [
 
 
 class Importance(StrEnum):
+    """How much a key matters to most users."""
+
     HIGH = "HIGH"
     MEDIUM = "MEDIUM"
     LOW = "LOW"
 
 
 class Width(StrEnum):
+    """The expected length of a value, for forms that edit it."""
+
     NONE = "NONE"
     SHORT = "SHORT"
     MEDIUM = "MEDIUM"
@@ -39,21 +43,24 @@ class Width(StrEnum):
 
 
 REQUIRED: Any = object()
-"""As a default: the key has none and must be given."""
+"""Default of a key that has no default and must be set."""
 
 
 class Recommender(Protocol):
-    """Suggests values for a key, seeing the parsed values of all keys (those that do not parse are missing)."""
+    """Recommends values for a key, depending on the values of other keys.
 
-    def valid_values(self, name: str, parsed: Mapping[str, Any]) -> list[Any]: ...
+    `parsed` has the typed value of each key that is valid."""
+
+    def valid_values(self, name: str, parsed: Mapping[str, Any]) -> list[Any]:
+        """The recommended values; empty for none."""
 
     def visible(self, name: str, parsed: Mapping[str, Any]) -> bool:
-        """Whether the key means anything beside the other values."""
+        """Whether the key applies, given the other values."""
 
 
 @dataclass(frozen=True, slots=True)
 class ConfigKey:
-    """One key. `default` REQUIRED means there is none; a default may be given as text."""
+    """One configuration key. Its default may be text, which is parsed; REQUIRED means that the key must be set."""
 
     name: str
     type: ConfigType
@@ -71,16 +78,17 @@ class ConfigKey:
 
     @property
     def required(self) -> bool:
+        """Whether the key has no default."""
         return self.default is REQUIRED
 
     def typed_default(self) -> Any:
-        """The default as a value of the key's type; None when there is none."""
+        """The default as a value of the key's type; None if the key is required."""
         return None if self.required else parse(self.name, self.default, self.type)
 
 
 @dataclass(slots=True)
 class ConfigValue:
-    """A key's value after validation, with what is wrong with it."""
+    """The value of a key after validation: typed (None if invalid), with errors and recommended values."""
 
     name: str
     value: Any = None
@@ -90,7 +98,7 @@ class ConfigValue:
 
 
 class ConfigDef:
-    """An ordered set of keys."""
+    """An ordered set of configuration keys (Java: ConfigDef)."""
 
     def __init__(self, *keys: ConfigKey) -> None:
         self.keys: dict[str, ConfigKey] = {k.name: k for k in keys}
@@ -103,11 +111,11 @@ class ConfigDef:
 
     @property
     def groups(self) -> list[str]:
-        """The groups' names, in the order of their first keys."""
+        """The names of the groups, in the order of their first keys."""
         return list(dict.fromkeys(k.group for k in self if k.group is not None))
 
     def validate(self, config: Mapping[str, Any]) -> list[ConfigValue]:
-        """Every key's value and errors; nothing is raised. Keys that are not defined are passed over."""
+        """The value and errors of every key; raises nothing. Undefined keys in `config` are ignored."""
         values = {key.name: _value_of(key, config) for key in self}
         self._report_undefined_dependents(values)
         parsed = {name: v.value for name, v in values.items() if not v.errors}
@@ -116,7 +124,7 @@ class ConfigDef:
         return list(values.values())
 
     def parse(self, config: Mapping[str, Any]) -> dict[str, Any]:
-        """Typed values of every key, defaults filled in; ConfigError for the first bad one."""
+        """The typed value of every key, or its default; ConfigError for the first invalid value."""
         values = [_value_of(key, config, as_set=key.distinct) for key in self]
         for value in values:
             if value.errors:

@@ -1,4 +1,4 @@
-"""The types of configuration values: parsing their text and giving it back, as Connect's ConfigDef does."""
+"""Types of configuration values: parsing and formatting as Java's ConfigDef does."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ _SPLIT = re.compile(r"\s*,\s*")
 
 
 class ConfigType(StrEnum):
+    """The type of a configuration value (Java: ConfigDef.Type). LIST is `list[str]`, CLASS is a name."""
+
     BOOLEAN = "BOOLEAN"
     STRING = "STRING"
     INT = "INT"
@@ -28,7 +30,7 @@ class ConfigType(StrEnum):
 
 
 class Password:
-    """A secret. Its text stays out of logs and answers; `value` is the secret itself."""
+    """A secret, which str() and repr() hide; `value` is the secret."""
 
     __slots__ = ("value",)
 
@@ -48,12 +50,12 @@ class Password:
 
 
 def java_trim(text: str) -> str:
-    """Java's String.trim(): everything up to U+0020 goes, other blanks stay."""
+    """Removes characters up to U+0020 from both ends, as Java's String.trim(); keeps other white space."""
     return text.strip(_JAVA_BLANKS)
 
 
 def shown(value: Any) -> str:
-    """A value as it stands in messages: null, true, [a, b]."""
+    """The value as messages show it: null, true, [a, b]."""
     if value is None:
         return "null"
     if isinstance(value, bool):
@@ -64,12 +66,12 @@ def shown(value: Any) -> str:
 
 
 def invalid(name: str, value: Any, reason: str) -> ConfigError:
-    """The error for a bad value, in the words that clients of Connect know."""
+    """The error for an invalid value, with Connect's wording."""
     return ConfigError(f"Invalid value {shown(value)} for configuration {name}: {reason}")
 
 
 def to_text(value: Any) -> str | None:
-    """A typed value as text that parse() reads back (secrets apart)."""
+    """A typed value as text that parse() accepts; a Password is hidden."""
     if value is None:
         return None
     if isinstance(value, list):
@@ -80,7 +82,7 @@ def to_text(value: Any) -> str | None:
 
 
 def parse(name: str, text: Any, type_: ConfigType) -> Any:
-    """The typed value of a text; a value that has its type already is kept. ConfigError when it is not one."""
+    """The typed value of a text; ConfigError if the text is invalid. Other values are returned unchanged."""
     if text is None or not isinstance(text, str):
         return text
     trimmed = java_trim(text)

@@ -1,4 +1,4 @@
-"""Validators of configuration values; each raises ConfigError for a bad (name, value)."""
+"""Validators of configuration values, with Connect's messages."""
 
 from __future__ import annotations
 
@@ -10,16 +10,18 @@ from runtime.api.errors import ConfigError
 from runtime.api.java_compat.regex import PatternError, compiled
 
 Validator = Callable[[str, Any], None]
-"""Raises ConfigError for a bad (name, parsed value). A value that failed to parse, or is missing, comes as None."""
+"""A function of the key's name and its typed value that raises ConfigError for an invalid value.
+
+The value is None if it is missing or could not be parsed."""
 
 
 def at_least(lowest: float) -> Validator:
-    """A number that must be given, and not below `lowest`."""
+    """A required number that is not less than `lowest`."""
     return between(lowest, None)
 
 
 def between(lowest: float | None, highest: float | None) -> Validator:
-    """A number that must be given, within these bounds (None: open)."""
+    """A required number within these bounds, both included; None for no bound."""
 
     def check(name: str, value: Any) -> None:
         if value is None:
@@ -33,7 +35,7 @@ def between(lowest: float | None, highest: float | None) -> Validator:
 
 
 def optional(validator: Validator) -> Validator:
-    """The same check for values that may be missing."""
+    """Like `validator`, but accepts a missing value."""
 
     def check(name: str, value: Any) -> None:
         if value is not None:
@@ -43,7 +45,7 @@ def optional(validator: Validator) -> Validator:
 
 
 def one_of(*allowed: str) -> Validator:
-    """One of these strings, spelled exactly so."""
+    """One of these strings, in this case."""
 
     def check(name: str, value: Any) -> None:
         if value not in allowed:
@@ -64,18 +66,19 @@ def one_of_ignoring_case(*allowed: str) -> Validator:
 
 
 def non_null(name: str, value: Any) -> None:
+    """A value that is not null."""
     if value is None:
         raise invalid(name, None, "entry must be non null")
 
 
 def non_empty(name: str, value: Any) -> None:
-    """A string that may be missing but not empty."""
+    """A string that is not empty; it may be missing."""
     if value == "":
         raise invalid(name, value, "String must be non-empty")
 
 
 def name_without_control_characters(name: str, value: Any) -> None:
-    """A name: not empty, no control characters. A missing one is the business of the key's definition."""
+    """A name that is not empty and has no control characters; it may be missing."""
     if value is None:
         return
     if value == "":
@@ -86,14 +89,14 @@ def name_without_control_characters(name: str, value: Any) -> None:
 
 
 def distinct_aliases(name: str, value: Any) -> None:
-    """A list of aliases: given, and none of them twice."""
+    """A required list of aliases without duplicates."""
     non_null(name, value)
     if len(set(value)) != len(value):
         raise invalid(name, value, "Duplicate alias provided.")
 
 
 def distinct_entries(name: str, value: Any) -> None:
-    """A list whose entries are neither empty nor repeated."""
+    """A list without empty or duplicate entries."""
     if value is None:
         raise ConfigError(f"Configuration '{name}' values must not be null.")
     if len(set(value)) != len(value):
@@ -103,7 +106,7 @@ def distinct_entries(name: str, value: Any) -> None:
 
 
 def regex(name: str, value: Any) -> None:
-    """A regular expression as Java reads it."""
+    """A regular expression in Java's syntax."""
     if value is None:
         raise invalid(name, value, 'Invalid regex: Cannot invoke "String.isEmpty()" because "this.pattern" is null')
     try:
@@ -113,7 +116,7 @@ def regex(name: str, value: Any) -> None:
 
 
 def satisfies(check: Callable[[Any], bool], reason: str) -> Validator:
-    """Any other condition on the value, with the reason to give when it does not hold."""
+    """A value that satisfies `check`; otherwise the error gives `reason`."""
 
     def validator(name: str, value: Any) -> None:
         if not check(value):

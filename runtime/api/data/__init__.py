@@ -1,1 +1,1 @@
-"""Connect's data model: schemas, structs, logical types and the checks of values against schemas."""
+"""Connect's data model: schemas, structs, logical types, records, and batches of them."""

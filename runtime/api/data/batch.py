@@ -1,4 +1,4 @@
-"""Batches of records that are alike: sequences whose records are made only when somebody looks at them."""
+"""Batches of records whose values share a schema: sequences that create their records on first access."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ from typing import Any, Generic, Self, TypeVar, overload
 from runtime.api.data.columns import Column, ConstantColumn, MixedBatchError, ValueBatch
 from runtime.api.data.record import Headers, SinkRecord, SourceRecord
 
-R = TypeVar("R", SourceRecord, SinkRecord)
+RecordT = TypeVar("RecordT", SourceRecord, SinkRecord)
 
 
-class _Batch(Sequence[R], Generic[R]):
-    """A sequence of records over their values."""
+class _Batch(Sequence[RecordT], Generic[RecordT]):
+    """A sequence of records, created on first access, and their values, keys and headers as columns."""
 
     values: ValueBatch
     keys: ValueBatch
     headers: Sequence[Headers | None]
     places: Sequence[int] = ()
-    """Where its records are among those that it is only a part of."""
-    _records: list[R] | None = None
+    """Indices of the records in the batch that was split; empty if it was not."""
+    _records: list[RecordT] | None = None
     _topics: Column
 
     @property
     def topic(self) -> str:
-        """The topic of all records; Mixed if their topics differ."""
+        """The topic of all records; MixedBatchError if their topics differ."""
         if type(self._topics) is not ConstantColumn:
             raise MixedBatchError
         topic: str = self._topics.value
@@ -36,41 +36,42 @@ class _Batch(Sequence[R], Generic[R]):
         self._topics = ConstantColumn(topic, len(self))
 
     def topics(self) -> Column:
+        """The topic of each record."""
         return self._topics
 
     def route(self, topics: Column) -> None:
-        """Each record goes to a topic of its own."""
+        """Sets the topic of each record."""
         self._topics = topics
 
     def copy(self) -> Self:
-        """Another one with the same parts, to be changed."""
+        """A shallow copy, whose attributes may be assigned."""
         made = object.__new__(type(self))
         made.__dict__.update(self.__dict__, _records=None)
         return made
 
     @property
-    def records(self) -> list[R]:
-        """Its records, each made once."""
+    def records(self) -> list[RecordT]:
+        """The records, created on first access."""
         if self._records is None:
             self._records = self._made()
         return self._records
 
     @abstractmethod
-    def _made(self) -> list[R]: ...
+    def _made(self) -> list[RecordT]: ...
 
     def __len__(self) -> int:
         return self.values.count
 
-    def __iter__(self) -> Iterator[R]:
+    def __iter__(self) -> Iterator[RecordT]:
         return iter(self.records)
 
     @overload
-    def __getitem__(self, index: int) -> R: ...
+    def __getitem__(self, index: int) -> RecordT: ...
 
     @overload
-    def __getitem__(self, index: slice) -> list[R]: ...
+    def __getitem__(self, index: slice) -> list[RecordT]: ...
 
-    def __getitem__(self, index: int | slice) -> R | list[R]:
+    def __getitem__(self, index: int | slice) -> RecordT | list[RecordT]:
         return self.records[index]
 
     def __eq__(self, other: object) -> bool:
@@ -80,8 +81,11 @@ class _Batch(Sequence[R], Generic[R]):
 
 
 class SourceBatch(_Batch[SourceRecord]):
-    """Records of one source partition for one topic, without keys and headers unless some are put in. `offset_of` gives
-    what was read up to the n-th (from 0); `timestamp` is that of all."""
+    """Records of one source partition for one topic; SourceTask.poll() may return it.
+
+    `offset_of(n)` returns the source offset of the n-th record, counted from 0: the position from which to resume after
+    it. `timestamp` is common to all records (milliseconds since 1970; None: the time of sending). Assign `keys` and
+    `headers` to records that have them."""
 
     def __init__(
         self,
@@ -100,7 +104,7 @@ class SourceBatch(_Batch[SourceRecord]):
 
     @property
     def keyed(self) -> bool:
-        """Whether the records have got keys, or null keys of some schema."""
+        """Whether the records have keys, or null keys with a schema."""
         return self.keys.schema is not None or self.keys.all_null is not True
 
     def _made(self) -> list[SourceRecord]:
@@ -114,17 +118,20 @@ class SourceBatch(_Batch[SourceRecord]):
         ]
 
     def partitions(self) -> Column:
+        """None for each record: the partitioner chooses the Kafka partition."""
         return ConstantColumn(None, len(self))
 
     def offsets(self) -> Column:
+        """Raises MixedBatchError: records from a source have no Kafka offset yet."""
         raise MixedBatchError
 
     def timestamps(self) -> Column:
+        """The timestamp of each record, in milliseconds since 1970."""
         return self.times
 
 
 class SinkBatch(_Batch[SinkRecord]):
-    """Records of one topic, as the Kafka client's messages brought them."""
+    """Records of one topic, for SinkTask.put() of tasks with `takes_batches`; `messages` are the Kafka client's."""
 
     def __init__(
         self,
@@ -151,17 +158,20 @@ class SinkBatch(_Batch[SinkRecord]):
         ]  # fmt: skip
 
     def partitions(self) -> Column:
+        """The Kafka partition of each record."""
         return [message.partition() for message in self.messages]
 
     def offsets(self) -> Column:
+        """The Kafka offset of each record."""
         return [message.offset() for message in self.messages]
 
     def timestamps(self) -> Column:
+        """The timestamp of each record, in milliseconds since 1970."""
         return [message.timestamp()[1] for message in self.messages]
 
 
 def _one_each(headers: Sequence[Headers | None]) -> Sequence[Headers | None]:
-    """Tasks may change the headers of one record: it is not to be those of all."""
+    """Copies headers that all records share, since a task may change those of one record."""
     if type(headers) is ConstantColumn and headers.value is not None:
         return [list(headers.value) for _ in headers]
     return headers

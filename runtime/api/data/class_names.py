@@ -1,4 +1,4 @@
-"""The Java class that would hold a value: errors name it as Apache's workers do."""
+"""Names of the Java classes that correspond to Python values, for error messages."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _WHOLE = {
 
 
 def java_class(value: Any, schema: Schema | None = None) -> str:
-    """`java.lang.Long`, `java.util.HashMap`, …; a schema determines the class of numbers. `null` for None."""
+    """`java.lang.Long`, `java.util.HashMap`, …; `null` for None. The schema determines the class of a number."""
     if value is None:
         return "null"
     if type(value) is int and not -(1 << 63) <= value < 1 << 63:

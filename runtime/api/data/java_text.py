@@ -1,4 +1,4 @@
-"""The text that Java's toString() gives for Connect's values: what StringConverter and the file sink write."""
+"""Values as Java's toString() prints them, which is what StringConverter and FileStreamSink write."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def java_text(value: Any, schema: Schema | None = None) -> str:
     if isinstance(value, float):
         return float_text(value, single=schema is not None and schema.type is Type.FLOAT32)
     if isinstance(value, bytes | bytearray | memoryview):
-        return f"[B@{hash(bytes(value)) & 0xFFFFFFFF:x}"  # Java prints an identity, never the content
+        return f"[B@{hash(bytes(value)) & 0xFFFFFFFF:x}"  # as in Java, an identity instead of the content
     if isinstance(value, dt.date | dt.time):
         return date_text(value)
     if isinstance(value, Mapping):
@@ -39,7 +39,7 @@ def java_text(value: Any, schema: Schema | None = None) -> str:
 
 
 def _struct(value: Mapping[str, Any], schema: Schema) -> str:
-    """Fields in the schema's order; those without a value are left out."""
+    """Fields in the schema's order; null fields are omitted."""
     fields = []
     for field in schema.fields:
         found = value.get(field.name)
@@ -55,10 +55,10 @@ def _map(value: Mapping[Any, Any], schema: Schema | None) -> str:
 
 
 class JavaMap(dict[Any, Any]):
-    """A map that a transformation made: how Java made it decides in which order it is printed.
+    """A map that a transformation created, with what determines the order in which Java's HashMap iterates over it.
 
-    The first `taken` keys are those of the map it is a copy of; `room` is the capacity it began with, where that was
-    said; `order` tells the keys' order where it is not that of a HashMap."""
+    The first `copied` keys were copied from another map, `capacity` is the initial capacity if it was specified, and
+    `order` returns the keys in order if the map is not a HashMap in Java."""
 
     __slots__ = ("capacity", "copied", "order")
     order: Callable[[], list[Any]]
@@ -73,16 +73,16 @@ class JavaMap(dict[Any, Any]):
         return made
 
     @classmethod
-    def sized(cls, room: int) -> JavaMap:
-        """As `new HashMap(room)`."""
+    def sized(cls, capacity: int) -> JavaMap:
+        """As `new HashMap(capacity)`."""
         made = cls()
         made.copied = 0
-        made.capacity = room
+        made.capacity = capacity
         return made
 
 
 def map_order(value: Mapping[Any, Any], keys: Schema | None = None) -> list[Any]:
-    """Keys of this schema in the order in which a Java HashMap iterates: by bucket, then in order of insertion."""
+    """The keys in the iteration order of a Java HashMap: by bucket, then by insertion. `keys` is their schema."""
     single = keys is not None and keys.type is Type.FLOAT32
     if type(value) is not JavaMap:
         return _by_bucket(list(value), 16, single)
@@ -90,8 +90,8 @@ def map_order(value: Mapping[Any, Any], keys: Schema | None = None) -> list[Any]
         return value.order()
     found = list(value)
     buckets = 1
-    room = value.capacity if hasattr(value, "capacity") else value.copied * 4 // 3 + 1
-    while buckets < room:
+    capacity = value.capacity if hasattr(value, "capacity") else value.copied * 4 // 3 + 1
+    while buckets < capacity:
         buckets *= 2
     return _by_bucket(_by_bucket(found[: value.copied], 16, single) + found[value.copied :], buckets, single)
 
@@ -153,7 +153,7 @@ def _decimal_hash(key: Decimal) -> int:
 def float_text(value: float, single: bool = False) -> str:
     """A double as Java prints it: `1000.0`, `1.0E8`, `1.5E-5`, `NaN`, `Infinity`."""
     if not single and (1e-3 <= value < _ALL_DIGITS or -_ALL_DIGITS < value <= -1e-3):
-        return repr(value)  # spelled alike
+        return repr(value)  # the same text in Java
     if value != value:
         return "NaN"
     if value in (float("inf"), float("-inf")):
@@ -176,12 +176,12 @@ def float_text(value: float, single: bool = False) -> str:
     return f"{minus}{text[0]}.{text[1:] or '0'}E{point - 1}"
 
 
-_ALL_DIGITS = 1e7  # from here on whole numbers may have more digits than are needed
+_ALL_DIGITS = 1e7  # Java prints larger whole numbers with more digits than needed
 
 
 def _decimal_of(value: float, single: bool) -> Decimal:
-    """The digits that Java 17 prints: as few as mean the value. Of large whole numbers all but those of half a unit in
-    the last place, though they would not be needed."""
+    """The digits that Java 17 prints: the fewest that identify the value, but more for large whole numbers, down to
+    half a unit in the last place."""
     if _ALL_DIGITS <= abs(value) < 2.0**63:
         exact = widened(value) if single else value
         if exact.is_integer():
@@ -192,14 +192,14 @@ def _decimal_of(value: float, single: bool) -> Decimal:
 
 
 def _rounded(whole: int, digits: int) -> Decimal:
-    """Without its last digits, halves up."""
+    """Rounds the last digits away, halves up."""
     kept, rest = divmod(abs(whole), 10**digits)
     kept += rest >= 10**digits // 2
     return Decimal((int(whole < 0), tuple(map(int, str(kept))), digits))
 
 
 def _shortest(value: float, single: bool) -> str:
-    """The fewest digits that mean the value, but two of them where it is as small as can be: `4.9E-324`."""
+    """The fewest digits that identify the value, but at least two for the smallest ones: `4.9E-324`."""
     text = repr(value)
     if abs(value) > (1e-43 if single else 1e-321) or "." in text:
         return text
@@ -208,7 +208,7 @@ def _shortest(value: float, single: bool) -> str:
 
 
 def shortest_single(value: float) -> str:
-    """The fewest digits that mean the same 32 bit float; OverflowError for what is beyond such floats."""
+    """The fewest digits that identify a 32-bit float; OverflowError if the value is too large for one."""
     packed = struct.pack(">f", value)
     value = struct.unpack(">f", packed)[0]
     for digits in range(1, 9):
@@ -216,13 +216,13 @@ def shortest_single(value: float) -> str:
         try:
             if struct.pack(">f", float(text)) == packed:
                 return text
-        except OverflowError:  # rounded up beyond the largest
+        except OverflowError:  # rounded up beyond the largest float
             continue
     return f"{value:.9g}"
 
 
 def single_value(value: float) -> float:
-    """The value as a float of 32 bits, held as the double that its text means."""
+    """The value rounded to a 32-bit float, as the double that has the same text."""
     if value != value or math.isinf(value):
         return value
     try:
@@ -233,7 +233,7 @@ def single_value(value: float) -> float:
 
 
 def single_of_whole(number: int) -> float:
-    """A whole number as a 32-bit float, rounded once; through a double it would be rounded twice."""
+    """A whole number as a 32-bit float. Converting it to a double first would round it twice."""
     spare = abs(number).bit_length() - 24
     if spare <= 0:
         return float(number)
@@ -244,19 +244,19 @@ def single_of_whole(number: int) -> float:
 
 
 def widened(value: float) -> float:
-    """A float of 32 bits with all the digits that it has as a double."""
+    """A 32-bit float with all the digits that it has as a double."""
     return float(struct.unpack(">f", struct.pack(">f", value))[0]) if math.isfinite(value) else value
 
 
 def date_text(value: dt.date | dt.time | dt.datetime) -> str:
-    """`Thu Jan 01 00:00:00 UTC 1970`, also for days and times of day: Java has one class for all."""
+    """`Thu Jan 01 00:00:00 UTC 1970`, also for dates and times of day, which share a class in Java."""
     time = instant(value)
     day, month = _DAYS[time.weekday()], _MONTHS[time.month - 1]
     return f"{day} {month} {time.day:02} {time:%H:%M:%S} UTC {time.year}"
 
 
 def iso_text(value: dt.date | dt.time | dt.datetime) -> str:
-    """`2019-08-23`, `14:34:54.346Z` or `2019-08-23T14:34:54.346Z`: which one depends on the point in time alone."""
+    """`2019-08-23`, `14:34:54.346Z` or `2019-08-23T14:34:54.346Z`; the time alone determines the format."""
     time = instant(value)
     date, clock = f"{time.year:04}-{time:%m-%d}", f"{time:%H:%M:%S}.{time.microsecond // 1000:03}Z"
     if time.year <= 1970 and (time.year < 1970 or time.timetuple().tm_yday == 1):

@@ -1,4 +1,4 @@
-"""The texts of many values at once: what java_text gives for each of them."""
+"""java_text() for batches of values."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from runtime.api.data.schema import Schema, Type
 
 
 def java_texts(values: ValueBatch) -> Sequence[str]:
-    """`null`, `1.0E8`, `Struct{a=1}`: one text for each value."""
+    """One text for each value: `null`, `1.0E8`, `Struct{a=1}`."""
     schema = values.schema
     try:
         if schema is None:
@@ -43,7 +43,7 @@ def _texts(column: Column, schema: Schema | None) -> Sequence[str]:
 
 
 def _maps(values: ValueBatch) -> list[str]:
-    """Maps that have the same keys are printed in the same order."""
+    """All maps of the batch have the same keys, and so the same order."""
     columns = values.columns
     order = map_order(values.first)
     parts: list[Any] = []
@@ -62,7 +62,7 @@ def _structs(schema: Schema, values: ValueBatch) -> list[str]:
     lead, comma = "Struct{", ""
     for field in schema.fields:
         column = columns[field.name]
-        if type(None) in value_types(column):  # a field without a value is left out
+        if type(None) in value_types(column):  # null fields are omitted
             return _with_gaps(schema, values)
         lead += f"{comma}{field.name}="
         comma = ","

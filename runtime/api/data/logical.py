@@ -1,6 +1,6 @@
-"""Logical types: decimals, dates, times of day and points in time, on top of the plain types that carry them.
+"""Logical types: Decimal, Date, Time and Timestamp, and the plain types that encode them.
 
-Connect keeps times to the millisecond; what is finer is cut off.
+Connect stores times in milliseconds; smaller fractions are truncated.
 """
 
 from __future__ import annotations
@@ -35,18 +35,18 @@ _SCALE = re.compile(r"[+-]?\d{1,19}\Z")
 
 @lru_cache(maxsize=256)
 def decimal_schema(scale: int) -> Schema:
-    """Decimals with `scale` digits behind the point."""
+    """The schema of decimals with `scale` digits after the decimal point."""
     return Schema(Type.BYTES, name=DECIMAL, version=1, parameters=(("scale", str(scale)),))
 
 
 def logical_name(schema: Schema) -> str | None:
-    """Which logical type a schema means; None for a plain one."""
+    """The name of the schema's logical type; None for a plain type."""
     name = schema.name
     return name if name in _PLAIN and schema.type is _PLAIN[name] else None
 
 
 def scale_of(schema: Schema) -> int:
-    """The scale of a decimal's schema; DataError when it has none."""
+    """The scale of a Decimal schema; DataError if it is missing or invalid."""
     text = schema.parameter("scale")
     if text is None:
         kind = DataError if schema.parameters else NullPointerError
@@ -57,7 +57,7 @@ def scale_of(schema: Schema) -> int:
 
 
 def decimal_to_bytes(schema: Schema, value: Decimal) -> bytes:
-    """The unscaled value as the shortest big-endian two's complement."""
+    """The unscaled value in the fewest bytes, as big-endian two's complement; DataError for another scale."""
     scale = scale_of(schema)
     if not isinstance(value, Decimal) or not value.is_finite():
         raise DataError(f"Invalid value for Decimal: {value!r}")
@@ -70,17 +70,17 @@ def decimal_to_bytes(schema: Schema, value: Decimal) -> bytes:
 
 
 def decimal_from_bytes(schema: Schema, data: bytes) -> Decimal:
-    """The inverse of decimal_to_bytes."""
-    return unscaled(int.from_bytes(data, "big", signed=True), scale_of(schema))
+    """The inverse of decimal_to_bytes()."""
+    return decimal_of(int.from_bytes(data, "big", signed=True), scale_of(schema))
 
 
-def unscaled(number: int, scale: int) -> Decimal:
-    """number × 10^-scale, with just that scale."""
-    return Decimal(number).scaleb(-scale, _EXACT)
+def decimal_of(unscaled: int, scale: int) -> Decimal:
+    """unscaled × 10^-scale, with exactly this scale."""
+    return Decimal(unscaled).scaleb(-scale, _EXACT)
 
 
 def to_plain(schema: Schema, value: Any) -> Any:
-    """What carries a logical value: days, milliseconds or bytes; DataError for a value of another kind."""
+    """The encoded value: days, milliseconds or bytes; DataError for a value of another type."""
     name = schema.name
     if name == DECIMAL:
         return decimal_to_bytes(schema, value)
@@ -96,7 +96,7 @@ def to_plain(schema: Schema, value: Any) -> Any:
 
 
 def _of_instant(name: str | None, ms: int) -> int:
-    """Python has separate classes where Java uses one for dates, times of day and timestamps."""
+    """Accepts any of Python's three classes, since Java has one class for dates, times of day and timestamps."""
     if name == DATE and ms % _DAY_MS:
         raise DataError("Kafka Connect Date type should not have any time fields set to non-zero values.")
     if name == TIME and not 0 <= ms < _DAY_MS:
@@ -105,7 +105,7 @@ def _of_instant(name: str | None, ms: int) -> int:
 
 
 def from_plain(schema: Schema, value: Any) -> Any:
-    """The logical value of what carries it; DataError when it means nothing."""
+    """The inverse of to_plain(); DataError if Python cannot represent the value."""
     name = schema.name
     if name == DECIMAL:
         return decimal_from_bytes(schema, value)
@@ -120,20 +120,23 @@ def millis(value: dt.datetime) -> int:
 
 
 def datetime_of(ms: int) -> dt.datetime:
+    """The time of milliseconds since 1970; DataError beyond Python's years 1 to 9999."""
     try:
         return _EPOCH + dt.timedelta(milliseconds=ms)
     except OverflowError as error:
-        raise DataError(f"{ms} ms is beyond the years that dates can have") from error
+        raise DataError(f"{ms} ms since 1970 is outside the years 1 to 9999") from error
 
 
 def date_of(days: int) -> dt.date:
+    """The date of days since 1970; DataError beyond Python's years 1 to 9999."""
     try:
         return dt.date.fromordinal(days + _EPOCH_DAY)
     except (ValueError, OverflowError) as error:
-        raise DataError(f"Day {days} is beyond the years that dates can have") from error
+        raise DataError(f"Day {days} since 1970 is outside the years 1 to 9999") from error
 
 
 def time_of(ms: int) -> dt.time:
+    """The time of day of milliseconds since midnight; DataError for a day or more."""
     if not 0 <= ms < _DAY_MS:
         raise DataError("Time values must use number of milliseconds greater than 0 and less than 86400000")
     seconds, rest = divmod(ms, 1000)
@@ -141,21 +144,22 @@ def time_of(ms: int) -> dt.time:
 
 
 def time_millis(value: dt.time) -> int:
+    """Milliseconds since midnight."""
     return ((value.hour * 60 + value.minute) * 60 + value.second) * 1000 + value.microsecond // 1000
 
 
 def _in_utc(value: dt.datetime) -> dt.datetime:
-    """The same time in UTC; a time without a zone is in UTC already."""
+    """The same time in UTC; a time without a zone is UTC."""
     if value.tzinfo is None:
         return value.replace(tzinfo=dt.UTC)
     try:
         return value.astimezone(dt.UTC)
     except OverflowError as error:
-        raise DataError(f"{value} is beyond the years that dates can have") from error
+        raise DataError(f"{value} is outside the years 1 to 9999 in UTC") from error
 
 
 def instant(value: dt.date | dt.time | dt.datetime) -> dt.datetime:
-    """The point in time that Java's one class for dates, times and timestamps would hold."""
+    """The value as a java.util.Date: a date at midnight, or a time of day on January 1st 1970."""
     if isinstance(value, dt.datetime):
         return value if value.tzinfo is dt.UTC else _in_utc(value)
     if isinstance(value, dt.time):

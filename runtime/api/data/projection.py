@@ -1,4 +1,4 @@
-"""Projection: a value written with one schema, as a reader with another one wants it."""
+"""Conversion of values from a writer's schema to a compatible reader's schema (Java: SchemaProjector)."""
 
 from __future__ import annotations
 
@@ -14,13 +14,15 @@ _NUMBERS = (Type.INT8, Type.INT16, Type.INT32, Type.INT64, Type.FLOAT32, Type.FL
 
 
 class ProjectionError(DataError):
-    """The two schemas do not fit together."""
+    """The two schemas are not compatible."""
 
     java_name = "org.apache.kafka.connect.errors.SchemaProjectorException"
 
 
 def project(source: Schema, value: Any, target: Schema) -> Any:
-    """The value for `target`: fields it does not have go, missing ones take their default, numbers only grow."""
+    """The value for `target`: removes its unknown fields, fills in defaults of missing fields, widens numbers.
+
+    Raises ProjectionError if the schemas are not compatible."""
     _check_compatible(source, target)
     if source.optional and not target.optional:
         if target.default is None:
@@ -42,7 +44,7 @@ def _project_required(source: Schema, value: Any, target: Schema) -> Any:
 
 
 def _project_number(source: Schema, value: Any, target: Schema) -> Any:
-    if not isinstance(value, int | float):  # a date, a time or a decimal
+    if not isinstance(value, int | float):  # a date, time or decimal
         return value
     if source.type is Type.FLOAT32 and target.type is Type.FLOAT64:
         return widened(value)
@@ -78,7 +80,7 @@ def _promotable(source: Type, target: Type) -> bool:
 
 
 def _project_struct(source: Schema, value: Any, target: Schema) -> dict[str, Any]:
-    """Fields are checked when they are set, as in Java's Struct."""
+    """Validates each field, as Java's Struct does."""
     projected: dict[str, Any] = {}
     for field in target.fields:
         found: Any

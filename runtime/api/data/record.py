@@ -1,4 +1,4 @@
-"""Records on their way between another system and Kafka. Plain slots: there are millions of them."""
+"""Records between another system and Kafka. Plain classes with slots, since tasks create millions of them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from runtime.api.data.schema import Schema
 
 Header = tuple[str, Schema | None, Any]
 Headers = list[Header]
-"""Record headers in order: key, schema (None: without one), value."""
+"""Record headers in their order: key, schema (None: without one), value."""
 
 
 class TopicPartition(NamedTuple):
@@ -20,10 +20,11 @@ class TopicPartition(NamedTuple):
 
 
 class SourceRecord:
-    """A record from another system, on its way to `topic`.
+    """A record from another system for a Kafka topic (Java: SourceRecord).
 
-    `source_partition` and `source_offset` say where it came from: the offset is what the task would resume from
-    after this record. Tasks may (and should) share one partition mapping between records.
+    `source_partition` and `source_offset` are its origin; the offset is the position from which a task resumes after
+    this record. Records should share one partition mapping. `kafka_partition` None lets the partitioner choose,
+    `timestamp` is in milliseconds since 1970 (None: the time of sending).
     """
 
     __slots__ = (
@@ -64,7 +65,7 @@ class SourceRecord:
         self.headers = headers
 
     def copy(self) -> SourceRecord:
-        """Another record with the same parts."""
+        """A shallow copy."""
         return SourceRecord(
             self.source_partition,
             self.source_offset,
@@ -80,10 +81,11 @@ class SourceRecord:
 
 
 class SinkRecord:
-    """A record of a Kafka topic, on its way to another system.
+    """A record from a Kafka topic for another system (Java: SinkRecord).
 
-    `topic`, `kafka_partition` and `kafka_offset` are what transformations made of them, the `original_` ones where the
-    record was read (KIP-793). `source` is the client's message that it came from, None for records made otherwise.
+    Transformations may change `topic`, `kafka_partition` and `kafka_offset`; the `original_` properties are where the
+    record was consumed (KIP-793). `timestamp` is in milliseconds since 1970, `timestamp_type` is 0 for CREATE_TIME and
+    1 for LOG_APPEND_TIME. `source` is the Kafka client's message; None for a record created otherwise.
     """
 
     __slots__ = (
@@ -128,14 +130,17 @@ class SinkRecord:
 
     @property
     def original_topic(self) -> str:
+        """The topic from which the record was consumed."""
         return self.topic if self.source is None else self.source.topic()
 
     @property
     def original_kafka_partition(self) -> int:
+        """The partition from which the record was consumed."""
         return self.kafka_partition if self.source is None else self.source.partition()
 
     @property
     def original_kafka_offset(self) -> int:
+        """The offset at which the record was consumed."""
         return self.kafka_offset if self.source is None else self.source.offset()
 
     def copy(self) -> SinkRecord:

@@ -1,8 +1,8 @@
-"""Connect's data model: schemas of the values that records carry.
+"""Schemas of the values in records (Java: org.apache.kafka.connect.data.Schema).
 
-Values are plain Python: int, float, bool, str, bytes, list, dict; `decimal.Decimal`, `datetime.date`, `datetime.time`
-and `datetime.datetime` (in UTC) where a schema names one of the logical types. A struct is a dict of its fields by name
-(runtime.api.data.struct.Struct is one that checks itself); its schema is what tells it from a map.
+Values are plain Python objects: int, float, bool, str, bytes, list, dict; `decimal.Decimal`, `datetime.date`,
+`datetime.time` and `datetime.datetime` (in UTC) for logical types. A struct is a dict of its fields by name; only its
+schema distinguishes it from a map. `Struct` is a dict that validates its fields.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from runtime.api.errors import NullPointerError, SchemaBuilderError
 
 
 class Type(StrEnum):
-    """The types of Connect's data, spelled as in JSON envelopes."""
+    """The types of Connect's data, with their names in JSON envelopes."""
 
     INT8 = "int8"
     INT16 = "int16"
@@ -35,12 +35,13 @@ class Type(StrEnum):
 
     @property
     def primitive(self) -> bool:
+        """Whether values have no elements or fields."""
         return self not in (Type.ARRAY, Type.MAP, Type.STRUCT)
 
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A field of a struct."""
+    """A field of a struct: its name and schema."""
 
     name: str
     schema: Schema
@@ -48,8 +49,10 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class Schema:
-    """What a value is. Immutable, so that one instance serves millions of records: keep and share instances, since
-    converters and transformations remember what they made of each."""
+    """The type of a value and its metadata. Immutable.
+
+    Create a schema once and share it between records: converters and transformations cache what they derive from it.
+    """
 
     type: Type
     optional: bool = False
@@ -70,43 +73,43 @@ class Schema:
             object.__setattr__(self, "_exact_default", _exact(self.default))
 
     def __hash__(self) -> int:
-        """Cheap and stable; defaults (which may be lists or dicts) are left to the comparison."""
+        """Leaves out the default, which may be a list or dict; equality compares it."""
         return hash((self.type, self.optional, self.name, self.version, tuple(f.name for f in self.fields)))
 
     def field(self, name: str) -> Schema | None:
-        """The schema of a struct's field; None when there is no such field."""
+        """The schema of a field; None if the struct has no such field."""
         if not self._by_name and self.fields:
             self._by_name.update((f.name, f.schema) for f in self.fields)
         return self._by_name.get(name)
 
     @property
     def java_text(self) -> str:
-        """As Java prints schemas: `Schema{INT32}`, or with its name `Schema{a.Name:STRUCT}`."""
+        """The schema as Java prints it: `Schema{INT32}`, or `Schema{a.Name:STRUCT}` if it has a name."""
         return f"Schema{{{self.type.name}}}" if self.name is None else f"Schema{{{self.name}:{self.type.name}}}"
 
     def parameter(self, name: str) -> str | None:
-        """One of the parameters; None when it is not there."""
+        """The value of a parameter; None if the schema does not have it."""
         return dict(self.parameters).get(name)
 
     def replace(self, **changes: Any) -> Schema:
-        """The same schema with these attributes changed."""
+        """A copy of the schema with these attributes changed."""
         return dataclasses.replace(self, **changes)
 
     def element(self) -> Schema:
-        """The schema of an array's elements or a map's values; NullPointerError if there is none."""
+        """The schema of an array's elements or a map's values; NullPointerError if it is not set."""
         if self.values is None:
-            raise NullPointerError(f"The {self.type} schema has no schema of its values")
+            raise NullPointerError(f"The {self.type} schema has no schema for its values")
         return self.values
 
     def key(self) -> Schema:
-        """The schema of a map's keys; NullPointerError if there is none."""
+        """The schema of a map's keys; NullPointerError if it is not set."""
         if self.keys is None:
-            raise NullPointerError(f"The {self.type} schema has no schema of its keys")
+            raise NullPointerError(f"The {self.type} schema has no schema for its keys")
         return self.keys
 
 
 def _exact(value: Any) -> Any:
-    """The text of a value if equal values may differ in it, otherwise None."""
+    """The text of numbers, which may differ for equal numbers; None for other values."""
     if isinstance(value, float | Decimal):
         return str(value)
     if isinstance(value, list | tuple):
@@ -117,8 +120,9 @@ def _exact(value: Any) -> Any:
 
 
 def struct_schema(fields: Mapping[str, Schema], like: Schema | None = None) -> Schema:
-    """A struct of these fields; name, version, doc and parameters from `like`. SchemaBuilderError for a field without a
-    name, as Java's SchemaBuilder raises it."""
+    """The schema of a struct with these fields; name, version, doc and parameters are those of `like`.
+
+    Raises SchemaBuilderError for an empty field name, as Java's SchemaBuilder does."""
     if "" in fields:
         raise SchemaBuilderError("fieldName cannot be null.")
     named = tuple(Field(name, schema) for name, schema in fields.items())

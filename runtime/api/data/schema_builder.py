@@ -1,4 +1,4 @@
-"""Building schemas step by step."""
+"""A fluent builder of schemas (Java: SchemaBuilder)."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from runtime.api.errors import DataError, SchemaBuilderError
 
 
 class SchemaBuilder:
-    """`SchemaBuilder.struct().name("person").field("name", STRING_SCHEMA).build()`; attributes can be set once.
+    """`SchemaBuilder.struct().name("person").field("name", STRING_SCHEMA).build()`
 
-    SchemaBuilderError for invalid calls: attributes set twice, fields without a name, arrays without elements.
+    Methods raise SchemaBuilderError for an attribute that is already set, a field without a name or schema, and an
+    array or map without a schema for its elements.
     """
 
     def __init__(self, type_: Type, keys: Schema | None = None, values: Schema | None = None) -> None:
@@ -23,24 +24,29 @@ class SchemaBuilder:
 
     @classmethod
     def struct(cls) -> SchemaBuilder:
+        """A builder of a struct; add its fields with field()."""
         return cls(Type.STRUCT)
 
     @classmethod
     def array(cls, values: Schema | None) -> SchemaBuilder:
+        """A builder of an array of these values."""
         return cls(Type.ARRAY, values=_given(values, "valueSchema"))
 
     @classmethod
     def map(cls, keys: Schema | None, values: Schema | None) -> SchemaBuilder:
+        """A builder of a map from these keys to these values."""
         return cls(Type.MAP, _given(keys, "keySchema"), _given(values, "valueSchema"))
 
     def optional(self) -> SchemaBuilder:
+        """Values may be null."""
         return self._once("optional", True)
 
     def required(self) -> SchemaBuilder:
+        """Values must not be null (the default)."""
         return self._once("optional", False)
 
     def default(self, value: Any) -> SchemaBuilder:
-        """What a null means. Say optional() before, where a default of None is meant."""
+        """Sets the value that replaces a null. Call optional() first if the default is None."""
         if self._set.get("default") is not None:
             return self._once("default", value)
         try:
@@ -50,19 +56,24 @@ class SchemaBuilder:
         return self._once("default", value)
 
     def name(self, name: str) -> SchemaBuilder:
+        """Sets the schema's name."""
         return self._once("name", name)
 
     def version(self, version: int) -> SchemaBuilder:
+        """Sets the schema's version."""
         return self._once("version", version)
 
     def doc(self, doc: str) -> SchemaBuilder:
+        """Sets the schema's documentation."""
         return self._once("doc", doc)
 
     def parameter(self, name: str, value: str) -> SchemaBuilder:
+        """Sets a parameter; it may be set again."""
         self._parameters[name] = value
         return self
 
     def field(self, name: str | None, schema: Schema | None) -> SchemaBuilder:
+        """Adds a field to a struct."""
         if self._type is not Type.STRUCT:
             raise SchemaBuilderError(f"Cannot create fields on type {self._type.name}")
         if not name:
@@ -75,6 +86,7 @@ class SchemaBuilder:
         return self
 
     def build(self) -> Schema:
+        """The schema; the builder may be used further."""
         fields = tuple(Field(name, schema) for name, schema in self._fields.items())
         parameters = tuple(self._parameters.items())
         return Schema(

@@ -1,4 +1,4 @@
-"""What was made of the schemas seen lately: looked up by identity first, since records share schema objects."""
+"""A cache of objects derived from schemas, looked up by identity first, since records share schema objects."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from runtime.api.data.schema import Schema
 
 T = TypeVar("T")
 
-_MOST = 64  # schemas kept; a stream seldom mixes more
+_MAX_SCHEMAS = 64  # a stream seldom mixes more
 
 
 class SchemaCache(Generic[T]):
-    """One function of schemas, computed once for each."""
+    """Caches the results of `make`, a function of a schema. Not thread-safe."""
 
     __slots__ = ("_by_id", "_last", "_made", "_make")
 
@@ -24,11 +24,12 @@ class SchemaCache(Generic[T]):
         self._made: T
 
     def get(self, schema: Schema) -> T:
+        """The result for this schema or for an equal one."""
         if schema is self._last:
             return self._made
         found = self._by_id.get(id(schema))
         if found is None:
-            if len(self._by_id) >= _MOST:
+            if len(self._by_id) >= _MAX_SCHEMAS:
                 self._by_id.clear()
             equal = next((entry for entry in self._by_id.values() if entry[0] == schema), None)
             found = self._by_id[id(schema)] = (schema, equal[1] if equal is not None else self._make(schema))

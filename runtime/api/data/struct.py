@@ -1,4 +1,4 @@
-"""A struct that knows its schema and checks what is put into it."""
+"""Structs that validate their fields against a schema (Java: Struct)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from runtime.api.errors import DataError
 
 
 class Struct(dict[str, Any]):
-    """A dict of its fields' values. Records may carry plain dicts as well: this is the careful way to make one."""
+    """A dict of field values that validates each field as it is set. Records may carry plain dicts too."""
 
     __slots__ = ("schema",)
 
@@ -24,18 +24,18 @@ class Struct(dict[str, Any]):
             self.put(name, value)
 
     def put(self, name: str, value: Any) -> Struct:
-        """Set a field; DataError when there is no such field or the value is not what its schema says."""
+        """Sets a field; DataError if there is no such field or the value does not match its schema."""
         validate_value(self._schema_of(name), value, name)
         self[name] = value
         return self
 
     def value(self, name: str) -> Any:
-        """The field's value, or its default when it has none."""
+        """The field's value, or its default if it is null; DataError if there is no such field."""
         value = self.get(name)
         return self._schema_of(name).default if value is None else value
 
     def validate(self) -> None:
-        """DataError when a field that has to have a value has none."""
+        """Raises DataError if a required field without a default is null."""
         validate_struct(self.schema, self)
 
     def _schema_of(self, name: str) -> Schema:
@@ -46,7 +46,7 @@ class Struct(dict[str, Any]):
 
 
 def field_value(schema: Schema, struct: Mapping[str, Any], name: str, fill: bool = True) -> Any:
-    """A field of any struct; `fill`: its default where there is no value. DataError when there is no such field."""
+    """A field of any struct, or its default if it is null and `fill` is set; DataError if there is no such field."""
     found = schema.field(name)
     if found is None:
         raise DataError(f"{name} is not a valid field name")

@@ -1,4 +1,4 @@
-"""Whether a value is what its schema says."""
+"""Validation of values against their schemas (Java: ConnectSchema.validateValue)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from runtime.api.data.schema import Schema, Type
 from runtime.api.errors import DataError
 
 BOUNDS = {Type.INT8: 1 << 7, Type.INT16: 1 << 15, Type.INT32: 1 << 31, Type.INT64: 1 << 63}
-"""The first number that a signed type cannot hold any more."""
+"""The smallest positive number that a signed integer type cannot hold."""
 
 _KINDS: dict[Type, type | tuple[type, ...]] = {
     Type.FLOAT32: (float, int),
@@ -34,7 +34,7 @@ _LOGICAL_KINDS: dict[str | None, type] = {
 
 
 def validate_value(schema: Schema, value: Any, where: str | None = None) -> None:
-    """DataError, naming the field `where`, when the value or a part of it is not what the schema says."""
+    """Raises DataError if the value, or a part of it, does not match the schema; `where` is the name of its field."""
     _validate(schema, value, "value" if where is None else f'field: "{where}"')
 
 
@@ -71,7 +71,8 @@ def _given(schema: Schema | None, location: str) -> Schema:
 
 
 def validate_struct(schema: Schema, value: Mapping[str, Any]) -> None:
-    """Every field has a value, a default, or need not have one."""
+    """Raises DataError if a field does not match its schema; null is valid for optional fields and those with a
+    default."""
     for field in schema.fields:
         found = value.get(field.name)
         if found is not None or (field.schema.default is None and not field.schema.optional):
@@ -79,7 +80,7 @@ def validate_struct(schema: Schema, value: Mapping[str, Any]) -> None:
 
 
 def _fits(schema: Schema, value: Any) -> bool:
-    """The logical name alone determines the valid classes, not the type of the schema."""
+    """For a logical type, its name alone determines the valid classes."""
     name = schema.name
     if name in _LOGICAL_KINDS:
         if name == logical.DATE and isinstance(value, dt.datetime):

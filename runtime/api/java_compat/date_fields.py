@@ -62,7 +62,7 @@ class FieldReader:
         try:
             return _EPOCH + dt.timedelta(milliseconds=local_time.ms - offset)
         except OverflowError as error:
-            raise ValueError("beyond the years that dates can have") from error
+            raise ValueError("outside the years 1 to 9999") from error
 
     def literal(self, text: str) -> None:
         if not self._text.startswith(text, self._position):

@@ -1,1 +1,1 @@
-"""Literals in text, as Connect's `Values` parses them: schemas inferred from text."""
+"""Literals in the text of headers, as Java's org.apache.kafka.connect.data.Values parses and formats them."""

@@ -1,4 +1,4 @@
-"""Values as the text of a header, and back: `17` is a number, `[1,2]` an array, `2019-08-23` a date."""
+"""Conversion of values to the text of a header and back: `17` is a number, `[1,2]` an array, `2019-08-23` a date."""
 
 from __future__ import annotations
 
@@ -17,11 +17,12 @@ from runtime.api.literals.parser import Literal, LiteralParser, NotALiteral
 __all__ = ["Literal", "header_text", "parse_literal"]
 
 _FIRST = frozenset('+-tfn[{"')
-"""Characters that begin a literal, apart from digits and blanks."""
+"""First characters of literals, apart from digits and blanks."""
 
 
 def header_text(value: Any, schema: Schema | None = None) -> str:
-    """The text of a header's value: a string as it is, anything else so that parse_literal() reads it back."""
+    """The text of a header: a string unchanged, other values as parse_literal() accepts them. DataError if a value has
+    no text."""
     if isinstance(value, str):
         return value
     if isinstance(value, bytes | bytearray | memoryview):
@@ -61,13 +62,13 @@ def _container(value: Any, schema: Schema | None) -> str:
 
 
 def _field(value: Mapping[str, Any], name: str, schema: Schema) -> str:
-    """A null field is shown as its default."""
+    """A null field has the text of its default."""
     found = value.get(name)
     return f"{_embedded(name, None)}:{_embedded(schema.default if found is None else found, schema)}"
 
 
 def parse_literal(text: str) -> Literal:
-    """The schema and value that a text stands for; what cannot be read as anything else is a string."""
+    """The schema and value of a text; a text that is not another literal is a string."""
     first = text[:1]
     if not first or not (first in _FIRST or first <= " " or first.isdigit()):
         return STRING_SCHEMA, text

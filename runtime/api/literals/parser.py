@@ -1,4 +1,4 @@
-"""Reads literals token by token. Tokens are the delimiters `:,{}[]"` and the texts between them."""
+"""A parser of literals. Tokens are the delimiters `:,{}[]"` and the texts between them."""
 
 from __future__ import annotations
 
@@ -24,17 +24,18 @@ _TIMES = {
     24: (TIMESTAMP_SCHEMA, DatePattern("yyyy-MM-dd'T'HH:mm:ss.SSS'Z'")),
     10: (DATE_SCHEMA, DatePattern("yyyy-MM-dd")),
 }
-"""Formats by the length of their texts, which determines the formats to try."""
-_DEEPEST = 100  # levels of nested arrays and maps
+"""Schema and pattern of times, by the length of the text."""
+_MAX_DEPTH = 100  # levels of nested arrays and maps
 
 
 class LiteralParser:
-    """Parses one text. NotALiteral if a text that begins as an array, a map or an element is not one."""
+    """Parses one text."""
 
     def __init__(self, text: str) -> None:
         self._text, self._tokens, self._at, self._depth = text, _TOKEN.findall(text), 0, 0
 
     def parse(self, *, embedded: bool) -> Literal:
+        """Schema and value; `embedded`: of an element of an array or map. Raises NotALiteral for an invalid element."""
         if self._at >= len(self._tokens):
             return _NULL
         if embedded and self._take('"'):
@@ -60,7 +61,7 @@ class LiteralParser:
         return str(token)
 
     def _take(self, expected: str) -> bool:
-        """Skips a token and the blanks before it; only the blanks if another token follows."""
+        """Skips the expected token and blanks before it; skips only the blanks if the token differs."""
         tokens = self._tokens
         while self._at < len(tokens) - 1 and not java_trim(tokens[self._at]):
             self._at += 1
@@ -70,7 +71,7 @@ class LiteralParser:
         return True
 
     def _word(self, word: str, embedded: bool) -> bool:
-        """A single word must be the whole text."""
+        """Skips the word; outside of arrays and maps it must be the whole text."""
         start = self._at
         if self._take(word) and (embedded or self._at >= len(self._tokens)):
             return True
@@ -79,7 +80,7 @@ class LiteralParser:
 
     def _nested(self, read: Any) -> Literal:
         self._depth += 1
-        if self._depth > _DEEPEST:
+        if self._depth > _MAX_DEPTH:
             raise NotALiteral
         found: Literal = read()
         self._depth -= 1
@@ -137,7 +138,7 @@ class LiteralParser:
         return STRING_SCHEMA, self._text
 
     def _time_of_tokens(self, token: str) -> Literal | None:
-        """Times contain colons, so they take five tokens."""
+        """A time contains colons, so it consists of five tokens."""
         rest = self._tokens[self._at : self._at + 4]
         if len(rest) == 4 and (found := _time(token + "".join(rest))) is not None:
             self._at += 4
@@ -146,7 +147,7 @@ class LiteralParser:
 
 
 def _map_of(keys: CommonSchema, values: CommonSchema) -> Literal:
-    """Values have a schema of their own only where keys have one."""
+    """The map has a schema for its values only if it has one for its keys."""
     found_keys = keys.values()
     found_values = values.values() if keys.schema is not None else values.raw
     try:
@@ -161,7 +162,7 @@ def _map_of(keys: CommonSchema, values: CommonSchema) -> Literal:
 
 
 def _time(text: str) -> Literal | None:
-    """A time, timestamp or date; None for other texts. NotALiteral for a time of day beyond 24 hours."""
+    """A time, timestamp or date; None for other texts. Raises NotALiteral for a time of day beyond 24 hours."""
     text = text.replace("\\:", ":")
     known = _TIMES.get(len(text))
     if known is None:

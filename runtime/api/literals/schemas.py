@@ -1,4 +1,4 @@
-"""One schema for all elements of an array, or for all keys or values of a map, that were read from text."""
+"""A common schema for the elements of an array, or for the keys or values of a map, parsed from text."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ _OF_NUMBER = {DATE: date_of, TIME: time_of, TIMESTAMP: datetime_of}
 
 
 class NotALiteral(Exception):
-    """The text is not an array, a map, or an element of one."""
+    """The text is not an array, a map, or an element of an array or map."""
 
 
 class CommonSchema:
-    """Finds a common schema. Numbers combine with wider numbers, all other values with their own type only."""
+    """Collects values and finds their common schema: the widest number type, or the one type of other values."""
 
     def __init__(self) -> None:
         self.schema: Schema | None = None
@@ -32,6 +32,7 @@ class CommonSchema:
         self._compatible = True
 
     def add(self, literal: Literal) -> None:
+        """Adds a value with its own schema."""
         schema, value = literal
         self.raw.append(value)
         self._of.append(schema)
@@ -40,7 +41,8 @@ class CommonSchema:
             self._compatible = self.schema is not None
 
     def values(self) -> list[Any]:
-        """The values converted to the schema, unchanged without one; NotALiteral if a value cannot be converted."""
+        """The values converted to the common schema, or unchanged without one; NotALiteral if a value has no
+        conversion."""
         common = self.schema
         if common is None:
             return self.raw
@@ -78,11 +80,11 @@ def _converted(common: Schema, schema: Schema | None, value: Any) -> Any:
 def _number(value: Any) -> int | float:
     if isinstance(value, int | float):
         return value
-    raise NotALiteral  # without its schema, a date is not a number
+    raise NotALiteral  # a date is not a number without its schema
 
 
 def _whole(value: Any, kind: Type) -> int:
-    """A number narrowed to this many bits, as in Java."""
+    """A number narrowed to an integer type, as in Java."""
     number = _number(value)
     bits = _BITS[kind]
     bound = 1 << (bits - 1)

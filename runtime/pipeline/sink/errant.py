@@ -11,7 +11,7 @@ from runtime.pipeline.tolerance import Tolerance
 
 if TYPE_CHECKING:
     from runtime.api.data.record import SinkRecord
-    from runtime.api.task import Report
+    from runtime.api.task import PendingReport
 
 _SINK_TASK = "org.apache.kafka.connect.sink.SinkTask"
 
@@ -39,7 +39,7 @@ class ErrantRecords:
         if self._exceeded is not None:
             raise ConnectError("Tolerance exceeded in error handler") from self._exceeded
 
-    def report(self, record: SinkRecord, error: Exception) -> Report:
+    def report(self, record: SinkRecord, error: Exception) -> PendingReport:
         """Log the record and put it aside as configured; ConnectError where errors are not tolerated."""
         message = record.source
         if message is None:

@@ -61,7 +61,7 @@ def read_value(schema: Schema | None, node: Json) -> Any:
     if kind == "b":
         return base64.b64decode(held)
     if kind == "dec":
-        return logical.unscaled(int(held[0]), held[1])
+        return logical.decimal_of(int(held[0]), held[1])
     if kind == "date":
         return _date(schema, held)
     if kind == "a":

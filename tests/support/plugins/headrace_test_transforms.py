@@ -9,7 +9,7 @@ from typing import Any
 
 from runtime.api.config.definition import ConfigDef, ConfigKey, ConfigType
 from runtime.api.errors import DataError, RetriableError
-from runtime.api.transformation import R, Transformation
+from runtime.api.transformation import RecordT, Transformation
 
 
 class Misbehaving(Transformation):
@@ -28,7 +28,7 @@ class Misbehaving(Transformation):
         if self._how == "configure":
             raise RuntimeError("no configuration pleases me")
 
-    def apply(self, record: R) -> R | None:
+    def apply(self, record: RecordT) -> RecordT | None:
         if self._when in str(record.value):
             getattr(self, f"_{self._how}")(record)
             if self._how == "garbage":

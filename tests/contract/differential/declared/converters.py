@@ -74,7 +74,7 @@ def _is_text(one: Difference) -> bool:
 
 
 def _beyond_years(one: Difference) -> bool:
-    if "is beyond the years that dates can have" in one.ours.get("message", ""):
+    if "outside the years 1 to 9999" in one.ours.get("message", ""):
         return True
     found = _dates(one.java) + (_dates(one.case["value"]) if "value" in one.case else [])
     return _failed_or_text(one) and any(not _YEARS[0] <= ms <= _YEARS[1] for ms in found)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from runtime.api.data.record import SinkRecord
 from runtime.api.data.schema import INT32_SCHEMA, STRING_SCHEMA, Field, Schema, Type
 from runtime.api.errors import DataError, RetriableError
-from runtime.api.transformation import R, Record, Transformation
+from runtime.api.transformation import Record, RecordT, Transformation
 from runtime.pipeline.chain.step import ChainStep
 from tests.support.transforms import chain, made, predicate, tolerance
 
@@ -21,7 +21,7 @@ LINE = Schema(Type.STRUCT, fields=(Field("a", INT32_SCHEMA), Field("b", STRING_S
 class Renewed(Transformation):
     """Makes a new record of every one, as plugins may."""
 
-    def apply(self, record: R) -> R | None:
+    def apply(self, record: RecordT) -> RecordT | None:
         made_anew = record.copy()
         made_anew.topic = f"{record.topic}!"
         return made_anew
@@ -117,7 +117,7 @@ class Flaky(Transformation):
     def __init__(self) -> None:
         self.tries = 0
 
-    def apply(self, record: R) -> R | None:
+    def apply(self, record: RecordT) -> RecordT | None:
         self.tries += 1
         if self.tries % 3:
             raise RetriableError("not yet")

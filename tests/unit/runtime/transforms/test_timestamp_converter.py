@@ -29,5 +29,5 @@ def test_another_zone(name: str, config: dict[str, str]) -> None:
 @pytest.mark.parametrize(("name", "config"), STEPS.items())
 def test_beyond_the_years(name: str, config: dict[str, str]) -> None:
     record = SourceRecord({}, {}, "t", dt.datetime(1, 1, 1, 2, 0, tzinfo=EAST), TIMESTAMP_SCHEMA)
-    with pytest.raises(DataError, match="beyond the years"):
+    with pytest.raises(DataError, match="outside the years 1 to 9999"):
         made(name, config).apply(record)

@@ -1,4 +1,4 @@
-"""Date patterns against what Java's SimpleDateFormat made of them (java_dates.json)."""
+"""DatePattern against recorded results of Java's SimpleDateFormat (java_dates.json)."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_parse(pattern: str, text: str, ms: int | None) -> None:
 
 
 @pytest.mark.parametrize("pattern", ["bogus", "yyyy'x", "XXXX"])
-def test_what_is_no_pattern(pattern: str) -> None:
+def test_invalid_patterns_are_refused(pattern: str) -> None:
     with pytest.raises(ConfigError):
         DatePattern(pattern)
 
@@ -60,7 +60,7 @@ ODD = [
 
 @settings(max_examples=400, deadline=None)
 @given(PATTERNS, TIMES, st.lists(st.sampled_from(ODD), max_size=2), st.sampled_from(["", "7", "x"]))
-def test_usual_patterns_as_field_by_field(
+def test_the_fast_path_agrees_with_parsing_field_by_field(
     parts: list[tuple[str, str]], ms: int, odd: list[tuple[str, str]], tail: str
 ) -> None:
     pattern = "".join(field + (between or "-" * ("X" in field)) for field, between in parts)
@@ -70,7 +70,13 @@ def test_usual_patterns_as_field_by_field(
     assert quick.format(datetime_of(ms)) == text
     for old, new in odd:
         text = text.replace(old, new, 1)
-    assert _read(quick, text + tail) == _read(slow, text + tail)
+    assert _read(quick, text + tail) == _read(slow, text + tail), (pattern, text + tail)
+
+
+@pytest.mark.parametrize(("pattern", "text"), [("mm", "51\u0662"), ("mm", "12E2"), ("yyyy", "9954\u0662x")])
+def test_numbers_with_more_digits_or_an_exponent_leave_the_fast_path(pattern: str, text: str) -> None:
+    fixed = DatePattern(pattern)._fixed_width_reader
+    assert fixed is not None and fixed(text) is None
 
 
 def _read(pattern: DatePattern, text: str) -> Any:
@@ -81,7 +87,7 @@ def _read(pattern: DatePattern, text: str) -> Any:
 
 
 @pytest.mark.parametrize("pattern", ["yyyy-MM-dd'T'HH:mm:ss.SSSX", "yyyyMMdd HHmmss", "dd/MM/yyyy", "HH:mm"])
-def test_usual_patterns_are_read_at_once(pattern: str) -> None:
+def test_fixed_width_patterns_take_the_fast_path(pattern: str) -> None:
     found = DatePattern(pattern)
     assert found._fixed_width_writer is not None and found._fixed_width_reader is not None
     assert found._fixed_width_reader(found.format(datetime_of(0))) == datetime_of(0)
