@@ -8,7 +8,7 @@ from tests.bench.life import config, running
 from tests.bench.sides import Bench, create
 from tests.support.broker import unique
 from tests.support.connect import SINK, STRINGS, Connect
-from tests.support.usage import usage
+from tests.support.process_usage import usage
 from tests.support.waiting import wait_until
 
 STEPS = (0, 100, 200)

@@ -9,7 +9,7 @@ from tests.bench.sides import Bench, create, median, wait_running
 from tests.support import rest
 from tests.support.broker import unique
 from tests.support.connect import SOURCE, STRINGS, Connect
-from tests.support.usage import usage
+from tests.support.process_usage import usage
 from tests.support.waiting import wait_until
 
 CONNECTORS, STOPPED, LISTED = 100, 20, 1000

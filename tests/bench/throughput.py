@@ -10,7 +10,7 @@ from pathlib import Path
 from tests.bench.sides import Bench, Refused, create
 from tests.support.broker import unique
 from tests.support.connect import SINK, SOURCE, STRINGS, Connect
-from tests.support.usage import usage
+from tests.support.process_usage import usage
 from tests.support.waiting import wait_until
 
 RECORDS = 1_000_000

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.support import mortal_worker
+from tests.support import config_write_crasher
 from tests.support.broker import KafkaBroker, unique
 from tests.support.connect import SINK, STRINGS, Connect
 from tests.support.waiting import wait_until
@@ -47,7 +47,7 @@ class Mortal:
 def mortal(worker: StartWorker, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Mortal:
     monkeypatch.setenv("PYTHONPATH", str(Path.cwd()))
     process, orders = worker({"headrace.slots": "1"}, start=False), tmp_path / "orders"
-    process._command = [sys.executable, mortal_worker.__file__, process._command[-1], str(orders)]
+    process._command = [sys.executable, config_write_crasher.__file__, process._command[-1], str(orders)]
     return Mortal(process, orders)
 
 

@@ -24,14 +24,14 @@ from runtime.engine.protocol.settings import EngineSettings
 from runtime.engine.worker.supervisor import SparkEngine
 from runtime.engine.worker.worker_folder import socket_path
 from runtime.model.states import State, TaskId
-from tests.support.engine_probe import Recorder, descendants, driver_of, jvm_of, task_spec, until
+from tests.support.engine_recorder import Recorder, descendants, driver_of, jvm_of, task_spec, until
 from tests.support.processes import alive
 from tests.support.spark_client import RPC_FAILURE, gateway_command, listening_ports, open_blocks
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.slow]
 
 ROOT = Path(__file__).parents[2]
-RUNNER = "tests.support.engine_runner:ScriptedRunner"
+RUNNER = "tests.support.scripted_task_runner:ScriptedRunner"
 TTL = 3.0
 LARGE = 350 << 20
 
@@ -322,7 +322,7 @@ def _environment(pid: int) -> str:
 OWNER = """
 import asyncio, sys
 sys.path.insert(0, {root!r})
-from tests.support.engine_probe import Recorder, task_spec, until
+from tests.support.engine_recorder import Recorder, task_spec, until
 from runtime.engine.protocol.settings import EngineSettings
 from runtime.engine.worker.supervisor import SparkEngine
 from runtime.engine.worker.worker_folder import socket_path

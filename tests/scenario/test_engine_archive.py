@@ -11,11 +11,11 @@ import pytest
 
 from runtime.engine.protocol.settings import EngineSettings
 from runtime.engine.worker.supervisor import SparkEngine
-from tests.support.engine_probe import Recorder, descendants, until
+from tests.support.engine_recorder import Recorder, descendants, until
 
 pytestmark = pytest.mark.slow
 
-SETTINGS = EngineSettings(slots=2, runner="tests.support.engine_runner:ScriptedRunner")
+SETTINGS = EngineSettings(slots=2, runner="tests.support.scripted_task_runner:ScriptedRunner")
 
 
 async def seconds_to_slots(before_closing: Callable[[], object] = lambda: True) -> float:

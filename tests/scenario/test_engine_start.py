@@ -10,7 +10,7 @@ import pytest
 
 from runtime.engine.protocol.settings import EngineSettings
 from runtime.engine.worker.supervisor import SparkEngine
-from tests.support.engine_probe import Recorder, descendants, task_spec, until
+from tests.support.engine_recorder import Recorder, descendants, task_spec, until
 
 
 async def test_missing_java_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

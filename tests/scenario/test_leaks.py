@@ -9,7 +9,7 @@ import pytest
 
 from tests.support.broker import KafkaBroker, unique
 from tests.support.connect import Connect
-from tests.support.usage import Usage, usage
+from tests.support.process_usage import Usage, usage
 from tests.support.waiting import wait_until
 from tests.support.workers import WorkerProcess
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.support import dying_worker, plugins, rest
+from tests.support import offset_change_crasher, plugins, rest
 from tests.support.broker import KafkaBroker, unique
 from tests.support.connect import SINK, STRINGS, Connect
 from tests.support.waiting import soon
@@ -32,7 +32,7 @@ class Mortal:
         """A request to the dying worker, which gives no answer."""
         command = self.whole._command
         self.whole.stop()
-        self.whole._command = [sys.executable, dying_worker.__file__, str(step), command[-1]]
+        self.whole._command = [sys.executable, offset_change_crasher.__file__, str(step), command[-1]]
         self.whole.start()
         with pytest.raises(OSError):
             rest.request(self.whole.url + path, method, body)

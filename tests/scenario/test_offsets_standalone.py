@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.support import dying_worker, plugins, rest, standalone
+from tests.support import offset_change_crasher, plugins, rest, standalone
 from tests.support.broker import KafkaBroker
 from tests.support.connect import STRINGS, Connect
 from tests.support.workers import WorkerProcess
@@ -38,7 +38,7 @@ def die_at(process: WorkerProcess, step: int, method: str, body: Any) -> None:
     """A request to a worker of the same files that kills itself at a step."""
     command = process._command
     process.stop()
-    process._command = [sys.executable, dying_worker.__file__, str(step), *command[-2:]]
+    process._command = [sys.executable, offset_change_crasher.__file__, str(step), *command[-2:]]
     process.start()
     with pytest.raises(OSError):
         rest.request(f"{process.url}/connectors/c/offsets", method, body)

@@ -30,8 +30,8 @@ from runtime.pipeline.task.control import Control
 from runtime.pipeline.task.failure import Failure, Stage
 from runtime.pipeline.task.trace import trace_of
 from tests.support.broker import unique
-from tests.support.messages import Message
 from tests.support.pipeline import produce, task_spec
+from tests.support.python_messages import Message
 from tests.support.secured_broker import Right, SecuredBroker
 from tests.support.topics import count
 from tests.support.waiting import wait_until

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from runtime import __version__
-from tests.support.wheel import Installed, build
+from tests.support.installed_wheel import Installed, build
 
 # Every module of the packages, and where it came from.
 IMPORT_ALL = """

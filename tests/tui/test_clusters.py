@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.broker import unique
-from tests.support.transport import InMemory
+from tests.support.console_transports import InMemory
 from tests.tui.conftest import Cluster
 from tests.tui.console import console
 from tui.client.client import ApiCall, Connect

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.transport import InMemory
+from tests.support.console_transports import InMemory
 from tests.tui.conftest import Cluster
 from tests.tui.console import console
 from tui.client.client import ApiCall, Connect

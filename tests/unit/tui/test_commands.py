@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.transport import InMemory
+from tests.support.console_transports import InMemory
 from tui.client.client import ApiCall, Connect, drive
 from tui.commands.base import CommandContext, execute
 from tui.commands.result import Result

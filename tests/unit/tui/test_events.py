@@ -6,7 +6,7 @@ import json
 from collections.abc import AsyncGenerator
 from pathlib import Path
 
-from tests.support.transport import InMemory
+from tests.support.console_transports import InMemory
 from tui.client.client import Connect, drive
 from tui.commands.base import CommandContext, execute
 from tui.commands.result import Result

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.transport import InMemory
+from tests.support.console_transports import InMemory
 from tests.unit.tui.scripted import expanded, status
 from tui.client.client import ApiCall, Connect, drive
 from tui.commands.base import CommandContext, execute

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.transport import InMemory
+from tests.support.console_transports import InMemory
 from tui.client.client import ApiCall, Connect
 from tui.errors import Conflict, NotFound, Unreachable, UsageError
 from tui.wire.recording import RecordingTransport, ReplayTransport

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.transport import InMemory
+from tests.support.console_transports import InMemory
 from tui.client.client import ApiCall, Connect
 from tui.config.applying import ChangedMeanwhile, ConfigEdit, ConfigNotApplied, apply
 from tui.config.changes import ConfigChange

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.transport import InMemory
+from tests.support.console_transports import InMemory
 from tests.unit.tui.scripted import status
 from tui.client.client import ApiCall, Connect
 from tui.errors import HeadraceError, ServerError, TimedOut, Unreachable, refusal

@@ -30,7 +30,7 @@ from runtime.pipeline.source.convert_source import SourceConversion, source_plac
 from runtime.pipeline.source.source_offsets import CommittedOffsets
 from runtime.pipeline.task.failure import Failure
 from runtime.pipeline.tolerance import Tolerance
-from tests.support.messages import Message
+from tests.support.python_messages import Message
 from tests.support.transforms import made, predicate, tolerance
 
 INNER = Schema(Type.STRUCT, optional=True, fields=(Field("d", Schema(Type.INT32, optional=True, default=5)),))

@@ -11,7 +11,7 @@ from runtime.model.states import State
 from runtime.pipeline.produce import client_log
 from tests.support.broker import EmbeddedBroker
 from tests.support.pipeline import file_sink, file_source, group_offsets, records, source_offsets
-from tests.support.slot import RunningTask
+from tests.support.slot_host import RunningTask
 from tests.support.topics import count
 from tests.support.waiting import wait_until
 

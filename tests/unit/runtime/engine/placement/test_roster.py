@@ -13,7 +13,7 @@ from runtime.engine.placement.roster import Roster, SlotLink, TaskRun
 from runtime.model.states import TaskId
 from runtime.system.processes import OwnProcess
 from runtime.system.scheduling import Delay
-from tests.support.engine_probe import task_spec
+from tests.support.engine_recorder import task_spec
 
 
 class Clock:

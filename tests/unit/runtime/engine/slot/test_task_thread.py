@@ -8,7 +8,7 @@ from unittest.mock import Mock
 from runtime.engine.slot.task_thread import TaskThread
 from runtime.model.states import State
 from runtime.model.task_spec import TaskSpec
-from tests.support.engine_probe import task_spec
+from tests.support.engine_recorder import task_spec
 
 
 class Runner:

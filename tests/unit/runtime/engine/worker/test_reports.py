@@ -9,7 +9,7 @@ from runtime.engine.protocol.task_specs import about
 from runtime.engine.worker.reports import UNEXPECTED_END, TaskReports
 from runtime.model.states import State
 from runtime.system.processes import OwnProcess
-from tests.support.engine_probe import task_spec
+from tests.support.engine_recorder import task_spec
 
 
 def running() -> tuple[Roster, SlotLink, TaskRun, Mock, TaskReports]:

@@ -11,7 +11,7 @@ from runtime.engine.protocol.settings import EngineSettings
 from runtime.engine.worker.slot_watch import MAX_SILENCE_LEASES, SlotWatch
 from runtime.system.processes import OwnProcess
 from runtime.system.scheduling import Delay, waits
-from tests.support.engine_probe import task_spec
+from tests.support.engine_recorder import task_spec
 
 TTL = 6.0
 

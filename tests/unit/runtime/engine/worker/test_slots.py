@@ -17,7 +17,7 @@ from runtime.engine.protocol.settings import EngineSettings
 from runtime.engine.worker.server import SlotServer
 from runtime.engine.worker.slot_watch import SlotWatch
 from runtime.engine.worker.slots import Slots
-from tests.support.engine_probe import task_spec
+from tests.support.engine_recorder import task_spec
 
 TTL = 6.0
 

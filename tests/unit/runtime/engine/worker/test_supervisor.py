@@ -8,7 +8,7 @@ from unittest.mock import Mock
 from runtime.engine.placement.roster import SlotLink
 from runtime.engine.protocol.settings import EngineSettings
 from runtime.engine.worker.supervisor import SparkEngine
-from tests.support.engine_probe import task_spec
+from tests.support.engine_recorder import task_spec
 
 
 async def test_a_task_that_was_paused_on_its_way_to_a_full_slot_is_paused_on_the_next_one() -> None:

@@ -12,7 +12,7 @@ from runtime.api.data.columns import MixedBatchError, ValueBatch
 from runtime.api.data.schema import STRING_SCHEMA, Field, Schema, Type
 from runtime.pipeline.chain.chain import Chain
 from runtime.pipeline.chain.step import ChainStep
-from tests.support.messages import Message
+from tests.support.python_messages import Message
 from tests.support.transforms import made, predicate, tolerance
 
 SCHEMA = Schema(

@@ -24,7 +24,7 @@ from runtime.pipeline.source.convert_source import SourceConversion, source_plac
 from runtime.pipeline.source.source_offsets import CommittedOffsets, OffsetWriter
 from tests.support.mock_kafka import INIT_PRODUCER_ID, PRODUCE, MockKafka
 from tests.support.pipeline import file_source, records, source_offsets
-from tests.support.slot import RecordingHost, RunningTask
+from tests.support.slot_host import RecordingHost, RunningTask
 from tests.support.topics import count
 from tests.support.transforms import tolerance
 from tests.support.waiting import wait_until

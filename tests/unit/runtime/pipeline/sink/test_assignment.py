@@ -16,7 +16,7 @@ from runtime.pipeline.sink.sink_context import SinkContext
 from runtime.pipeline.task.control import Control, StoppedError
 from runtime.pipeline.task.errors import RevokedError
 from tests.support.pipeline import task_spec
-from tests.support.slot import RecordingHost
+from tests.support.slot_host import RecordingHost
 
 
 class IdleSink(SinkTask):

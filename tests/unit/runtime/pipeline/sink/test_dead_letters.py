@@ -23,10 +23,10 @@ from runtime.pipeline.task.error_counts import Counts
 from runtime.pipeline.task.errors import TaskLostError
 from runtime.pipeline.task.failure import Failure, Stage
 from tests.support.broker import KafkaBroker
-from tests.support.messages import Message
 from tests.support.mock_kafka import PRODUCE, MockKafka
 from tests.support.pipeline import file_sink, group_offsets, produce, task_spec
-from tests.support.slot import RunningTask
+from tests.support.python_messages import Message
+from tests.support.slot_host import RunningTask
 from tests.support.topics import count
 from tests.support.waiting import wait_until
 

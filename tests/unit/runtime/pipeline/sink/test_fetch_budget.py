@@ -11,7 +11,7 @@ from runtime.model.states import State
 from runtime.pipeline.sink.fetch_budget import FetchBudget, slot_budget
 from tests.support.broker import KafkaBroker
 from tests.support.pipeline import file_sink
-from tests.support.slot import RunningTask
+from tests.support.slot_host import RunningTask
 
 
 def test_shares() -> None:

@@ -16,7 +16,7 @@ from runtime.model.states import State
 from runtime.model.task_spec import ConverterSpec
 from tests.support.broker import KafkaBroker, unique
 from tests.support.pipeline import file_sink, group_offsets, produce
-from tests.support.slot import RunningTask
+from tests.support.slot_host import RunningTask
 from tests.support.waiting import wait_until
 
 JSON = ConverterSpec("JsonConverter", {"schemas.enable": "false"})

@@ -17,7 +17,7 @@ from runtime.model.states import State
 from tests.support import plugins, topics
 from tests.support.broker import KafkaBroker
 from tests.support.pipeline import file_source, source_offsets
-from tests.support.slot import RunningTask
+from tests.support.slot_host import RunningTask
 from tests.support.waiting import wait_until
 
 PLUGINS = [str(Path(plugins.__path__[0]))]

@@ -15,7 +15,7 @@ from runtime.model.states import State
 from runtime.model.task_spec import ConverterSpec
 from tests.support.broker import KafkaBroker, unique
 from tests.support.pipeline import file_source, messages, records, source_offsets, task_spec
-from tests.support.slot import RunningTask
+from tests.support.slot_host import RunningTask
 from tests.support.topics import count
 from tests.support.waiting import wait_until
 

@@ -1,4 +1,4 @@
-"""A worker that kills itself (SIGKILL) between records of the config topic: `mortal_worker.py FILE ORDERS`.
+"""A worker that kills itself (SIGKILL) between records of the config topic: `config_write_crasher.py FILE ORDERS`.
 
 ORDERS is a file that is looked for at each record. When it holds a number N, this worker dies as soon as Kafka has
 acknowledged N records from then on (0: before the first one is sent)."""

@@ -1,8 +1,8 @@
-"""A worker that kills itself (SIGKILL) at a step of a change of offsets: `dying_worker.py STEP FILE`, and for a
-standalone one `dying_worker.py STEP FILE CONNECTOR…`.
+"""A worker that kills itself (SIGKILL) at a step of an offset change.
 
-STEP counts what a change does: 1 the intent is written, 2 the first step is taken, and so on; the last one comes
-before the intent is removed."""
+`offset_change_crasher.py STEP FILE`; for a standalone worker: `offset_change_crasher.py STEP FILE CONNECTOR…`. STEP counts
+the steps of a change: 1 writes the intent, 2 takes the first step, and so on; the last one precedes the removal of the
+intent."""
 
 from __future__ import annotations
 
