@@ -1,4 +1,4 @@
-"""The console's script door as a whole process, for tests."""
+"""Runs the console's scripts as a process of its own."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """What a run printed, and its exit code."""
+    """The output of a run, and its exit code."""
 
     code: int
     out: str
@@ -25,7 +25,7 @@ class Said:
 
 
 class Console:
-    """`headrace URL …`, with settings of its own."""
+    """`headrace URL …` with its own settings."""
 
     def __init__(self, url: str, home: Path) -> None:
         self.url = url
@@ -33,7 +33,7 @@ class Console:
         self.environ = {**clean, "XDG_CONFIG_HOME": str(home)}
 
     def __call__(self, *commands: str, options: tuple[str, ...] = (), code: int = 0, stdin: str = "") -> Said:
-        """Runs them with -c, and expects the exit code."""
+        """Runs commands with -c, and expects the exit code."""
         return self._run([self.url, *options, "-c", *commands], code, stdin)
 
     def script(self, text: str, *options: str, code: int = 0) -> Said:
@@ -41,7 +41,7 @@ class Console:
         return self._run([self.url, "--script", "-", *options], code, text)
 
     def start(self, *commands: str) -> subprocess.Popen[bytes]:
-        """Runs them on, to be killed."""
+        """Starts commands without waiting for their end, so that the test can kill the process."""
         words = [sys.executable, "-m", "tui.main", self.url, "-c", *commands]
         return subprocess.Popen(words, env=self.environ, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 

@@ -1,4 +1,4 @@
-"""Altered offsets are where the data flows on from: to the line for a source, to the record for a sink (KIP-875)."""
+"""Tasks continue from altered offsets: a source at the line, a sink at the record (KIP-875)."""
 
 from __future__ import annotations
 

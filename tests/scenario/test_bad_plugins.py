@@ -1,5 +1,5 @@
-"""Plugins that raise, return garbage, block, leave or kill their process, in each of their methods: on one worker,
-beside neighbours that run on and lose nothing."""
+"""Plugins that raise, return garbage, block, exit or kill their process, in each of their methods. Other connectors of
+the same worker keep running and lose nothing."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from tests.support.workers import our_worker
 
 PLUGINS = str(Path(plugins.__path__[0]))
 SOURCE, SINK = "headrace_bad_plugins.BadSource", "headrace_bad_plugins.BadSink"
-QUICK = 5.0  # seconds in which neighbours have to run, whatever has happened
+QUICK = 5.0  # seconds within which neighbours have to run after any misbehaviour
 
 
 class Neighbours:
-    """A pipe of lines: file, source, topic, sink, file."""
+    """A pipeline of lines: file, source, topic, sink, file."""
 
     def __init__(self, connect: Connect, broker: KafkaBroker, folder: Path) -> None:
         self._connect, self._written = connect, 0
@@ -37,7 +37,7 @@ class Neighbours:
         connect.sink(self.names[1], str(self._out), topic)
 
     def flow(self, timeout: float) -> None:
-        """Another ten lines get through, with all before them."""
+        """Sends ten more lines, and waits until all lines so far have arrived."""
         with self._in.open("a") as file:
             file.writelines(f"line {self._written + n}\n" for n in range(10))
         self._written += 10
@@ -69,12 +69,12 @@ def neighbours(connect: Connect, broker: KafkaBroker, tmp_path_factory: pytest.T
 
 @dataclass(frozen=True)
 class Bad:
-    """One misbehaviour, and what becomes of the connector and its task."""
+    """One misbehaviour, and the resulting states of the connector and its task."""
 
     cls: str
     where: str
     how: str
-    states: tuple[str, list[str]] | None  # None: it is refused with a 400
+    states: tuple[str, list[str]] | None  # None: the connector is refused with 400
     told: str = ""  # in the trace or the refusal
 
     def __str__(self) -> str:
@@ -127,7 +127,7 @@ def _config(bad: Bad, topic: str, **more: str) -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def topic(broker: KafkaBroker) -> str:
-    """For all of them, with a few records in it."""
+    """A topic with a few records, for all tests."""
     topic = broker.create_topic()
     produce(broker, topic, b"a", b"b", b"c")
     return topic
@@ -153,9 +153,9 @@ def test_a_bad_plugin_fails_alone(bad: Bad, connect: Connect, neighbours: Neighb
 
 
 def _has_misbehaved(connect: Connect, name: str, bad: Bad) -> bool:
-    """Plugins say so before they do."""
+    """Plugins log a line before they misbehave."""
     if not bad.where.startswith("task."):
-        return True  # the answer has told
+        return True  # the answer shows it
     lines = connect.ask("GET", f"/connectors/{name}/logs")
     return f"misbehaving in {bad.where}" in str(lines)
 
@@ -180,7 +180,7 @@ def test_a_task_that_keeps_killing_its_slot_gets_its_own_slot(
     calm: list[float] = []
 
     def apart() -> bool:
-        """For a while: it goes on killing, and they run."""
+        """Whether the neighbours have been running for a while although the task keeps killing its slot."""
         calm.append(time.monotonic()) if neighbours.running() else calm.clear()
         return bool(calm) and calm[-1] - calm[0] > QUICK
 

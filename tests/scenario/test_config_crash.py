@@ -25,13 +25,13 @@ NOTHING = ("NONE", 0)
 
 @dataclass
 class Mortal:
-    """A worker that dies at the record it is told."""
+    """A worker that dies at a given record."""
 
     process: WorkerProcess
     orders: Path
 
     def ask_dying(self, records: int, method: str, path: str, body: Any = None) -> None:
-        """A request that the worker may answer or not: Kafka has `records` of it when the worker is gone."""
+        """Sends a request whose answer does not matter: when the worker has died, Kafka has `records` of it."""
         self.orders.write_text(str(records))
         with contextlib.suppress(OSError):
             self.process.request(method, path, body)
@@ -52,7 +52,7 @@ def mortal(worker: StartWorker, monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
 
 
 def shown(connect: Connect, name: str) -> tuple[str, int]:
-    """State and number of tasks, when configs, tasks' configs and statuses agree; else what does not."""
+    """State and number of tasks if configs, task configs and statuses agree; otherwise the contradiction."""
     code, config = connect.worker.request("GET", f"/connectors/{name}/config")
     if code == 404:
         return NOTHING
@@ -73,7 +73,7 @@ def test_a_connector_is_in_its_old_or_its_requested_state(mortal: Mortal, broker
     connect = mortal.again()
 
     def crash(records: int, before: tuple[str, int], method: str, verb: str, body: Any, after: tuple[str, int]) -> None:
-        """A connector in a state, a request that the worker dies of, and how the next worker shows it."""
+        """A connector's state, a request during which the worker dies, and the state that the next worker shows."""
         nonlocal connect
         name = unique("c")
         state, _ = before
@@ -86,7 +86,7 @@ def test_a_connector_is_in_its_old_or_its_requested_state(mortal: Mortal, broker
             mortal.ask_dying(records, method, f"/connectors/{name}{verb}", body)
         connect = mortal.again()
         wait_until(lambda: shown(connect, name) == after, 30, f"{method} {verb} after {records}: {after}")
-        if after == NOTHING:  # nothing of it is left for the next connector of that name
+        if after == NOTHING:  # the next connector of that name finds nothing of it
             connect.create(name, base)
             wait_until(lambda: shown(connect, name) == ("RUNNING", 2), 30, f"{name} created anew")
         connect.ask(DELETE, f"/connectors/{name}")

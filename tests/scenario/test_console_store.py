@@ -1,4 +1,4 @@
-"""The console's store on real workers: live on ours, polling on Apache's, and through the loss of one."""
+"""The console's store with real workers: live updates from ours, polling of Apache's, and the loss of a worker."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ QUICK = StorePace(interval=0.2, first_retry=0.1, longest_retry=0.5)
 
 
 class Watch:
-    """A running store, and waiting for what it shows."""
+    """A running store, with waiting on its content."""
 
     def __init__(self, url: str) -> None:
         transport = AsyncTransport(Endpoint(url))
@@ -54,7 +54,7 @@ async def watching(url: str) -> AsyncIterator[Watch]:
 
 
 async def _life(watch: Watch, topic: str, file: Path) -> None:
-    """A connector's life, as it is seen."""
+    """The states of a connector's life as the store sees them."""
     name = unique("seen")
     config = {"connector.class": "FileStreamSource", "file": str(file), "topic": topic, "tasks.max": "1"}
     await watch.connect.create({"name": name, "config": config})

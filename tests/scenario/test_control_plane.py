@@ -1,4 +1,5 @@
-"""The control plane of a real worker: topics that sources create, offsets topics of their own, loggers."""
+"""The control plane of a real worker: topics created by sources, offset topics of connectors, config providers,
+restarts."""
 
 from __future__ import annotations
 
@@ -31,7 +32,7 @@ def source(file: Path, topic: str, **more: str) -> dict[str, str]:
 
 
 def committed(connect: Connect, name: str) -> None:
-    """All that is in the file has been written, so that the topic is there."""
+    """Waits until all lines of the file have been written, so that the topic exists."""
     wait_until(lambda: [e["offset"] for e in connect.offsets(name)] == [{"position": 4}], 30, f"offsets of {name}")
 
 
@@ -42,7 +43,7 @@ def partitions(broker: KafkaBroker, topic: str) -> int:
 def setting(broker: KafkaBroker, topic: str, name: str) -> str:
     from confluent_kafka.admin._config import ConfigResource
 
-    admin = _admin(broker)  # held: a client that goes takes its unanswered requests with it
+    admin = _admin(broker)  # kept: a client that is deallocated drops its unanswered requests
     (asked,) = admin.describe_configs([ConfigResource("topic", topic)]).values()
     return str(asked.result(10)[name].value)
 
@@ -102,7 +103,8 @@ def test_topic_creation_can_be_switched_off(worker: StartWorker, broker: KafkaBr
 
 
 def test_a_connector_may_have_its_own_offset_topic(connect: Connect, broker: KafkaBroker, tmp_path: Path) -> None:
-    """Read, altered and reset there; a copy goes to the worker's topic, so that the connector can go back to it."""
+    """Offsets are read, altered and reset in the connector's topic; a copy is written to the worker's topic, so that
+    the connector can return to it."""
     own, topic, file = unique("own-offsets"), unique("t"), tmp_path / "in"
     config = source(file, topic, **{"offsets.storage.topic": own})
     connect.create("c", config)
@@ -122,7 +124,7 @@ def test_a_connector_may_have_its_own_offset_topic(connect: Connect, broker: Kaf
 
 
 def test_a_source_with_its_own_producer_commits_to_the_workers_topic(connect: Connect, tmp_path: Path) -> None:
-    """Its records may go to another cluster; its offsets stay here. Settings without an equal are in its log."""
+    """Records may go to another cluster; offsets stay in the worker's. Settings without an equivalent are logged."""
     overrides = {"producer.override.linger.ms": "1", "producer.override.interceptor.classes": "a.B"}
     connect.create("c", source(tmp_path / "in", unique("t"), **overrides))
     committed(connect, "c")
@@ -135,7 +137,7 @@ def test_a_source_with_its_own_producer_commits_to_the_workers_topic(connect: Co
 def test_values_of_config_providers_are_used_but_never_stored(
     worker: StartWorker, broker: KafkaBroker, tmp_path: Path
 ) -> None:
-    """In the records' topic, but not in config topic, answers, or log."""
+    """The values reach the topic of the records, but neither the config topic, answers, nor the log."""
     topic, file, vault = unique("secret-topic"), tmp_path / "in", tmp_path / "vault"
     vault.mkdir()
     (vault / "x.properties").write_text(f"topic={topic}\n")
@@ -167,7 +169,7 @@ def test_values_of_config_providers_are_used_but_never_stored(
 def test_a_restart_request_in_the_config_topic_is_carried_out(
     worker: StartWorker, broker: KafkaBroker, tmp_path: Path
 ) -> None:
-    """As another worker of the cluster would ask; RESTARTING stands in the status topic until it is done."""
+    """The request of another worker of the cluster; the status topic shows RESTARTING until it is carried out."""
     from confluent_kafka import Producer
 
     process = worker()

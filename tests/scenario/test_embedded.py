@@ -1,4 +1,4 @@
-"""The embedded cluster over its command line: starts, is found, recovers, and leaves nothing behind."""
+"""The embedded cluster over its command line: start, discovery, recovery, and an end that leaves nothing behind."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def test_the_cluster_ends_with_the_last_attached_console(embedded: EmbeddedComma
         finally:
             first.kill()
             second.kill()
-    # The second died without a word.
+    # the second console was killed
     wait_until(lambda: embedded.status() == {}, 45)
     _assert_gone(processes)
 

@@ -1,4 +1,4 @@
-"""The engine on real Spark: how fast it starts tasks, and what survives which death."""
+"""The engine on real Spark: how fast tasks start, and recovery from the death of each process."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ LARGE = 350 << 20
 
 
 class Rig:
-    """An engine of two slots, what it reported, and a lease that tests can withhold."""
+    """An engine of two slots, its reports, and a lease that tests can withhold."""
 
     def __init__(self) -> None:
         self.heard = Recorder()
@@ -246,7 +246,7 @@ async def test_a_lease_that_is_not_renewed_ends_the_slots(rig: Rig) -> None:
 
 async def test_a_task_that_holds_the_interpreter_is_ended_with_its_stack(rig: Rig) -> None:
     hog = TaskId("hog", 0)
-    rig.engine.start_task(task_spec("hog", behaviour="hog"))  # it may not even come to say that it runs
+    rig.engine.start_task(task_spec("hog", behaviour="hog"))  # it may never report RUNNING
     took = await until(lambda: (hog, 1) in rig.heard.lost_tasks(), TTL * 2)
     print(f"a slot whose interpreter is held was ended after {took:.2f} s; time to live {TTL} s")
     await until(lambda: any("_hog" in line[2] for line in rig.heard.lines))
@@ -344,7 +344,7 @@ asyncio.run(main())
 
 
 async def _owner(tmp_path: Path) -> asyncio.subprocess.Process:
-    """A process with an engine of its own, both slots up and a task running."""
+    """A process with its own engine, with both slots up and a task running."""
     owner = await asyncio.create_subprocess_exec(
         sys.executable,
         "-c",
@@ -417,7 +417,7 @@ async def test_sparks_ports_refuse_clients_without_the_secret(rig: Rig) -> None:
     for port in listening_ports(jvm):
         answer = await asyncio.to_thread(gateway_command, port)
         if b"Authentication error" in answer:
-            continue  # Py4J's gateway, which has a secret of its own
+            continue  # Py4J's gateway, which has its own secret
         assert answer == b""
         kind, content = await asyncio.to_thread(open_blocks, port, "broadcast_0_piece0")
         assert kind == RPC_FAILURE
@@ -427,8 +427,8 @@ async def test_sparks_ports_refuse_clients_without_the_secret(rig: Rig) -> None:
 
 
 async def test_a_process_that_spark_did_not_start_is_not_a_slot(rig: Rig) -> None:
-    """It belongs to the same user, knows the socket and sends valid messages."""
-    await until(lambda: len(rig.engine.slots) == 2, 30)  # a test before this one may have cost one
+    """The process belongs to the same user, knows the socket, and sends valid messages."""
+    await until(lambda: len(rig.engine.slots) == 2, 30)  # an earlier test may have ended a slot
     slots = rig.engine.slots
     hello = {
         "op": "hello",
@@ -468,7 +468,7 @@ async def test_a_plugin_that_kills_its_process_group_ends_its_own_slot_only(rig:
 
 
 async def _answer(rig: Rig, body: bytes) -> bytes:
-    """All that the channel answers to a first frame, until it closes."""
+    """Everything that the channel answers to a first frame until it closes."""
     reader, writer = await asyncio.open_unix_connection(socket_path(rig.engine._slots._folder))
     writer.write(len(body).to_bytes(4, "big") + body)
     try:

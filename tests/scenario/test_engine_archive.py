@@ -1,4 +1,4 @@
-"""The class-data-sharing archive: recorded once in the background, and never in the way."""
+"""The class-data-sharing archive: recorded once in the background, without delaying starts."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SETTINGS = EngineSettings(slots=2, runner="tests.support.scripted_task_runner:Sc
 
 
 async def seconds_to_slots(before_closing: Callable[[], object] = lambda: True) -> float:
-    """Start an engine, and close it when its slots are up and the condition holds."""
+    """Start an engine; close it when its slots are up and the condition holds."""
     engine = SparkEngine(SETTINGS, Recorder())
     started = time.perf_counter()
     await engine.start()
@@ -52,7 +52,7 @@ async def test_the_archive_is_recorded_once_and_replaced_if_damaged(
 
 
 def _damage(archive: Path) -> None:
-    """The JVM does not survive this one."""
+    """A JVM that crashes."""
     half = archive.read_bytes()[: archive.stat().st_size // 2]
     archive.unlink()
     archive.write_bytes(half)

@@ -1,4 +1,4 @@
-"""Starts of the engine that go wrong: said clearly, tried again, and closed all the same."""
+"""Failed starts of the engine: reported clearly, repeated, and closed in any state."""
 
 from __future__ import annotations
 

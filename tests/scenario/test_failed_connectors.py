@@ -1,4 +1,4 @@
-"""Connectors that cannot start: what they show in every state, and what becomes of tasks that run already."""
+"""Connectors that cannot start: their states, and the effect on their running tasks."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ REPLICAS = "topic.creation.default.replication.factor"
 def test_a_connector_that_cannot_start_is_failed_in_every_state(
     worker: Callable[..., WorkerProcess], tmp_path: Path
 ) -> None:
-    """As Apache's worker has it; and restarting it says so."""
+    """As with Apache's worker; a restart reports the failure."""
     connect, file = Connect(worker()), tmp_path / "in"
     file.write_text("a\n")
     good = {"connector.class": SOURCE, "file": str(file), "topic": unique("t"), "tasks.max": "1", **STRINGS}

@@ -1,4 +1,4 @@
-"""A million lines from file to topic to file: byte for byte, and whole when parts are killed on the way."""
+"""A million lines from file to topic to file: byte for byte, and without a loss when processes are killed."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_no_line_is_lost_when_processes_are_killed(
     big_file: Path,
     tmp_path: Path,
 ) -> None:
-    """Every output line is an input line, none is missing; what was delivered twice is counted."""
+    """Every output line is an input line and none is missing; lines delivered twice are counted."""
     process = worker(bootstrap=own_broker.bootstrap)
     connect, topic, out = Connect(process), own_broker.create_topic(partitions=1), tmp_path / "out.txt"
     snk = unique("snk")
@@ -83,7 +83,7 @@ def test_no_line_is_lost_when_processes_are_killed(
 
 
 def _kill(victim: str, worker: WorkerProcess, broker: EmbeddedBroker) -> None:
-    """SIGKILL, then whatever an operator's supervisor would start again."""
+    """SIGKILL; then starts again what an operator's supervisor would start."""
     if victim == "broker":
         broker.kill()
         broker.start()
@@ -95,7 +95,7 @@ def _kill(victim: str, worker: WorkerProcess, broker: EmbeddedBroker) -> None:
 
 
 def _process_of(victim: str, worker: int) -> int:
-    """The driver's process, or a slot's: found by what their command lines say."""
+    """The driver's process or a slot's, found by command line."""
     marks = {"engine": "runtime.engine.driver.driver", "slot": "runtime.engine.driver.daemon"}
     found = [pid for pid in children(worker) if marks[victim] in command_line(pid)]
     assert found, [command_line(pid) for pid in children(worker)]
@@ -112,5 +112,5 @@ def _lines_of(file: Path) -> int:
 
 
 def _is_quiet(file: Path) -> bool:
-    """Nothing has been written for a moment."""
+    """Whether nothing has been written for a moment."""
     return time.time() - file.stat().st_mtime > 2

@@ -22,7 +22,7 @@ def console(java_connect: WorkerProcess, tmp_path: Path) -> Console:
 
 
 def test_list_stop_alter_resume_by_script(console: Console, broker: KafkaBroker, tmp_path: Path) -> None:
-    """The whole way of an offset change, both kinds of connector, judged by what arrives in the sink's file."""
+    """An offset change from start to end, of both kinds of connector, checked by the content of the sink's file."""
     source, sink, topic = unique("source"), unique("sink"), broker.create_topic()
     read, written = tmp_path / "in.txt", tmp_path / "out.txt"
     read.write_text("".join(f"{line}\n" for line in LINES))
@@ -63,7 +63,7 @@ def test_list_stop_alter_resume_by_script(console: Console, broker: KafkaBroker,
     assert (listed[source]["type"], listed[sink]["type"]) == ("source", "sink")
     wait_until(lambda: arrived() == LINES)
 
-    # The source goes on with exactly the line of its new offset. What `get` prints, `patch` takes.
+    # The source continues at the line of its new offset. `patch` accepts the output of `get`.
     stopped = console(f"stop {source}", f"wait {source} STOPPED", f"get offsets {source} -o json").json
     assert stopped == {"offsets": [{"partition": {"filename": str(read)}, "offset": {"position": read.stat().st_size}}]}
     position = len("".join(f"{line}\n" for line in LINES[:6]))
@@ -76,7 +76,7 @@ def test_list_stop_alter_resume_by_script(console: Console, broker: KafkaBroker,
     console(f"resume {source}", f"wait {source} RUNNING")
     wait_until(lambda: arrived() == LINES + LINES[6:])
 
-    # The sink reads again from the record it is set to, and all of it after a reset.
+    # The sink reads again from the altered offset, and everything after a reset.
     console(f"stop {sink}", f"wait {sink} STOPPED")
     written.unlink()
     console(

@@ -1,4 +1,4 @@
-"""Stopping and resuming for a long time leaves nothing behind: no descriptor, no thread, no process."""
+"""Repeated stops and resumes leave no descriptor, thread or process behind."""
 
 from __future__ import annotations
 
@@ -15,8 +15,9 @@ from tests.support.workers import WorkerProcess
 
 CYCLES = 200
 SLACK = 10
-"""Threads or descriptors that come once, whatever is cycled: the client that asks Kafka how long it keeps the offsets
-of stopped sinks is made a minute after the start, and has four and five. What each cycle leaves behind would be 200."""
+"""Threads or descriptors that appear once, independent of the number of cycles: the client that asks Kafka for the
+retention of offsets is created a minute after the start, and has four threads and five descriptors. A leak in each
+cycle would make 200."""
 
 
 @pytest.mark.slow
@@ -29,7 +30,7 @@ def test_nothing_leaks_over_200_cycles(
     source, sink = unique("src"), unique("snk")
     connect.source(source, str(file), topic)
     connect.sink(sink, str(tmp_path / "out.txt"), topic)
-    for _ in range(10):  # what is made once has been made
+    for _ in range(10):  # everything that is created once exists now
         _cycle(connect, source, sink)
     before = usage(connect.worker.pid)
     for _ in range(CYCLES):

@@ -1,4 +1,4 @@
-"""Time travel, history, undo and rollback as an operator types them, on our worker."""
+"""Seeking by time, history, undo and rollback as an operator types them, with our worker."""
 
 from __future__ import annotations
 

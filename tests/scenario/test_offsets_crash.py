@@ -1,4 +1,4 @@
-"""kill -9 between any two steps of a change of offsets: after the restart all of it has happened, or nothing."""
+"""kill -9 between any two steps of an offset change: after the restart it is complete, or nothing has changed."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ Entries = list[dict[str, Any]]
 
 @dataclass
 class Mortal:
-    """A worker that lives on, and one of the same file that dies at a step."""
+    """A worker that stays alive, and one with the same file that dies at a step."""
 
     whole: WorkerProcess
 
     def ask_dying(self, step: int, method: str, path: str, body: Any = None) -> None:
-        """A request to the dying worker, which gives no answer."""
+        """Sends a request to the dying worker, which does not answer."""
         command = self.whole._command
         self.whole.stop()
         self.whole._command = [sys.executable, offset_change_crasher.__file__, str(step), command[-1]]
@@ -48,7 +48,7 @@ def mortal(worker: Callable[..., WorkerProcess], monkeypatch: pytest.MonkeyPatch
 
 
 def _again(mortal: Mortal) -> Connect:
-    """The next worker, and how long it took until the offsets could be asked for."""
+    """Starts the next worker; the seconds until it answers requests for the offsets."""
     started = time.monotonic()
     mortal.whole.start()
     print(f"\nready {time.monotonic() - started:.1f} s after the restart")
@@ -57,7 +57,7 @@ def _again(mortal: Mortal) -> Connect:
 
 
 def _tool_keeps_away(mortal: Mortal, name: str) -> None:
-    """`headrace offsets` takes no half of a change, and puts nothing where the next worker finishes one."""
+    """`headrace offsets` exports no incomplete change, and imports nothing that the next worker would overwrite."""
     command = [sys.executable, "-m", "runtime", "offsets", f"--config={mortal.whole._command[-1]}", "--export"]
     refused = subprocess.run(command, capture_output=True, text=True, timeout=180)
     assert (refused.returncode, refused.stdout) == (1, "")
@@ -103,7 +103,7 @@ def test_creating_with_initial_offsets(mortal: Mortal, broker: KafkaBroker, step
     assert connect.offsets("c") == new
 
 
-@pytest.mark.parametrize("step", [3, 4])  # set, and its config is written
+@pytest.mark.parametrize("step", [3, 4])  # offsets are set, and the config is written
 def test_creating_a_sink_with_initial_offsets(mortal: Mortal, broker: KafkaBroker, tmp_path: Path, step: int) -> None:
     connect, topic, name = Connect(mortal.whole), broker.create_topic(partitions=2), unique("snk")
     connect.create(name, _sink(topic, tmp_path), initial_state="STOPPED")

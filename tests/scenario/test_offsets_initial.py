@@ -1,4 +1,4 @@
-"""Initial offsets of a connector (KIP-995's test plan), and what goes with a connector when it is deleted."""
+"""Initial offsets of a connector (KIP-995's test plan), and deletion with offsets."""
 
 from __future__ import annotations
 

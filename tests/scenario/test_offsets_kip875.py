@@ -1,4 +1,4 @@
-"""KIP-875, sentence by sentence (docs/kips.md), on our worker."""
+"""KIP-875, sentence by sentence (docs/kips.md), with our worker."""
 
 from __future__ import annotations
 
@@ -81,8 +81,8 @@ def test_requests_fail_with_400_if_the_connector_is_not_stopped(connect: Connect
 
 
 def test_requests_are_rejected_while_there_are_tasks(connect: Connect, broker: KafkaBroker) -> None:
-    """Stopping takes the task configs away first; a change waits for the tasks' end, so that their last commit does
-    not come after it."""
+    """A stop removes the task configs first. A change waits until the tasks have ended, so that their last commit
+    cannot follow the change."""
     name, topic = unique("src"), broker.create_topic()
     partition = {"counter": topic}
     config = {"connector.class": "headrace_test_plugins.CountingConnector", "topic": topic, **STRINGS}
@@ -127,7 +127,7 @@ def test_the_hook_gets_all_partitions_and_null_for_those_that_are_reset(connect:
 def test_the_hook_may_be_called_before_start(connect: Connect, tmp_path: Path) -> None:
     name = made(connect, "TellingSourceConnector", told=str(tmp_path / "told"))
     patch(connect, name, (A, {"n": 1}))
-    assert lines(tmp_path / "told") == [[[A, {"n": 1}]]]  # and no start
+    assert lines(tmp_path / "told") == [[[A, {"n": 1}]]]  # start() was not called
 
 
 def test_a_connector_without_the_hook_is_a_possible_success(connect: Connect) -> None:
@@ -219,7 +219,7 @@ def test_partitions_that_do_not_exist_are_refused_and_nothing_is_changed(
 
 
 def test_of_a_partition_named_twice_only_the_last_entry_counts(connect: Connect, tmp_path: Path) -> None:
-    """Nobody looks at the others, not even to refuse them."""
+    """Earlier entries are not even validated."""
     name = made(connect, "PickyOffsetsConnector")
     assert patch(connect, name, (A, {"n": 3}), (A, {"n": 4}))[0] == 200
     assert connect.offsets(name) == [{"partition": A, "offset": {"n": 4}}]
@@ -229,7 +229,7 @@ def test_of_a_partition_named_twice_only_the_last_entry_counts(connect: Connect,
 def test_there_is_nothing_to_reset_in_a_group_that_does_not_exist(
     connect: Connect, broker: KafkaBroker, tmp_path: Path
 ) -> None:
-    """As Apache's workers have it: DELETE may be repeated, single partitions need a group."""
+    """As with Apache's workers: DELETE may be repeated, single partitions need a group."""
     name, topic = sink(connect, broker, tmp_path / "told")
     status, answer = patch(connect, name, (at(topic, 0), None))
     assert (status, "no consumer group" in answer["message"]) == (400, True)

@@ -1,5 +1,5 @@
-"""Offsets go round: from Java's standalone file to our topic, to Java's topic, to Java's standalone file again. Each
-time the connector goes on with exactly the next line, and while a worker runs the tool keeps away."""
+"""Offsets move from Java's standalone file to our topic, to Java's topic, and back to Java's standalone file. Each time
+the connector continues with exactly the next line. While a worker runs, the tool refuses."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.support.workers import WorkerProcess, java_worker, our_worker, write_
 
 
 class Line:
-    """A file that is appended to, and the topic its lines go to."""
+    """A file that grows, and the topic of its lines."""
 
     def __init__(self, folder: Path, broker: KafkaBroker) -> None:
         self.file, self.topic, self.bootstrap = folder / "in.txt", broker.create_topic(), broker.bootstrap
@@ -33,7 +33,7 @@ class Line:
         self.written += count
 
     def arrived(self, connect: Connect) -> None:
-        """Every line is there, once, and the last one's offset committed."""
+        """Waits until every line is in the topic once, and the offset of the last line is committed."""
         wanted = [f"line {i}".encode() for i in range(self.written)]
         assert topics.values(self.bootstrap, self.topic, self.written, 120) == wanted
         end = [{"position": self.file.stat().st_size}]
@@ -43,7 +43,7 @@ class Line:
 
 @contextmanager
 def running(process: WorkerProcess, folder: Path) -> Iterator[Connect]:
-    """A worker; meanwhile the tool leaves its offsets alone."""
+    """A running worker, during whose life the tool refuses to touch the offsets."""
     process.start(120)
     try:
         refused(process, folder)
@@ -53,7 +53,7 @@ def running(process: WorkerProcess, folder: Path) -> Iterator[Connect]:
 
 
 def refused(process: WorkerProcess, folder: Path) -> None:
-    """Neither an export nor an import, not even one for show; whose worker it found is said."""
+    """The tool refuses exports, imports and dry runs, and names the worker that it found."""
     document = folder / "refused.json"
     document.write_text('{"nobody":[{"partition":{"a":1},"offset":{"b":2}}]}')
     for words in (["--export"], ["--import", str(document)], ["--import", str(document), "--dry-run"]):
@@ -70,7 +70,7 @@ def properties(process: WorkerProcess, folder: Path) -> str:
 
 
 def move(line: Line, source: WorkerProcess, target: WorkerProcess, folder: Path) -> None:
-    """What `source` has of the connector, exported, checked, and imported into `target`."""
+    """Exports the connector's offsets from `source`, checks them, and imports them into `target`."""
     document = folder / f"{unique('offsets')}.json"
     assert cli.main([properties(source, folder), "--export", str(document)]) == 0
     (entry,) = json.loads(document.read_text())[line.name]

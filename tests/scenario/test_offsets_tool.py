@@ -26,7 +26,7 @@ OLD = [{"partition": {"filename": f"/f{i}"}, "offset": {"position": i}} for i in
 
 @dataclass
 class Tool:
-    """The tool on a cluster that no worker runs on."""
+    """The tool with a cluster on which no worker runs."""
 
     config: Path
 
@@ -49,7 +49,7 @@ class Tool:
 
 @pytest.fixture
 def cluster(broker: KafkaBroker, tmp_path: Path) -> Tool:
-    """A distributed cluster's file and topics, with offsets of a connector `old`."""
+    """A distributed cluster's file and topics, with offsets of the connector `old`."""
     group = unique("offline")
     tool = Tool(tmp_path / "worker.properties")
     lines = {"bootstrap.servers": broker.bootstrap, "group.id": group, "key.converter": "x", "value.converter": "x"}
@@ -168,7 +168,7 @@ def test_an_incomplete_worker_file_prints_one_line_and_exits_with_2(
 
 
 def test_keys_keep_their_exported_order(cluster: Tool, tmp_path: Path, broker: KafkaBroker) -> None:
-    """Java's workers look offsets up by the very bytes of a partition, in the order of the connector's own map."""
+    """Java's workers look up offsets by the bytes of a partition, which have the order of the connector's own map."""
     given = '{"new":[{"partition":{"z":1,"a":{"y":2,"b":3}},"offset":{"q":1,"c":2}}]}'
     (tmp_path / "given.json").write_text(given)
     assert cluster.run("--import", str(tmp_path / "given.json"))[0] == 0
@@ -176,7 +176,7 @@ def test_keys_keep_their_exported_order(cluster: Tool, tmp_path: Path, broker: K
     exported = cluster.export("--connectors=new")
     assert json.dumps(exported["new"][0]) == json.dumps(entry)
     turned = {"partition": {"a": {"b": 3, "y": 2}, "z": 1}, "offset": {"q": 2}}
-    cluster.load({"new": [turned]})  # the same partition in another spelling
+    cluster.load({"new": [turned]})  # the same partition, spelled differently
     assert [json.dumps(e["partition"]) for e in cluster.export("--connectors=new")["new"]] == [
         json.dumps(entry["partition"])
     ]
@@ -228,7 +228,7 @@ def test_the_tool_refuses_while_our_worker_runs_unless_forced(worker: Callable[.
     assert code == 1
     assert f"a worker is running ({process.url}" in err
     assert tool.export("--force") == {"c": [{"partition": {"counter": "t"}, "offset": {"n": 3}}]}
-    process.kill()  # the group does not know it yet, but this machine does
+    process.kill()  # the group still has the member, but this machine knows that its process has ended
     tool.load({"c": [{"partition": {"counter": "t"}, "offset": {"n": 5}}]})
     process.start()
     assert connect.offsets("c") == [{"partition": {"counter": "t"}, "offset": {"n": 5}}]
@@ -291,7 +291,7 @@ def test_an_import_that_is_killed_half_way_changes_nothing(
 def test_an_import_that_is_killed_after_its_transaction_is_completed_next_time(
     worker: Callable[..., WorkerProcess], broker: KafkaBroker, tmp_path: Path, by: str
 ) -> None:
-    """Offsets of a group cannot be removed in a transaction: the journal knows that they have to go."""
+    """A group's offsets cannot be removed in a transaction: the journal records that they have to be removed."""
     process, name, topic = worker({"plugin.path": PLUGINS}), unique("snk"), broker.create_topic(partitions=2)
     connect, tool = Connect(process), Tool(Path(process._command[-1]))
     at = [{"kafka_partition": p, "kafka_topic": topic} for p in (0, 1)]
@@ -315,7 +315,7 @@ def test_an_import_that_is_killed_after_its_transaction_is_completed_next_time(
 
 
 def _killed_import(tool: Tool, document: Path, method: str, after: int) -> None:
-    """An import that is killed when it calls a method of OfflineCluster, after it has called it so many times."""
+    """An import that is killed during the given call of a method of OfflineCluster."""
     script = (
         "import os, signal, sys\nfrom runtime.offsets_tool import cli\n"
         "from runtime.offsets_tool.cluster import OfflineCluster\n"

@@ -1,4 +1,4 @@
-"""Offsets survive GET → PATCH → GET, whatever JSON they are."""
+"""Offsets of any JSON values survive GET → PATCH → GET."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What our worker says about offsets beyond Apache's API: progress, history, where a moment lies."""
+"""Our worker's views of offsets beyond Apache's API: progress, history, offsets by timestamp."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def test_offsets_that_cannot_be_stored_are_400(connect: Connect) -> None:
 
 
 def _stopped_sink(connect: Connect, broker: KafkaBroker, folder: Path, times: list[int]) -> tuple[str, str]:
-    """Its name, and its topic of two partitions with a record of each time."""
+    """The sink's name, and its topic of two partitions with a record at each of the times."""
     from confluent_kafka import Producer
 
     name, topic = unique("snk"), broker.create_topic(partitions=2)

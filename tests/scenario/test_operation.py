@@ -1,4 +1,4 @@
-"""The worker as a service: its log, the last lines of a connector, and its end within the graceful time."""
+"""The worker as a service: its log, the last log lines of a connector, and a graceful end within its time limit."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_text_lines_carry_connects_contexts(worker: StartWorker, broker: KafkaBr
 def test_sigterm_commits_and_ends_within_the_graceful_time(
     worker: StartWorker, broker: KafkaBroker, tmp_path: Path
 ) -> None:
-    """Under load: nothing is lost, and since all was committed, nothing arrives twice."""
+    """Under load: nothing is lost, and nothing arrives twice since everything was committed."""
     graceful, lines = 5.0, 1_000_000
     properties = {"task.shutdown.graceful.timeout.ms": "5000", "offset.flush.interval.ms": "60000"}
     process = worker(properties)

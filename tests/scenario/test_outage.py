@@ -1,4 +1,5 @@
-"""The brokers are away for longer than leases last: nothing fails, nothing churns, all goes on when they are back."""
+"""The brokers are away longer than leases last: nothing fails or restarts in a loop, and everything continues when they
+return."""
 
 from __future__ import annotations
 
@@ -37,7 +38,7 @@ def test_connectors_survive_a_long_outage_of_the_brokers(
 
     own_broker.kill()
     wait_until(lambda: {states for name in names for states in connect.states(name)[1]} == {"UNASSIGNED"}, 30)
-    wait_until(lambda: len(_slots(process)) == 3, 30, "slots that wait for a lease")  # two, and Spark's daemon
+    wait_until(lambda: len(_slots(process)) == 3, 30, "slots that wait for a lease")  # two slots, and Spark's daemon
     waiting, lines = _slots(process), _lines(process)
     assert process.request("GET", "/health")[0] == 500
     assert process.request("GET", "/health/live") == (200, {"status": "alive"})
@@ -61,5 +62,5 @@ def _slots(worker: WorkerProcess) -> set[int]:
 
 
 def _lines(worker: WorkerProcess) -> int:
-    """Lines of the log, but for those about requests."""
+    """Lines of the log, except those about requests."""
     return sum("runtime.rest.security.audit" not in line for line in worker.log.read_text().splitlines())

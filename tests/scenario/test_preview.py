@@ -33,7 +33,7 @@ def connect(broker: KafkaBroker, tmp_path_factory: pytest.TempPathFactory) -> It
 
 @pytest.fixture
 def sink(connect: Connect, broker: KafkaBroker, tmp_path: Path) -> tuple[str, str]:
-    """A sink that tolerates errors, and its topic: nine good records of ten."""
+    """A sink that tolerates errors, and its topic, in which nine of ten records are good."""
     name, topic = unique("sink"), broker.create_topic(partitions=2)
     for partition in (0, 1):
         values = [b"{" if n == 7 else b'{"n":%d,"ssn":"1-2-%d"}' % (n, n) for n in range(10)]

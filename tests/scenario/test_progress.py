@@ -1,4 +1,4 @@
-"""How far connectors are: GET /metrics, progress in the events, STALLED, and when offsets of stopped sinks expire."""
+"""Progress of connectors: GET /metrics, progress events, STALLED, and the expiry of stopped sinks' offsets."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _WEEK = 7 * 24 * 3_600_000
 
 
 class Follower:
-    """Reads GET /events on a thread of its own."""
+    """Reads GET /events on its own thread."""
 
     def __init__(self, url: str) -> None:
         self._answer = urllib.request.urlopen(f"{url}/events", timeout=60)
@@ -92,7 +92,7 @@ def test_metrics_of_a_source(connect: Connect, broker: KafkaBroker, follower: Fo
         commits = now.get("kafka_connect_connector_task_metrics_offset_commit_success_total", {}).get(task, 0)
         return written >= 5 and commits >= 1
 
-    wait_until(all_told, 120)  # Spark may just be starting
+    wait_until(all_told, 120)  # Spark may still be starting
     now = metrics(connect)
     read = now["kafka_connect_source_task_metrics_source_record_poll_total"][task]
     assert read >= now["kafka_connect_source_task_metrics_source_record_write_total"][task]
@@ -106,7 +106,7 @@ def test_metrics_of_a_source(connect: Connect, broker: KafkaBroker, follower: Fo
     connect.ask("POST", f"/connectors/{name}/tasks/0/restart")
     wait_until(lambda: metrics(connect)["headrace_task_restarts_total"].get(task) == 1)
     after = metrics(connect)["kafka_connect_source_task_metrics_source_record_poll_total"][task]
-    assert after >= read  # a restart takes nothing back
+    assert after >= read  # counters survive a restart
     connect.ask("DELETE", f"/connectors/{name}")
     wait_until(lambda: name not in str(metrics(connect)))
 

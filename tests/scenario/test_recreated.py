@@ -1,4 +1,5 @@
-"""Deleted and created again while its task still stops: the new task goes on where the old one has ended."""
+"""A connector that is deleted and created again while its task still stops: the new task continues where the old one
+ended."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What scripts rely on: exit codes, what goes to which stream, where a script stops, ^C."""
+"""Guarantees for scripts: exit codes, output streams, the line at which a script stops, ^C."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tests.support.workers import WorkerProcess, our_worker
 
 @pytest.fixture(scope="module")
 def our_connect(broker: KafkaBroker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[WorkerProcess]:
-    """One worker of ours for all of them, with the tests' plugins."""
+    """One of our workers for all tests, with the test plugins."""
     folder = str(Path(plugins.__path__[0]))
     process = our_worker(tmp_path_factory.mktemp("worker"), broker.bootstrap, {"plugin.path": folder})
     process.start()
@@ -34,14 +34,14 @@ def our_connect(broker: KafkaBroker, tmp_path_factory: pytest.TempPathFactory) -
 
 @pytest.fixture(params=["java_connect", "our_connect"])
 def console(request: pytest.FixtureRequest, tmp_path: Path) -> Console:
-    """The console on Apache's worker and on ours: scripts must not feel a difference."""
+    """The console with Apache's worker and with ours: scripts must not notice a difference."""
     worker: WorkerProcess = request.getfixturevalue(request.param)
     return Console(worker.url, tmp_path)
 
 
 @pytest.fixture
 def stopped(console: Console, broker: KafkaBroker, tmp_path: Path) -> Iterator[str]:
-    """A connector of a name that wants quoting everywhere, STOPPED."""
+    """A STOPPED connector whose name needs quoting everywhere."""
     name = unique("grün [x] #1 ")
     file = tmp_path / "stopped.json"
     config = {"connector.class": "FileStreamSource", "file": str(tmp_path / "none"), "topic": broker.create_topic()}
@@ -116,7 +116,7 @@ def test_bulk_operations_name_the_failed_connectors_and_their_number(console: Co
 
 
 def test_only_data_goes_to_standard_output(console: Console, stopped: str) -> None:
-    """So that a script that stops, reads and resumes can be piped into jq."""
+    """A script that stops, reads and resumes can be piped into jq."""
     said = console.script(
         f"stop '{stopped}'\nwait '{stopped}' STOPPED\nget offsets '{stopped}' -o json\n"
         f"pause '{stopped}'\nstop '{stopped}'\n"
@@ -159,7 +159,7 @@ def test_colour_only_on_a_terminal_and_a_question_before_delete(console: Console
 
 
 def on_terminal(console: Console, command: str, answer: bytes = b"", **environ: str) -> str:
-    """What a run prints on a terminal of its own, standard error among it."""
+    """The output of a run on a terminal of its own, including standard error."""
     ours, theirs = pty.openpty()
     process = subprocess.Popen(
         [sys.executable, "-m", "tui.main", console.url, "-c", command],
@@ -174,7 +174,7 @@ def on_terminal(console: Console, command: str, answer: bytes = b"", **environ: 
     while True:
         try:
             chunk = os.read(ours, 4096)
-        except OSError:  # the other side has closed
+        except OSError:  # the other side is closed
             break
         if not chunk:
             break
@@ -184,12 +184,12 @@ def on_terminal(console: Console, command: str, answer: bytes = b"", **environ: 
     return b"".join(chunks).decode()
 
 
-LEAST = 0.048  # seconds of processor that Python and its HTTP client take to start where the goal was set
+LEAST = 0.048  # processor seconds for starting Python with an HTTP client on the machine for which the goal was set
 
 
 def test_a_script_line_is_quick(console: Console) -> None:
-    """0.15 s for the whole process is the goal. Its processor time is judged: neighbours do not count, imports do.
-    A slower machine has as much more as it needs to start Python with an HTTP client."""
+    """The goal is 0.15 s for the whole process. The test judges processor time, which other processes do not affect but
+    imports do, and scales the goal by the time that this machine needs to start Python with an HTTP client."""
 
     def seconds(run: Callable[[], object]) -> float:
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -204,7 +204,7 @@ def test_a_script_line_is_quick(console: Console) -> None:
 
 
 def test_possible_success_is_distinguished(our_connect: WorkerProcess, broker: KafkaBroker, tmp_path: Path) -> None:
-    """A connector that says nothing about its offsets: the server's words, and what is left to do by hand."""
+    """A connector without an offset hook: the server's message, and the remaining manual step."""
     console, name, topic = Console(our_connect.url, tmp_path), unique("counts"), broker.create_topic()
     (tmp_path / "c.properties").write_text(
         f"name={name}\nconnector.class=headrace_test_plugins.CountingConnector\ntopic={topic}\n"
@@ -225,7 +225,7 @@ def test_possible_success_is_distinguished(our_connect: WorkerProcess, broker: K
 
 @pytest.mark.slow
 def test_without_a_context_a_script_uses_the_embedded_cluster(tmp_path: Path) -> None:
-    """Started when absent, ended at the end; narration on standard error; it ends with a script that is told to."""
+    """The cluster is started if it does not run, and ended with the script; progress is reported on standard error."""
     embedded = EmbeddedCommands(tmp_path)
     environ = {**os.environ, "XDG_STATE_HOME": str(tmp_path), "XDG_CONFIG_HOME": str(tmp_path)}
     command = [sys.executable, "-m", "tui.main"]

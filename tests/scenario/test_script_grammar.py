@@ -1,4 +1,4 @@
-"""Each line of the grammar on Apache's worker and on ours, and every exit code."""
+"""Each command of the grammar with Apache's worker and with ours, and every exit code."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def console(request: pytest.FixtureRequest, tmp_path: Path) -> Console:
 
 
 class Files:
-    """A folder of connector files, and its connectors on the cluster."""
+    """A folder of connector files, and their connectors on the cluster."""
 
     def __init__(self, folder: Path, topic: str) -> None:
         self.folder, self.topic, self.prefix = folder, topic, unique("plan")
@@ -79,7 +79,7 @@ def test_plan_and_apply(console: Console, files: Files) -> None:
 
 
 def test_prune_deletes_what_no_file_describes(our_connect: WorkerProcess, broker: KafkaBroker, tmp_path: Path) -> None:
-    """On a worker of its own: it means all connectors."""
+    """On a worker of its own, since prune affects all connectors."""
     console, files = Console(our_connect.url, tmp_path), Files(tmp_path / "c", broker.create_topic())
     keep, gone = files.source("keep"), files.source("gone")
     console(f"apply -f {files.folder} --prune -y", f"wait {files.prefix}* RUNNING --timeout 60s")

@@ -1,4 +1,4 @@
-"""A sink of several tasks: what it reads when one of them restarts, and when a slot dies."""
+"""A sink with several tasks: no record is lost when a task restarts or a slot dies."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PARTITIONS = range(4)
 
 
 class Feeder:
-    """Sends numbered lines to all partitions of a topic, a few every now and then, until it is stopped."""
+    """Sends numbered lines to all partitions of a topic, a few at intervals, until stopped."""
 
     def __init__(self, broker: KafkaBroker, topic: str) -> None:
         self.sent: list[bytes] = []
@@ -66,12 +66,12 @@ def feeder(broker: KafkaBroker, topic: str) -> Iterator[Feeder]:
 
 
 def _read(file: Path) -> Counter[bytes]:
-    """What has been written, and how often each."""
+    """The lines written by the sink, with their counts."""
     return Counter(file.read_bytes().splitlines()) if file.exists() else Counter()
 
 
 def _wait_for_all_partitions(file: Path) -> None:
-    """Until something new has come from each partition."""
+    """Waits for a new record from each partition."""
     before = len(_read(file))
 
     def by_partition() -> set[bytes]:

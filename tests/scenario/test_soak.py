@@ -1,4 +1,4 @@
-"""A minute of kills at random: all is restored by itself, every line arrives, no process is left behind."""
+"""A minute of random kills: everything recovers, every line arrives, no process is left behind."""
 
 from __future__ import annotations
 

@@ -64,7 +64,7 @@ def arrived(broker: KafkaBroker, topic: str) -> list[str]:
 def test_java_continues_from_our_offsets_and_we_from_javas(
     start: Start, broker: KafkaBroker, topic: str, tmp_path: Path
 ) -> None:
-    """Three workers one after another on one file: every line arrives once."""
+    """Three workers use one file in turn: every line arrives once."""
     file = source_file(tmp_path, unique("source"), topic)
     lines: list[str] = []
     for number, kind in enumerate((standalone.java, standalone.ours, standalone.java, standalone.ours)):
@@ -82,7 +82,7 @@ def test_java_continues_from_our_offsets_and_we_from_javas(
 def test_what_rest_changes_ends_with_the_worker_but_offsets_stay(
     start: Start, broker: KafkaBroker, topic: str, tmp_path: Path
 ) -> None:
-    """Connectors of the command line are as the files say at each start; altered offsets and groups are kept."""
+    """Each start creates the connectors of the command line from their files; altered offsets and groups persist."""
     name, sink = unique("source"), unique("sink")
     append(tmp_path, "one", "two", "three")
     whole = {"connector.class": SINK, "file": str(tmp_path / "out.txt"), "topics": topic, "tasks.max": 1}
@@ -114,7 +114,7 @@ def test_what_rest_changes_ends_with_the_worker_but_offsets_stay(
 def test_offsets_are_kept_when_the_worker_is_killed(
     start: Start, broker: KafkaBroker, topic: str, tmp_path: Path
 ) -> None:
-    """A flat JSON file; what the file of offsets says is never ahead of the topic."""
+    """A flat JSON file; the offsets file is never ahead of the topic."""
     config = {"name": unique("flat"), "connector.class": SOURCE, "file": str(tmp_path / "in.txt"), "topic": topic}
     (tmp_path / "source.json").write_text(json.dumps(config))
     append(tmp_path, *(f"line {i}" for i in range(2000)))
@@ -163,7 +163,7 @@ def test_an_unusable_offsets_file_ends_the_worker(broker: KafkaBroker, tmp_path:
 
 
 def test_an_offsets_file_must_not_be_a_device(broker: KafkaBroker, tmp_path: Path) -> None:
-    """To take its place, as a file's is taken, would be the end of it."""
+    """Replacing a device like a file would destroy it."""
     (tmp_path / "offsets").symlink_to("/dev/null")
     code, error = run(standalone.ours(tmp_path, broker.bootstrap), tmp_path)
     assert code == 1
@@ -182,7 +182,7 @@ def test_a_file_connector_without_a_file_reports_that_there_is_no_terminal(
 
 
 def run(worker: WorkerProcess, folder: Path) -> tuple[int, str]:
-    """A worker that ends by itself: its exit code and what it said last."""
+    """The exit code and last log lines of a worker that ends by itself."""
     worker.start(wait=False)
     assert worker._process is not None
     code = worker._process.wait(60)
@@ -194,7 +194,7 @@ def run(worker: WorkerProcess, folder: Path) -> tuple[int, str]:
 def test_initial_offsets_in_a_connectors_file_and_over_rest(
     start: Start, broker: KafkaBroker, topic: str, tmp_path: Path
 ) -> None:
-    """KIP-995 in standalone mode: the command line takes them in JSON files, with `initial_state` too."""
+    """KIP-995 in standalone mode: the command line accepts initial offsets in JSON files, with `initial_state` too."""
     append(tmp_path, "one", "two", "three")
     source = {"connector.class": SOURCE, "file": str(tmp_path / "in.txt"), "topic": topic}
     at = [{"partition": {"filename": str(tmp_path / "in.txt")}, "offset": {"position": 4}}]
@@ -210,7 +210,7 @@ def test_initial_offsets_in_a_connectors_file_and_over_rest(
 def test_with_a_full_disk_tasks_continue_and_offsets_are_stored_later(
     start: Start, broker: KafkaBroker, topic: str, tmp_path: Path
 ) -> None:
-    """The worker's process may write no file for a while: nothing fails, and what was not kept is kept then."""
+    """For a while the worker's process may write no file: nothing fails, and the offsets are stored afterwards."""
     file, offsets = source_file(tmp_path, name := unique("source"), topic), tmp_path / "offsets"
     append(tmp_path, "before")
     worker = start(standalone.ours, file)

@@ -1,4 +1,4 @@
-"""A cluster changes hands: Apache's worker, ours with the same file, Apache's again; nothing is lost or moved."""
+"""A cluster is taken over by our worker from Apache's with the same file, and back again; nothing is lost or moved."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ KEYED = {
     "transforms.flat.type": "org.apache.kafka.connect.transforms.ExtractField$Value",
     "transforms.flat.field": "line",
 }
-"""Each line becomes its record's key too: the same line has to meet the same partition, whoever sends it."""
+"""Each line is also its record's key: the same line must reach the same partition from either worker."""
 
 
 @dataclass
 class Lane:
-    """A source, its topic, and a sink behind it."""
+    """A source, its topic, and a sink of that topic."""
 
     source: str
     sink: str
@@ -65,7 +65,7 @@ class Lane:
 
 @dataclass
 class Cluster:
-    """One file of worker properties, and the two programs that are started with it."""
+    """One worker properties file, and the two programs that use it."""
 
     java: WorkerProcess
     ours: WorkerProcess
@@ -87,7 +87,8 @@ def cluster(broker: KafkaBroker, tmp_path: Path) -> Iterator[Cluster]:
 
 
 def shown(connect: Connect, name: str) -> dict[str, Any]:
-    """All that the API says of a connector, without what is allowed to differ: the order of keys and of entries."""
+    """Everything that the API answers about a connector, except permitted differences: the order of keys and
+    entries."""
     status = connect.status(name)
     return {
         "info": connect.ask("GET", f"/connectors/{name}"),
@@ -102,7 +103,7 @@ def shown(connect: Connect, name: str) -> dict[str, Any]:
 
 
 def settled(connect: Connect, names: dict[str, str]) -> dict[str, dict[str, Any]]:
-    """Everything, once each connector has reached its state with its tasks."""
+    """The answers once each connector and its tasks have reached their states."""
     for name, state in names.items():
         count = 0 if state == "STOPPED" else int(connect.ask("GET", f"/connectors/{name}/config").get("tasks.max", "1"))
         connect.wait(name, state, [state] * count, 90)
@@ -110,7 +111,7 @@ def settled(connect: Connect, names: dict[str, str]) -> dict[str, dict[str, Any]
 
 
 def committed(connect: Connect, lane: Lane) -> bool:
-    """Source and sink have committed all that was sent."""
+    """Waits until source and sink have committed all lines."""
     source = [e["offset"]["position"] for e in connect.offsets(lane.source)]
     sink = sum(e["offset"]["kafka_offset"] for e in connect.offsets(lane.sink))
     return source == [lane.path("in").stat().st_size] and sink == len(lane.sent)
@@ -139,7 +140,7 @@ def test_takeover_and_the_way_back(cluster: Cluster, broker: KafkaBroker, tmp_pa
     small = batch[:500]
 
     def exact(lane: Lane) -> None:
-        """Every line arrives, exactly once each time that it was sent, and always on the partition of its key."""
+        """Checks that every line arrives exactly as often as it was sent, always on the partition of its key."""
         wait_until(lane.has_all, 90, f"{len(lane.sent)} lines of {lane.source}", every=0.2)
         assert Counter(lane.arrived()) == Counter(lane.sent)
         assert topics.count(broker.bootstrap, lane.topic) == len(lane.sent)
@@ -148,7 +149,7 @@ def test_takeover_and_the_way_back(cluster: Cluster, broker: KafkaBroker, tmp_pa
         assert len(set.union(*spread.values())) == PARTITIONS
 
     def hand_over(before: WorkerProcess, after: WorkerProcess) -> Connect:
-        """The next one shows at its start what the last one showed, and carries all that is sent from then on."""
+        """The next worker shows at its start what the last one showed, and processes everything sent from then on."""
         connect = Connect(before)
         for lane in lanes.values():
             wait_until(partial(committed, connect, lane), 60, f"offsets of {lane.source}", every=0.2)

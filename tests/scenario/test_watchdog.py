@@ -1,4 +1,5 @@
-"""A poll that does not return: told in the events, its stack over REST, and all well when it returns."""
+"""A poll that does not return: reported in the events, its stack served over REST, and RUNNING again when it
+returns."""
 
 from __future__ import annotations
 
@@ -45,7 +46,7 @@ def test_requests_for_missing_stacks_are_404(worker: Callable[..., WorkerProcess
 
 
 def _notices(url: str) -> list[dict[str, Any]]:
-    """The notices of the event stream, as they come."""
+    """Collects the notices of the event stream."""
     found: list[dict[str, Any]] = []
     stream = urllib.request.urlopen(f"{url}/events", timeout=60)
 

@@ -1,4 +1,4 @@
-"""The wheel, in empty environments outside the repository: the console alone, and all of it with the extra."""
+"""The wheel in empty environments outside the repository: the console alone, and everything with the runtime extra."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from runtime import __version__
 from tests.support.installed_wheel import Installed, build
 
-# Every module of the packages, and where it came from.
+# Every module of the packages, with its location.
 IMPORT_ALL = """
 import importlib, json, pkgutil, sys
 names = {packages!r}
@@ -38,7 +38,7 @@ def full(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Installed:
 
 
 def imported(installed: Installed, *packages: str) -> set[str]:
-    """Imports all modules of these packages; the names of all that was loaded by that."""
+    """Imports all modules of these packages; the names of all modules loaded thereby."""
     done = installed.execute(IMPORT_ALL.format(packages=packages))
     assert done.returncode == 0, done.stderr
     answer = json.loads(done.stdout)

@@ -1,4 +1,4 @@
-"""The worker as its operator sees it over REST: start-up, states, failures of its parts."""
+"""The worker as its operator sees it over REST: start, states, failures of its processes."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def test_a_second_worker_of_the_group_is_refused(worker: StartWorker) -> None:
 
 
 def test_a_killed_worker_is_replaced_at_once(worker: StartWorker, broker: KafkaBroker) -> None:
-    """The dead member of the group is sent away, not waited for; nothing of the dead worker stays alive."""
+    """The dead member is removed from the group at once; no process of the dead worker survives."""
     process = worker({"plugin.path": PLUGINS})
     connect = Connect(process)
     connect.create("count", counting(broker))
@@ -175,7 +175,7 @@ def test_altering_offsets_has_four_outcomes(connect: Connect, broker: KafkaBroke
     "victim", ["runtime.engine.driver.daemon", "runtime.engine.driver.driver", "java", "runtime.host"]
 )
 def test_killed_processes_are_replaced(victim: str, connect: Connect, broker: KafkaBroker, tmp_path: Path) -> None:
-    """A slot, the driver, its JVM, the plugin host: tasks RUNNING again by themselves, no number lost."""
+    """A slot, the driver, its JVM, the plugin host: tasks are RUNNING again automatically, and no number is lost."""
     config = counting(broker)
     connect.create("count", config)
     connect.wait("count", "RUNNING", ["RUNNING"])
@@ -262,6 +262,6 @@ def _free_port() -> int:
 
 
 def _run(process: WorkerProcess, timeout: float = 20) -> tuple[int, str]:
-    """Exit code and the last line on standard error of a worker that does not come up."""
+    """Exit code and last line on standard error of a worker that fails to start."""
     result = subprocess.run(process._command, capture_output=True, text=True, timeout=timeout, check=False)
     return result.returncode, result.stderr.strip().splitlines()[-1]

@@ -1,8 +1,8 @@
 """A worker that kills itself (SIGKILL) at a step of an offset change.
 
-`offset_change_crasher.py STEP FILE`; for a standalone worker: `offset_change_crasher.py STEP FILE CONNECTOR…`. STEP counts
-the steps of a change: 1 writes the intent, 2 takes the first step, and so on; the last one precedes the removal of the
-intent."""
+`offset_change_crasher.py STEP FILE`; for a standalone worker: `offset_change_crasher.py STEP FILE CONNECTOR…`. STEP
+counts the steps of a change: 1 writes the intent, 2 takes the first step, and so on; the last one precedes the removal
+of the intent."""
 
 from __future__ import annotations
 
