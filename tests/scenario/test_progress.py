@@ -139,7 +139,7 @@ def test_a_sink_without_progress_is_stalled(
     assert metrics(connect)["headrace_sink_record_lag"][task] > 0
     wait_until(lambda: any(p["lag"]["records"] > 0 for p in follower.progress(name)))
     gate.touch()
-    wait_until(lambda: "is not stalled any more" in follower.notices(name))
+    wait_until(lambda: "is no longer stalled" in follower.notices(name))
     sent = "kafka_connect_sink_task_metrics_sink_record_send_total"
     wait_until(lambda: metrics(connect)[sent].get(task) == 7)
     wait_until(lambda: follower.progress(name)[-1]["lag"] == {"records": 0, "ms": 0})

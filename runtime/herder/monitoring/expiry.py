@@ -1,8 +1,8 @@
-"""When a stopped sink's offsets expire: brokers forget those of a group that has been empty for
-`offsets.retention.minutes`, and the sink would then begin where `auto.offset.reset` says.
+"""When the offsets of stopped sinks expire on the brokers.
 
-Kafka tells nobody since when a group is empty. What is known is when the connector was stopped (the record of its
-target state) and when its offsets were changed last (the journal): the later of the two, and never before it was so.
+Brokers delete the offsets of a group that has been empty for `offsets.retention.minutes`; the sink would then start
+where `auto.offset.reset` says. Kafka does not report since when a group is empty, so the time is counted from the later
+of two events: the connector was stopped (the record of its target state), or its offsets were changed (the journal).
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from runtime.storage.configs import ConfigStore
 from runtime.storage.journal import OffsetJournal
 
 WARNING_PERIOD = 24 * 3600
-"""Seconds before the end at which one is warned, at least a seventh of the retention."""
+"""Seconds before the expiry at which warnings start, but at most a seventh of the retention."""
 
-_CACHE_SECONDS = 3600.0  # seconds for which the brokers' setting is taken as known
-_RETRY_SECONDS = 60.0  # where they did not tell it
+_CACHE_SECONDS = 3600.0  # for which the brokers' retention is not queried again
+_RETRY_SECONDS = 60.0  # after which it is queried again if the brokers did not report it
 
 Retention = Callable[[], Awaitable[int | None]]
-"""The brokers' retention in milliseconds; None when they do not tell."""
+"""Queries the brokers' retention in milliseconds; None if they do not report it."""
 
 
 class Expiry:
-    """Event loop only. `clock` gives seconds since 1970."""
+    """Expiry times and warnings. Event loop only. `clock` returns seconds since 1970."""
 
     def __init__(
         self, configs: ConfigStore, journal: OffsetJournal, retention: Retention, clock: Callable[[], float] = time.time
@@ -36,8 +36,8 @@ class Expiry:
         self._warned: dict[str, int] = {}
 
     async def expires_at(self, name: str) -> int | None:
-        """When the offsets of a STOPPED sink expire, in milliseconds since 1970; None when they do not, as far as is
-        known."""
+        """When the offsets of a STOPPED sink expire, in milliseconds since 1970; None if they do not expire, or if the
+        retention is unknown."""
         stored = self._configs.connector(name)
         since = self._since(name)
         if stored is None or stored.target is not TargetState.STOPPED or since is None:
@@ -46,20 +46,21 @@ class Expiry:
         return None if retention is None else since + retention
 
     async def warnings(self, names: list[str]) -> list[tuple[str, str]]:
-        """Sinks whose offsets expire soon, with what to say of it; each is told once a day."""
+        """Of these stopped sinks, those whose offsets expire soon, each with a warning; at most one a day for each
+        sink."""
         found = []
         self._warned = {name: self._warned[name] for name in set(names) & self._warned.keys()}
         for name in names:
             at = await self.expires_at(name)
             if at is None:
                 self._warned.pop(name, None)
-            elif self._is_near(at) and self._is_new(name):
+            elif self._is_near(at) and self._first_today(name):
                 found.append((name, self._warning_text(name, at)))
         return found
 
     def _since(self, name: str) -> int | None:
         stopped = self._configs.target_written(name)
-        changes = [past.time for past in self._journal.history(name)[:1]]
+        changes = [change.time for change in self._journal.history(name)[:1]]
         return None if stopped is None or stopped < 0 else max([stopped, *changes])
 
     async def _known_retention(self) -> int | None:
@@ -72,7 +73,7 @@ class Expiry:
         margin = min(WARNING_PERIOD * 1000, (self._retention or 0) // 7)
         return self._clock() * 1000 >= at - margin
 
-    def _is_new(self, name: str) -> bool:
+    def _first_today(self, name: str) -> bool:
         today = int(self._clock() // 86_400)
         return self._warned.setdefault(name, -1) != today and not self._warned.update({name: today})
 
@@ -80,8 +81,8 @@ class Expiry:
         left = at / 1000 - self._clock()
         when = f"expire in {_span(left)}" if left > 0 else "may have expired already"
         return (
-            f"The offsets of the stopped sink {name} {when} (offsets.retention.minutes of the brokers): resume it, or "
-            "export them; a sink without offsets begins where auto.offset.reset says"
+            f"The offsets of the stopped sink {name} {when} (offsets.retention.minutes of the brokers). Resume the "
+            "connector, or export its offsets; a sink without offsets starts where auto.offset.reset says"
         )
 
 

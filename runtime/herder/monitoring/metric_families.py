@@ -1,4 +1,4 @@
-"""Metrics in Prometheus' text format 0.0.4: samples by family, each family with what it means and its type."""
+"""Metrics in Prometheus' text format 0.0.4: samples grouped by family, each family with its help text and type."""
 
 from __future__ import annotations
 
@@ -7,26 +7,26 @@ from collections.abc import Mapping
 Labels = Mapping[str, object]
 
 PREFIX = "kafka_connect_"
-"""What Apache's metrics are called behind a JMX exporter; ours begin with `headrace_`."""
+"""Prefix of Apache's metrics, as a JMX exporter names them; Headrace's own metrics start with `headrace_`."""
 
 
 class MetricFamilies:
-    """Collects samples in any order."""
+    """Collects samples, in any order."""
 
     def __init__(self) -> None:
         self._heads: dict[str, str] = {}
         self._samples: dict[str, list[str]] = {}
 
     def gauge(self, name: str, labels: Labels, value: float | None, help_text: str) -> None:
-        """A value that goes up and down; None leaves it out."""
+        """Add a value that rises and falls; None adds nothing."""
         self._add(name, "gauge", labels, value, help_text)
 
     def counter(self, name: str, labels: Labels, value: float | None, help_text: str) -> None:
-        """A value that rises until the worker ends."""
+        """Add a value that only rises until the worker ends; None adds nothing."""
         self._add(name, "counter", labels, value, help_text)
 
     def text(self) -> str:
-        """All families in the order of their first sample."""
+        """All families, in the order of their first samples."""
         return "".join(self._heads[name] + "".join(self._samples[name]) for name in self._heads)
 
     def _add(self, short: str, kind: str, labels: Labels, value: float | None, help_text: str) -> None:

@@ -1,4 +1,4 @@
-"""The worker in Prometheus' text format: Apache Connect's metrics under their names in snake case, and some of ours."""
+"""Metrics of the worker in Prometheus' text format: Apache Connect's names in snake case, and Headrace's own."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from runtime.storage.configs import StoredConnector
 from runtime.storage.statuses import StatusRecord, StatusStore
 
 CACHE_SECONDS = 1.0
-"""Seconds for which a text is given again, however many ask."""
+"""Seconds for which the same text is returned to all requests."""
 
-_YIELD_EVERY = 100  # connectors, before others have their turn on the event loop
+_YIELD_EVERY = 100  # connectors after which other work of the event loop may run
 _TASK_STATES = (State.RUNNING, State.PAUSED, State.FAILED, State.UNASSIGNED, State.RESTARTING)
 
 
 class Metrics:
-    """Makes the text when it is asked for; nothing is counted here. Event loop only."""
+    """Builds the text on request from the boards; counts nothing itself. Event loop only."""
 
     def __init__(
         self, herder: Herder, statuses: StatusStore, board: StatusBoard, engine: Engine, stalls: Stalls,
@@ -39,7 +39,7 @@ class Metrics:
         self._making: asyncio.Task[str] | None = None
 
     async def text(self) -> str:
-        """All of them now."""
+        """All metrics."""
         if self._making is None or (self._making.done() and time.monotonic() - self._made > CACHE_SECONDS):
             self._making = asyncio.create_task(self._make())
         return await asyncio.shield(self._making)
@@ -51,7 +51,7 @@ class Metrics:
         for i, name in enumerate(names):
             if i % _YIELD_EVERY == _YIELD_EVERY - 1:
                 await asyncio.sleep(0)
-            with contextlib.suppress(NotFound):  # deleted in between
+            with contextlib.suppress(NotFound):  # deleted meanwhile
                 stored = self._herder.stored(name)
                 self._connector(families, stored, await self._herder.type(stored.config))
         self._made = time.monotonic()
@@ -64,9 +64,9 @@ class Metrics:
         tasks = sum(len(slot.tasks) for slot in slots)
         f.gauge("worker_metrics_task_count", {}, tasks, "Tasks run in this worker.")
         for kind in ("connector", "task"):
-            good, bad = (self._board.meters.startups[kind, success] for success in (True, False))
-            for what, count in (("attempts", good + bad), ("success", good), ("failure", bad)):
-                f.counter(f"worker_metrics_{kind}_startup_{what}_total", {}, count, f"Starts of a {kind}: {what}.")
+            started, failed = (self._board.meters.startups[kind, success] for success in (True, False))
+            for result, count in (("attempts", started + failed), ("success", started), ("failure", failed)):
+                f.counter(f"worker_metrics_{kind}_startup_{result}_total", {}, count, f"Starts of a {kind}: {result}.")
         f.gauge("headrace_slots", {}, len(slots), "Slots that are up.")
         for slot in slots:
             f.gauge("headrace_slot_task_count", {"slot": slot.slot}, len(slot.tasks), "Tasks that a slot runs.")
@@ -91,7 +91,7 @@ class Metrics:
         for number, task in tasks.items():
             own = {**labels, "task": number}
             f.gauge("connector_task_metrics_status", {**own, "status": _lower(task)}, 1, "State of a task.")
-            f.gauge("headrace_task_stalled", own, number in stalled, "Whether a task with work to do does none.")
+            f.gauge("headrace_task_stalled", own, number in stalled, "Whether records wait but the task writes none.")
             restarts = self._board.meters.restarts[TaskId(name, number)]
             f.counter("headrace_task_restarts_total", own, restarts, "Starts of a task after its first.")
             if number in meters:
@@ -105,14 +105,14 @@ def _task(f: MetricFamilies, kind: str, labels: Labels, meter: TaskMeter, runs: 
     f.counter(f"{commits}_success_total", labels, meter.total("commits"), "Offset commits that succeeded.")
     f.counter(f"{commits}_failure_total", labels, meter.total("commit_failures"), "Offset commits that failed.")
     if (at := meter.value("progress_at")) is not None and at >= 0:
-        f.gauge("headrace_task_last_write_timestamp_ms", labels, at, "When a record was written last.")
+        f.gauge("headrace_task_last_write_timestamp_ms", labels, at, "When the task last wrote a record.")
     sink = kind == "sink"
     prefix, batch = ("sink_task_metrics", "put_batch") if sink else ("source_task_metrics", "poll_batch")
     names = ("sink_record_read", "sink_record_send") if sink else ("source_record_poll", "source_record_write")
     f.counter(f"{prefix}_{names[0]}_total", labels, meter.total("read"), "Records read before transformations.")
-    f.counter(f"{prefix}_{names[1]}_total", labels, meter.total("written"), "Records that were taken.")
+    f.counter(f"{prefix}_{names[1]}_total", labels, meter.total("written"), "Records written.")
     active = f"{prefix}_{'sink' if sink else 'source'}_record_active_count"
-    f.gauge(active, labels, meter.value("active"), "Records read and not yet taken.")
+    f.gauge(active, labels, meter.value("active"), "Records read but not yet written.")
     batches = meter.total("batches")
     average = meter.total("batch_ms") / batches if batches else 0.0
     f.gauge(f"{prefix}_{batch}_avg_time_ms", labels, average, "Average time of a batch.")
@@ -124,12 +124,12 @@ def _task(f: MetricFamilies, kind: str, labels: Labels, meter: TaskMeter, runs: 
             why = {**labels, "reason": f"{plugin}_error"}
             help_text = "Batches processed record by record because a plugin raised."
             f.counter("headrace_task_record_by_record_batches_total", why, count, help_text)
-    if sink and runs:  # what a task told before it ended is no longer so
+    if sink and runs:  # after a task has ended, its last report no longer applies
         f.gauge(f"{prefix}_partition_count", labels, meter.value("partitions"), "Partitions assigned to a task.")
         f.gauge("headrace_sink_record_lag", labels, meter.value("lag"), "Records behind the ends of its partitions.")
 
 
-_ERRORS: Mapping[str, str] = {  # Apache's names for what is counted
+_ERRORS: Mapping[str, str] = {  # our counts, with Apache's names
     "failed_tries": "total_record_failures",
     "failed": "total_record_errors",
     "skipped": "total_records_skipped",

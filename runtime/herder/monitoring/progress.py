@@ -1,4 +1,4 @@
-"""How far connectors are: lag of sinks in records and time, age of the positions of sources."""
+"""Progress of connectors: the lag of sinks in records and time, the age of sources' offsets."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ from runtime.storage.journal import OffsetEntry
 from runtime.storage.offsets import OffsetStore
 
 CACHE_SECONDS = 1.0
-"""Seconds for which an answer is given again."""
+"""Seconds for which an answer is returned again."""
 
 Answer = dict[str, Any]
 
 
 class OffsetProgress:
-    """Adds to offsets what they mean. Event loop only; one question at a time for each connector, however many ask."""
+    """Adds lag or age to offsets. Event loop only; concurrent requests for a connector share one query of Kafka."""
 
     def __init__(self, positions: Positions, store: OffsetStore) -> None:
         self._positions, self._store = positions, store
-        self._asked: dict[str, tuple[float, asyncio.Task[list[Answer]]]] = {}
+        self._queries: dict[str, tuple[float, asyncio.Task[list[Answer]]]] = {}  # with their start times
 
     async def detail(self, name: str, sink: bool, entries: Sequence[OffsetEntry]) -> list[Answer]:
         """Each entry with `end` and `lag` (`records`, `ms`) for sinks, `written` and `age_ms` for sources.
 
-        `ms` is how long ago the next record to be read was written; null where the records do not tell."""
+        `ms` is the age of the next record to read in milliseconds; null if the record has no timestamp."""
         self._forget_old()
-        if name not in self._asked:
-            work = self._of_sink(entries) if sink else self._of_source(name, entries)
-            self._asked[name] = time.monotonic(), asyncio.create_task(work)
-        return await asyncio.shield(self._asked[name][1])
+        if name not in self._queries:
+            query = self._of_sink(entries) if sink else self._of_source(name, entries)
+            self._queries[name] = time.monotonic(), asyncio.create_task(query)
+        return await asyncio.shield(self._queries[name][1])
 
     async def _of_sink(self, entries: Sequence[OffsetEntry]) -> list[Answer]:
         committed = {at: o for at, o in topic_partitions(entries).items() if o is not None}
@@ -67,6 +67,6 @@ class OffsetProgress:
 
     def _forget_old(self) -> None:
         now = time.monotonic()
-        self._asked = {
-            n: (at, task) for n, (at, task) in self._asked.items() if now - at < CACHE_SECONDS or not task.done()
+        self._queries = {
+            n: (at, task) for n, (at, task) in self._queries.items() if now - at < CACHE_SECONDS or not task.done()
         }

@@ -1,5 +1,4 @@
-"""Looks at all connectors every few seconds: tells followers of the events how far they are, whether tasks have
-stalled, and which stopped sinks are about to lose their offsets."""
+"""Periodic checks: publishes progress and stalled tasks, and warns of stopped sinks whose offsets expire."""
 
 from __future__ import annotations
 
@@ -21,13 +20,13 @@ from runtime.model.states import TargetState, TaskId
 log = logging.getLogger(__name__)
 
 EXPIRY_INTERVAL = 60.0
-"""Seconds between two looks at what expires."""
+"""Seconds between two checks for offsets that expire."""
 
 Answer = dict[str, Any]
 
 
 class ProgressWatch:
-    """One `progress` event for each interval in which anything was done, with the connectors that did it."""
+    """Publishes a `progress` event for each interval in which connectors made progress. Event loop only."""
 
     def __init__(
         self, herder: Herder, board: StatusBoard, events: EventLog, stalls: Stalls, expiry: Expiry, every: float,
@@ -39,19 +38,21 @@ class ProgressWatch:
         self._next_expiry = 0.0
 
     def start(self) -> None:
+        """Start the periodic checks."""
         self._watching = asyncio.create_task(self._run(), name="progress")
 
     def close(self) -> None:
+        """Stop the periodic checks."""
         if self._watching is not None:
             self._watching.cancel()
 
     def all(self) -> Answer:
-        """What is known of every connector, for who begins to follow."""
+        """The progress of every connector, for a client that starts to follow the events."""
         return {name: self.of(name) for name in self._board.meters.connectors()}
 
     def of(self, name: str) -> Answer:
-        """`read` and `written` records, those of them that `failed`, `lag` of sinks that run, `age_ms` since a record
-        was written last, and tasks that have `stalled`."""
+        """Counts of `read`, `written` and `failed` records, the `lag` of a running sink, `age_ms` since the last record
+        was written, and the `stalled` tasks."""
         tasks = self._board.meters.by_task(name)
         live = [meter for number, meter in tasks.items() if self._stalls.is_running(TaskId(name, number))]
         lags = [int(t.now["lag"]) for t in live if t.now.get("lag") is not None]
@@ -65,27 +66,27 @@ class ProgressWatch:
             "stalled": sorted(self._stalls.stalled(name)),
         }
 
-    def look(self) -> None:
-        """Tell what has changed since the last time."""
-        changed, self._board.meters.changed = self._board.meters.changed | self._stalls.look(), set()
+    def publish_changes(self) -> None:
+        """Publish the progress of connectors that have changed since the last call."""
+        changed, self._board.meters.changed = self._board.meters.changed | self._stalls.check(), set()
         known = {name: self.of(name) for name in sorted(changed) if self._board.meters.by_task(name)}
         if known:
             self._events.publish_latest("progress", {"time": self._now(), "connectors": known})
 
     async def warn(self) -> None:
-        """Tell of stopped sinks whose offsets expire soon."""
-        for name, words in await self._expiry.warnings(await self._stopped_sinks()):
-            log.warning("%s", words)
-            self._events.notice("WARN", words, name)
+        """Warn of stopped sinks whose offsets expire soon."""
+        for name, warning in await self._expiry.warnings(await self._stopped_sinks()):
+            log.warning("%s", warning)
+            self._events.notice("WARN", warning, name)
 
     async def _run(self) -> None:
         while True:
             await asyncio.sleep(self._every)
             try:
-                self.look()
+                self.publish_changes()
                 await self._warn_when_due()
-            except Exception:  # the next round may do better; without one nobody would hear of anything any more
-                log.exception("Progress could not be told")
+            except Exception:  # the next check may succeed; without this, one error would end all later events
+                log.exception("Cannot publish the progress of connectors, retrying in %.0f s", self._every)
 
     async def _warn_when_due(self) -> None:
         if time.monotonic() < self._next_expiry:
@@ -94,7 +95,7 @@ class ProgressWatch:
         try:
             await self.warn()
         except (KafkaProblem, TimeoutError) as e:
-            log.info("Whether offsets expire cannot be told now: %s", e)
+            log.info("Cannot check which offsets expire, retrying in %.0f s: %s", EXPIRY_INTERVAL, e)
 
     async def _stopped_sinks(self) -> list[str]:
         stored = [self._herder.stored(name) for name in self._herder.connectors()]
@@ -102,7 +103,7 @@ class ProgressWatch:
         return [one.name for one in stopped if await self._herder.type(one.config) == "sink"]
 
     def _behind(self, tasks: list[TaskMeter]) -> int | None:
-        """How old the newest record is that the task furthest behind has put."""
+        """Milliseconds since the timestamp of the newest record written by the task that is furthest behind."""
         times = [int(t.now["record_time"]) for t in tasks if t.now.get("lag") and int(t.now["record_time"]) >= 0]
         if times:
             return max(self._now() - min(times), 0)

@@ -1,5 +1,7 @@
-"""STALLED: a task that is RUNNING, has records waiting, and has written none for a while. A notice and a mark of ours;
-never a state, since Connect's clients know none of that name."""
+"""STALLED tasks: RUNNING, with records waiting, but without a record written for a while.
+
+STALLED is a notice and a mark in Headrace's own answers, never a state: clients of Connect know no such state.
+"""
 
 from __future__ import annotations
 
@@ -13,14 +15,14 @@ from runtime.model.states import TaskId
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """How a task stood when it last got on."""
+    """The task's counter when it last changed."""
 
     written: float
     since: float
 
 
 class Stalls:
-    """Looks at all tasks now and then. Event loop only."""
+    """Detects stalled tasks. Event loop only."""
 
     def __init__(
         self,
@@ -30,7 +32,8 @@ class Stalls:
         after: float,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`after`: seconds without progress."""
+        """`after`: seconds without progress after which a task is stalled. `notice`: called with level, message and
+        task."""
         self._meters, self._running, self._notice = meters, running, notice
         self._after, self._clock = after, clock
         self._seen: dict[TaskId, _Seen] = {}
@@ -39,11 +42,11 @@ class Stalls:
         self._connectors: set[str] = set()  # that have stalled tasks
 
     def is_running(self, task: TaskId) -> bool:
-        """Whether what the task told last still holds."""
+        """Whether the task is RUNNING, so that its last report still applies."""
         return self._running(task)
 
-    def look(self) -> set[str]:
-        """Tell of tasks that have stalled, and of those that go on; the connectors they are of."""
+    def check(self) -> set[str]:
+        """Report tasks that have stalled or recovered since the last call; returns their connectors."""
         self._reported = set()
         waiting = {}
         for name in self._meters.connectors():
@@ -59,7 +62,7 @@ class Stalls:
         return self._reported
 
     def stalled(self, connector: str) -> dict[int, float]:
-        """Its tasks that have stalled, and for how many seconds."""
+        """Stalled tasks of a connector, with the seconds since their last progress."""
         if connector not in self._connectors:
             return {}
         now = self._clock()
@@ -73,13 +76,14 @@ class Stalls:
                 self._recovered(task)
         elif task not in self._stalled and now - seen.since >= self._after:
             self._stalled[task] = seen.since
-            words = f"{task} is STALLED: {waiting} records wait, and none was written for {now - seen.since:.0f} s"
-            self._report("WARN", words, task)
+            duration = now - seen.since
+            message = f"{task} is STALLED: {waiting} records are waiting, none was written for {duration:.0f} s"
+            self._report("WARN", message, task)
 
     def _recovered(self, task: TaskId) -> None:
         del self._stalled[task]
-        self._report("INFO", f"{task} is not stalled any more", task)
+        self._report("INFO", f"{task} is no longer stalled", task)
 
-    def _report(self, level: str, words: str, task: TaskId) -> None:
+    def _report(self, level: str, message: str, task: TaskId) -> None:
         self._reported.add(task.connector)
-        self._notice(level, words, task)
+        self._notice(level, message, task)

@@ -1,4 +1,4 @@
-"""Failed records of all connectors, as their tasks report them; kept as long as this worker lives."""
+"""Failed records of all connectors, as reported by their tasks; kept until this worker ends."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ Counted = dict[str, int]
 TOTALS = ("failed", "skipped", "retries", "failed_tries", "logged", "dead_letters", "dead_letter_failures")
 BY_STAGE = ("failed", "skipped", "retries", "dead_letters")
 MAX_SHOWN = 20
-"""Failed records that are shown of a connector, the newest."""
+"""How many failed records of a connector are shown, newest first."""
 
 
 @dataclass(slots=True)
 class _Run:
-    """What one run of a task has reported last."""
+    """The latest report of one run of a task."""
 
     total: Mapping[str, int]
     stages: Mapping[str, Mapping[str, int]]
@@ -28,9 +28,9 @@ class _Run:
 
 @dataclass(slots=True)
 class TaskErrors:
-    """All runs of a task on this worker: a restart takes nothing back, so the numbers only rise."""
+    """All runs of a task on this worker: a restart keeps the counts, so they only rise."""
 
-    runs: dict[int, _Run] = field(default_factory=dict)  # by epoch; those that have ended are added up in one
+    runs: dict[int, _Run] = field(default_factory=dict)  # by epoch; the oldest ended runs are merged
 
     @property
     def total(self) -> Counted:
@@ -49,6 +49,7 @@ class TaskErrors:
         return _newest(error for run in self.runs.values() for error in run.last)
 
     def report(self, epoch: int, run: _Run) -> None:
+        """Replace the report of the run with this epoch."""
         self.runs[epoch] = run
         if len(self.runs) > _RUNS:
             oldest = sorted(self.runs)[:2]
@@ -56,19 +57,20 @@ class TaskErrors:
             self.runs[oldest[1]] = _Run(both.total, both.stages, both.last[::-1])
 
 
-_RUNS = 4  # an old run may still report while the next one has begun
+_RUNS = 4  # an old run may still report after the next run has started
 
 
 class ErrorBoard:
-    """By connector and task. Event loop only. `of()` is for whoever makes metrics of them."""
+    """Failed records by connector and task. Event loop only."""
 
     def __init__(self, scrub: Callable[[str], str], clock: Callable[[], float] = time.time) -> None:
+        """`scrub` removes secrets from messages."""
         self._scrub = scrub
         self._tasks: dict[str, dict[int, TaskErrors]] = {}
         self.since = int(clock() * 1000)
 
     def report(self, task: TaskId, epoch: int, counts: Mapping[str, Any]) -> None:
-        """What a run of a task has counted so far."""
+        """Store what a run of a task has counted so far."""
         last = [
             {"time": e["time"], "task": task.task, **e, "message": self._scrub(e["message"])} for e in counts["last"]
         ]
@@ -76,11 +78,11 @@ class ErrorBoard:
         known.report(epoch, _Run(counts["total"], counts["stages"], last))
 
     def forget(self, connector: str) -> None:
-        """It has been deleted."""
+        """The connector has been deleted."""
         self._tasks.pop(connector, None)
 
     def by_task(self, connector: str) -> Mapping[int, TaskErrors]:
-        """By task; tasks none of whose records has ever failed are not there."""
+        """Errors by task number, without tasks that have reported no failed records."""
         return self._tasks.get(connector, {})
 
     def view(self, connector: str) -> dict[str, Any]:
@@ -98,9 +100,9 @@ class ErrorBoard:
 
 
 def _newest(errors: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Newest first; of the same millisecond those that were told last."""
-    told_last_first = [*errors][::-1]
-    return sorted(told_last_first, key=lambda error: -error["time"])[:MAX_SHOWN]
+    """Newest first; within a millisecond, the last reported first."""
+    latest_first = [*errors][::-1]
+    return sorted(latest_first, key=lambda error: -error["time"])[:MAX_SHOWN]
 
 
 def _sum(names: tuple[str, ...], counted: list[Mapping[str, int]]) -> Counted:

@@ -1,6 +1,6 @@
-"""What happened, for whoever watches: a bounded log with ids that survive neither restart nor guessing.
+"""Events of the worker: a bounded log that clients follow.
 
-An id is `<boot>.<seq>`: the boot tells a client that its last id is of another process, and that it needs a snapshot.
+An event id is `<boot>.<seq>`: an id with another `boot` belongs to an earlier process, and the client needs a snapshot.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from dataclasses import dataclass
 from typing import Any
 
 MAX_EVENTS = 2_000
-"""Events that a client may have missed and still get one by one."""
+"""How many events are kept for clients that reconnect."""
 
 
 @dataclass(frozen=True, slots=True)
 class WorkerEvent:
-    """One event. `kind` is connector, removed, notice or progress."""
+    """One event. `kind` is `connector`, `removed`, `notice` or `progress`."""
 
     seq: int
     kind: str
@@ -27,7 +27,7 @@ class WorkerEvent:
 
 
 class EventLog:
-    """Appends events and lets any number of readers follow. Event loop only."""
+    """Appends events, which any number of readers can follow. Event loop only."""
 
     def __init__(self) -> None:
         self.boot = uuid.uuid4().hex[:8]
@@ -42,25 +42,27 @@ class EventLog:
         return self._seq
 
     def id(self, seq: int) -> str:
+        """The id of the event with this sequence number."""
         return f"{self.boot}.{seq}"
 
     def publish(self, kind: str, data: dict[str, Any]) -> None:
+        """Append an event and wake all readers."""
         self._seq += 1
         self._events.append(WorkerEvent(self._seq, kind, data))
         self._wake()
 
     def publish_latest(self, kind: str, data: dict[str, Any]) -> None:
-        """An event that takes the place of the one of its kind before it: followers get each, the log keeps one."""
+        """Append an event that replaces earlier events of its kind: followers receive each, the log keeps the last."""
         self._events = deque((e for e in self._events if e.kind != kind), MAX_EVENTS)
         self.publish(kind, data)
 
     def notice(self, level: str, message: str, connector: str | None = None, task: int | None = None) -> None:
-        """A line worth an operator's eye."""
+        """Publish a message for operators; `level` is INFO, WARN or ERROR."""
         data = {"time": int(time.time() * 1000), "level": level, "connector": connector, "task": task}
         self.publish("notice", {**data, "message": message})
 
     def resume_point(self, last_id: str | None) -> int | None:
-        """The sequence number to go on from after `last_id`; None when the client needs a snapshot."""
+        """The sequence number after which a client with this last id continues; None if it needs a snapshot."""
         boot, _, seq = (last_id or "").partition(".")
         if boot != self.boot or not seq.isdigit():
             return None
@@ -68,8 +70,8 @@ class EventLog:
         return int(seq) if oldest - 1 <= int(seq) <= self._seq else None
 
     async def follow(self, after: int, idle: float) -> AsyncIterator[WorkerEvent | None]:
-        """Events after `after`, for ever; None when `idle` seconds have brought none. Ends when the log closes
-        or when the reader has fallen behind further than the log reaches."""
+        """Events with sequence numbers above `after`, without end; None after each `idle` seconds without an event.
+        Ends if the log is closed, or if events that the reader has not received are no longer in the log."""
         while not self._closed:
             if self._events and self._events[0].seq > after + 1:
                 return
@@ -81,7 +83,7 @@ class EventLog:
                 yield None
 
     def close(self) -> None:
-        """Let every follower end."""
+        """End all readers."""
         self._closed = True
         self._wake()
 

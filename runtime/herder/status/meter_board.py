@@ -1,4 +1,4 @@
-"""What all tasks have done, as they report it; kept as long as this worker lives. For metrics and progress."""
+"""Counters and gauges of all tasks, as reported by the tasks; kept until this worker ends."""
 
 from __future__ import annotations
 
@@ -18,14 +18,15 @@ TOTALS = (
 
 @dataclass(slots=True)
 class TaskMeter:
-    """A task over all its runs on this worker: a restart takes nothing back, so totals only rise."""
+    """All runs of a task on this worker: a restart keeps the totals, so they only rise."""
 
     epoch: int = -1
     now: Mapping[str, Any] = field(default_factory=dict)  # Meter.snapshot() of the newest run
-    before: Counter[str] = field(default_factory=Counter)  # the totals of the runs before
+    before: Counter[str] = field(default_factory=Counter)  # the totals of earlier runs
 
     def report(self, epoch: int, meter: Mapping[str, Any]) -> None:
-        if epoch < self.epoch:  # the last word of a run that has been replaced
+        """Store a report; reports of runs that have been replaced are ignored."""
+        if epoch < self.epoch:
             return
         if epoch > self.epoch and self.now:
             self.before.update({name: self.now[name] for name in TOTALS})
@@ -36,57 +37,58 @@ class TaskMeter:
         return float(self.before[name] + self.now.get(name, 0))
 
     def value(self, name: str) -> float | None:
-        """Anything else that the newest run has told."""
+        """Any other value of the newest run's latest report; None if the run has not reported it."""
         found = self.now.get(name)
         return None if found is None else float(found)
 
     @property
     def waiting(self) -> int:
-        """Records that the task has still to do: behind the end of its partitions (sinks), not acknowledged yet."""
+        """Records that wait for the task: a sink's lag, or records read but not yet acknowledged."""
         return int(self.now.get("lag") or 0) or int(self.now.get("active") or 0)
 
 
 class MeterBoard:
-    """By connector and task. Event loop only."""
+    """Meters by connector and task. Event loop only."""
 
     def __init__(self) -> None:
         self._tasks: dict[str, dict[int, TaskMeter]] = {}
-        self.changed: set[str] = set()  # connectors with news since whoever publishes it has emptied this
+        self.changed: set[str] = set()  # connectors with reports that have not been published yet
         self.startups: Counter[tuple[str, bool]] = Counter()  # by kind (connector, task) and success
         self.restarts: Counter[TaskId] = Counter()  # starts of a task after its first one
-        self._runs: dict[TaskId, tuple[int, bool]] = {}  # the newest run's epoch, and whether it came up
+        self._runs: dict[TaskId, tuple[int, bool]] = {}  # the newest run's epoch, and whether it has started or failed
 
     def report(self, task: TaskId, epoch: int, meter: Mapping[str, Any]) -> None:
-        """What a run of a task has done so far."""
+        """Store what a run of a task has counted so far."""
         self._tasks.setdefault(task.connector, {}).setdefault(task.task, TaskMeter()).report(epoch, meter)
         self.changed.add(task.connector)
 
     def started(self, task: TaskId, epoch: int) -> None:
-        """A run of a task was handed to the engine."""
+        """A run of a task was assigned to the engine."""
         self.restarts[task] += task in self._runs
         self._runs[task] = (epoch, False)
 
     def task_state(self, task: TaskId, epoch: int, state: State) -> None:
-        """What a run of a task reports."""
+        """A run of a task reports its state; the first report counts as a successful or failed start."""
         if self._runs.get(task) == (epoch, False) and state in (State.RUNNING, State.PAUSED, State.FAILED):
             self.startups["task", state is not State.FAILED] += 1
             self._runs[task] = (epoch, True)
 
     def connector_state(self, state: State, before: State | None) -> None:
+        """A connector's state has changed; RUNNING and FAILED count as a successful or failed start."""
         if state in (State.RUNNING, State.FAILED) and before is not state:
             self.startups["connector", state is State.RUNNING] += 1
 
     def forget(self, connector: str) -> None:
-        """It has been deleted."""
+        """The connector has been deleted."""
         self._tasks.pop(connector, None)
         for task in [task for task in self._runs if task.connector == connector]:
             del self._runs[task]
             self.restarts.pop(task, None)
 
     def by_task(self, connector: str) -> Mapping[int, TaskMeter]:
-        """By task; those that have told nothing yet are not there."""
+        """Meters by task number, without tasks that have not reported."""
         return self._tasks.get(connector, {})
 
     def connectors(self) -> list[str]:
-        """Those of which something is known."""
+        """Connectors whose tasks have reported."""
         return list(self._tasks)

@@ -26,7 +26,7 @@ class Scene:
     def after(self, seconds: float) -> list[str]:
         self.now += seconds
         self.board.report(TASK, 1, self.meter.snapshot())
-        self.stalls.look()
+        self.stalls.check()
         return self.told
 
 
