@@ -1,4 +1,4 @@
-"""Caches views of connectors until their content changes, since consoles request all of them repeatedly."""
+"""A cache of connectors' views: consoles request the views of all connectors every few seconds."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import Any
 
 
 class EntryCache:
-    """Views by connector. `version` changes with the content of the view; it is compared by identity and equality."""
+    """Views by connector. A view is valid while `version` is equal to the version with which it was stored."""
 
     def __init__(self) -> None:
         self._entries: dict[str, tuple[object, dict[str, Any]]] = {}
 
     def get(self, name: str, version: object) -> dict[str, Any]:
-        """The parts of the view that are known for this version; the caller adds those that are missing."""
+        """The cached parts of the view in this version; the caller adds missing parts to the same dict."""
         known = self._entries.get(name)
         if known is not None and known[0] == version:
             return known[1]
@@ -22,11 +22,11 @@ class EntryCache:
         return fresh
 
     def forget(self, name: str) -> None:
-        """Build this view again next time."""
+        """Drop this view, so that it is built again at the next request."""
         self._entries.pop(name, None)
 
     def keep(self, names: Collection[str]) -> None:
-        """Forget all other connectors."""
+        """Drop the views of all other connectors."""
         if len(self._entries) > len(names):
             wanted = set(names)
             self._entries = {name: entry for name, entry in self._entries.items() if name in wanted}

@@ -1,11 +1,13 @@
-"""Why a request is refused, with the HTTP status it is answered with.
+"""Errors of requests, each with the HTTP status of its answer.
 
 HerderError (500)
-├── BadRequest   400   the request itself is wrong
-├── NotFound     404   what it names does not exist
-├── Conflict     409   it does not fit the present state; trying again may help
-├── Forbidden    403   switched off by the worker's configuration
+├── BadRequest   400   the request is invalid
+├── NotFound     404   the connector, task or plugin does not exist
+├── Conflict     409   the request does not fit the current state; a later attempt may succeed
+├── Forbidden    403   disabled by the worker's configuration
 └── Unavailable  503   the worker is starting, or its brokers are away
+
+The console's client raises errors of the same names (tui/errors.py) for the same answers at the other end of the wire.
 """
 
 from __future__ import annotations
@@ -18,20 +20,30 @@ class HerderError(Exception):
 
 
 class BadRequest(HerderError):
+    """The request is invalid."""
+
     status = 400
 
 
 class Forbidden(HerderError):
+    """The worker's configuration disables the request."""
+
     status = 403
 
 
 class NotFound(HerderError):
+    """The connector, task or plugin does not exist."""
+
     status = 404
 
 
 class Conflict(HerderError):
+    """The request does not fit the current state."""
+
     status = 409
 
 
 class Unavailable(HerderError):
+    """The worker cannot answer now."""
+
     status = 503

@@ -21,7 +21,7 @@ _KNOWN = ("hmacsha1", "hmacsha224", "hmacsha256", "hmacsha384", "hmacsha512", "h
 
 
 class InternalRequests:
-    """Event loop only."""
+    """Answers requests of other workers. Event loop only."""
 
     def __init__(self, herder: Herder, configs: ConfigStore) -> None:
         self._herder, self._configs = herder, configs

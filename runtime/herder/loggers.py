@@ -1,4 +1,4 @@
-"""Levels of loggers, changed while the worker runs: here, in its slots, and by way of the config topic everywhere."""
+"""Log levels changed at run time: in this worker and its slots, or in every worker through the config topic."""
 
 from __future__ import annotations
 
@@ -19,55 +19,58 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class LoggerLevel:
-    """A logger's level, and when it was set at run time (ms)."""
+    """A logger's level, and when it was set at run time in milliseconds since 1970."""
 
     level: str
     modified: int | None
 
-    def shown(self) -> dict[str, object]:
+    def view(self) -> dict[str, object]:
+        """The JSON object of GET /admin/loggers."""
         return {"level": self.level, "last_modified": self.modified}
 
 
 class Loggers:
-    """GET and PUT of /admin/loggers (KIP-495, KIP-976). Names are taken as they come, Java's too. Event loop only."""
+    """GET and PUT of /admin/loggers (KIP-495, KIP-976). Any name is accepted, also Java's. Event loop only."""
 
     def __init__(self, configs: ConfigStore, engine: Engine, clock: Callable[[], float] = time.time) -> None:
         self._configs, self._engine, self._clock = configs, engine, clock
         self._set: dict[str, LoggerLevel] = {}
 
     def all(self) -> dict[str, dict[str, object]]:
-        """Loggers with a level of their own, by name."""
+        """GET /admin/loggers: loggers with a level of their own, by name."""
         own = {name: level for name, level in self._levels().items() if level.modified or name == ROOT}
-        return {name: level.shown() for name, level in sorted(own.items())}
+        return {name: level.view() for name, level in sorted(own.items())}
 
     def one(self, name: str) -> dict[str, object]:
+        """GET /admin/loggers/{name}; NotFound if no level was set for the logger."""
         found = self._levels().get(ROOT if name.lower() == ROOT else name)
         if found is None:
             raise NotFound(f"Logger {name} not found.")
-        return found.shown()
+        return found.view()
 
     def set_here(self, name: str, level: str) -> list[str]:
-        """Set the level of a logger and of those below it; the names whose level is another now."""
+        """Set the level of a logger and of the loggers below it in this worker; returns the loggers whose level has
+        changed. NotFound for an invalid level, as in Connect."""
         wanted = _checked(level)
         known = self._levels()
         below = [n for n in sorted({*known, name}) if _covers(name, n)]
         changed = [n for n in below if _effective(n, known) != wanted]
         now = int(self._clock() * 1000)
         self._set.update({n: LoggerLevel(wanted, now) for n in changed})
-        self._set.setdefault(name, LoggerLevel(wanted, None))  # it has that level already; from now on it is known
+        self._set.setdefault(name, LoggerLevel(wanted, None))  # not changed, but listed from now on
         self._apply()
         return changed
 
     async def set_everywhere(self, name: str, level: str) -> None:
-        """Have every worker of the cluster set it; a worker that starts later does not."""
+        """Set the level in every running worker of the cluster; workers that start later keep theirs."""
         await self._configs.put_logger_level(name, _checked(level))
 
     def set_cluster_level(self, name: str, level: str) -> None:
-        """Some worker has asked the whole cluster for a level."""
+        """A worker has requested a level of the whole cluster."""
         try:
             self.set_here(name, level)
         except NotFound as e:
-            log.warning("A level for logger %s in the config topic is not set: %s", name, e)
+            log.warning("Ignoring a level of logger %s in the config topic: %s", name, e)
 
     def _levels(self) -> dict[str, LoggerLevel]:
         return {ROOT: LoggerLevel(levels.name_of(logging.getLogger().level), None), **self._set}
@@ -79,8 +82,8 @@ class Loggers:
 
 
 def _effective(name: str, known: Mapping[str, LoggerLevel]) -> str:
-    """The level that was set for a logger or for the nearest one above it. What nobody has set has none: which level
-    the root has is different from worker to worker, and setting a logger's for the first time is a change."""
+    """The level set for a logger or for its nearest ancestor; empty if none was set. The root's level does not count:
+    it differs between workers, and setting a logger's first level is always a change."""
     while name and name not in known:
         name = name.rpartition(".")[0]
     return known[name].level if name else ""

@@ -1,4 +1,4 @@
-"""Previews of chains: which config, which samples, and what may be shown of the answer."""
+"""Previews of converters and transformations: choose the configuration and samples, run, hide secrets in the answer."""
 
 from __future__ import annotations
 
@@ -28,22 +28,24 @@ from runtime.model.task_spec import TaskSpec
 from runtime.storage.statuses import StatusStore
 
 MAX_SAMPLES = 100
-"""Samples of one preview."""
+"""The most samples of one preview."""
 
 _CHAIN = ("transforms", "predicates", "key.converter", "value.converter", "header.converter", "errors.", "topics")
 _CLIENTS = ("consumer.override.", "producer.override.", "admin.override.")
 
 
 class PreviewFailed(HerderError):
-    """A plugin blocked, or took its process down."""
+    """A plugin did not return in time, or ended its process."""
 
     status = 422
 
 
 @dataclass(frozen=True, slots=True)
 class PreviewRequest:
-    """What is asked for. `config`: what differs from the stored one (null removes), or the whole of a new connector.
-    Samples are the `records`, or the `last` ones of `topics` (none: the connector's)."""
+    """A request for a preview.
+
+    `config`: changes to the stored configuration (null removes a key), or the complete configuration of a new
+    connector. Samples are the given `records`, or the `last` records of each of `topics` (empty: the connector's)."""
 
     config: Mapping[str, str | None]
     records: list[dict[str, Any]] | None
@@ -52,8 +54,8 @@ class PreviewRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class _Tried:
-    """A config, ready to be tried."""
+class _Candidate:
+    """A configuration that can be previewed."""
 
     spec: TaskSpec
     consumer: dict[str, Any]  # librdkafka's settings for reading its topics
@@ -61,7 +63,7 @@ class _Tried:
 
 
 class Previews:
-    """Event loop only."""
+    """Answers preview requests. Event loop only."""
 
     def __init__(
         self,
@@ -76,26 +78,27 @@ class Previews:
         self._worker, self._herder, self._statuses = worker, herder, statuses
         self._host, self._runner, self._secrets, self._call_secrets = host, runner, secrets, call_secrets
 
-    async def of_connector(self, name: str, wanted: PreviewRequest) -> Answer:
-        """POST /connectors/{name}/preview."""
+    async def of_connector(self, name: str, request: PreviewRequest) -> Answer:
+        """POST /connectors/{name}/preview: the stored configuration, and the same with the requested changes."""
         stored = self._herder.stored(name).config
-        merged = {key: value for key, value in {**stored, **wanted.config}.items() if value is not None}
+        merged = {key: value for key, value in {**stored, **request.config}.items() if value is not None}
         info, warnings = await self._checked({**merged, "name": name})
-        tried = await self._tried(name, info, merged)
-        now = await self._tried(name, info, stored) if merged != stored else None
-        return await self._run(name, wanted, tried, now or tried, now, warnings)
+        candidate = await self._candidate(name, info, merged)
+        current = await self._candidate(name, info, stored) if merged != stored else None
+        return await self._run(name, request, candidate, current or candidate, current, warnings)
 
-    async def of_plugin(self, plugin: str, wanted: PreviewRequest) -> Answer:
-        """POST /connector-plugins/{plugin}/preview: of a connector that does not exist."""
-        config = {key: value for key, value in wanted.config.items() if value is not None}
+    async def of_plugin(self, plugin: str, request: PreviewRequest) -> Answer:
+        """POST /connector-plugins/{plugin}/preview: a connector that does not exist yet."""
+        config = {key: value for key, value in request.config.items() if value is not None}
         config.setdefault("connector.class", plugin)
         config.setdefault("name", "preview")
         info, warnings = await self._checked(config, plugin)
-        tried = await self._tried(config["name"], info, config)
-        return await self._run(config["name"], wanted, tried, tried, None, warnings)
+        candidate = await self._candidate(config["name"], info, config)
+        return await self._run(config["name"], request, candidate, candidate, None, warnings)
 
     async def _checked(self, config: Mapping[str, str], plugin: str | None = None) -> tuple[ConnectorInfo, list[str]]:
-        """What the connector is, and what is wrong with keys that do not matter here; BadRequest for those that do."""
+        """The connector's class, and warnings for invalid keys that do not affect the chain. BadRequest for invalid
+        keys that do."""
         cls = config["connector.class"]
         answer = await self._herder.validate(plugin or cls, config)
         refused: list[str] = []
@@ -106,9 +109,9 @@ class Previews:
             (refused if matters else warnings).extend(f"{value['name']}: {error}" for error in value["errors"])
         if refused:
             raise BadRequest("The chain cannot be created:\n" + "\n".join(refused))
-        return await self._host.resolve(cls), [f"Not looked at here, but wrong: {text}" for text in warnings]
+        return await self._host.resolve(cls), [f"Invalid, but not used by the preview: {text}" for text in warnings]
 
-    async def _tried(self, name: str, info: ConnectorInfo, config: Mapping[str, str]) -> _Tried:
+    async def _candidate(self, name: str, info: ConnectorInfo, config: Mapping[str, str]) -> _Candidate:
         try:
             resolved, hidden = await self._host.resolved(config)
             spec = task_specs.spec(self._worker, TaskRequest(name, 0, info, resolved, resolved), [], False)
@@ -116,36 +119,38 @@ class Previews:
             raise BadRequest(str(e)) from None
         consumer = spec.consumer or client_config(self._worker.originals, "consumer", {}).settings
         bare = replace(spec, producer={}, consumer={}, admin={}, offsets_producer={}, topic_groups=[])
-        return _Tried(bare, consumer, frozenset(hidden))
+        return _Candidate(bare, consumer, frozenset(hidden))
 
     async def _run(
-        self, name: str, wanted: PreviewRequest, tried: _Tried, source: _Tried, now: _Tried | None, warnings: list[str]
-    ) -> Answer:
-        """`source`: the connector as it has produced what is in its topics."""
-        sink = tried.spec.type == "sink"
-        if wanted.records is not None:
-            samples = [_given(record, i, tried.spec) for i, record in enumerate(wanted.records)]
+        self, name: str, request: PreviewRequest, candidate: _Candidate, source: _Candidate,
+        current: _Candidate | None, warnings: list[str],
+    ) -> Answer:  # fmt: skip
+        """`source`: the configuration with which the records in the topics were produced; `current`: the stored one,
+        if it differs from the candidate."""
+        sink = candidate.spec.type == "sink"
+        if request.records is not None:
+            samples = [_given(record, i, candidate.spec) for i, record in enumerate(request.records)]
         else:
-            samples = await self._newest(name, wanted, tried)
+            samples = await self._newest(name, request, candidate)
             if not sink and source.spec.settings.get("transforms", "").strip():
                 warnings = [*warnings, _ALREADY.format(source.spec.settings["transforms"])]
-        produced = not sink and wanted.records is None
-        request = {"spec": asdict(tried.spec), "now": None, "samples": samples, "produced": produced}
-        if now is not None:
-            request["now"] = asdict(now.spec)
-        hidden = tried.hidden | (now.hidden if now is not None else frozenset())
+        produced = not sink and request.records is None
+        run = {"spec": asdict(candidate.spec), "now": None, "samples": samples, "produced": produced}
+        if current is not None:
+            run["now"] = asdict(current.spec)
+        hidden = candidate.hidden | (current.hidden if current is not None else frozenset())
         scrub = self._secrets.scrubber(hidden)
         with self._call_secrets.during(hidden):
-            answer = await self._preview(request, scrub)
+            answer = await self._preview(run, scrub)
         answer["warnings"] = warnings + answer["warnings"]
-        shown: Answer = _scrubbed({"name": name, "type": tried.spec.type, **answer}, scrub)
+        shown: Answer = _scrubbed({"name": name, "type": candidate.spec.type, **answer}, scrub)
         return shown
 
     async def _preview(self, request: dict[str, Any], scrub: Scrub) -> Answer:
         try:
             orjson.dumps(request)
         except TypeError as e:  # a number beyond 64 bits
-            raise BadRequest(f"A sample cannot be handed on: {e}") from None
+            raise BadRequest(f"A sample cannot be passed to the preview: {e}") from None
         try:
             return await self._runner.preview(request)
         except HostError as e:
@@ -153,17 +158,17 @@ class Previews:
         except PreviewFailedError as e:
             raise PreviewFailed(scrub(str(e))) from None
 
-    async def _newest(self, name: str, wanted: PreviewRequest, tried: _Tried) -> list[Sample]:
-        topics = self._topics(name, wanted, tried.spec)
-        found = await newest(tried.consumer, topics, wanted.last)
+    async def _newest(self, name: str, request: PreviewRequest, candidate: _Candidate) -> list[Sample]:
+        topics = self._topics(name, request, candidate.spec)
+        found = await newest(candidate.consumer, topics, request.last)
         if not found:
-            raise BadRequest("There is nothing in the connector's topics to take samples from: give 'records'")
+            raise BadRequest("The connector's topics have no records to sample: pass 'records' in the request")
         return found
 
-    def _topics(self, name: str, wanted: PreviewRequest, spec: TaskSpec) -> Callable[[str], bool]:
-        """Whether samples are taken from a topic."""
-        if wanted.topics:
-            return set(wanted.topics).__contains__
+    def _topics(self, name: str, request: PreviewRequest, spec: TaskSpec) -> Callable[[str], bool]:
+        """A function that returns whether samples are read from a topic."""
+        if request.topics:
+            return set(request.topics).__contains__
         if spec.type == "sink" and spec.topics_regex:
             pattern = java_regex(spec.topics_regex)
             return lambda topic: topic not in INTERNAL_TOPICS and pattern.fullmatch(topic) is not None
@@ -171,7 +176,7 @@ class Previews:
             return set(spec.topics).__contains__
         used = set(self._statuses.topics(name))
         if not used:
-            raise BadRequest("It is not known what this connector has produced: give 'records', or its 'topics'")
+            raise BadRequest("The topics of this connector are not known: pass 'records' or 'topics' in the request")
         return used.__contains__
 
 
@@ -184,13 +189,13 @@ def _scrubbed(value: Any, scrub: Scrub) -> Any:
 
 
 _ALREADY = (
-    "The samples were read from the connector's topics, behind the transformations that it has now ({}): what these do "
-    "has been done to them already. Give 'records' to see the whole way."
+    "The samples were read from the connector's topics, so the connector's current transformations ({}) have already "
+    "been applied to them. Pass 'records' in the request to preview all transformations."
 )
 
 
 def _given(record: Mapping[str, Any], number: int, spec: TaskSpec) -> Sample:
-    """A record of the request as the preview takes it: bytes for sinks, data for sources."""
+    """A record of the request as a sample: bytes for sinks, data for sources."""
     topic = record["topic"] or (spec.topics[0] if spec.topics else spec.settings.get("topic", "preview"))
     if spec.type != "sink":
         data = {part: _as_data(record[part]) for part in ("key", "value")}
@@ -207,7 +212,7 @@ def _given(record: Mapping[str, Any], number: int, spec: TaskSpec) -> Sample:
 
 
 def _as_bytes(value: Any) -> bytes | None:
-    """A text is what is in Kafka; other JSON stands there as JSON."""
+    """A string as its own bytes, any other JSON value as JSON."""
     if value is None or isinstance(value, bytes):
         return value
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, separators=(",", ":"))

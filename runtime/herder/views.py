@@ -41,7 +41,8 @@ def _state(status: StatusRecord) -> dict[str, Any]:
 
 
 def task_stack(task: int, found: TaskStack) -> dict[str, Any]:
-    """`call` is the connector's method that the task is in, for `seconds`; empty when it is in none."""
+    """GET /connectors/{name}/tasks/{task}/stack. `call` is the connector's method that the task has been in for
+    `seconds`; empty if the task is not in the connector's code."""
     lines = found.stack.splitlines()
     return {
         "id": task, "slot": found.slot, "pid": found.pid, "call": found.call, "seconds": found.seconds, "stack": lines

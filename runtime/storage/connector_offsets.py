@@ -1,7 +1,7 @@
-"""Offsets of all connectors: in the worker's topic, and in topics of their own where connectors name one.
+"""Offsets of all source connectors, in the worker's offset topic and in topics that connectors name.
 
-A connector with a topic of its own (`offsets.storage.topic`) reads there first and in the worker's topic where that
-says nothing; what it commits is written to both (KIP-618), so that it can go back.
+A connector with its own topic (`offsets.storage.topic`) reads offsets from that topic first, and partitions missing
+there from the worker's topic. It commits to both (KIP-618), so that it can return to the worker's topic.
 """
 
 from __future__ import annotations
@@ -24,15 +24,18 @@ OPEN_TIMEOUT = 30.0
 
 @dataclass(frozen=True, slots=True)
 class _Own:
-    """A topic that some connector keeps its offsets in."""
+    """An offset topic named by a connector."""
 
     logs: TopicLogs
     store: OffsetStore
 
 
 class ConnectorOffsets:
-    """Event loop only. `stored_topic` returns the own topic of a stored connector, `topic_in` the topic named in a
-    config, or nothing; ConfigError if a variable is refused. `names` are all connectors."""
+    """Reads and writes offsets of source connectors. Event loop only.
+
+    `stored_topic` returns a stored connector's own topic, `topic_in` the topic named in a configuration; both return an
+    empty text for the worker's topic, and raise ConfigError if a variable cannot be resolved. `names` returns all
+    connectors."""
 
     def __init__(
         self,
@@ -45,13 +48,14 @@ class ConnectorOffsets:
     ) -> None:
         self._worker, self._spec, self._settings = worker, spec, settings
         self._stored_topic, self._topic_in, self._names = stored_topic, topic_in, names
-        self._unstored: dict[str, str] = {}  # topics of connectors that are being made or deleted
+        self._unstored: dict[str, str] = {}  # topics of connectors that are being created or deleted
         self._own: dict[str, _Own] = {}
         self._opening = asyncio.Lock()
 
     @contextmanager
     def configured(self, name: str, config: Mapping[str, str] | None) -> Iterator[None]:
-        """Meanwhile the connector's offsets are where this config says, though it is not stored yet, or no more."""
+        """While the block runs, use the topic that this configuration names, for a connector that is not stored yet or
+        no longer stored."""
         before = self._unstored.get(name)
         if config is not None:
             self._unstored[name] = self._topic_in(config)
@@ -64,7 +68,8 @@ class ConnectorOffsets:
                 del self._unstored[name]
 
     async def read_to_end(self, name: str | None = None) -> None:
-        """Whatever has been committed up to now is known: of one connector, or of all."""
+        """Apply all offsets committed so far, of one connector or of all. BrokerUnavailable if Kafka does not
+        answer."""
         wanted = self._topics() if name is None else {self._topic_of(name)} - {""}
         async with self._opening:
             for topic in wanted - set(self._own):
@@ -75,7 +80,7 @@ class ConnectorOffsets:
         await asyncio.gather(*(self._own[topic].store.read_to_end() for topic in wanted))
 
     def offsets(self, name: str) -> list[SourceOffset]:
-        """Partitions of a connector that have an offset, each once."""
+        """Offsets of a connector, one for each partition."""
         shared = {canonical(o.partition): o for o in self._worker.offsets(name)}
         own = self._store_of(name)
         if own is None:
@@ -84,18 +89,18 @@ class ConnectorOffsets:
         return [*own.offsets(name), *(o for text, o in shared.items() if text not in known)]
 
     async def alter(self, name: str, offsets: Sequence[tuple[Partition, Offset]]) -> None:
-        """Set or reset (None) offsets, wherever they are kept; call read_to_end() first."""
+        """Set or reset (None) offsets in every topic of the connector; call read_to_end() first."""
         own = self._store_of(name)
         if own is not None:
             await own.alter(name, offsets)
         await self._worker.alter(name, offsets)
 
     async def commit(self, records: Sequence[tuple[bytes, bytes | None]]) -> None:
-        """What a task has committed, where tasks do not write themselves: such a worker has one place for offsets."""
+        """Write offsets committed by a task of a standalone worker, since tasks cannot write the file themselves."""
         await self._worker.commit(records)
 
     async def close(self) -> None:
-        """Close the topics that connectors have of their own; the worker's is not ours."""
+        """Close the connectors' own topics; the worker's topic remains open."""
         async with self._opening:
             await self._close_unused(set())
 
@@ -104,7 +109,7 @@ class ConnectorOffsets:
         return own.store if own is not None else None
 
     def _topics(self) -> set[str]:
-        """All that are in use. With a thousand connectors this takes a while: not to be asked for each of them."""
+        """All topics in use. Takes time proportional to the number of connectors."""
         found = set(self._unstored.values())
         for name in self._names():
             with suppress(ConfigError):  # a connector whose topic cannot be resolved does not run

@@ -1,4 +1,4 @@
-"""JSON documents of any size in a compacted topic of ours: a head, and pieces where one record is too small."""
+"""JSON documents of any size in Headrace's own compacted topic; a large document is split into several records."""
 
 from __future__ import annotations
 
@@ -16,31 +16,32 @@ from runtime.storage.records import MalformedRecord, json_object, log_skipped
 _log = logging.getLogger(__name__)
 
 PIECE_SIZE = 400_000
-"""Bytes in one record: brokers take a megabyte unless told otherwise."""
+"""Bytes of a document in one record; brokers accept a megabyte by default."""
 
-_SEPARATOR = b"\x00"  # between a document's key, its edition and the number of a piece; keys have none
+_SEPARATOR = b"\x00"  # between a document's key, its edition and the number of a piece; keys do not contain it
 
 
 class Documents:
     """Reads and writes documents. Event loop only; every write is applied before it returns.
 
-    The head is written after the pieces of its edition and before those of the one before are removed, so that a
-    crash leaves the document as it was or as it is to be."""
+    A document is stored as a head, followed by pieces if it is large. The head is written after its pieces and before
+    the previous edition's pieces are removed, so that a crash leaves either the old or the new document."""
 
     def __init__(self, logs: LogOpener, spec: TopicSpec) -> None:
         self._log = logs.open(spec, self.apply)
         self._heads: dict[str, dict[str, Any]] = {}
-        self._pieces: dict[bytes, bytes] = {}  # parts of documents' texts
+        self._pieces: dict[bytes, bytes] = {}
 
     async def read_to_end(self) -> None:
+        """Apply every record that is in the topic now."""
         await self._log.read_to_end()
 
     def keys(self, prefix: str) -> list[str]:
-        """Keys of the documents there are."""
+        """Keys of all documents with this prefix."""
         return sorted(k for k in self._heads if k.startswith(prefix))
 
     def get(self, key: str) -> dict[str, Any] | None:
-        """A document; None when there is none, or not all of it."""
+        """A document; None if it does not exist or is incomplete."""
         head = self._heads.get(key)
         if head is None or "document" in head:
             return None if head is None else dict(head["document"])
@@ -51,12 +52,12 @@ class Documents:
         return found
 
     async def put(self, key: str, document: dict[str, Any]) -> None:
-        """Write a document in place of the one that was there."""
+        """Write a document, replacing the previous one."""
         before = [(piece, None) for piece in _piece_keys(key, self._heads.get(key, {}))]
         await self._log.write_all([*_records(key, document), *before])
 
     async def remove(self, *keys: str) -> None:
-        """Remove documents; those that do not exist are no error."""
+        """Remove documents; documents that do not exist are ignored."""
         await self._log.write_all([record for key in keys for record in self._tombstones(key)])
 
     def _tombstones(self, key: str) -> list[tuple[bytes, bytes | None]]:
@@ -65,7 +66,7 @@ class Documents:
     # records
 
     def apply(self, records: Sequence[LogRecord]) -> None:
-        """Records of the topic, in order; what cannot be understood is logged and skipped."""
+        """Apply records of the topic in order; malformed records are logged and skipped."""
         for record in records:
             try:
                 self._take(record.key or b"", record.value)
@@ -98,6 +99,6 @@ def _records(key: str, document: dict[str, Any]) -> list[tuple[bytes, bytes | No
 
 
 def _piece_keys(key: str, head: Mapping[str, Any]) -> list[bytes]:
-    """Of the document that the head is the head of."""
+    """The keys of a document's pieces."""
     edition = str(head.get("edition", "")).encode()
     return [_SEPARATOR.join((key.encode(), edition, b"%d" % n)) for n in range(int(head.get("pieces", 0)))]

@@ -1,4 +1,4 @@
-"""The logs of a standalone worker: offsets and their journal in files, all else in memory until the worker ends."""
+"""The logs of a standalone worker: offsets and their journal in files, everything else in memory."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _Record = tuple[bytes, "bytes | None"]
 
 
 class MemoryLog:
-    """A log that is applied at once and kept nowhere."""
+    """A log whose records are applied at once and not stored."""
 
     def __init__(self, spec: TopicSpec, apply: Apply) -> None:
         self.spec, self._apply = spec, apply
@@ -40,7 +40,7 @@ class MemoryLog:
 
 
 class FileLog(MemoryLog):
-    """A log whose latest records by key are in a file: a write is applied when the file has it."""
+    """A log that keeps the latest record of each key in a file. A write is applied after it is in the file."""
 
     def __init__(self, spec: TopicSpec, apply: Apply, file: OffsetsFile) -> None:
         super().__init__(spec, apply)
@@ -49,13 +49,13 @@ class FileLog(MemoryLog):
         self._writing = asyncio.Lock()
 
     def load(self) -> None:
-        """Apply what is in the file; OffsetsFileError when it cannot be used."""
+        """Apply the entries of the file; OffsetsFileError if the file cannot be used."""
         self._entries = self._file.load()
         self._append(list(self._entries.items()))
 
     async def write_all(self, records: Sequence[_Record]) -> None:
-        """OffsetsFileError when they cannot be written; nothing has changed then."""
-        await asyncio.shield(self._write(records))  # a caller that goes away must not part file and memory
+        """OffsetsFileError if the file cannot be written; nothing is applied then."""
+        await asyncio.shield(self._write(records))  # a cancelled caller must not leave file and memory different
 
     def send(self, key: bytes, value: bytes | None) -> asyncio.Future[Written]:
         return asyncio.ensure_future(self._write([(key, value)]))
@@ -76,7 +76,7 @@ class FileLog(MemoryLog):
 
 
 class FileLogs:
-    """Opens the logs of a standalone worker; `files` are those that last, by the topic name under which they go."""
+    """Opens the logs of a standalone worker. `files` are the persistent logs, by topic name."""
 
     def __init__(self, cluster: ClusterMonitor, files: Mapping[str, OffsetsFile]) -> None:
         self._cluster, self._files = cluster, files

@@ -1,7 +1,7 @@
-"""Java's serialized `HashMap<byte[], byte[]>`: the offsets file of a standalone worker, read and written.
+"""Reads and writes Java's serialized `HashMap<byte[], byte[]>`, the offsets file of a standalone worker.
 
-Only this one shape of the Java Object Serialization Stream Protocol (version 5) is spoken: a map whose keys and values
-are byte arrays or null. Anything else in a file is refused, so that nothing of it is ever instantiated.
+Of the Java Object Serialization Stream Protocol (version 5), only a map whose keys and values are byte arrays or null
+is supported. Any other content is refused, so that no object of a file is ever instantiated.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Final
 
 Bytes = bytes | None
-"""A key or value; null stands for itself."""
+"""A key or a value; None is Java's null."""
 
 _HEADER: Final = b"\xac\xed\x00\x05"
 _NULL, _REFERENCE, _CLASS, _OBJECT, _ARRAY = b"\x70", b"\x71", b"\x72", b"\x73", b"\x75"
@@ -32,7 +32,7 @@ _SMALLEST: Final = 16
 
 
 class NotAJavaMap(ValueError):
-    """The bytes are not what a standalone worker writes; the message says where they differ."""
+    """The bytes are not a map that a standalone worker writes; the message names the first difference."""
 
 
 def encode(entries: Mapping[Bytes, Bytes]) -> bytes:
@@ -54,7 +54,7 @@ def encode(entries: Mapping[Bytes, Bytes]) -> bytes:
 
 
 def decode(data: bytes) -> dict[Bytes, Bytes]:
-    """The map in a file. Empty bytes are an empty map, as for Java. NotAJavaMap for anything else."""
+    """The map in a file's bytes. Empty bytes are an empty map, as in Java. NotAJavaMap for invalid bytes."""
     return _Reader(data).map() if data else {}
 
 
@@ -63,13 +63,16 @@ class _Reader:
 
     def __init__(self, data: bytes) -> None:
         self._data, self._at = data, 0
-        self._handles: list[Bytes] = [None, None]  # what was read so far; the first two are the map's class and the map
+        self._handles: list[Bytes] = [
+            None,
+            None,
+        ]  # byte arrays by handle; the first two are the map's class and the map
         self._knows_bytes = False
 
     def map(self) -> dict[Bytes, Bytes]:
         self._expect(_HEADER, "the head of a Java object stream")
         self._expect(_OBJECT + _MAP_CLASS, "a java.util.HashMap")
-        self._take(8)  # load factor and threshold: Java works them out anew
+        self._take(8)  # load factor and threshold, which Java calculates again
         self._expect(_BLOCK + b"\x08", "the size of the map")
         _, size = struct.unpack(">ii", self._take(8))
         if size < 0:
@@ -82,7 +85,7 @@ class _Reader:
         return found
 
     def _bytes(self) -> Bytes:
-        """A byte array, one that was there before, or null."""
+        """A byte array, a reference to an earlier one, or null."""
         another = self._another()
         if another is not None:
             return another
@@ -102,7 +105,7 @@ class _Reader:
         return found
 
     def _another(self) -> Bytes:
-        """A byte array after the first one, as nearly all are; None when it is something else, or wrong."""
+        """A byte array after the first one, which is the usual case; None for anything else."""
         if not self._knows_bytes or not self._data.startswith(_ANOTHER, self._at):
             return None
         begin = self._at + len(_ANOTHER) + 4
@@ -135,9 +138,9 @@ class _Reader:
     def _take(self, count: int) -> bytes:
         taken = self._data[self._at : self._at + count]
         if len(taken) < count:
-            raise NotAJavaMap(f"it ends at byte {len(self._data)}, in the middle of an entry")
+            raise NotAJavaMap(f"the file ends at byte {len(self._data)}, in the middle of an entry")
         self._at += count
         return taken
 
     def _wrong(self, what: str) -> NotAJavaMap:
-        return NotAJavaMap(f"there is something else than {what} before byte {self._at}")
+        return NotAJavaMap(f"expected {what} before byte {self._at}")

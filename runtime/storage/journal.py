@@ -1,7 +1,7 @@
-"""What is being done to offsets, and what they were before: in a compacted topic of ours.
+"""The journal of offset changes: unfinished changes and the history, in Headrace's own compacted topic.
 
-An intent is written before a change and removed after it: one that is found at a start is carried on. What the offsets
-were before each change is kept in a ring of KEPT entries for each connector.
+A planned change is written before the first offset is changed and removed after the last. A worker that finds one at
+its start finishes it. The offsets before each change are kept in a ring of MAX_HISTORY entries for each connector.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from runtime.storage.documents import Documents
 from runtime.storage.port import LogOpener
 
 MAX_HISTORY = 20
-"""Changes of a connector that can be looked up and undone."""
+"""How many changes of each connector are kept, to be listed and undone."""
 
 OffsetEntry = tuple[
     "dict[str, Any] | None", "dict[str, Any] | None"
@@ -28,7 +28,7 @@ _INTENT, _HISTORY = "intent:", "history:"
 
 
 class OffsetAction(StrEnum):
-    """What is done to the offsets of a connector."""
+    """The kind of a change."""
 
     ALTER = "alter"
     RESET = "reset"
@@ -38,7 +38,7 @@ class OffsetAction(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ChangeOrigin:
-    """Who asked for a change, and why, as far as they said."""
+    """Who requested a change, and why; empty if the request does not say."""
 
     who: str = ""
     why: str = ""
@@ -46,14 +46,14 @@ class ChangeOrigin:
 
 @dataclass(frozen=True, slots=True)
 class PlannedChange:
-    """A change that is decided: everything that carrying it out, or taking it back, needs to know."""
+    """A change that will be carried out, with everything needed to finish it or to roll it back."""
 
     connector: str
     action: OffsetAction
     offsets: tuple[OffsetEntry, ...]
     before: tuple[OffsetEntry, ...]
     group: str | None = None  # of a sink; None for sources
-    config: Mapping[str, str] | None = None  # of the connector, for where it has to be written (again)
+    config: Mapping[str, str] | None = None  # of the connector, to create or restore it
     initial_state: str | None = None
     origin: ChangeOrigin = field(default_factory=ChangeOrigin)
     id: str = field(default_factory=lambda: uuid.uuid4().hex)
@@ -61,13 +61,13 @@ class PlannedChange:
 
     @property
     def wipes(self) -> bool:
-        """Whether offsets that it does not name go too."""
+        """Whether the change also removes offsets of partitions that it does not name."""
         return self.action is not OffsetAction.ALTER
 
 
 @dataclass(frozen=True, slots=True)
 class PastChange:
-    """The offsets of a connector before a change."""
+    """A completed change, with the offsets before it."""
 
     number: int  # counts the changes of this connector
     time: int
@@ -78,7 +78,7 @@ class PastChange:
 
 
 class OffsetJournal:
-    """Intents and history. Event loop only."""
+    """Planned changes and history. Event loop only; every method that writes raises BrokerUnavailable."""
 
     def __init__(self, logs: LogOpener, spec: TopicSpec) -> None:
         self._documents = Documents(logs, spec)
@@ -89,45 +89,47 @@ class OffsetJournal:
         return self._documents
 
     async def begin(self, intent: PlannedChange) -> None:
-        """From now on the change will happen, whoever dies."""
+        """Write a planned change: from now on it will be finished, even if the worker dies."""
         await self._documents.put(_INTENT + intent.connector, asdict(intent))
 
     async def done(self, intent: PlannedChange) -> None:
-        """The change is complete: add it to the history, only once even if this call is repeated."""
+        """Move a completed change to the history; repeated calls add it only once."""
         number = self._last(intent.connector) + 1
         past = PastChange(number, intent.time, intent.action, intent.origin, intent.before, intent.offsets)
         if not any(replace(past, number=known.number) == known for known in self.history(intent.connector)[:1]):
-            await self._documents.put(_place(intent.connector, number), asdict(past))
+            await self._documents.put(_history_key(intent.connector, number), asdict(past))
         await self.drop(intent)
 
     async def drop(self, intent: PlannedChange) -> None:
-        """The change will not happen."""
+        """Remove a planned change that will not be carried out."""
         await self._documents.remove(_INTENT + intent.connector)
 
     def pending(self, connector: str) -> PlannedChange | None:
-        """The change that was begun and not finished."""
+        """The unfinished change of a connector, if any."""
         found = self._documents.get(_INTENT + connector)
         return None if found is None else _intent(found)
 
     def all_pending(self) -> list[PlannedChange]:
+        """Unfinished changes of all connectors."""
         keys = self._documents.keys(_INTENT)
         return [intent for key in keys if (intent := self.pending(key.removeprefix(_INTENT))) is not None]
 
     def history(self, connector: str) -> list[PastChange]:
-        """Changes of a connector, newest first."""
-        keys = (_place(connector, slot) for slot in range(MAX_HISTORY))
+        """Completed changes of a connector, newest first."""
+        keys = (_history_key(connector, slot) for slot in range(MAX_HISTORY))
         found = [_past(document) for key in keys if (document := self._documents.get(key)) is not None]
         return sorted(found, key=lambda past: past.number, reverse=True)
 
     async def read_to_end(self) -> None:
+        """Apply every record that is in the topic now."""
         await self._documents.read_to_end()
 
     def _last(self, connector: str) -> int:
         return max((past.number for past in self.history(connector)), default=0)
 
 
-def _place(connector: str, number: int) -> str:
-    """Where the entry of a number lies: over the one KEPT changes ago."""
+def _history_key(connector: str, number: int) -> str:
+    """The document key of a history entry, which replaces the entry of MAX_HISTORY changes ago."""
     return f"{_HISTORY}{number % MAX_HISTORY}:{connector}"
 
 

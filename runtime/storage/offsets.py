@@ -1,4 +1,4 @@
-"""The offset topic: how far source connectors are. Apache Connect's own records (FACTS 7)."""
+"""The offset topic: offsets of source connectors, in Apache Connect's own records (FACTS 7)."""
 
 from __future__ import annotations
 
@@ -21,43 +21,44 @@ Offset = dict[str, Any] | None
 
 @dataclass(frozen=True, slots=True)
 class _Stored:
-    """The last record of one key."""
+    """The latest record of a key."""
 
     raw_key: bytes
     partition: Partition
     offset: Offset  # None: reset
-    age: tuple[int, int]  # timestamp and offset: spellings of a partition lie in different Kafka partitions
+    age: tuple[int, int]  # timestamp and offset, since spellings of a partition may be in different Kafka partitions
 
 
 class OffsetStore:
     """Reads and writes the offset topic. Event loop only.
 
-    A partition may stand there in several spellings (JSON's key order differs between writers): the youngest counts."""
+    The keys of a partition may be spelled differently, since the order of JSON keys differs between writers; the latest
+    record counts."""
 
     def __init__(self, logs: LogOpener, spec: TopicSpec) -> None:
         self._log = logs.open(spec, self.apply)
         self._stored: dict[str, dict[bytes, _Stored]] = {}
 
     async def read_to_end(self) -> None:
-        """Whatever anyone has committed up to now is known."""
+        """Apply all offsets committed so far by any worker. BrokerUnavailable if Kafka does not answer."""
         await self._log.read_to_end()
 
     def offsets(self, name: str) -> list[SourceOffset]:
-        """Partitions of a connector that have an offset, each once."""
+        """Offsets of a connector, one for each partition."""
         found = []
         for spellings in self._spellings(name).values():
-            youngest = max(spellings, key=lambda s: s.age)
-            if youngest.offset is not None:
-                partition: Any = youngest.partition  # null is a partition too, if an odd one
-                found.append(SourceOffset(partition, youngest.offset, youngest.raw_key.decode()))
+            latest = max(spellings, key=lambda s: s.age)
+            if latest.offset is not None:
+                partition: Any = latest.partition  # may be null
+                found.append(SourceOffset(partition, latest.offset, latest.raw_key.decode()))
         return found
 
     def known(self, name: str) -> set[str]:
-        """Partitions of a connector that this topic says anything of, resets too, in their canonical text."""
+        """Partitions of a connector with a record in this topic, resets included, as canonical text."""
         return set(self._spellings(name))
 
     def names(self) -> list[str]:
-        """Connectors that have offsets, deleted ones too."""
+        """Connectors that have offsets, deleted connectors included."""
         return sorted(name for name in self._stored if any(s.offset is not None for s in self._stored[name].values()))
 
     def written(self, name: str) -> dict[str, int]:
@@ -65,9 +66,9 @@ class OffsetStore:
         return {text: max(s.age for s in found)[0] for text, found in self._spellings(name).items()}
 
     async def alter(self, name: str, offsets: Sequence[tuple[Partition, Offset]]) -> None:
-        """Set the offsets of partitions, or reset them (None); of a partition named twice the last counts.
+        """Set the offsets of partitions, or reset them (None); if a partition occurs twice, the last entry wins.
 
-        Call read_to_end() first. One key keeps the offset, every other spelling of it gets a tombstone."""
+        Call read_to_end() first. One key keeps the offset, every other spelling of the partition gets a tombstone."""
         wanted = {canonical(partition): (partition, offset) for partition, offset in offsets}
         known = self._spellings(name)
         records: list[tuple[bytes, bytes | None]] = []

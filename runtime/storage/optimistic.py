@@ -1,4 +1,4 @@
-"""Writes that show before Kafka has them, and the order between them and what the topic says."""
+"""Writes that are applied before Kafka confirms them, and their order relative to records read from the topic."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ Take = Callable[[bytes, "bytes | None"], None]
 class _OwnWrites:
     """Our writes of one key that have not all been read back."""
 
-    under_way: int = 0
-    offset: int = -1  # of the last one that Kafka has
-    newest: LogRecord | None = None  # read while a write was under way: ours or somebody's, its offset will tell
+    in_flight: int = 0
+    offset: int = -1  # of the last confirmed write
+    newest: LogRecord | None = None  # read while a write was in flight: our own or another worker's
 
 
 class OptimisticWrites:
-    """Applies a write at once. The topic's order decides in the end: of what is read, only records behind our last
-    write of their key are news. Event loop only."""
+    """Applies writes at once. The order of the topic decides finally: a record that was read is applied only if it
+    follows our last write of its key. Event loop only."""
 
     def __init__(self, send: Send, take: Take) -> None:
         self._send, self._take = send, take
@@ -37,16 +37,16 @@ class OptimisticWrites:
         """Apply and send a record."""
         self._take(key, value)
         own = self._own.setdefault(key, _OwnWrites())
-        own.under_way += 1
+        own.in_flight += 1
         self._send(key, value).add_done_callback(lambda done: self._written(key, own, done))
 
     def superseded(self, record: LogRecord) -> bool:
-        """Whether a record that was read must not be applied (now)."""
+        """Whether a record that was read must not be applied, or not yet."""
         key = record.key or b""
         own = self._own.get(key)
         if own is None:
             return False
-        if own.under_way:
+        if own.in_flight:
             own.newest = record
             return True
         if record.offset >= own.offset:
@@ -54,11 +54,11 @@ class OptimisticWrites:
         return record.offset <= own.offset
 
     def _written(self, key: bytes, own: _OwnWrites, done: asyncio.Future[Written]) -> None:
-        own.under_way -= 1
+        own.in_flight -= 1
         if not done.cancelled() and done.exception() is None:
             own.offset = max(own.offset, done.result()[1])
         newest = own.newest
-        if own.under_way or self._own.get(key) is not own:
+        if own.in_flight or self._own.get(key) is not own:
             return
         if own.offset < 0 or (newest is not None and newest.offset >= own.offset):
             del self._own[key]

@@ -1,4 +1,4 @@
-"""What the stores stand on: logs of keyed records, kept in Kafka or on this machine."""
+"""Interfaces of the logs on which stores are built: keyed records, in Kafka or on this machine."""
 
 from __future__ import annotations
 
@@ -22,27 +22,29 @@ class Log(Protocol):
         """Write a record without waiting; the result (partition, offset) may be ignored, failures are logged."""
 
     async def read_to_end(self) -> None:
-        """Everything that was in the log at the call is applied."""
+        """Wait until all records are applied that were in the log when this was called."""
 
 
 class LogOpener(Protocol):
-    """What a store wants: a log of its own."""
+    """Opens the logs of stores."""
 
     def open(self, spec: TopicSpec, apply: Apply) -> Log:
-        """A log; before start(). `apply` gets its records in order, on the event loop."""
+        """Open a log; call before start(). `apply` receives the records in order, on the event loop."""
 
 
 class Logs(LogOpener, Protocol):
     """The logs of one worker. Event loop only."""
 
     @property
-    def cluster_id(self) -> str: ...
+    def cluster_id(self) -> str:
+        """Of the Kafka cluster; empty until it has answered."""
 
     @property
     def error(self) -> str:
         """Why Kafka cannot be reached; empty while it can."""
 
     async def start(self) -> None:
-        """Wait for Kafka as long as it takes, then apply all that is in the logs."""
+        """Wait for Kafka without a time limit, then apply all records of the logs."""
 
-    async def close(self) -> None: ...
+    async def close(self) -> None:
+        """Close all logs."""

@@ -1,4 +1,4 @@
-"""Reading records that others wrote: tolerant, and never silent about what is skipped."""
+"""Parsing of records that other workers may have written; malformed records are logged and skipped."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ def json_object(value: bytes | None) -> dict[str, Any] | None:
 
 
 def json_value(data: bytes | None) -> Any:
+    """The JSON value in a key or value, None for none; MalformedRecord if it is not JSON."""
     if data is None:
         return None
     try:
@@ -31,5 +32,5 @@ def json_value(data: bytes | None) -> Any:
 
 
 def log_skipped(log: logging.Logger, topic: str, record: LogRecord, why: MalformedRecord) -> None:
-    """Say which record is ignored."""
+    """Log which record is ignored, and why."""
     log.warning("Ignoring the record at offset %d of %s-%d: %s", record.offset, topic, record.partition, why)

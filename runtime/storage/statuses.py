@@ -1,4 +1,5 @@
-"""The status topic: states of connectors and tasks, and the topics they use. Apache Connect's own records (FACTS 7)."""
+"""The status topic: states of connectors and tasks and the topics that they use, in Apache Connect's own records
+(FACTS 7)."""
 
 from __future__ import annotations
 
@@ -29,7 +30,7 @@ _CONNECTOR, _TASK, _TOPIC, _OF = "status-connector-", "status-task-", "status-to
 
 @dataclass(frozen=True, slots=True)
 class StatusRecord:
-    """The state of a connector or task as its record has it."""
+    """The state of a connector or task, as in its record."""
 
     state: State
     trace: str | None
@@ -41,8 +42,8 @@ class StatusRecord:
 class StatusStore:
     """Reads and writes the status topic. Event loop only.
 
-    Writes are visible at once and sent without waiting; until a write is confirmed, records of the topic cannot undo
-    it. While this worker's membership is not confirmed, another worker may be writing, so nothing is sent."""
+    Writes are visible at once and sent without waiting; until a write is confirmed, records read from the topic do not
+    override it. While this worker's membership is not confirmed, another worker may be writing, so nothing is sent."""
 
     def __init__(
         self,
@@ -63,10 +64,11 @@ class StatusStore:
     # reading
 
     def connectors(self) -> list[str]:
-        """Names that have a status, of a connector or of a task."""
+        """Connectors that have a status, or whose tasks have one."""
         return list({**self._connectors, **self._tasks})
 
     def connector_status(self, name: str) -> StatusRecord | None:
+        """The status of a connector, if any."""
         return self._connectors.get(name)
 
     def is_running(self, task: TaskId) -> bool:
@@ -83,32 +85,38 @@ class StatusStore:
         return self._changes[name]
 
     def topics(self, name: str) -> list[str]:
+        """Topics that a connector has used since it was created or its topics were reset (KIP-558)."""
         return list(self._topics.get(name, {}))
 
     # writing
 
     def put_connector(self, name: str, status: StatusRecord) -> None:
+        """Store a connector's status, unless a later worker has taken over the connector."""
         if not _superseded(status, self._connectors.get(name)):
             self._put(_CONNECTOR + name, _value(status))
 
     def put_task(self, task: TaskId, status: StatusRecord) -> None:
+        """Store a task's status, unless a later worker has taken over the task."""
         if not _superseded(status, self._tasks.get(task.connector, {}).get(task.task)):
             self._put(f"{_TASK}{task}", _value(status))
 
     def put_topic(self, task: TaskId, topic: str) -> None:
-        """A task has used a topic for the first time."""
+        """Record that a task has used a topic."""
         found = {"name": topic, "connector": task.connector, "task": task.task}
         self._put(
             _topic_key(topic, task.connector), {"topic": {**found, "discoverTimestamp": int(self._clock() * 1000)}}
         )
 
     def remove_connector(self, name: str) -> None:
+        """Remove a connector's status."""
         self._put(_CONNECTOR + name, None)
 
     def remove_task(self, task: TaskId) -> None:
+        """Remove a task's status."""
         self._put(f"{_TASK}{task}", None)
 
     def reset_topics(self, name: str) -> None:
+        """Remove all topics of a connector."""
         for topic in self.topics(name):
             self._put(_topic_key(topic, name), None)
 
@@ -137,7 +145,7 @@ class StatusStore:
     # records
 
     def apply(self, records: Sequence[LogRecord]) -> None:
-        """Records of the topic, in order; what cannot be understood is logged and skipped."""
+        """Apply records of the topic in order; malformed records are logged and skipped."""
         for record in records:
             if self._writes.superseded(record):
                 continue

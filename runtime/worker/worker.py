@@ -155,7 +155,7 @@ class Worker:
             return
         parts.health.ready = True
         parts.progress.start()
-        log.info("Worker %s is ready: %d connectors", self.id, len(parts.configs.names()))
+        log.info("Worker %s is ready with %d connector(s)", self.id, len(parts.configs.names()))
 
     async def _close(self, parts: WorkerParts) -> None:
         """Stop the tasks first, so that their offsets are committed, then everything that they need."""

@@ -117,7 +117,7 @@ REFUSED = [
     ({"what": 1}, "unknown field 'what'"),
     ({"last": 0}, "'last' must be a whole number from 1 to 100, not 0"),
     ({"last": 2**70}, "'last' must be a whole number from 1 to 100, not 1180591620717411303424"),
-    ({"records": [{"offset": 2**70}]}, "A sample cannot be handed on: Integer exceeds 64-bit range"),
+    ({"records": [{"offset": 2**70}]}, "A sample cannot be passed to the preview: Integer exceeds 64-bit range"),
     ({"last": 1, "records": ["a"]}, "'records' and 'last' exclude each other"),
     ({"records": []}, "at least one record"),
     ({"records": [{"v": 1}]}, "records[0] has the unknown field 'v'"),

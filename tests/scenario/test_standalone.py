@@ -158,7 +158,7 @@ def test_an_unusable_offsets_file_ends_the_worker(broker: KafkaBroker, tmp_path:
     (tmp_path / "offsets").write_text('{"position": 1}')
     code, error = run(standalone.ours(tmp_path, broker.bootstrap), tmp_path)
     assert code == 1
-    assert "is no offsets file of a standalone worker" in error
+    assert "is not an offsets file of a standalone worker" in error
     assert (tmp_path / "offsets").read_text() == '{"position": 1}'
 
 
@@ -167,7 +167,7 @@ def test_an_offsets_file_must_not_be_a_device(broker: KafkaBroker, tmp_path: Pat
     (tmp_path / "offsets").symlink_to("/dev/null")
     code, error = run(standalone.ours(tmp_path, broker.bootstrap), tmp_path)
     assert code == 1
-    assert "offsets is not a file; name one in offset.storage.file.filename" in error
+    assert "offsets is not a regular file; set another one in offset.storage.file.filename" in error
 
 
 def test_a_file_connector_without_a_file_reports_that_there_is_no_terminal(
@@ -220,7 +220,7 @@ def test_with_a_full_disk_tasks_continue_and_offsets_are_stored_later(
     append(tmp_path, "meanwhile")
     wait_until(partial(has_arrived, broker, topic, "meanwhile"), 30, "the line written with the disk full")
     wait_until(
-        lambda: "offsets cannot be written" in str(connect.logs(name)),
+        lambda: "cannot write offsets" in str(connect.logs(name)),
         30,
         "word of what cannot be written",
     )

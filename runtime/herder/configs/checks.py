@@ -1,4 +1,4 @@
-"""What the worker itself has against a connector's configuration, beyond what plugins and Connect's keys say."""
+"""The worker's own checks of a connector's configuration, in addition to those of plugins and of Connect's keys."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _FILE_CONNECTORS = ("FileStreamSource", "FileStreamSink")
 
 @dataclass(frozen=True, slots=True)
 class ConfigIssue:
-    """An error at a key."""
+    """An error in the value of a key."""
 
     key: str
     message: str
@@ -42,7 +42,8 @@ class WorkerChecks:
         self._paths = tuple(Path(p).resolve() for p in worker.file_paths)
 
     def apply(self, kind: str, config: Mapping[str, str], answer: dict[str, Any]) -> None:
-        """`config` is of a connector of this kind (source, sink), its variables resolved."""
+        """Add errors to `answer`. `config` belongs to a connector of this kind (source, sink), with variables
+        resolved."""
         self._add_overrides(kind, config, answer)
         if kind == ConnectorType.SINK and _GROUP in config:
             answer["configs"].insert(0, {"definition": None, "value": _value(_GROUP, config[_GROUP], [])})
@@ -50,7 +51,7 @@ class WorkerChecks:
             _add(answer, finding, config.get(finding.key))
 
     def _add_overrides(self, kind: str, config: Mapping[str, str], answer: dict[str, Any]) -> None:
-        """Each override with its definition in Kafka's client, between the connector's own keys and its converters'."""
+        """Insert each override with the client's definition, after the connector's own keys, before its converters'."""
         at = _converters_at(answer["configs"])
         found = [entry for client in _clients(kind, config) for entry in self._overrides(client, config)]
         answer["configs"][at:at] = found
@@ -69,10 +70,10 @@ class WorkerChecks:
             yield ConfigIssue(ISOLATION, f"Invalid value {config[ISOLATION]} for configuration {ISOLATION}: {values}")
 
     def _overrides(self, client: str, config: Mapping[str, str]) -> Iterator[dict[str, Any]]:
-        """Their types are looked at. What the client has against a value fails the task, as in Java."""
+        """Only types are checked here; a value that the client rejects fails the task, as in Java."""
         prefix = f"{client}.override."
         known = client_keys(client)
-        ordered = java_ordered(config).items()  # as in a Java map, where keys of one bucket keep this order
+        ordered = java_ordered(config).items()  # in a Java map, keys of one bucket keep this order
         given = java_ordered({k[len(prefix) :]: v for k, v in ordered if k.startswith(prefix) and k != prefix})
         for name, text in given.items():
             key, value, error = known.get(name), text, self._policy.refusal(name)
@@ -86,7 +87,7 @@ class WorkerChecks:
             }
 
     def _group(self, config: Mapping[str, str]) -> Iterator[ConfigIssue]:
-        """A sink in the workers' own group would keep them from ever agreeing on anything."""
+        """A sink in the workers' own group would break the group's protocol."""
         name, ours = config.get("name", ""), self._worker.group_id
         if _GROUP in config:
             if config[_GROUP] == ours:
@@ -96,7 +97,7 @@ class WorkerChecks:
             yield ConfigIssue("name", message)
 
     def _file(self, config: Mapping[str, str]) -> Iterator[ConfigIssue]:
-        """`headrace.file.paths`: below which folders the file connectors may name files."""
+        """`headrace.file.paths`: the folders below which file connectors may name files."""
         cls = config.get("connector.class", "").rpartition(".")[2].removesuffix("Connector")
         if not self._paths or cls not in _FILE_CONNECTORS:
             return
@@ -108,7 +109,7 @@ class WorkerChecks:
 
 
 def _clients(kind: str, config: Mapping[str, str]) -> list[str]:
-    """The Kafka clients that the connector makes the worker use: overrides of others mean nothing."""
+    """The Kafka clients that the connector uses; overrides of other clients have no effect."""
     if kind == ConnectorType.SOURCE:
         created = any(key.startswith(topic_creation.PREFIX) for key in config)
         return ["producer", "admin"] if created else ["producer"]
@@ -134,7 +135,7 @@ def _value(name: str, value: str | None, errors: list[str]) -> dict[str, Any]:
 
 
 def _converters_at(entries: Sequence[dict[str, Any]]) -> int:
-    """Where the keys of the connector's own converters begin: they are the last ones."""
+    """The index of the first key of the connector's own converters, which are the last keys."""
     names = [entry["value"]["name"] for entry in entries]
     for i in range(len(names), 0, -1):
         if not names[i - 1].startswith(_CONVERTERS) or names[i - 1].endswith(".plugin.version"):

@@ -15,24 +15,24 @@ _PRINCIPAL = frozenset({"sasl.jaas.config", "sasl.mechanism", "security.protocol
 
 @dataclass(frozen=True, slots=True)
 class OverridePolicy:
-    """`allowed` None: everything."""
+    """A policy with the settings that it allows; `allowed` is None if it allows all."""
 
     name: str
     allowed: frozenset[str] | None
 
     @classmethod
     def of(cls, props: Mapping[str, str]) -> OverridePolicy:
-        """From the worker's properties; ConfigError for a policy of Java's alone."""
+        """The policy in the worker's properties; ConfigError for a Java class that this worker does not have."""
         given = props.get(KEY) or "All"
         name = given.removeprefix(_PACKAGE).removesuffix(_SUFFIX)
         listed = frozenset(k.strip() for k in props.get(ALLOWLIST_KEY, "").split(",") if k.strip())
         known = {"All": None, "None": frozenset[str](), "Principal": _PRINCIPAL, "Allowlist": listed}
         if name not in known:
-            raise ConfigError(f"{KEY}={given}: this worker cannot run it; known are {', '.join(known)}")
+            raise ConfigError(f"{KEY}={given}: this worker does not have this policy; choose from {', '.join(known)}")
         return cls(name, known[name])
 
     def refusal(self, setting: str) -> str | None:
-        """Why this setting of a client may not be overridden; None when it may."""
+        """Why this client setting may not be overridden; None if it may."""
         if self.allowed is None or setting in self.allowed:
             return None
         return f"The '{self.name}' policy does not allow '{setting}' to be overridden in the connector configuration."

@@ -1,4 +1,4 @@
-"""Which keys of a connector's configuration are passwords: by their names, or because their plugin defines them so."""
+"""Password keys of connector configurations: recognized by name, or defined as passwords by their plugin."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from runtime.config.secret_values import HIDDEN, is_password, passwords
 from runtime.host.port import HostError, UnknownPluginError
 
 Describe = Callable[[str], Awaitable[list[dict[str, Any]]]]
-"""The definitions of a plugin's keys."""
+"""Returns the definitions of a plugin's keys."""
 
 CONVERTERS = ("key.converter", "value.converter", "header.converter")
 
 
 class PasswordKeys:
-    """Asks each plugin once. Event loop only."""
+    """Finds password keys; each plugin is queried once. Event loop only."""
 
     def __init__(self, describe: Describe) -> None:
         self._describe = describe
@@ -30,13 +30,13 @@ class PasswordKeys:
         return found
 
     async def values(self, config: Mapping[str, str]) -> set[str]:
-        """The values that must not be shown."""
+        """The values of this configuration that must not be shown."""
         return {config[key] for key in await self.of(config) if config[key]} | passwords(config)
 
-    async def masked(self, config: Mapping[str, str], beside: Mapping[str, str] | None = None) -> dict[str, str]:
-        """The configuration for readers who may not see passwords; variables are shown. `beside`: the connector's
-        configuration, which names the plugins for a task's configuration."""
-        keys = await self.of({**(beside or {}), **config})
+    async def masked(self, config: Mapping[str, str], connector: Mapping[str, str] | None = None) -> dict[str, str]:
+        """The configuration for clients that may not read passwords; variables are shown. `connector`: the connector's
+        configuration, which names the plugins of a task's configuration."""
+        keys = await self.of({**(connector or {}), **config})
         return {k: HIDDEN if k in keys and v and not has_variables(v) else v for k, v in config.items()}
 
     async def _defined(self, cls: str) -> frozenset[str]:
@@ -44,7 +44,7 @@ class PasswordKeys:
             try:
                 keys = await self._describe(cls)
             except UnknownPluginError:
-                return frozenset()  # without the plugin the connector cannot start or quote the values
+                return frozenset()  # without the plugin, the connector cannot start, so nothing can quote the values
             except HostError as e:
                 if e.temporary:
                     raise

@@ -1,4 +1,4 @@
-"""The plugin host, given configurations with their variables resolved; nothing resolved comes back from it."""
+"""The plugin host with variables resolved in configurations, and resolved values removed from answers."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ _T = TypeVar("_T")
 
 
 class ResolvingHost:
-    """A PluginHost that resolves variables for another. Event loop only.
+    """A PluginHost that resolves variables before it calls another PluginHost. Event loop only.
 
-    `secrets` holds the secrets of stored connectors; `passing` those of running calls, to hide them in plugins'
-    output.
+    `secrets` holds the secrets of stored connectors, `call_secrets` those of running calls, which are hidden in the
+    output of plugins.
     """
 
     def __init__(
@@ -31,7 +31,7 @@ class ResolvingHost:
         self._host, self._worker, self._checks = host, worker, checks
         self._providers = worker.providers
         self._secrets, self._call_secrets = secrets, call_secrets
-        self._knows_own = False
+        self._knows_worker_passwords = False
         self._raw: dict[str, Mapping[str, str]] = {}
         self.password_keys = PasswordKeys(host.describe)
 
@@ -45,7 +45,7 @@ class ResolvingHost:
         return await self._host.plugins(connectors_only)
 
     async def resolve(self, connector_class: str) -> ConnectorInfo:
-        """The class may be a variable; ConfigError if its provider refuses."""
+        """The class may be a variable; ConfigError from its config provider."""
         if has_variables(connector_class):
             connector_class = (await self.resolved({"": connector_class}))[0][""]
         return await self._host.resolve(connector_class)
@@ -54,7 +54,7 @@ class ResolvingHost:
         return await self._host.describe(plugin, version)
 
     async def validate(self, config: Mapping[str, str | None]) -> dict[str, Any]:
-        """The answer shows variables as they were given, and errors without what they stand for."""
+        """The answer contains variables unresolved, and errors without their values."""
         try:
             resolved, hidden = await self._with_secrets({k: v for k, v in config.items() if v is not None})
             scrub = self._secrets.scrubber(hidden)
@@ -86,7 +86,7 @@ class ResolvingHost:
         await self._host.stop_connector(name)
 
     async def task_configs(self, name: str, max_tasks: int) -> list[dict[str, str]]:
-        """As they are stored: with variables where the connector's config has them."""
+        """Task configs as they are stored: with the variables of the connector's configuration."""
         raw = self._raw.get(name, {})
         configs = await self._scrubbed(self._host.task_configs(name, max_tasks), self._secrets.scrub)
         return [self._providers.keep_variables(raw, config) for config in configs]
@@ -104,20 +104,22 @@ class ResolvingHost:
         return await self._scrubbed(self._host.alter_sink_offsets(resolved, offsets), scrub, hidden)
 
     async def resolved(self, config: Mapping[str, str]) -> tuple[dict[str, str], set[str]]:
-        """The config with variables resolved, and the values that must not be shown. ConfigError from a provider."""
+        """The configuration with variables resolved, and the values that must not be shown. ConfigError from a
+        config provider."""
         resolved, hidden = await self._with_secrets(config)
         return resolved, hidden | await self.password_keys.values(resolved)
 
     async def resolve_stored(self, name: str, config: Mapping[str, str], part: str = "") -> dict[str, str]:
-        """As resolved(), for a stored connector: its secrets are hidden everywhere until it is deleted."""
-        if not self._knows_own:
-            await self._learn_own()
+        """As resolved(), for a stored connector: its secrets are hidden everywhere until the connector is deleted.
+        `part` separates the secrets of its tasks."""
+        if not self._knows_worker_passwords:
+            await self._keep_worker_passwords()
         resolved, hidden = await self.resolved(config)
         self._secrets.keep(name, hidden, part)
         return resolved
 
     async def value(self, config: Mapping[str, str], key: str) -> str | None:
-        """One value of a config with variables resolved; ConfigError from a provider."""
+        """One value of a configuration with variables resolved; ConfigError from a config provider."""
         given = config.get(key)
         if given is None or not has_variables(given):
             return given
@@ -137,14 +139,14 @@ class ResolvingHost:
         except ConfigError as e:
             raise HostRequestError(str(e)) from None
 
-    async def _learn_own(self) -> None:
-        """Passwords of the worker's own converters, as their plugins define them."""
+    async def _keep_worker_passwords(self) -> None:
+        """Hide the passwords of the worker's own converters, as their plugins define them."""
         converters = {k: v for k, v in self._worker.originals.items() if k.startswith(CONVERTERS)}
         self._secrets.keep(WORKER, await self.password_keys.values(converters), part="converters")
-        self._knows_own = True
+        self._knows_worker_passwords = True
 
     async def _scrubbed(self, call: Awaitable[_T], scrub: Scrub, hidden: Collection[str] = ()) -> _T:
-        """Hides secrets, which a plugin's errors and output may quote."""
+        """Hides secrets that a plugin's errors and output may quote."""
         try:
             with self._call_secrets.during(hidden):
                 return await call

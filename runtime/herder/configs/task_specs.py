@@ -1,4 +1,4 @@
-"""From a task's config to the complete order that a slot gets."""
+"""Builds the task specification that a slot receives from the configurations of worker, connector and task."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from runtime.model.states import ConnectorType
 from runtime.model.task_spec import ConverterSpec, SourceOffset, TaskSpec
 
 ISOLATION, SHARED, DEDICATED = "headrace.isolation", "shared", "dedicated"
-"""A connector's property of ours: whether each of its tasks has a slot of its own."""
+"""Headrace's connector property for tasks that run in slots of their own."""
 
 GROUP, OFFSETS_TOPIC = "consumer.override.group.id", "offsets.storage.topic"
 
@@ -26,7 +26,7 @@ _ID_KINDS = {"admin": "adminclient"}
 
 @dataclass(frozen=True, slots=True)
 class TaskRequest:
-    """A task to run: which, of what class, with which configs."""
+    """A task to start, with its connector's class and configuration."""
 
     connector: str
     task: int
@@ -36,12 +36,13 @@ class TaskRequest:
 
 
 def group_id(name: str, config: Mapping[str, str]) -> str:
-    """The consumer group of a sink connector; of its config with variables resolved."""
+    """The consumer group of a sink connector; `config` has its variables resolved."""
     return config.get(GROUP) or f"connect-{name}"
 
 
 def offsets_topic(worker: WorkerConfig, config: Mapping[str, str]) -> str | None:
-    """The source's own offset topic, variables resolved; None for the worker's topic."""
+    """The source's own offset topic with variables resolved; None for the worker's topic. ConfigError from a config
+    provider."""
     named = config.get(OFFSETS_TOPIC)
     if named is not None and has_variables(named):
         named = worker.providers.resolve({OFFSETS_TOPIC: named}).config[OFFSETS_TOPIC]
@@ -54,7 +55,8 @@ def client_id(kind: str, name: str, task: int) -> str:
 
 
 def spec(worker: WorkerConfig, order: TaskRequest, offsets: Sequence[SourceOffset], paused: bool) -> TaskSpec:
-    """Everything the slot needs to run this task, with an epoch of its own."""
+    """Everything that the slot needs to run this task, with a new epoch. ClientConfigError for an invalid client
+    setting, ConfigError for invalid topic creation settings."""
     config = order.connector_config
     source = order.info.type == ConnectorType.SOURCE
     own_topic = offsets_topic(worker, config) if source else None
@@ -92,8 +94,7 @@ def spec(worker: WorkerConfig, order: TaskRequest, offsets: Sequence[SourceOffse
 
 
 def _offsets_producer(worker: WorkerConfig, records: Mapping[str, object]) -> dict[str, object]:
-    """Offsets belong to the worker's cluster and are written as its storage topics are, wherever and however the
-    records go. Nothing where that is the same."""
+    """Settings for writing offsets to the worker's own cluster; empty if the records' producer has the same ones."""
     own = client_config(worker.originals, "producer").settings
     if {**records, "client.id": ""} == {**own, "client.id": ""}:
         return {}
@@ -101,7 +102,7 @@ def _offsets_producer(worker: WorkerConfig, records: Mapping[str, object]) -> di
 
 
 def client_warnings(worker: WorkerConfig, order: TaskRequest) -> list[str]:
-    """What the connector says to Kafka's clients that has no effect on this worker's."""
+    """Warnings about client overrides of the connector that have no effect in this worker."""
     kinds = ("producer",) if order.info.type == ConnectorType.SOURCE else ("consumer",)
     mine = {kind: [k for k in order.connector_config if k.startswith(f"{kind}.override.")] for kind in kinds}
     return [
@@ -115,11 +116,11 @@ def _warnings(kind: str, overrides: Mapping[str, str]) -> Sequence[str]:
     try:
         return client_config({}, kind, overrides).warnings if overrides else ()
     except ClientConfigError:
-        return ()  # that fails the task, and says why
+        return ()  # the same error fails the task
 
 
 def _client(worker: WorkerConfig, order: TaskRequest, kind: str) -> dict[str, object]:
-    """librdkafka's settings. A producer without overrides is shared by its slot, so it carries no task's name."""
+    """librdkafka's settings. All tasks of a slot share a producer without overrides, so its id names no task."""
     overridden = any(k.startswith(f"{kind}.override.") for k in order.connector_config)
     shared = kind == "producer" and not overridden
     name = "connector-producer" if shared else client_id(_ID_KINDS.get(kind, kind), order.connector, order.task)
@@ -131,8 +132,8 @@ def _consumer(worker: WorkerConfig, order: TaskRequest) -> dict[str, object]:
 
 
 def _max_poll_records(worker: WorkerConfig, config: Mapping[str, str]) -> int | None:
-    asked = config.get("consumer.override.max.poll.records", worker.originals.get("consumer.max.poll.records", ""))
-    return int(asked) if asked.strip().isdigit() and int(asked) else None  # what is no number has been refused before
+    text = config.get("consumer.override.max.poll.records", worker.originals.get("consumer.max.poll.records", ""))
+    return int(text) if text.strip().isdigit() and int(text) else None  # validation has refused other values
 
 
 def _converter(worker: WorkerConfig, config: Mapping[str, str], which: str) -> ConverterSpec:

@@ -1,6 +1,7 @@
-"""`topic.creation.*` of a source: which topics are created how (KIP-158).
+"""`topic.creation.*` of a source: settings of the topics that the worker creates (KIP-158).
 
-Checked when the connector starts, not when it is created: Apache's worker does so, and the connector is FAILED.
+They are checked when the connector starts, not when it is created, so that an error makes the connector FAILED, as in
+Apache's worker.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ _RULES = ("include", "exclude", "partitions", "replication.factor")
 
 
 def topic_groups(config: Mapping[str, str]) -> list[TopicGroup]:
-    """In order, the default group last; none where the connector says nothing of topics. ConfigError as Apache's."""
+    """The topic groups in order, the default group last; empty if the connector has no such settings. ConfigError with
+    Apache's wording."""
     if not any(key.startswith(PREFIX) for key in config):
         return []
     default = _group(_DEFAULT, config, None)

@@ -57,7 +57,7 @@ async def test_a_write_that_fails_changes_nothing(tmp_path: Path) -> None:
     log, applied = opened(folder / "offsets")
     await log.write_all([(b"a", b"1")])
     folder.rename(tmp_path / "away")
-    with pytest.raises(OffsetsFileError, match=r"offsets cannot be written to .*offsets: No such file"):
+    with pytest.raises(OffsetsFileError, match=r"cannot write offsets to .*offsets: No such file"):
         await log.write_all([(b"a", b"2")])
     assert applied == [(b"a", b"1")]
     (tmp_path / "away").rename(folder)
