@@ -1,4 +1,4 @@
-"""The engine as the herder sees it, and what the herder hears from it."""
+"""The interface between herder and engine: Engine, and the EngineListener that the herder implements."""
 
 from __future__ import annotations
 
@@ -21,12 +21,13 @@ class SlotInfo:
 
 
 class SlotSilentError(Exception):
-    """The slot did not answer: it is gone, or one call holds its whole interpreter."""
+    """The slot did not answer: its process has ended, or a call holds its interpreter."""
 
 
 @dataclass(frozen=True, slots=True)
 class TaskStack:
-    """Where a task's thread is. `call` is the connector's method it is in, for `seconds`; empty: in none."""
+    """The stack of a task's thread. `call` is the connector's method that has been running for `seconds`; empty:
+    none."""
 
     slot: int
     pid: int
@@ -36,7 +37,7 @@ class TaskStack:
 
 
 class EngineListener(Protocol):
-    """What the herder hears from the engine; always called on the worker's event loop."""
+    """Events of the engine; always called on the worker's event loop."""
 
     def task_state(self, task: TaskId, epoch: int, state: State, trace: str | None) -> None:
         """RUNNING, PAUSED, FAILED (with trace) or UNASSIGNED (about to be lost), when the state changes in the slot."""
@@ -45,26 +46,27 @@ class EngineListener(Protocol):
         """The first record of this task for a topic (topic tracking)."""
 
     def task_errors(self, task: TaskId, epoch: int, counts: Mapping[str, Any]) -> None:
-        """What became of failed records in this run of the task so far (Counts.snapshot())."""
+        """Counts of failed records in this run of the task (Counts.snapshot())."""
 
     def task_meter(self, task: TaskId, epoch: int, meter: Mapping[str, Any]) -> None:
-        """What this run of the task has done so far (Meter.snapshot())."""
+        """The work of this run of the task so far (Meter.snapshot())."""
 
     async def task_offsets(self, task: TaskId, records: Sequence[tuple[bytes, bytes | None]]) -> None:
-        """Keep what a source task has committed (keys and values of the offsets topic); raises when that fails."""
+        """Store offsets that a source task commits (keys and values of the offsets topic); raises if that fails."""
 
     def task_lost(self, task: TaskId, epoch: int, member_id: str | None, reason: str) -> None:
-        """The task's slot or its producer died. The engine has forgotten it: hand it out again with fresh offsets.
-        `member_id` identifies the task's consumer, which has to be evicted from its group."""
+        """The task's slot or producer has died, and the engine has removed the task: start it again with current
+        offsets. `member_id` identifies the task's consumer, which has to be removed from its group."""
 
     def task_stuck(self, task: TaskId, epoch: int, call: str, seconds: float) -> None:
-        """The task's poll, put, start or stop (`call`) has not returned for so long; an empty `call`: it goes on."""
+        """The task's poll, put, start or stop (`call`) has not returned for `seconds`; an empty `call`: it has
+        returned."""
 
     def lease_changed(self, held: bool) -> None:
-        """The worker's place in its group is confirmed again, or no more: without it no task may be started."""
+        """The worker's membership in its group is confirmed again, or no longer: without it no task may be started."""
 
     def slots_changed(self) -> None:
-        """A slot came or went."""
+        """A slot has connected or ended."""
 
     def log(self, level: str, logger: str, message: str, context: str) -> None:
         """A line from a slot or the driver; `context` like `[name|task-0]` or empty."""
@@ -75,40 +77,41 @@ class Engine(Protocol):
 
     @property
     def slots(self) -> Sequence[SlotInfo]:
-        """Every slot with all its tasks: a look at everything."""
+        """Every connected slot with all its tasks; takes time proportional to the number of tasks."""
 
     @property
     def has_slots(self) -> bool:
-        """Whether there is a slot at all."""
+        """Whether any slot is connected."""
 
     def may_run(self) -> bool:
-        """Whether this worker's place in its group is confirmed: only then may its slots run tasks.
-        After a no there is a lease_changed(True) to wait for."""
+        """Whether this worker's membership in its group is confirmed: only then may its slots run tasks.
+        After False, lease_changed(True) follows once it is confirmed again."""
 
     async def start(self) -> None:
         """Open the channel and start the driver in the background; returns at once."""
 
     def start_task(self, spec: TaskSpec) -> None:
-        """Run the task on the least loaded slot, or on the first one to come up when there is none."""
+        """Run the task on the least loaded slot, or on the first slot to connect if there is none."""
 
     async def stop_task(self, task: TaskId, graceful: float) -> bool:
-        """Stop and forget the task; its offsets are committed first. True when it ended by itself within
-        `graceful` seconds, False when it had to be revoked. Unknown tasks are True."""
+        """Stop and remove the task; its offsets are committed first. True if it ended within `graceful` seconds or is
+        unknown, False if it had to be revoked."""
 
     def member_id(self, task: TaskId) -> str | None:
-        """The group member id of a task whose stop_task() was False: its consumer may still be in its group."""
+        """The group member id of a task whose stop_task() returned False: its consumer may still be in its group."""
 
     def pause_task(self, task: TaskId, paused: bool) -> None:
-        """Pause or resume a task where it is; its new state comes as task_state()."""
+        """Pause or resume a task in its slot; its new state is reported by task_state()."""
 
     def forget_topics(self, connector: str) -> None:
-        """Have the tasks of a connector report the topics they use anew, each with its next record."""
+        """Make the tasks of a connector report their topics again, each with its next record."""
 
     async def stack(self, task: TaskId, within: float) -> TaskStack | None:
-        """Where the task's thread is now; None when it has none. SlotSilentError without an answer in time."""
+        """The stack of the task's thread; None if the task is not on a slot. SlotSilentError without an answer within
+        `within` seconds."""
 
     def set_levels(self, levels: Mapping[str, str]) -> None:
-        """Set log levels, by logger, in every slot that there is and will be."""
+        """Set log levels, by logger, in all present and future slots."""
 
     async def close(self, graceful: float) -> None:
-        """Stop every task, then slots and driver. No process is left behind."""
+        """Stop every task within `graceful` seconds, then slots and driver. No process remains."""

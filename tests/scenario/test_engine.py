@@ -144,7 +144,7 @@ async def test_a_specification_that_cannot_be_serialized_fails_the_task(rig: Rig
 async def test_a_task_that_ends_unexpectedly_fails(rig: Rig) -> None:
     task = await rig.running("short", behaviour="end")
     await until(lambda: rig.heard.has(task, 1, State.FAILED))
-    assert "nobody had stopped it" in rig.heard.trace(task)
+    assert "it was not stopped" in rig.heard.trace(task)
 
 
 async def test_a_slot_that_takes_too_much_memory_is_replaced(rig: Rig) -> None:

@@ -1,8 +1,8 @@
-"""The class-data-sharing archive of the driver's JVM: halves the time in which Spark starts.
+"""The class-data-sharing archive of the driver's JVM: halves the start time of Spark.
 
-Recording one doubles the time of a start, so the first engine records none: when its slots are up, a second driver
-does it in the background at the lowest priority. The JVM leaves an archive aside that does not fit any more, but
-crashes on a damaged one: after a failed start the next one goes without, and has it recorded anew.
+Recording an archive doubles the start time, so the first engine does not: when its slots are up, a second driver
+records it in the background at the lowest priority. The JVM ignores an archive that no longer matches, but crashes on a
+damaged one: after a failed start the next driver starts without the archive and has it recorded again.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from pathlib import Path
 
 from runtime.engine.driver.jvm import LOCAL_JAVA_OPTIONS, find_java
 
-MAX_ARCHIVES = 3  # of 70 MB each: one for each installation of Spark that is used at the same time
+MAX_ARCHIVES = 3  # archives of 70 MB each: one per installation of Spark in use
 QUIET = ("-Xshare:auto", "-Xlog:disable", "-Xlog:all=error:stderr")
 
 
 def archive_path() -> Path | None:
-    """Where the archive for this Java and this Spark is, or is going to be. None without Java."""
+    """The path of the archive for this Java and this Spark, whether it exists or not. None without Java."""
     java = find_java()
     if java is None:
         return None
@@ -34,17 +34,17 @@ def archive_path() -> Path | None:
 
 
 def use_options(path: Path | None) -> tuple[str, ...]:
-    """Options for a JVM that starts from the archive, when there is one."""
+    """JVM options to start from the archive, if it exists."""
     return (*QUIET, f"-XX:SharedArchiveFile={path}") if path and path.exists() else ()
 
 
 def record_options(path: Path) -> tuple[str, ...]:
-    """Options for a JVM that writes the archive at its end."""
+    """JVM options to write the archive at exit."""
     return (*QUIET, f"-XX:ArchiveClassesAtExit={path}")
 
 
 def keep(recorded: Path, target: Path) -> None:
-    """Put a new archive in its place, whole or not at all; the oldest ones go."""
+    """Move a new archive to its place atomically, and delete the oldest ones."""
     target.parent.mkdir(parents=True, exist_ok=True)
     fresh = target.with_suffix(f".{os.getpid()}")
     shutil.move(recorded, fresh)

@@ -1,6 +1,6 @@
-"""Spark's Python daemon, with what every slot needs imported before it forks: slots start sooner and share memory.
+"""Spark's Python daemon, which imports the modules of every slot before it forks: slots start sooner and share memory.
 
-Modules that start threads at import must not be among it: threads do not survive the fork.
+Modules that start threads at import must not be imported here: threads do not survive the fork.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ PRELOAD = "HEADRACE_SLOT_RUNNER"
 def main() -> None:
     raise_limit()
     _prefer_compiled()
-    gc.disable()  # while nothing but imports happens
+    gc.disable()  # during the imports
     from pyspark.daemon import manager
 
     for module in modules():
         try:
             importlib.import_module(module)
         except ImportError:
-            traceback.print_exc()  # the slot meets it again and says so
+            traceback.print_exc()  # the slot reports it when it imports the module itself
     gc.collect()
     gc.freeze()  # the collector would write into the shared pages
     gc.enable()
@@ -39,8 +39,8 @@ def main() -> None:
 
 
 def _prefer_compiled() -> None:
-    """Spark puts its own archives first on the path; modules imported from them are compiled again at each start,
-    which takes a second of processor time. The installed packages hold the same files, compiled."""
+    """Spark puts its own archives first on the path; modules from them are compiled again at each start, which takes a
+    second of processor time. The installed packages hold the same modules, compiled."""
     archives = [path for path in sys.path if path.endswith(".zip") and "pyspark" in Path(path).parts]
     sys.path[:] = [path for path in sys.path if path not in archives]
     if importlib.util.find_spec("pyspark") is None or importlib.util.find_spec("py4j") is None:
@@ -48,7 +48,7 @@ def _prefer_compiled() -> None:
 
 
 def modules() -> Iterator[str]:
-    """Spark's worker, ours, the Kafka client and the bundled plugins."""
+    """Spark's worker, the slot, the Kafka client and the bundled plugins."""
     yield from ("pyspark.worker", "runtime.engine.slot.slot", "confluent_kafka", os.environ[PRELOAD])
     for name in ("runtime.pipeline.source", "runtime.pipeline.sink", "runtime.connectors", "runtime.converters"):
         package = importlib.import_module(name)

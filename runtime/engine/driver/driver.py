@@ -1,8 +1,9 @@
 """The driver: a child of the worker that starts Spark and keeps one Spark job running for each slot.
 
-The only module that imports pyspark (but for Spark's Python daemon). Settings come as the first line of standard
-input, which then stays open: its end means that the worker wants it to end, or has died. Reports go out as lines of
-JSON. It leads a process group of its own, so that signals of the terminal do not reach it, nor the JVM.
+The only module that imports pyspark (except Spark's Python daemon). The first line of standard input holds the
+settings, each further line the slots to keep; end of file means that the worker wants the driver to end, or has died.
+Reports are written to standard output as lines of JSON. The driver leads a process group of its own, so that signals
+of the terminal reach neither the driver nor its JVM.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from runtime.engine.protocol.settings import DriverSettings, SlotSettings
 from runtime.engine.slot.slot import serve
 
 JVM_END = 3.0  # seconds for Spark's own shutdown
-SHORT_LIFE = 5.0  # a slot that lives no longer is started again only after a pause
+SHORT_LIFE = 5.0  # seconds; a slot that ends sooner is started again only after a pause
 MAX_PAUSE = 10.0
 MAX_REASON = 8000
 NO_JAVA = (
@@ -38,23 +39,24 @@ NO_JAVA = (
 
 
 class Driver:
-    """Owns the JVM. Every way out ends in leave()."""
+    """Owns the JVM. Every exit goes through leave()."""
 
     def __init__(self, settings: DriverSettings) -> None:
         self._settings = settings
         self._worker = os.getppid()
         self._started = time.monotonic()
         self._reports = os.fdopen(os.dup(1), "w", buffering=1)
-        os.dup2(2, 1)  # what anybody else prints is a log line
+        os.dup2(2, 1)  # other output of this process is logged
         self._lock = threading.Lock()
         self._gateway: Any = None
         self._context: Any = None
         self._slots = threading.Lock()  # guards the two below
         self._wanted = set(settings.slots)
-        self._kept: set[int] = set()  # those with a thread
+        self._kept: set[int] = set()  # slots with a thread
         self._guard = Guard(settings.folder)
 
     def run(self) -> None:
+        """Start Spark and keep the slots. Never returns: the process ends with leave()."""
         threading.Thread(target=self._watch_worker, daemon=True).start()
         if self._settings.local:
             self._guard.start()
@@ -65,7 +67,7 @@ class Driver:
         self._context = context
         self._start_keepers()
         self._gateway.proc.wait()
-        self._log("ERROR", f"Spark's JVM has ended with code {self._gateway.proc.returncode}")
+        self._log("ERROR", f"Spark's JVM has ended with exit code {self._gateway.proc.returncode}")
         self.leave()
 
     def _start_spark(self) -> Any:
@@ -113,14 +115,14 @@ class Driver:
             threading.Thread(target=self._keep_slot, args=(self._context, slot), name=name, daemon=True).start()
 
     def _is_wanted(self, slot: int) -> bool:
-        """Whether the slot is started again; if not, its thread ends."""
+        """Whether the slot is to be kept; otherwise its thread ends."""
         with self._slots:
             if slot not in self._wanted:
                 self._kept.discard(slot)
             return slot in self._wanted
 
     def _keep_slot(self, context: Any, slot: int) -> None:
-        """Run the slot's Spark job; again when it ends, at once unless it keeps ending."""
+        """Run the slot's Spark job, and restart it when it ends: at once, or after a pause if it keeps ending."""
         attempt = quick_ends = 0
         while self._is_wanted(slot):
             attempt += 1
@@ -130,11 +132,12 @@ class Driver:
             quick_ends = quick_ends + 1 if time.monotonic() - started < SHORT_LIFE else 0
             pause = 0.0 if quick_ends < 2 else min(0.25 * 2**quick_ends, MAX_PAUSE)
             if reason:
-                self._log("ERROR", f"The Spark job of slot {slot} has failed, again in {pause:g} s: {reason}")
+                self._log("ERROR", f"The Spark job of slot {slot} has failed and is restarted in {pause:g} s: {reason}")
             time.sleep(pause)
 
     def _run_job(self, context: Any, slot: int, attempt: int) -> str | None:
-        """Until the job ends. Why, when it is more than the death of the slot, which the worker sees by itself."""
+        """Run the job until it ends. Returns the error, except for the death of the slot, which the worker notices
+        itself."""
         ours = self._settings
         settings = SlotSettings(ours.socket, ours.generation, slot, attempt, ours.lease_ttl, ours.runner, ours.folder)
         try:
@@ -144,7 +147,8 @@ class Driver:
         return None
 
     def _record(self, context: Any) -> None:
-        """Have the JVM load what a start loads, end it properly, and keep the archive that it writes then."""
+        """Have the JVM load the classes of a normal start, shut it down, and keep the archive that it writes at
+        exit."""
         context.parallelize([0], 1).foreachPartition(nothing)
         context.stop()
         written = Path(self._settings.folder, "spark.jsa")
@@ -173,16 +177,16 @@ class Driver:
                 self._gateway.proc.wait(JVM_END)
         self._guard.end_all()  # slots that started meanwhile
         shutil.rmtree(self._settings.folder, ignore_errors=True)
-        if os.getppid() != self._worker:  # the worker was killed and cannot remove its folder
+        if os.getppid() != self._worker:  # the worker was killed, so its folder is left
             shutil.rmtree(Path(self._settings.folder).parent, ignore_errors=True)
         signal_group(signal.SIGKILL)
 
     def _log(self, level: str, message: str) -> None:
-        if not self._lock.locked():  # what fails while everything is being ended is no news
+        if not self._lock.locked():  # failures during the shutdown are expected
             self._report(op="log", level=level, message=message)
 
     def _report(self, **message: Any) -> None:
-        with contextlib.suppress(OSError):  # the worker has died: _watch_worker sees to it
+        with contextlib.suppress(OSError):  # the worker has died: _watch_worker ends this process
             self._reports.write(json.dumps(message) + "\n")
 
 
@@ -195,7 +199,7 @@ def nothing(rows: Any) -> None:
 
 
 def signal_group(number: int) -> None:
-    """Everybody in this process group: the JVM, the scripts that start it, ourselves (who ignore SIGTERM)."""
+    """Signal this process group: the JVM, the scripts that start it, and this process, which ignores SIGTERM."""
     os.killpg(os.getpgid(0), number)
 
 
@@ -203,7 +207,7 @@ def main() -> None:
     if os.getpgid(0) != os.getpid():
         os.setpgid(0, 0)
     faulthandler.enable()
-    signal.signal(signal.SIGTERM, lambda *_: None)  # a handler: the JVM would inherit that it is ignored
+    signal.signal(signal.SIGTERM, lambda *_: None)  # not SIG_IGN, which the JVM would inherit
     settings = DriverSettings(**json.loads(sys.stdin.buffer.readline()))
     if settings.record:
         os.nice(19)

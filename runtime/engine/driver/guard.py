@@ -1,7 +1,7 @@
-"""Ends slots whose lease has expired, from the driver's process.
+"""Kills slots whose lease has expired, from the driver's process.
 
-A slot checks its lease itself before it produces, puts or commits. The guard ends the rest: a call that holds the
-interpreter, and records that the Kafka client still has queued. It needs neither the slot's interpreter nor the worker.
+A slot checks its lease itself before it produces, puts or commits. The guard covers the rest: calls that hold the
+interpreter, and records queued in the Kafka client. It needs neither the slot's interpreter nor the worker.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _DUMP_POLL = 0.02
 
 
 class Guard:
-    """Checks the leases of all slots in a driver's folder. Only descendants of this process are ended."""
+    """Checks the leases of all slots in a driver's folder. Only descendants of this process are killed."""
 
     def __init__(self, folder: str, clock: Callable[[], float] = time.monotonic) -> None:
         self._folder, self._clock = folder, clock
@@ -35,10 +35,10 @@ class Guard:
     def _run(self) -> None:
         while True:
             time.sleep(CHECK_INTERVAL)
-            self.look()
+            self.check()
 
-    def look(self) -> None:
-        """End the slots whose lease has expired, and forget those whose process has ended."""
+    def check(self) -> None:
+        """Kill the slots whose lease has expired, and remove the cells of processes that have ended."""
         over = []
         for path, pid, deadline in granted(self._folder):
             if not is_below(pid, os.getpid()):
@@ -48,14 +48,14 @@ class Guard:
         end(over)
 
     def end_all(self) -> None:
-        """End every slot, whatever its lease, because the driver exits."""
+        """Kill every slot, because the driver exits."""
         for _, pid, _ in granted(self._folder):
             if is_below(pid, os.getpid()):
                 _send(pid, signal.SIGKILL)
 
 
 def end(slots: Sequence[tuple[int, Path]]) -> None:
-    """Have processes write their stacks to these files, then kill them."""
+    """Make the processes write their stacks to these files, then kill them."""
     for pid, _ in slots:
         _send(pid, DUMP_SIGNAL)
     deadline = time.monotonic() + _DUMP_TIME
@@ -66,7 +66,7 @@ def end(slots: Sequence[tuple[int, Path]]) -> None:
 
 
 def _forget(cell: Path) -> None:
-    """The slot's process is gone. A stack that has been written is the worker's to read and remove."""
+    """The slot's process has ended. A stack file with content is left for the worker, which removes it."""
     cell.unlink(missing_ok=True)
     stack = stack_of(cell)
     with contextlib.suppress(FileNotFoundError):

@@ -1,4 +1,4 @@
-"""How the driver's JVM is started: its options, Spark's properties, its log."""
+"""Start of the driver's JVM: its options, Spark's properties, its log configuration."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 FORCED = {
     "spark.speculation": "false",  # a slot must not run twice
     "spark.python.worker.reuse": "false",
-    "spark.task.maxFailures": "1",  # who resubmits a slot are we
+    "spark.task.maxFailures": "1",  # the driver restarts slots itself
     "spark.ui.showConsoleProgress": "false",
 }
 
@@ -35,7 +35,7 @@ LOCAL_DEFAULTS = {
     "spark.driver.memory": "512m",
 }
 
-# A driver that only keeps slots lives through its start, not through hot loops.
+# The driver runs no hot loops, so a fast start matters more than optimised code.
 LOCAL_JAVA_OPTIONS = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-XX:-UsePerfData")
 
 LOG4J = """\
@@ -51,7 +51,7 @@ logger.gateway.name = org.apache.spark.api.python.PythonGatewayServer
 logger.gateway.level = error
 """
 
-# The death of a slot is the worker's to tell: Spark would, in four places with a stack trace each.
+# The worker logs the death of a slot: Spark would log it four times, each with a stack trace.
 MUTED = (
     "org.apache.spark.api.python.PythonRunner",
     "org.apache.spark.executor.Executor",
@@ -61,7 +61,7 @@ MUTED = (
 
 
 def find_java() -> Path | None:
-    """The java that Spark's own scripts will take."""
+    """The java executable that Spark's own scripts use."""
     home = os.environ.get("JAVA_HOME")
     found = shutil.which(str(Path(home, "bin", "java")) if home else "java")
     return Path(found).resolve() if found else None
@@ -70,7 +70,7 @@ def find_java() -> Path | None:
 def spark_properties(
     conf: Mapping[str, str], master: str, folder: Path, archive_options: tuple[str, ...]
 ) -> dict[str, str]:
-    """Everything Spark is told: our defaults, the operator's properties over them, what must be over those."""
+    """Spark's properties: defaults, overridden by the operator's, overridden by required ones."""
     local = master.startswith("local")
     java_options = [f"-Dlog4j2.configurationFile={(folder / 'log4j2.properties').as_uri()}"]
     if local:
@@ -90,7 +90,7 @@ def spark_properties(
 
 
 def write_files(folder: Path, properties: Mapping[str, str]) -> Path:
-    """Log4j's configuration and Spark's properties, which may hold secrets and so do not go through arguments."""
+    """Log4j's configuration and Spark's properties, which may hold secrets and so are not passed as arguments."""
     muted = "".join(
         f"logger.m{number}.name = {name}\nlogger.m{number}.level = off\n" for number, name in enumerate(MUTED)
     )
@@ -102,7 +102,7 @@ def write_files(folder: Path, properties: Mapping[str, str]) -> Path:
 
 
 def _escaped(text: str) -> str:
-    """For a Java properties file."""
+    """Escaped for a Java properties file."""
     special = {"\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t", " ": "\\ ", "=": "\\=", ":": "\\:"}
     return "".join(special.get(char, char) if char.isascii() else _unicode_escape(char) for char in text)
 
@@ -113,7 +113,7 @@ def _unicode_escape(char: str) -> str:
 
 
 def environment() -> dict[str, str]:
-    """What Spark's scripts and Python workers read from the environment."""
+    """Environment variables for Spark's scripts and Python workers."""
     return {
         "PYSPARK_PYTHON": sys.executable,
         "PYSPARK_DRIVER_PYTHON": sys.executable,

@@ -1,1 +1,1 @@
-"""What worker, driver and slots exchange: frames, messages, leases, settings. Imports no side of the exchange."""
+"""The protocol between worker, driver and slots: messages, leases, settings. Imports none of the three."""

@@ -1,4 +1,4 @@
-"""The deadline of a slot's lease, in memory that worker and slot share.
+"""The deadline of a slot's lease, in memory shared by worker and slot.
 
 The worker writes it and the slot reads it, so that renewing a lease needs neither an answer nor the slot's interpreter.
 The cell is a file of 16 bytes in the driver's private folder, one for each slot process; its name holds the process id.
@@ -17,7 +17,7 @@ NEVER = 0
 """The value of a cell before the first grant."""
 
 _REVOKED = 1
-_CELL = struct.Struct("@qq")  # nanoseconds of the monotonic clock, twice: one copy is whole while the other is written
+_CELL = struct.Struct("@qq")  # nanoseconds of the monotonic clock, twice: one copy is always complete
 _SUFFIX = ".lease"
 _TRIES = 100
 
@@ -39,12 +39,12 @@ class LeaseCell:
 
     @classmethod
     def open(cls, folder: str, slot: int, pid: int) -> LeaseCell:
-        """An existing cell. OSError if there is none."""
+        """An existing cell. OSError if it does not exist."""
         with cell_path(folder, slot, pid).open("r+b") as file:
             return cls(mmap.mmap(file.fileno(), _CELL.size))
 
     def grant(self, deadline: float) -> None:
-        """Let the slot work until `deadline`."""
+        """Extend the lease to `deadline`."""
         self._write(max(int(deadline * 1e9), _REVOKED))
 
     def revoke(self) -> None:
@@ -57,7 +57,7 @@ class LeaseCell:
         return _whole(lambda: self._memory[: _CELL.size]) / 1e9
 
     def lapsed(self, now: float) -> bool:
-        """Whether the lease was granted and is over: it is never granted again, since tasks may have seen its end."""
+        """Whether the lease was granted and has expired: it is never renewed, since tasks may have noticed."""
         return NEVER < self.deadline <= now
 
     def _write(self, nanoseconds: int) -> None:
@@ -71,12 +71,12 @@ def cell_path(folder: str, slot: int, pid: int) -> Path:
 
 
 def stack_of(cell: Path) -> Path:
-    """The file beside a cell to which its slot writes its stacks."""
+    """The file next to a cell to which its slot writes its stacks."""
     return cell.with_suffix(".stack")
 
 
 def _whole(read: Callable[[], bytes]) -> int:
-    """The nanoseconds in a cell. Copies that differ are being written: a part of a new value could be any time."""
+    """The nanoseconds in a cell. Copies that differ are being written, and a partly written value could be any time."""
     for _ in range(_TRIES):
         first, second = _CELL.unpack(read())
         if first == second:

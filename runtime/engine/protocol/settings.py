@@ -1,4 +1,4 @@
-"""Settings of the engine, of its driver and of its slots, each made from the one before."""
+"""Settings of the engine, its driver and its slots, each derived from the previous."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _LOCAL = re.compile(r"local\[(\d+)(?:,\d+)?\]")
 
 
 def default_slots() -> int:
-    """One for each core this process may use; more than a few have to be asked for."""
+    """One slot for each core available to this process, up to MAX_DEFAULT_SLOTS."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return min(cores, MAX_DEFAULT_SLOTS)
 
@@ -26,20 +26,20 @@ class EngineSettings:
     spark_conf: Mapping[str, str] = field(default_factory=dict)  # properties beginning with `spark.`
     lease_ttl: float = 10.0
     runner: str = "runtime.pipeline.runner:TaskRunner"
-    driver_start_timeout: float = 90.0  # until Spark is up; then another driver is tried
-    slot_wait: float = 3.0  # how long tasks wait for missing slots before those that are there take them all
-    stuck_after: float = 60.0  # how long a task's poll, put, start or stop may last before it is called stuck
-    slot_memory: int = 0  # bytes that a slot may take before another takes its place; 0: any number
+    driver_start_timeout: float = 90.0  # for Spark to start; then another driver is started
+    slot_wait: float = 3.0  # for which tasks wait for missing slots before the connected slots take all tasks
+    stuck_after: float = 60.0  # after which a poll, put, start or stop is reported as stuck
+    slot_memory: int = 0  # bytes of memory after which a slot is replaced; 0: no limit
     archive: bool = True  # keep a class-data-sharing archive of the driver's JVM in the user's cache
 
     @property
     def master(self) -> str:
-        """Two cores more than slots, which hold theirs for ever: queries and tiny jobs need some."""
+        """Spark's master. By default with two cores more than slots, which occupy theirs: other jobs need some."""
         return self.spark_conf.get("spark.master", f"local[{self.slots + MAX_EXTRA_SLOTS + 2}]")
 
     @property
     def max_extra_slots(self) -> int:
-        """How many slots may come on top; where Spark's master has its own number of cores, what that leaves."""
+        """The maximum number of extra slots; less if the configured master has fewer cores."""
         cores = _LOCAL.fullmatch(self.master)
         return MAX_EXTRA_SLOTS if cores is None else max(0, min(MAX_EXTRA_SLOTS, int(cores[1]) - self.slots - 2))
 
@@ -51,18 +51,18 @@ class EngineSettings:
 
 @dataclass(frozen=True, slots=True)
 class DriverSettings:
-    """What the worker tells a driver: one line of JSON on its standard input."""
+    """Sent by the worker to a driver as one line of JSON on standard input."""
 
     generation: int
-    slots: list[int]  # the numbers of those to keep, until the worker says otherwise
+    slots: list[int]  # numbers of the slots to keep, until the worker sends others
     master: str
     conf: dict[str, str]
-    folder: str  # for this driver alone; it is removed at the end
+    folder: str  # of this driver; removed at its end
     socket: str  # path of the worker's Unix socket for slots
     lease_ttl: float
     runner: str
-    archive: bool  # start from the archive
-    record: bool  # write the archive, keep no slots
+    archive: bool  # start from the class-data-sharing archive
+    record: bool  # write the archive and keep no slots
 
     @property
     def local(self) -> bool:
@@ -71,7 +71,7 @@ class DriverSettings:
 
 @dataclass(frozen=True, slots=True)
 class SlotSettings:
-    """What the driver ships with the Spark task."""
+    """Sent by the driver with the Spark task."""
 
     socket: str
     generation: int  # of the driver

@@ -1,4 +1,4 @@
-"""Task specifications back from JSON."""
+"""Task specifications from JSON, and messages about tasks."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _CONVERTERS = ("key_converter", "value_converter", "header_converter")
 
 
 def spec_from_json(data: dict[str, Any]) -> TaskSpec:
-    """The specification that was sent as JSON object `data`."""
+    """The specification in the JSON object `data`."""
     converters = {
         name: ConverterSpec(**data[name]) for name in ("key_converter", "value_converter", "header_converter")
     }
@@ -30,5 +30,5 @@ def about(op: str, spec: TaskSpec, **more: Any) -> Message:
 
 
 def key_of(message: Message) -> Key:
-    """Whose run a message is about."""
+    """The run that a message is about."""
     return TaskId(message["connector"], message["task"]), message["epoch"]

@@ -1,1 +1,1 @@
-"""The slot process, in which tasks run, a thread each."""
+"""The slot process, which runs each of its tasks in a thread."""

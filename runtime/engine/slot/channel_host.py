@@ -1,4 +1,4 @@
-"""What a slot offers to the tasks it runs."""
+"""The services that a slot offers to its tasks, over the channel to the worker."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class ChannelHost:
-    """The pipeline's SlotHost: reports go up the channel."""
+    """Implements the pipeline's SlotHost: reports are sent to the worker."""
 
     def __init__(self, outbox: Outbox, lease: Lease) -> None:
         self._outbox = outbox
@@ -33,7 +33,7 @@ class ChannelHost:
 
     @property
     def producers(self) -> Producers:
-        """The slot's shared producers; made when the first task asks."""
+        """The slot's shared producers, created on first use."""
         with self._lock:
             if self._producers is None:
                 from runtime.pipeline.produce.producers import Producers
@@ -56,15 +56,15 @@ class ChannelHost:
         self._outbox.put(about("offsets", spec, number=number, records=records))
 
     def offsets_answered(self, number: int, error: str | None) -> None:
-        """The worker has kept the offsets of this commit, or could not."""
+        """The worker has stored the offsets of this commit, or has failed with `error`."""
         self._answers.pop(number)(error)
 
     def no_room(self, spec: TaskSpec, reason: str) -> None:
-        """The task has not begun: this slot cannot take it."""
+        """The task was not started: this slot has no room for it."""
         self._outbox.put(about("no_room", spec, reason=reason))
 
     def ended(self, spec: TaskSpec) -> None:
-        """The task's thread has ended: the last report of this run."""
+        """The task's thread has ended. The last report of this run."""
         self._outbox.put(about("ended", spec))
 
     def log(self, level: str, logger: str, message: str, context: str) -> None:
@@ -72,7 +72,7 @@ class ChannelHost:
 
 
 class SlotLogHandler(logging.Handler):
-    """Sends what is logged outside tasks' threads up the channel; tasks' lines go their own way, with their names."""
+    """Sends lines logged outside of tasks' threads to the worker; task_log() sends those of tasks, with their names."""
 
     def __init__(self, host: ChannelHost) -> None:
         super().__init__()

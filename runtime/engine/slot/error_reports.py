@@ -1,4 +1,4 @@
-"""Failed records of a slot's tasks on their way to the worker: counts, once a second and only when they changed."""
+"""Reports the counts of failed records of a slot's tasks to the worker, once a second and only when they change."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ REPORT_INTERVAL = 1.0  # seconds
 
 
 class ErrorReports:
-    """Looks at every task now and then, so that counting costs the tasks nothing."""
+    """Polls the counts of every task, so that reporting costs the tasks nothing."""
 
     def __init__(self, tasks: Callable[[], Iterable[TaskThread]], put: Callable[[Message], None]) -> None:
         self._tasks, self._put = tasks, put
@@ -25,17 +25,17 @@ class ErrorReports:
     def _run(self) -> None:
         pause = threading.Event()
         while not pause.wait(REPORT_INTERVAL):
-            self.look()
+            self.check()
 
-    def look(self) -> None:
-        """Report what has changed."""
+    def check(self) -> None:
+        """Report the counts that have changed."""
         tasks = set(self._tasks())
         for task in tasks:
-            self.tell(task)
-        for gone in self._reported.keys() - tasks:
-            self._reported.pop(gone, None)
+            self.report(task)
+        for ended in self._reported.keys() - tasks:
+            self._reported.pop(ended, None)
 
-    def tell(self, task: TaskThread) -> None:
+    def report(self, task: TaskThread) -> None:
         """Report this task's counts, unless nothing has changed."""
         errors = task.errors
         if errors is None or errors.changes == self._reported.get(task, 0):

@@ -1,4 +1,4 @@
-"""What a slot's tasks have done, on its way to the worker: one message a second for all that has changed."""
+"""Reports the meters of a slot's tasks to the worker: one message a second with those that have changed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ REPORT_INTERVAL = 1.0  # seconds
 
 
 class MeterReports:
-    """Looks at every task now and then: idle tasks cost a comparison, and nothing on the channel."""
+    """Polls the meter of every task: idle tasks cost a comparison, and nothing on the channel."""
 
     def __init__(self, tasks: Callable[[], Iterable[TaskThread]], put: Callable[[Message], None]) -> None:
         self._tasks, self._put = tasks, put
@@ -22,27 +22,27 @@ class MeterReports:
     def start(self) -> None:
         threading.Thread(target=self._run, name="meter-reports", daemon=True).start()
 
-    def look(self) -> None:
-        """Report what has changed, and forget tasks that have ended."""
+    def check(self) -> None:
+        """Report the meters that have changed, and forget tasks that have ended."""
         tasks = list(self._tasks())
         self._reported = {task: self._reported.get(task, 0) for task in tasks}
-        if changed := [task for task in tasks if self._has_news(task)]:
-            self._put({"op": "meters", "tasks": [self._report(task) for task in changed]})
+        if changed := [task for task in tasks if self._has_changed(task)]:
+            self._put({"op": "meters", "tasks": [self._message(task) for task in changed]})
 
-    def tell(self, task: TaskThread) -> None:
-        """The last word of a task that has ended."""
-        if self._has_news(task):
-            self._put({"op": "meters", "tasks": [self._report(task)]})
+    def report(self, task: TaskThread) -> None:
+        """Report the final meter of a task that has ended."""
+        if self._has_changed(task):
+            self._put({"op": "meters", "tasks": [self._message(task)]})
 
     def _run(self) -> None:
         pause = threading.Event()
         while not pause.wait(REPORT_INTERVAL):
-            self.look()
+            self.check()
 
-    def _has_news(self, task: TaskThread) -> bool:
+    def _has_changed(self, task: TaskThread) -> bool:
         return task.meter is not None and task.meter.changes != self._reported.get(task, 0)
 
-    def _report(self, task: TaskThread) -> Message:
+    def _message(self, task: TaskThread) -> Message:
         meter = task.meter
         assert meter is not None
         self._reported[task] = meter.changes

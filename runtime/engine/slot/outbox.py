@@ -1,4 +1,4 @@
-"""What a slot sends up: reports, renewals, and log lines up to a limit."""
+"""Messages from a slot to the worker: reports, signs of life, and log lines up to a limit."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ MAX_LOG_CHARS = 64 * 1024
 
 
 class Outbox:
-    """A queue and the thread that empties it into the channel, so that no task ever waits for the network.
+    """A queue, and the thread that writes it to the channel, so that no task waits for the worker.
 
-    The same thread reports that the slot is alive. The worker ends a process that cannot run this thread.
+    The same thread reports that the slot is alive. The worker kills a process that cannot run this thread.
     """
 
     def __init__(
@@ -36,11 +36,11 @@ class Outbox:
         threading.Thread(target=self._run, name="outbox", daemon=True).start()
 
     def put(self, message: Message) -> None:
-        """Send this, whatever happens."""
+        """Queue a message that is never dropped. Thread-safe."""
         self._queue.put(message)
 
     def log(self, level: str, logger: str, message: str, context: str) -> None:
-        """Send a line unless a thousand are waiting already."""
+        """Queue a log line, or drop it if MAX_LOG_LINES are waiting. Thread-safe."""
         with self._lock:
             if self._lines >= MAX_LOG_LINES:
                 self._dropped += 1
@@ -62,7 +62,7 @@ class Outbox:
                 self._send(message)
                 if message["op"] == "log":
                     self._sent_line()
-        except OSError:  # the worker has gone
+        except OSError:  # the worker has closed the channel
             os._exit(0)
 
     def _sent_line(self) -> None:

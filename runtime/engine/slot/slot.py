@@ -1,4 +1,4 @@
-"""A slot: one long-running Spark task in whose Python process many Connect tasks run, a thread each."""
+"""A slot: one long-running Spark task whose Python process runs many Connect tasks, each in a thread."""
 
 from __future__ import annotations
 
@@ -41,19 +41,20 @@ def serve(settings: SlotSettings, rows: Iterable[object]) -> None:
     try:
         Slot(settings, channel, factory).run()
     except BaseException:
-        traceback.print_exc()  # into the executor's log; nobody is left to report it to
+        traceback.print_exc()  # into the executor's log: the channel may not work
     os._exit(0)
 
 
 def load_runner(name: str) -> RunnerFactory:
-    """Importing it brings the pipeline, its Kafka client and the bundled connectors with it, before the first task."""
+    """The class that `name` ("package.module:Class") refers to. Its module imports the pipeline and the Kafka
+    client."""
     module, _, attribute = name.partition(":")
     factory: RunnerFactory = getattr(importlib.import_module(module), attribute)
     return factory
 
 
 class Slot:
-    """Reads the channel until it closes; the reading thread waits for nothing else."""
+    """Reads messages from the channel until it closes; the reading thread waits for nothing else."""
 
     def __init__(self, settings: SlotSettings, channel: BlockingChannel, factory: RunnerFactory) -> None:
         self._settings = settings
@@ -79,6 +80,7 @@ class Slot:
         }
 
     def run(self) -> None:
+        """Connect and handle messages until the worker closes the channel, or refuses the slot."""
         settings = self._settings
         self._channel.send(
             {
@@ -120,9 +122,9 @@ class Slot:
 
     def _ended(self, spec: TaskSpec) -> None:
         if (task := self._tasks.pop((spec.id, spec.epoch), None)) is not None:
-            self._errors.tell(task)
-            self._meters.tell(task)
-        if not self._lease.over:  # else it is lost with this slot, which has only an instant to live: no end of its own
+            self._errors.report(task)
+            self._meters.report(task)
+        if not self._lease.over:  # otherwise the task counts as lost with this slot, which is killed soon
             self._host.ended(spec)
 
     def _stuck(self, task: TaskThread, call: PluginCall | None) -> None:
@@ -134,10 +136,10 @@ class Slot:
 
     def _with_task(self, message: Message, action: Callable[[TaskThread], None]) -> None:
         task = self._tasks.get(key_of(message))
-        if task is not None:  # it may have ended while the message was on its way
+        if task is not None:  # the task may have ended meanwhile
             action(task)
 
 
 def _described(call: PluginCall | None) -> Message:
-    """An empty name: in no call of the connector's."""
+    """An empty `call`: the task is in no call of the connector."""
     return {"call": call.method if call else "", "seconds": round(time.monotonic() - call.since, 3) if call else 0.0}

@@ -1,4 +1,4 @@
-"""One run of a task in a slot: its thread, and what is asked of it from outside."""
+"""One run of a task in a slot: its thread, and requests from other threads."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from runtime.pipeline.task.meter import Meter
 
 
 class Runner(Protocol):
-    """What runs a task. All but run() are called from other threads."""
+    """Runs a task. All methods except run() are called from other threads."""
 
     @property
     def call(self) -> PluginCall | None:
-        """The connector's method that the task is in, if any."""
+        """The connector's method that is running, if any."""
 
     @property
     def errors(self) -> Counts | None:
-        """What became of the task's records that failed."""
+        """Counts of failed records; None before the first record."""
 
     @property
     def meter(self) -> Meter | None:
-        """What the task has done so far."""
+        """Counts of the task's work so far."""
 
     def run(self) -> None: ...
 
@@ -47,7 +47,7 @@ RunnerFactory = Callable[[TaskSpec, SlotHost], Runner]
 
 
 class TaskThread:
-    """Makes the runner and runs it. Nothing here blocks the caller, whatever the runner does."""
+    """Creates the runner and runs it. No method blocks the caller, whatever the runner does."""
 
     def __init__(
         self, spec: TaskSpec, host: SlotHost, factory: RunnerFactory, ended: Callable[[TaskSpec], None]
@@ -58,10 +58,10 @@ class TaskThread:
         self._ended = ended
         self._lock = threading.Lock()  # guards the two below
         self._runner: Runner | None = None
-        self._early: list[Callable[[Runner], None]] = []  # asked before there was a runner
+        self._early: list[Callable[[Runner], None]] = []  # requests made before the runner was created
         self._pausing = threading.Lock()
         self._paused = spec.paused
-        self._making: PluginCall | None = None
+        self._creating: PluginCall | None = None
         self._thread = threading.Thread(target=self._run, name=str(spec.id), daemon=True)
 
     def start(self) -> None:
@@ -69,60 +69,60 @@ class TaskThread:
 
     @property
     def thread(self) -> int | None:
-        """Its identity, for sys._current_frames()."""
+        """The thread's identity, as in sys._current_frames()."""
         return self._thread.ident
 
     @property
     def call(self) -> PluginCall | None:
-        """The connector's code that the task is in; making the runner (imports, constructors) counts as `create`."""
+        """The connector's method that is running; creating the runner (imports, constructors) counts as `create`."""
         runner = self._runner
-        return self._making if runner is None else runner.call
+        return self._creating if runner is None else runner.call
 
     @property
     def errors(self) -> Counts | None:
-        """What became of records that failed; None as long as there are no records."""
+        """Counts of failed records; None before the first record."""
         runner = self._runner
         return None if runner is None else runner.errors
 
     @property
     def meter(self) -> Meter | None:
-        """What the task has done so far."""
+        """Counts of the task's work so far; None before it starts."""
         runner = self._runner
         return None if runner is None else runner.meter
 
     def stop(self) -> None:
-        self._ask(lambda runner: runner.stop())
+        self._request(lambda runner: runner.stop())
 
     def revoke(self) -> None:
-        self._ask(lambda runner: runner.revoke())
+        self._request(lambda runner: runner.revoke())
 
     def forget_topics(self) -> None:
-        self._ask(lambda runner: runner.forget_topics())
+        self._request(lambda runner: runner.forget_topics())
 
     def pause(self, paused: bool) -> None:
         self._paused = paused
-        self._ask(self._apply_pause)
+        self._request(self._apply_pause)
 
     def _apply_pause(self, runner: Runner) -> None:
-        with self._pausing:  # two threads may come in any order: both bring the latest wish
+        with self._pausing:  # threads may run in any order: each applies the latest request
             runner.pause(self._paused)
 
-    def _ask(self, question: Callable[[Runner], None]) -> None:
+    def _request(self, request: Callable[[Runner], None]) -> None:
         with self._lock:
             if self._runner is None:
-                self._early.append(question)
+                self._early.append(request)
                 return
             runner = self._runner
-        threading.Thread(target=question, args=(runner,), name=f"{self.spec.id}-control", daemon=True).start()
+        threading.Thread(target=request, args=(runner,), name=f"{self.spec.id}-control", daemon=True).start()
 
     def _run(self) -> None:
         with task_log(self.spec, self._host):
-            self._making = PluginCall("create", time.monotonic())
+            self._creating = PluginCall("create", time.monotonic())
             try:
                 runner = self._factory(self.spec, self._host)
                 self._answer_early(runner)
                 runner.run()
-            except BaseException:  # SystemExit too: a plugin may not end the slot, nor its thread unnoticed
+            except BaseException:  # SystemExit too: a plugin must not end its thread unnoticed
                 self._host.state(self.spec, State.FAILED, traceback.format_exc())
             finally:
                 self._ended(self.spec)
@@ -131,5 +131,5 @@ class TaskThread:
         with self._lock:
             self._runner = runner
             early, self._early = self._early, []
-        for question in early:
-            question(runner)
+        for request in early:
+            request(runner)

@@ -1,4 +1,4 @@
-"""The slot's look at its tasks: who is inside a call that does not return, and where."""
+"""Reports tasks of the slot that are in a call of the connector which does not return."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from runtime.engine.slot.task_thread import TaskThread
 from runtime.pipeline.task.control import PluginCall
 
 OnStuck = Callable[[TaskThread, "PluginCall | None"], None]
-"""Hears of a call that lasts too long, and (None) that the task goes on."""
+"""Called with a call that takes too long, and with None when it has returned."""
 
 
 class Watchdog:
-    """Looks at every task now and then. What holds the interpreter itself is the lease's to end."""
+    """Checks every task periodically. Calls that hold the interpreter itself are ended by the lease."""
 
     def __init__(
         self,
         tasks: Callable[[], Iterable[TaskThread]],
-        told: OnStuck,
+        on_stuck: OnStuck,
         limit: float,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`limit` is the seconds that a call of the connector's code may last before the task is called stuck."""
-        self._tasks, self._told, self._limit, self._clock = tasks, told, limit, clock
+        """`limit`: seconds after which a call of the connector counts as stuck."""
+        self._tasks, self._on_stuck, self._limit, self._clock = tasks, on_stuck, limit, clock
         self._stuck: dict[TaskThread, PluginCall] = {}
 
     def start(self) -> None:
@@ -35,10 +35,10 @@ class Watchdog:
     def _run(self) -> None:
         pause = threading.Event()
         while not pause.wait(self._limit / 4):
-            self.look()
+            self.check()
 
-    def look(self) -> None:
-        """Report calls that have become too long, each once, and tasks that go on after one."""
+    def check(self) -> None:
+        """Report calls that take too long, each once, and their return."""
         oldest, seen = self._clock() - self._limit, set()
         for task in self._tasks():
             seen.add(task)
@@ -46,15 +46,15 @@ class Watchdog:
             if call is not None and call.since <= oldest:
                 if call is not known:
                     self._stuck[task] = call
-                    self._told(task, call)
+                    self._on_stuck(task, call)
             elif known is not None:
                 del self._stuck[task]
-                self._told(task, None)
-        for gone in self._stuck.keys() - seen:
-            del self._stuck[gone]
+                self._on_stuck(task, None)
+        for ended in self._stuck.keys() - seen:
+            del self._stuck[ended]
 
 
 def stack_of(thread: int | None) -> str:
-    """Where a thread is now, as a traceback has it; empty when it has ended."""
+    """The stack of a thread, as in a traceback; empty if the thread has ended."""
     frame = None if thread is None else sys._current_frames().get(thread)
     return "" if frame is None else "".join(traceback.format_stack(frame))

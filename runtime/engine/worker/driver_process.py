@@ -1,4 +1,4 @@
-"""The driver process as the worker sees it: started, listened to, started again when it ends."""
+"""The driver process, as a child of the worker: its start, its reports, its end."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Report = Callable[[dict[str, Any]], None]
 Line = Callable[[str], None]
 
 END_TIMEOUT = 6.0
-_MAX_LINE = 1 << 20  # bytes of a line, which may be a report
+_MAX_LINE = 1 << 20  # bytes of a line of output, which may be a report
 NOISE = ("WARNING: Using incubator modules",)
 
 
@@ -40,7 +40,7 @@ class DriverProcess:
         return self._process.pid if self._process else None
 
     async def run(self) -> None:
-        """Until it has ended, by itself or because of leave(); nothing of it is left then."""
+        """Run the process until it ends, by itself or because of leave(). No process and no file remains."""
         process = self._process = await asyncio.create_subprocess_exec(
             sys.executable,
             "-m",
@@ -55,23 +55,23 @@ class DriverProcess:
         if self._leaving:
             self.leave()
         pumps = [
-            asyncio.create_task(_pump(process.stdout, self._take_report)),
-            asyncio.create_task(_pump(process.stderr, self._take_line)),
+            asyncio.create_task(_pump(process.stdout, self._handle_report)),
+            asyncio.create_task(_pump(process.stderr, self._handle_line)),
         ]
         await process.wait()
-        self.kill()  # its JVM, when it has died before that
+        self.kill()  # the JVM, if the driver has died before it
         _, late = await asyncio.wait(pumps, timeout=1)
         for pump in late:
             pump.cancel()
         shutil.rmtree(Path(self._settings.folder), ignore_errors=True)
 
     def request_slots(self, slots: Sequence[int]) -> None:
-        """Tell it which slots to keep from now on."""
+        """Tell the driver which slots to keep from now on."""
         if self._process is not None and self._process.stdin is not None and not self._leaving:
             self._process.stdin.write(json.dumps({"slots": list(slots)}).encode() + b"\n")
 
     def leave(self) -> None:
-        """Tell it to end, by the end of its standard input; run() returns soon after."""
+        """Tell the driver to end by closing its standard input; run() returns soon after."""
         self._leaving = True
         if self._process is not None and self._process.stdin is not None:
             self._process.stdin.close()
@@ -82,26 +82,26 @@ class DriverProcess:
             self.kill()
 
     def kill(self) -> None:
-        """End it at once, and its JVM."""
+        """Kill the driver and its JVM."""
         if self._process is not None:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self._process.pid, signal.SIGKILL)
 
-    def _take_report(self, line: str) -> None:
+    def _handle_report(self, line: str) -> None:
         try:
             self._report(json.loads(line))
         except ValueError:
-            self._take_line(line)
+            self._handle_line(line)
 
-    def _take_line(self, line: str) -> None:
+    def _handle_line(self, line: str) -> None:
         if self._leaving:
-            return  # its bridge to the JVM complains when both end at once
+            return  # the bridge to the JVM logs errors when both end at once
         if line.strip() and not line.startswith(NOISE):
             self._line(line)
 
 
 async def _pump(stream: asyncio.StreamReader, take: Line) -> None:
-    """Passes each line to `take`."""
+    """Pass each line to `take`."""
     lines = OutputLines(_MAX_LINE)
     while chunk := await stream.read(65536):
         for line in lines.feed(chunk):

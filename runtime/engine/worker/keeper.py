@@ -1,4 +1,4 @@
-"""Keeps a driver running: starts it, starts another when it ends, has the archive recorded once."""
+"""Keeps a driver running: restarts it when it ends, and has the archive recorded once."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ MAX_PAUSE = 30.0
 
 
 class DriverKeeper:
-    """The drivers of one worker, one after another. `ended` is called when a driver ends, `line` for each line of its
-    output; `folder` is the worker's."""
+    """The drivers of one worker, one after another. `ended` is called when a driver ends, `line` with the level and
+    text of each line that a driver logs; `folder` is the worker's private folder."""
 
     def __init__(
         self,
@@ -38,18 +38,19 @@ class DriverKeeper:
         self._recorder: asyncio.Task[None] | None = None
         self._ready = asyncio.Event()
         self._closing = asyncio.Event()
-        self._stale_archive = False  # a start from it failed
+        self._stale_archive = False  # the last start from the archive failed
         self._archive_missing = False
         self._slots: Sequence[int] = range(settings.slots)
         self.generation = 0
-        self.folder = ""  # of the present driver
+        self.folder = ""  # of the current driver
 
     @property
     def pid(self) -> int | None:
         return self._child.pid if self._child else None
 
     async def run(self) -> None:
-        """Until close(); then no process is left. Never cancelled: a driver's end takes its time."""
+        """Keep a driver running until close(); then no process remains. Must not be cancelled: a driver needs time to
+        end."""
         failures = 0
         while not self._closing.is_set():
             try:
@@ -59,20 +60,20 @@ class DriverKeeper:
             failures = 0 if self._ready.is_set() else failures + 1
             pause = min(0.5 * 2**failures, MAX_PAUSE) if failures else 0.0
             if not self._closing.is_set():
-                _log.error("Spark's driver has ended; another is started in %g s", pause)
+                _log.error("Spark's driver has ended and is restarted in %g s", pause)
                 await _first_of(self._closing, pause)
         if self._recorder is not None:
             await self._recorder
 
     def request_slots(self, slots: Sequence[int]) -> None:
-        """Which slots this driver and those after it keep."""
+        """Set the slots that this driver and its successors keep."""
         if list(slots) != list(self._slots):
             self._slots = slots
             if self._child is not None:
                 self._child.request_slots(slots)
 
     def close(self) -> None:
-        """Have the driver leave; run() returns when it has."""
+        """Tell the driver to end; run() returns when it has ended."""
         self._closing.set()
         for child in (self._child, self._recording):
             if child is not None:
@@ -96,7 +97,7 @@ class DriverKeeper:
 
     def _give_up_start(self, child: DriverProcess) -> None:
         if not self._ready.is_set():
-            _log.error("Spark was not up after %g s", self._settings.driver_start_timeout)
+            _log.error("Spark did not start within %g s; its driver is restarted", self._settings.driver_start_timeout)
             child.kill()
 
     def _driver_settings(self, record: bool) -> DriverSettings:
@@ -119,14 +120,14 @@ class DriverKeeper:
             self._line(report["level"], report["message"])
         elif report["op"] == "ready":
             self._ready.set()
-            _log.info("Spark %s is up after %g s", report["version"], report["seconds"])
+            _log.info("Spark %s started in %g s", report["version"], report["seconds"])
             self._archive_missing = not report["archive"]
 
     def _print(self, line: str) -> None:
         self._line("WARN", line)
 
     def record_archive(self) -> None:
-        """Once the slots are up: have the archive made, unless there is one, in the background."""
+        """Record the archive in the background unless it exists; called once the slots are up."""
         if self._archive_missing and self._settings.archive and self._settings.local and self._recorder is None:
             self._recording = DriverProcess(self._driver_settings(record=True), lambda report: None, lambda line: None)
             self._recorder = asyncio.create_task(self._recording.run())

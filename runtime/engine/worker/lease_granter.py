@@ -1,4 +1,4 @@
-"""Renews the leases of all slots, from a thread of its own: a busy event loop does not keep slots from working."""
+"""Renews the leases of all slots from its own thread, so that a busy event loop does not stop the slots."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from runtime.engine.protocol.lease_cell import LeaseCell
 
 
 class LeaseGranter:
-    """Extends every lease as long as the worker's membership in its group is confirmed. Thread-safe."""
+    """Extends every lease while the worker's membership in its group is confirmed. Thread-safe."""
 
     def __init__(self, lease: Callable[[], float], ttl: float, clock: Callable[[], float] = time.monotonic) -> None:
-        """`lease`: the seconds for which the membership is confirmed; `ttl`: the longest lease in seconds."""
+        """`lease`: returns the seconds for which the membership is confirmed; `ttl`: the maximum lease in seconds."""
         self._lease, self._ttl, self._clock = lease, ttl, clock
         self._lock = threading.Lock()
         self._cells: set[LeaseCell] = set()
@@ -26,10 +26,10 @@ class LeaseGranter:
         self._closing.set()
 
     def add(self, cell: LeaseCell) -> None:
-        """Grant this lease now, and keep it granted."""
+        """Grant this lease now, and renew it from now on."""
         with self._lock:
             self._cells.add(cell)
-        self.look()
+        self.renew()
 
     def revoke(self, cell: LeaseCell) -> None:
         """End this lease for good."""
@@ -37,8 +37,8 @@ class LeaseGranter:
             self._cells.discard(cell)
             cell.revoke()
 
-    def look(self) -> None:
-        """Extend all leases that are not over; when the membership is not confirmed they run out by themselves."""
+    def renew(self) -> None:
+        """Extend all leases that have not expired. While the membership is not confirmed, they are left to expire."""
         with self._lock:
             remaining = min(self._ttl, self._lease())
             if remaining > 0:
@@ -49,11 +49,11 @@ class LeaseGranter:
 
     def _run(self) -> None:
         while not self._closing.wait(self.pause):
-            self.look()
+            self.renew()
 
     @property
     def pause(self) -> float:
-        """Seconds until the next look: fewer shortly before the membership runs out, so that no lease ends although
-        the membership was confirmed in time."""
+        """Seconds until the next renewal: fewer shortly before the membership expires, so that no lease expires
+        although the membership was confirmed in time."""
         every, remaining = self._ttl / 10, self._lease()
         return min(every, max(remaining / 2, every / 30)) if remaining > 0 else every

@@ -1,4 +1,4 @@
-"""What slots say of the tasks that they run, handed on to the herder."""
+"""Handles messages of slots about their tasks, and passes them to the herder."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from runtime.engine.protocol.task_specs import key_of
 from runtime.engine.worker.stacks import Stacks
 from runtime.model.states import State
 
-UNEXPECTED_END = "The task has ended although nobody had stopped it, and without an error"
+UNEXPECTED_END = "The task has ended without an error, although it was not stopped"
 
 
 class TaskReports:
-    """Event loop only. `no_room` is called with each task that its slot could not take, and why; `place` hands out
-    further tasks."""
+    """Event loop only. `no_room` is called with each task that its slot could not start, and the reason; `place` places
+    waiting tasks."""
 
     def __init__(
         self,
@@ -33,7 +33,7 @@ class TaskReports:
         self._commits: set[asyncio.Task[None]] = set()
 
     def take(self, link: SlotLink, message: Message) -> None:
-        """A message about one task, or about all whose meters have changed."""
+        """Handle a message about one task, or the meters of all tasks that have changed."""
         if message["op"] == "meters":
             self._meters(link, message)
         elif (task := link.tasks.get(key_of(message))) is not None:
@@ -45,7 +45,7 @@ class TaskReports:
                 self._listener.task_meter(task.spec.id, task.spec.epoch, one["meter"])
 
     def _of_task(self, task: TaskRun, link: SlotLink, message: Message) -> None:
-        current = self._roster.tasks.get(task.spec.id) is task  # else the herder has stopped it: nobody wants to know
+        current = self._roster.tasks.get(task.spec.id) is task  # otherwise the herder has stopped it
         match message["op"]:
             case "starting":
                 link.admission.acknowledged(task.key, self._clock())
@@ -58,13 +58,13 @@ class TaskReports:
                     self._listener.task_state(task.spec.id, task.spec.epoch, state, message["trace"])
             case "topic" if current:
                 self._listener.task_topic(task.spec.id, task.spec.epoch, message["topic"])
-            case "offsets" if task.revoked_at is None:  # also of one that is just stopping
+            case "offsets" if task.revoked_at is None:  # also of a task that is stopping
                 commit = asyncio.create_task(self._keep_offsets(task, link, message))
                 self._commits.add(commit)
                 commit.add_done_callback(self._commits.discard)
             case "stuck" if current:
                 self._listener.task_stuck(task.spec.id, task.spec.epoch, message["call"], message["seconds"])
-            case "errors":  # also of one that is just stopping
+            case "errors":  # also of a task that is stopping
                 self._listener.task_errors(task.spec.id, task.spec.epoch, message["counts"])
             case "stack":
                 self._stacks.answered(message)
@@ -98,6 +98,6 @@ class TaskReports:
         error = None
         try:
             await self._listener.task_offsets(task.spec.id, records)
-        except Exception as e:  # the task tries again
+        except Exception as e:  # the task retries the commit
             error = str(e) or type(e).__name__
         link.send({"op": "offsets", "number": message["number"], "error": error})

@@ -1,6 +1,6 @@
 """The worker's end of the slots' channel: a Unix socket that only processes of our own driver may use.
 
-The kernel reports which process is at the other end; claims of the peer itself are not trusted.
+The kernel reports the process at the other end; the peer's own claims are not trusted.
 """
 
 from __future__ import annotations
@@ -24,22 +24,23 @@ CLOSE_REASONS = (OSError, EOFError, FrameError)  # EOFError: asyncio.IncompleteR
 
 
 class SlotLinkListener(Protocol):
-    """What the supervisor hears."""
+    """Events of the slots' connections."""
 
     def is_slot(self, pid: int) -> bool:
         """Whether a process of this user may be a slot."""
 
     def link_up(self, link: SlotLink) -> bool:
-        """A slot has connected; False refuses the connection."""
+        """A slot has connected. Return False to refuse the connection."""
 
-    def link_message(self, link: SlotLink, message: Message) -> None: ...
+    def link_message(self, link: SlotLink, message: Message) -> None:
+        """A slot has sent a message."""
 
     def link_down(self, link: SlotLink) -> None:
-        """Its connection has closed: the process is gone, or about to end itself."""
+        """The connection has closed: the slot's process has ended, or is about to."""
 
 
 class SlotServer:
-    """Listens on a Unix socket."""
+    """Accepts the connections of slots on a Unix socket."""
 
     def __init__(self, listener: SlotLinkListener, clock: Callable[[], float]) -> None:
         self._listener = listener
@@ -51,7 +52,7 @@ class SlotServer:
         self._server = await asyncio.start_unix_server(self._serve, path)
 
     async def close(self) -> None:
-        """Close every connection: slots end when theirs closes."""
+        """Close every connection: a slot ends when its connection closes."""
         if self._server is not None:
             self._server.close()
         for writer in self._connections.values():
@@ -99,8 +100,8 @@ class SlotServer:
                 message = await read_message(reader)
                 try:
                     self._listener.link_message(link, message)
-                except Exception:  # one report that cannot be dealt with must not cost the slot
-                    _log.exception("A report of slot %d could not be handled: %.200r", link.slot, message)
+                except Exception:  # a message that cannot be handled must not end the slot
+                    _log.exception("A message of slot %d could not be handled: %.200r", link.slot, message)
         except CLOSE_REASONS:
             pass
         finally:

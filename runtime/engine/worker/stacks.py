@@ -1,4 +1,4 @@
-"""Questions to slots for the stacks of their tasks, on the worker's side."""
+"""The worker's requests to slots for the stacks of their tasks."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from runtime.engine.protocol.task_specs import about
 
 
 class Stacks:
-    """One question each; answers find their way by number. Event loop only."""
+    """Matches answers to requests by number. Event loop only."""
 
     def __init__(self) -> None:
         self._numbers = itertools.count(1)
         self._waiting: dict[int, asyncio.Future[Message]] = {}
 
     async def ask(self, task: TaskRun, within: float) -> TaskStack:
-        """SlotSilentError when there is no answer within that many seconds."""
+        """The stack of a task that is on a slot. SlotSilentError without an answer within `within` seconds."""
         link = task.link
         assert link is not None
         number = next(self._numbers)
@@ -37,6 +37,7 @@ class Stacks:
         return TaskStack(link.slot, link.process.pid, answer["call"], answer["seconds"], answer["stack"])
 
     def answered(self, message: Message) -> None:
+        """A slot has answered a request."""
         future = self._waiting.get(message["number"])
         if future is not None and not future.done():
             future.set_result(message)

@@ -1,4 +1,4 @@
-"""The engine in the worker: tasks are handed to slots, stopped and paused there, and looked for when slots are full."""
+"""The engine in the worker: places tasks on slots, stops and pauses them, and moves them when a slot is full."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from runtime.model.task_spec import TaskSpec
 from runtime.system.frames import FrameError
 
 PLACE_DELAY = 0.005
-"""Seconds for which placements are collected."""
+"""Seconds for which placements are batched."""
 
 PLACE_RETRY_DELAY = 0.5
 """Seconds until slots that were busy starting tasks are checked again."""
 
 
 class SparkEngine:
-    """The engine of port.py. Everything happens on one event loop."""
+    """Implements Engine. Event loop only."""
 
     def __init__(
         self,
@@ -39,7 +39,7 @@ class SparkEngine:
         lease: Callable[[], float] = lambda: math.inf,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`lease` says for how many seconds this worker's membership in its group is still confirmed."""
+        """`lease` returns the seconds for which this worker's membership in its group is still confirmed."""
         self._listener, self._clock = listener, clock
         room = expected_room() if settings.local else math.inf
         self._roster = Roster(settings.slots, settings.slot_wait, clock, settings.max_extra_slots, room)
@@ -69,7 +69,7 @@ class SparkEngine:
     async def close(self, graceful: float) -> None:
         stops = []
         for number, task in enumerate(list(self._roster.tasks)):
-            if number % 100 == 0:  # lets other work run between thousands of tasks
+            if number % 100 == 0:  # let other work run between thousands of tasks
                 await asyncio.sleep(0)
             stops.append(asyncio.create_task(self.stop_task(task, graceful)))
         await asyncio.gather(*stops)
@@ -104,7 +104,7 @@ class SparkEngine:
         found = self._roster.tasks.get(task)
         if found is None or found.ended.is_set():
             return
-        found.spec = replace(found.spec, paused=paused)  # also for another slot, if this one has no room for it
+        found.spec = replace(found.spec, paused=paused)  # for another slot, too, if this one has no room
         if found.link is not None:
             found.link.send(about("pause", found.spec, paused=paused))
 
@@ -120,7 +120,6 @@ class SparkEngine:
         return await self._stacks.ask(found, within)
 
     def member_id(self, task: TaskId) -> str | None:
-        """The group member id of a task whose stop_task() was False: its consumer may still be in its group."""
         return self._former_members.get(task)
 
     def _revoke(self, task: TaskRun) -> None:
@@ -131,7 +130,7 @@ class SparkEngine:
     # Placing
 
     def _place_soon(self, seconds: float = PLACE_DELAY) -> None:
-        """Tasks are handed out in batches, since a starting worker has thousands."""
+        """Tasks are placed in batches: a starting worker may have thousands."""
         loop = asyncio.get_running_loop()
         if self._placing is not None and self._placing.when() > loop.time() + seconds:
             self._placing.cancel()
@@ -153,7 +152,8 @@ class SparkEngine:
             self._place_soon(PLACE_RETRY_DELAY)
 
     def _find_room(self, task: TaskRun, link: SlotLink, reason: str) -> None:
-        """A slot has no descriptors left for a task: it is not given more, and the task goes elsewhere if it can."""
+        """A slot has no file descriptors left for a task: it gets no more tasks, and this one moves if another slot has
+        room."""
         if self._roster.tasks.get(task.spec.id) is not task:
             link.remove(task)
             task.ended.set()
@@ -169,5 +169,5 @@ class SparkEngine:
     def _refuse(self, task: TaskRun, link: SlotLink, trace: str) -> None:
         link.remove(task)
         task.ended.set()
-        tell = self._listener.task_state  # later: the herder is just starting it
-        asyncio.get_running_loop().call_soon(tell, task.spec.id, task.spec.epoch, State.FAILED, trace)
+        report = self._listener.task_state  # called later: the herder is still in start_task()
+        asyncio.get_running_loop().call_soon(report, task.spec.id, task.spec.epoch, State.FAILED, trace)

@@ -18,11 +18,11 @@ from runtime.kafka.group.process_identity import own_identity
 from runtime.system.processes import start_time
 
 _MAX_SOCKET_PATH = 100  # bytes; the kernel takes 107
-_SHORT = "/tmp"  # used if the path of the temporary folder is too long
+_SHORT = "/tmp"  # used if the path in the temporary folder would be too long
 
 
 def make_folder() -> str:
-    """A new folder that only this user can enter. Its name identifies the worker."""
+    """Create a folder that only this user can enter. Its name identifies the worker."""
     for orphan in _orphans():
         shutil.rmtree(orphan, ignore_errors=True)
     prefix = f"{_prefix()}{os.getpid()}-{_started(os.getpid())}-"
@@ -34,12 +34,12 @@ def make_folder() -> str:
 
 
 def socket_path(folder: str) -> str:
-    """The socket to which slots connect."""
+    """The path of the socket to which slots connect."""
     return str(Path(folder, "slots.sock"))
 
 
 def _prefix() -> str:
-    """The prefix of folders of workers whose processes are visible here: containers may share a temporary folder."""
+    """The name prefix for workers whose processes are visible here: containers may share a temporary folder."""
     machine = hashlib.sha256(str(own_identity()["machine"]).encode()).hexdigest()
     return f"headrace-{machine[:8]}-"
 
@@ -49,10 +49,10 @@ def _started(pid: int) -> str:
 
 
 def _orphans() -> Iterator[Path]:
-    """Folders of this user's workers that have ended."""
+    """Folders of workers of this user that have ended."""
     prefix = _prefix()
     for folder in (f for parent in {tempfile.gettempdir(), _SHORT} for f in Path(parent).glob(f"{prefix}*-*-*")):
         pid, started, *_ = folder.name.removeprefix(prefix).split("-")
-        with contextlib.suppress(OSError):  # another worker removes it
+        with contextlib.suppress(OSError):  # another worker removes it at the same time
             if pid.isdigit() and folder.stat().st_uid == os.getuid() and _started(int(pid)) != started:
                 yield folder

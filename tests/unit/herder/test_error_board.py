@@ -73,13 +73,13 @@ def test_counts_are_told_when_they_changed() -> None:
 
     reports = ErrorReports(lambda: [first, second], told.append)  # type: ignore[list-item]
     first, second = Key(task), Key(other)
-    reports.look()
+    reports.check()
     assert told == []
     counts = task.errors = Counts()
     counts.failed(_failure())
-    reports.look()
-    reports.look()
+    reports.check()
+    reports.check()
     assert [(m["op"], m["epoch"], m["counts"]["total"]["failed"]) for m in told] == [("errors", 7, 1)]
     counts.retried("TRANSFORMATION")
-    reports.tell(first)  # type: ignore[arg-type]
+    reports.report(first)  # type: ignore[arg-type]
     assert told[-1]["counts"]["stages"]["TRANSFORMATION"]["retries"] == 1

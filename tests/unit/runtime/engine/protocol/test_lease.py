@@ -67,10 +67,10 @@ def test_leases_follow_the_membership_and_run_out_with_it(cell: LeaseCell, clock
     granter.add(cell)
     assert cell.deadline == 105.0, "no longer than the time to live"
     confirmed = 2.0
-    granter.look()
+    granter.renew()
     assert cell.deadline == 102.0, "no longer than the membership"
     confirmed = -1.0
-    granter.look()
+    granter.renew()
     assert cell.deadline == 102.0
 
 
@@ -78,7 +78,7 @@ def test_a_revoked_lease_is_not_granted_again(cell: LeaseCell, clock: Clock) -> 
     granter = LeaseGranter(lambda: 8.0, 5.0, clock)
     granter.add(cell)
     granter.revoke(cell)
-    granter.look()
+    granter.renew()
     assert Lease(cell, clock).over
 
 
@@ -88,7 +88,7 @@ def test_a_lease_that_was_over_is_not_granted_again(cell: LeaseCell, clock: Cloc
     granter.add(cell)
     clock.now = 105.5
     assert cell.lapsed(clock.now)
-    granter.look()
+    granter.renew()
     assert Lease(cell, clock).over
 
 
@@ -139,10 +139,10 @@ def test_a_slot_that_holds_its_interpreter_is_ended_with_its_stack(tmp_path: Pat
         guard = Guard(str(tmp_path))
         lease = LeaseCell.open(str(tmp_path), 4, slot.pid)
         lease.grant(time.monotonic() + 60)
-        guard.look()
+        guard.check()
         assert slot.poll() is None
         lease.revoke()
-        guard.look()
+        guard.check()
         assert slot.wait(10) < 0
         assert "holds_the_interpreter" in stack_file(str(tmp_path), 4, slot.pid).read_text()
     finally:
@@ -153,7 +153,7 @@ def test_the_guard_never_ends_a_process_that_is_not_below_it(tmp_path: Path) -> 
     """The parent of this process stands for a forged or reused pid."""
     for pid in (os.getppid(), os.getpid(), 1):
         LeaseCell.create(str(tmp_path), 0, pid).revoke()
-    Guard(str(tmp_path)).look()
+    Guard(str(tmp_path)).check()
     assert list(granted(str(tmp_path))) == []
 
 
@@ -164,7 +164,7 @@ def test_nothing_is_left_of_slots_that_have_ended(tmp_path: Path) -> None:
     for slot, stack in ((1, ""), (2, "File ...")):
         LeaseCell.create(str(tmp_path), slot, gone.pid).grant(time.monotonic() + 60)
         stack_file(str(tmp_path), slot, gone.pid).write_text(stack)
-    Guard(str(tmp_path)).look()
+    Guard(str(tmp_path)).check()
     assert list(tmp_path.iterdir()) == [stack_file(str(tmp_path), 2, gone.pid)]
 
 

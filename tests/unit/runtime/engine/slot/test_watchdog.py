@@ -23,17 +23,17 @@ class Clock:
 def test_a_long_call_is_told_once_and_its_end_too() -> None:
     clock, told, task = Clock(), [], Task(None)
     watchdog = Watchdog(lambda: cast("list[TaskThread]", [task]), lambda task, call: told.append(call), 10.0, clock)
-    watchdog.look()
+    watchdog.check()
     call = task.call = PluginCall("poll", 100.0)
     clock.now = 109.0
-    watchdog.look()
+    watchdog.check()
     assert told == []
     for clock.now in (110.0, 115.0):
-        watchdog.look()
+        watchdog.check()
     assert told == [call]
     task.call = None
-    watchdog.look()
-    watchdog.look()
+    watchdog.check()
+    watchdog.check()
     assert told == [call, None]
 
 
@@ -41,9 +41,9 @@ def test_another_call_that_lasts_too_long_is_told_again() -> None:
     clock, told = Clock(), []
     task = Task(PluginCall("put", 50.0))
     watchdog = Watchdog(lambda: cast("list[TaskThread]", [task]), lambda task, call: told.append(call), 10.0, clock)
-    watchdog.look()
+    watchdog.check()
     first, task.call = task.call, PluginCall("put", 80.0)
-    watchdog.look()
+    watchdog.check()
     assert told == [first, task.call]
 
 

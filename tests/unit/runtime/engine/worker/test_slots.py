@@ -124,9 +124,9 @@ async def test_stacks_of_a_slot_that_answered_again_are_not_logged_with_its_late
     stack = stack_file(rig.folder, link.slot, link.process.pid)
     for silent, text in ((True, "former stack"), (False, ""), (True, "later stack")):
         rig.now += TTL / 2
-        rig.slots._granter.look()
+        rig.slots._granter.renew()
         rig.now += TTL / 2
-        rig.slots._granter.look()
+        rig.slots._granter.renew()
         rig.now += 0.1
         if not silent:
             link.heard = rig.now
