@@ -1,4 +1,4 @@
-"""The real parts that tests run against, started when the first test asks for them."""
+"""The real brokers and workers of the tests, started when the first test needs them."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from tests.support.workers import WorkerProcess, java_worker, our_worker
 
 
 def pytest_configure() -> None:
-    """A run in the background starts with SIGINT ignored, and what tests start would inherit that."""
+    """Background runs start with SIGINT ignored, which the tests' processes would inherit."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session", autouse=True)
 def xdg_folders(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """Folders of the tests' own for settings and state; the cache is kept, for its jars."""
+    """Separate folders for settings and state; the cache is shared for its jars."""
     home = tmp_path_factory.mktemp("xdg")
     with pytest.MonkeyPatch.context() as patch:
         for kind in ("CONFIG", "STATE", "DATA"):
@@ -32,7 +32,7 @@ def xdg_folders(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 @pytest.fixture(scope="session")
 def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaBroker]:
-    """One real broker for the whole run. Not to be killed: take `own_broker` for that."""
+    """One real broker for the whole run, which tests must not kill; `own_broker` is for that."""
     bootstrap = os.environ.get("HEADRACE_TEST_BOOTSTRAP")
     if bootstrap:
         yield KafkaBroker(bootstrap)
@@ -43,7 +43,7 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaBroker]:
 
 @pytest.fixture
 def own_broker(tmp_path: Path) -> Iterator[EmbeddedBroker]:
-    """A broker of this test's own, that may be killed and restarted."""
+    """A broker that belongs to one test, which may kill and restart it."""
     with _started(EmbeddedBroker(tmp_path / "broker")) as started:
         yield started
 
@@ -70,7 +70,7 @@ def worker(broker: KafkaBroker, tmp_path: Path) -> Iterator[Callable[..., Worker
 
 @pytest.fixture(scope="session")
 def java_connect(broker: KafkaBroker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[WorkerProcess]:
-    """Apache Kafka Connect 4.3 itself, the referee of answers; HEADRACE_TEST_CONNECT names one that runs here."""
+    """Apache Kafka Connect 4.3, the reference for answers; HEADRACE_TEST_CONNECT names a running one."""
     if there := os.environ.get("HEADRACE_TEST_CONNECT"):
         yield WorkerProcess([], urlsplit(there).port or 8083, tmp_path_factory.mktemp("java-connect") / "log", {})
         return

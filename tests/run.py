@@ -1,7 +1,7 @@
 """`make test`: all tests in two processes, each with its own broker; failed tests run once more, alone.
 
 Real brokers, JVMs and terminals on a shared machine make some tests fail for lack of a processor. A second try must not
-hide that: tests that pass only then are listed in the last lines with their first failure, and more than MOST of them
+hide that: tests that pass only then are listed in the last lines with their first failure, and more than MAX_SECOND_TRIES of them
 fail the run. Exit codes are pytest's.
 """
 
@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from xml.etree import ElementTree
 
-MOST = 3
+MAX_SECOND_TRIES = 3
 """Tests that may pass only on the second try."""
 
 FAILED = 1
@@ -44,8 +44,8 @@ def main(options: Sequence[str]) -> int:
     print(f"\n{len(first)} tests passed only on the second try:")
     for failure in first:
         print(f"  {failure.test}\n    {failure.why}")
-    if len(first) > MOST:
-        print(f"Up to {MOST} are tolerated: find out why they failed.")
+    if len(first) > MAX_SECOND_TRIES:
+        print(f"Up to {MAX_SECOND_TRIES} are tolerated: find out why they failed.")
         return FAILED
     return 0
 

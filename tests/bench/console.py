@@ -32,7 +32,7 @@ HEADRACE = str(Path(sys.executable).parent / "headrace")
 BARE = [sys.executable, "-m", "tests.bench.console_bare"]
 RIVAL = "kafka-connect-py"
 BAR = "▌".encode()
-# An installed program has its bytecode beside it, whatever the environment of a developer says.
+# as for an installed program, whatever the developer's environment sets
 BYTECODE = tempfile.TemporaryDirectory(prefix="headrace-bytecode-")
 ENVIRON = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
 ENVIRON["PYTHONPYCACHEPREFIX"] = BYTECODE.name
@@ -41,7 +41,7 @@ TICKS = os.sysconf("SC_CLK_TCK")
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A line of the page; `least` is the goal as a number, to judge by."""
+    """A row of the page; `least` is the goal as a number, for the verdict."""
 
     what: str
     case: str
@@ -83,8 +83,8 @@ def stub(connectors: int, *, changes: int = 50, events: bool = False) -> Iterato
 
 @dataclass(slots=True)
 class Screen:
-    """The console in a terminal of 120×40; what it writes is looked at as bytes: an emulator takes time itself.
-    Without a URL it is the least that Textual can show."""
+    """The console in a terminal of 120×40, whose output is read as bytes, since an emulator takes time of its own.
+    Without a URL: the least that Textual can show."""
 
     url: str = ""
     process: pexpect.spawn[bytes] = field(init=False)
@@ -96,14 +96,14 @@ class Screen:
         self.began = time.perf_counter()
         command, *words = [HEADRACE, self.url] if self.url else BARE
         self.process = pexpect.spawn(command, words, env=environ, dimensions=(40, 120), timeout=60)
-        self.process.delaybeforesend = None  # by itself it waits for 50 ms before each key
+        self.process.delaybeforesend = None  # by default pexpect waits for 50 ms before each key
 
     def read(self, within: float) -> bytes:
         ready, _, _ = select.select([self.process.child_fd], [], [], within)
         return os.read(self.process.child_fd, 1 << 20) if ready else b""
 
     def until(self, found: Callable[[bytes], bool], within: float = 120.0) -> float:
-        """Seconds on the clock when it was there."""
+        """The time of the clock when the condition held."""
         self.seen, end = b"", time.perf_counter() + within
         while time.perf_counter() < end:
             self.seen += self.read(1.0)
@@ -129,7 +129,7 @@ class Screen:
 
 
 def starting(url: str, connectors: int, runs: int, case: str) -> list[Row]:
-    """First paint, and from there until all connectors stand on the screen."""
+    """Seconds to the first paint, and from there until all connectors are on the screen."""
     paints, fills, bares = [], [], []
     for number in range(runs + 1):
         bare = Screen()
@@ -138,12 +138,12 @@ def starting(url: str, connectors: int, runs: int, case: str) -> list[Row]:
         screen = Screen(url)
         painted = screen.until(lambda seen: b"NAME" in seen)
         filled = screen.until(lambda seen: f"{connectors:,} connectors".encode() in seen)
-        if number:  # the first one compiles
+        if number:  # the first run compiles bytecode
             paints.append(painted - screen.began)
             fills.append(filled - painted)
             bares.append(least)
         screen.close()
-    # Between the first paint and the first answer lie the imports for the network: what is measured is all of it.
+    # includes the imports for the network, which come after the first paint
     note = "from the first paint to all of them listed, imports and the request included"
     return [
         Row("first paint of an empty Textual table, in turns with ours", "none", statistics.median(bares), "s"),
@@ -160,7 +160,7 @@ def starting(url: str, connectors: int, runs: int, case: str) -> list[Row]:
 
 
 def keys(screen: Screen, presses: int, case: str) -> Row:
-    """From the key to the bytes that show the cursor in another row, while connectors change."""
+    """From a key to the bytes that show the cursor in another row, while connectors change."""
     chance, took = random.Random(11), []
     for number in range(presses):
         screen.drain(0.03 + chance.random() * 0.05)
@@ -201,7 +201,7 @@ def living(connectors: int, events: bool, presses: int, runs: int) -> Iterator[R
 
 
 def refreshing(connectors: int) -> Row:
-    """How long one refresh of the list holds the event loop: the console in this process, on a stub that is polled."""
+    """The time that one refresh of the list blocks the event loop: the console in this process, polling a stub."""
     code = "from tests.bench.console_loop import main; main()"
     with stub(connectors) as url:
         done = subprocess.run(
@@ -229,7 +229,7 @@ def commands(runs: int, connectors: int) -> Iterator[Row]:
 
 
 def rival(folder: Path) -> Path | str:
-    """Its program in a scratch environment, or why there is none."""
+    """The path of the program in a scratch environment, or the reason why it cannot be installed."""
     made = subprocess.run([sys.executable, "-m", "venv", folder / "v"], capture_output=True, text=True, check=False)
     if made.returncode:
         return "no venv can be made"
@@ -245,7 +245,7 @@ def rival(folder: Path) -> Path | str:
 
 def _timed(command: Sequence[str], runs: int) -> float:
     took = []
-    subprocess.run(command, check=True, capture_output=True, timeout=60, env=ENVIRON)  # compiles
+    subprocess.run(command, check=True, capture_output=True, timeout=60, env=ENVIRON)  # compiles bytecode
     for _ in range(runs):
         began = time.perf_counter()
         subprocess.run(command, check=True, capture_output=True, timeout=60, env=ENVIRON)

@@ -1,4 +1,4 @@
-"""How long refreshes hold the event loop: the console without a terminal, and a clock beside it on the same loop."""
+"""The time that refreshes block the event loop: the console without a terminal, and a timer on the same loop."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ async def _around(app: HeadraceApp) -> float:
         if app.home.snapshot.link.heard_at != before:
             await asyncio.sleep(0)
             break
-    settled = time.perf_counter() + 0.3  # drawing comes after the snapshot
+    settled = time.perf_counter() + 0.3  # drawing follows the snapshot
     while last < settled:
         await asyncio.sleep(TICK)
         now = time.perf_counter()

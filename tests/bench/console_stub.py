@@ -29,7 +29,7 @@ CONFIG = {
 
 @dataclass(slots=True)
 class Worker:
-    """The state, kept as encoded text for each connector: the list is a join."""
+    """The connectors as encoded texts, so that the list is a join."""
 
     count: int
     changes: int
@@ -70,7 +70,7 @@ class Worker:
         return b"{" + b",".join(self.parts) + b"}"
 
     async def live(self) -> None:
-        """So many changes each second."""
+        """Changes so many connectors each second."""
         while self.changes:
             at, state = self.chance.randrange(self.count), self.chance.choice(STATES)
             self.parts[at] = self.encoded(at, state)

@@ -1,4 +1,4 @@
-"""Rows about what tasks cost that have nothing to do: processor and memory."""
+"""Rows about the cost of idle tasks: processor and memory."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def idle(bench: Bench, connect: Connect) -> dict[str, float]:
             create(connect, name, config(str(file), topic) if len(names) % 2 else _sink(bench, name, topic))
             names.append(name)
         wait_until(lambda: running(connect, names) == len(names), 120, every=0.2)
-        time.sleep(SETTLE)  # not a condition: measuring begins when starting is over
+        time.sleep(SETTLE)  # a fixed pause: the measurement starts after the starts
         before = usage(connect.worker.pid)
         time.sleep(WATCH)
         after = usage(connect.worker.pid)

@@ -1,4 +1,4 @@
-"""The row about time: from a line written to a file to its record being readable."""
+"""The row about latency: from a line written to a file to its readable record."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LINES = 100
 
 
 def latency(bench: Bench, connect: Connect) -> dict[str, float]:
-    """Milliseconds, p50 and p99 of 100 lines that come 20 to 400 ms apart."""
+    """Milliseconds, p50 and p99 of 100 lines written at intervals of 20 to 400 ms."""
     from confluent_kafka import Consumer, TopicPartition
 
     name, topic = unique("latency"), bench.topic()

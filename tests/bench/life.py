@@ -16,8 +16,8 @@ CONNECTORS, STOPPED, LISTED = 100, 20, 1000
 
 
 def starts(bench: Bench, side: str) -> dict[str, float]:
-    """Seconds from the start of the process to REST answering, to ready, and to a stored connector RUNNING; and what
-    the worker's processes had worked by then. Not the first start on a machine: ours has left its archive by then."""
+    """Seconds from the start of the process to REST answering, to ready, and to a stored connector RUNNING; and the
+    processor time of the worker's processes until then. Not the first start on a machine, which has no archive yet."""
     worker = bench.worker(side)
     worker.start(120)
     connect = Connect(worker)
@@ -85,7 +85,7 @@ def config(file: str, topic: str, **more: str) -> dict[str, str]:
 
 
 def running(connect: Connect, names: list[str]) -> int:
-    """How many are RUNNING with a task RUNNING."""
+    """The number of connectors that are RUNNING with a RUNNING task."""
     entries = connect.ask("GET", "/connectors?expand=status")
     return sum(_is_running(entries.get(name, {}).get("status")) for name in names)
 

@@ -1,4 +1,4 @@
-"""How fast one source and one sink task are, alone in this process: records a second against a running broker.
+"""Throughput of one source and one sink task alone in this process, in records a second, with a running broker.
 
 python -m tests.bench.pipeline HOST:PORT [--records 1000000] [--source CONVERTER] [--profile]
 """
@@ -29,7 +29,7 @@ def _spec(name: str, kind: str, task_class: str, converter: str, config: dict[st
 
 
 def _run(spec: TaskSpec, records: int, done: Callable[[], bool], profile: bool) -> float:
-    """Seconds from the start of the task until `done()` says so."""
+    """Seconds from the start of the task until `done()` is true."""
     host = RecordingHost()
     runner = TaskRunner(spec, host)
     run = runner.run
@@ -56,7 +56,7 @@ def _run(spec: TaskSpec, records: int, done: Callable[[], bool], profile: bool) 
 
 
 def _end(watcher: Any, partition: Any) -> int:
-    """The end offset; 0 while the new topic's leader is not known."""
+    """The end offset; 0 until the new topic has a leader."""
     from confluent_kafka import KafkaException
 
     try:

@@ -1,4 +1,4 @@
-"""How fast the record path is without Kafka: conversion and transformation of batches, in this process.
+"""Throughput of the record path without Kafka: conversion and transformation of batches, in this process.
 
 python -m tests.bench.record_path [--records 200000]
 """
@@ -31,7 +31,7 @@ _FORMAT, _TIME = "yyyy-MM-dd'T'HH:mm:ss.SSSX", b"2023-11-05T10:11:12.123Z"
 
 
 class _Message:
-    """A message as the client gives it, but made of Python."""
+    """A Python object with the interface of the client's message."""
 
     __slots__ = ("_offset", "_topic", "_value")
 

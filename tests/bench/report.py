@@ -1,4 +1,4 @@
-"""What has been measured: kept as JSON, shown as docs/benchmarks.md. A run of some rows leaves the others alone."""
+"""Measurements, stored as JSON and shown as docs/benchmarks.md. A run of some rows leaves the others unchanged."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def load() -> Data:
 
 
 def record(key: str, java: float | str | None, ours: float | str | None, runs: int) -> None:
-    """Keep one row's figures; a string says why there is none."""
+    """Store the figures of a row, or the reason why there are none."""
     data = load()
     when = f"{datetime.now(UTC):%Y-%m-%d}"
     data["rows"][key] = {"java": java, "ours": ours, "runs": runs, "date": when, "load": busy()}
@@ -76,7 +76,7 @@ def record(key: str, java: float | str | None, ours: float | str | None, runs: i
 
 
 def section(name: str, body: str) -> None:
-    """Keep a part of the page that is not a row of the table."""
+    """Store a section of the page that is not a row of the table."""
     data = load()
     data["notes"][name] = body
     save(data)

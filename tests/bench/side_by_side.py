@@ -18,7 +18,7 @@ from tests.support.connect import Connect
 
 Found = dict[str, float]
 Measure = Callable[[Bench, str, int], "Found"]
-"""Figures of one side, by key; the number says how many runs to take the median of."""
+"""Figures of one side by key; the number is that of the runs whose median counts."""
 
 
 def _several(measure: Callable[[Bench, Connect], Found], once: bool = False) -> Measure:
@@ -38,7 +38,7 @@ def _medians(found: list[Found]) -> Found:
 
 
 ONCE = ("list", "idle")
-"""Rows of one run: their figures are medians or means of many in themselves."""
+"""Rows of a single run, whose figures are medians or means of many measurements."""
 
 ROWS: dict[str, Measure] = {
     "source": _several(throughput.source),
@@ -86,7 +86,7 @@ def _run(bench: Bench, row: str, sides: list[str], keep: bool) -> None:
     for side in sides:
         try:
             found[side] = ROWS[row](bench, side, bench.runs)
-        except (Refused, AssertionError, OSError) as error:  # the other rows are still worth having
+        except (Refused, AssertionError, OSError) as error:  # the other rows are still useful
             reasons[side] = f"skipped: {error}"
             print(f"{row}: {side} {reasons[side]}", flush=True)
     keys = list(next(iter(found.values()), {row: 0.0}))

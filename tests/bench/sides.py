@@ -1,4 +1,4 @@
-"""The two workers that are compared, on one broker."""
+"""The two compared workers, on one broker."""
 
 from __future__ import annotations
 
@@ -15,19 +15,21 @@ from tests.support.workers import WorkerProcess, java_worker, our_worker
 
 JAVA, OURS = "java", "ours"
 
-# What Apache's connect-distributed.sh starts it with, but for the size of the log.
+# the JVM options of Apache's connect-distributed.sh, except the size of the log
 _JAVA_JVM = ("-Xms256M", "-Xmx2G", "-XX:+UseG1GC", "-XX:MaxGCPauseMillis=20", "-XX:InitiatingHeapOccupancyPercent=35")
 _BOTH = {"offset.flush.interval.ms": "10000"}
-_JAVA = _BOTH | {"plugin.discovery": "service_load"}  # by default it looks for plugins in every class: 8 s more
+_JAVA = _BOTH | {
+    "plugin.discovery": "service_load"
+}  # by default it searches every class for plugins, which takes 8 s more
 
 
 class Refused(Exception):
-    """The worker does not take this connector: the row is skipped, with its message."""
+    """The worker refuses this connector: the row is skipped, with its message."""
 
 
 @dataclass(slots=True)
 class Bench:
-    """Where everything runs."""
+    """The broker, the folder and the processes of a run."""
 
     broker: KafkaBroker
     folder: Path
@@ -35,7 +37,7 @@ class Bench:
     _numbers: Iterator[int] = field(default_factory=lambda: itertools.count(1))
 
     def worker(self, side: str) -> WorkerProcess:
-        """A new worker in a group of its own, not started yet."""
+        """A new worker in its own group, not started yet."""
         folder = self.folder / f"{side}-{next(self._numbers)}"
         if side == JAVA:
             return java_worker(folder, self.broker.bootstrap, _JAVA, _JAVA_JVM)
@@ -43,7 +45,7 @@ class Bench:
 
     @contextmanager
     def running(self, side: str) -> Iterator[Connect]:
-        """A worker that is healthy and has run a connector: what is loaded once is loaded."""
+        """A healthy worker that has run a connector, so that everything is loaded."""
         worker = self.worker(side)
         worker.start(120)
         try:
@@ -71,7 +73,7 @@ def median(values: list[float]) -> float:
 
 
 def create(connect: Connect, name: str, config: dict[str, str], initial: str | None = None) -> None:
-    """Create a connector; Refused with the worker's message when it does not take it."""
+    """Create a connector; Refused with the worker's message if it refuses."""
     body: dict[str, object] = {"name": name, "config": config}
     if initial:
         body["initial_state"] = initial
@@ -82,7 +84,7 @@ def create(connect: Connect, name: str, config: dict[str, str], initial: str | N
 
 
 def wait_running(connect: Connect, name: str, tasks: int = 1, timeout: float = 60) -> None:
-    """RUNNING with all its tasks; Refused when a task fails."""
+    """Waits until the connector and all its tasks are RUNNING; Refused if a task fails."""
 
     def check() -> bool:
         connector, states = connect.states(name)

@@ -44,13 +44,13 @@ _SINK_SMTS = {
 
 @dataclass(frozen=True, slots=True)
 class Flow:
-    """Records moved in some time: how many a second, and what the worker's processes worked for a million of them."""
+    """Records processed in some time: how many a second, and the processor time for a million of them."""
 
     seconds: float
     cpu: float
 
     def under(self, key: str) -> dict[str, float]:
-        """As figures of the report."""
+        """The figures of the report."""
         return {key: RECORDS / self.seconds, f"{key}-cpu": self.cpu / RECORDS * 1e6}
 
 
@@ -123,7 +123,7 @@ def _sink(bench: Bench, connect: Connect, topic: str, settings: dict[str, str], 
 
 
 def _until(connect: Connect, name: str, done: Callable[[], bool], every: float = 0.02) -> None:
-    """Waits, and looks now and then whether the task has failed."""
+    """Waits, and checks at intervals whether the task has failed."""
     deadline = time.monotonic() + 180
     while time.monotonic() < deadline:
         try:
@@ -136,7 +136,7 @@ def _until(connect: Connect, name: str, done: Callable[[], bool], every: float =
 
 
 def _lines(bench: Bench) -> Path:
-    """A million lines of 99 bytes, made once."""
+    """A file of a million lines of 99 bytes, written once."""
     file = bench.folder / "lines.txt"
     if not file.exists():
         with file.open("w") as out:
@@ -148,7 +148,7 @@ _topics: dict[str, str] = {}
 
 
 def _filled(bench: Bench, kind: str, value: Callable[[int], str], partitions: int = 1) -> str:
-    """A topic with a million records, made once; a thousand at a time go to a partition."""
+    """A topic with a million records, filled once; partitions get a thousand at a time."""
     if kind not in _topics:
         from confluent_kafka import Producer
 

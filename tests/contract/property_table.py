@@ -1,4 +1,5 @@
-"""docs/properties.md, made from what the worker does with each property: `python -m tests.contract.property_table`."""
+"""Generates docs/properties.md from the worker's treatment of each property: `python -m
+tests.contract.property_table`."""
 
 from __future__ import annotations
 
@@ -71,13 +72,13 @@ Kafka client here, and what it does not have is told in the log.
 
 
 def names() -> dict[str, list[str]]:
-    """What Connect has: of the worker, of source and of sink connectors."""
+    """Connect's properties of the worker, of source and of sink connectors."""
     found: dict[str, list[str]] = json.loads(DATA.read_text())
     return found
 
 
 def of_worker(name: str) -> tuple[str, str]:
-    """What a worker does with a property, found out by giving it one."""
+    """A worker's treatment of a property, found by setting it."""
     if name in _SPECIAL:
         return _SPECIAL[name]
     if name in DISTRIBUTED.keys:
@@ -105,14 +106,14 @@ def _reason(warning: str) -> str:
 
 
 def of_connector(name: str, doc: str) -> tuple[str, str]:
-    """What becomes of a connector's property."""
+    """The treatment of a connector's property."""
     if name.startswith("transaction.boundary"):
         return HONOURED, f"Checked; has no effect while the worker has no exactly-once sources. {doc}"
     return HONOURED, doc
 
 
 def page() -> str:
-    """The whole page."""
+    """The whole page as Markdown."""
     connect = names()
     parts = [HEAD.format(version="4.3.0"), "\n## Workers\n\n", *_table(_worker_rows(connect["worker"]))]
     parts += ["\nA standalone worker has the properties of clients, converters, listeners and times, and\n\n"]
@@ -125,7 +126,7 @@ def page() -> str:
 
 
 def connector_keys() -> dict[str, ConfigDef]:
-    """Our definitions, by the kind of connector."""
+    """Our definitions by kind of connector."""
     return {"source": ConfigDef(*common_keys(), *SOURCE_KEYS), "sink": ConfigDef(*common_keys(), *SINK_KEYS)}
 
 

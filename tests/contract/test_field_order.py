@@ -1,4 +1,4 @@
-"""The fields of each answer stand in the order in which Apache Connect writes them: asked of both, side by side."""
+"""The fields of each answer have the order of Apache Connect's: both workers are asked."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.support.connect import SOURCE, STRINGS, Connect
 from tests.support.waiting import wait_until
 from tests.support.workers import WorkerProcess
 
-DATA = ("config", "offset", "partition")  # maps of the user's: Java shows them in the order of a hash
+DATA = ("config", "offset", "partition")  # maps from users, which Java shows in hash order
 
 Shape = Any
 """Names of fields in their order, nested; a list has the shape of its first entry."""
@@ -27,7 +27,7 @@ def shape(answer: Any) -> Shape:
 
 
 def answers(connect: Connect, source: str, sink: str, file: Path, topic: str) -> dict[str, Shape]:
-    """Each request's answer as a shape; names of connectors as keys of answers are left out."""
+    """The shape of the answer to each request, without names of connectors as keys."""
     config = {"connector.class": SOURCE, "file": str(file), "topic": topic, "tasks.max": "1", **STRINGS}
     found: dict[str, Shape] = {}
 

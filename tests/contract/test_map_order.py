@@ -1,4 +1,4 @@
-"""Configs and names stand in the order in which Apache Connect has them in its maps: asked of both, side by side."""
+"""Configs and names have the order of Apache Connect's maps: both workers are asked."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from tests.support.connect import SOURCE, Connect
 from tests.support.workers import WorkerProcess
 
 LETTERS = string.ascii_letters + ".-_ü日"
-COUNT = 13  # connectors: the sizes of Java's maps differ between the two lists of them
+COUNT = 13  # connectors; the sizes of Java's maps differ between the two lists
 
 
 def configs(seed: int) -> Iterator[dict[str, str]]:
-    """The same for both sides: up to 60 keys beside those that a source needs, in any order."""
+    """Configs for both workers: up to 60 keys in random order in addition to those that a source needs."""
     chance = random.Random(seed)
     for _ in range(COUNT):
         keys = ["".join(chance.choices(LETTERS, k=chance.randint(1, 30))) for _ in range(chance.randint(0, 60))]
@@ -30,7 +30,7 @@ def configs(seed: int) -> Iterator[dict[str, str]]:
 
 @contextmanager
 def created(connect: Connect, prefix: str) -> Iterator[dict[str, list[list[str]]]]:
-    """Makes connectors; the orders of keys in the answers about each."""
+    """Creates connectors; the orders of keys in the answers about each."""
     found: dict[str, list[list[str]]] = {}
     try:
         for i, config in enumerate(configs(COUNT)):
@@ -55,7 +55,7 @@ def test_keys_have_the_order_of_javas_maps(worker: Callable[..., WorkerProcess],
     with created(ours, prefix) as here, created(javas, prefix) as there:
         assert here == there
         others = [name for name in javas.ask("GET", "/connectors") if name not in there]
-        if not others:  # the size of a map decides
+        if not others:  # the order depends on the size of the map
             assert ours.ask("GET", "/connectors") == javas.ask("GET", "/connectors")
             expanded = "/connectors?expand=info"
             assert list(ours.ask("GET", expanded)) == list(javas.ask("GET", expanded))

@@ -1,4 +1,4 @@
-"""Our worker answers as Apache Connect 4.3.0 did: the referee records it and compares (see parity/README.md)."""
+"""Our worker's answers equal those recorded from Apache Connect 4.3.0 (see parity/README.md)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ REFERENCE = REFEREE.with_name("reference-public-eos-disabled.json")
 GROUPS = ("rest", "lifecycle", "offsets", "storage", "admin", "smt", "converters", "errors")
 
 NOT_YET_EQUAL: dict[str, str] = {}
-"""Scenario: why it is not compared. The one list; what becomes equal is deleted here."""
+"""Scenarios that are not compared, with the reason. Delete entries that become equal."""
 
 
 def _scenarios(group: str) -> list[str]:

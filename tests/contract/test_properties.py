@@ -1,4 +1,4 @@
-"""docs/properties.md says what is true, of every property that Connect has."""
+"""docs/properties.md is correct and covers every property of Connect."""
 
 from __future__ import annotations
 

@@ -99,7 +99,7 @@ async def test_status_records(stores: MakeStores) -> None:  # noqa: F811
 
 
 async def test_offset_records(stores: MakeStores) -> None:  # noqa: F811
-    """Recorded for a PATCH that named the keys in another order: Java's maps have their own."""
+    """Recorded for a PATCH whose keys were in another order: Java's maps have their own."""
     one = await stores()
     await one.offsets.alter(
         "par875b7c-a",
@@ -117,7 +117,7 @@ async def test_a_java_cluster_is_read_and_written(
     broker: KafkaBroker,
     tmp_path: Path,
 ) -> None:
-    """Our stores on Java's topics know its connectors; Java follows what our stores write."""
+    """Our stores read connectors from Java's topics, and Java follows the records that our stores write."""
     name, file = unique("java"), tmp_path / "in.txt"
     file.write_text("one\ntwo\n")
     config = {"connector.class": "FileStreamSource", "file": str(file), "topic": broker.create_topic(), "name": name}
@@ -152,7 +152,7 @@ async def _ask(worker: WorkerProcess, method: str, path: str, body: Any = None) 
 
 
 async def _shown(worker: WorkerProcess, name: str, state: str, tasks: int) -> None:
-    """Wait until Java's status is this one, tasks alike."""
+    """Wait until Java reports this status, including tasks."""
 
     def reached() -> bool:
         code, status = worker.request("GET", f"/connectors/{name}/status")

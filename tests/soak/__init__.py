@@ -1,1 +1,2 @@
-"""A worker under load whose processes are killed at random, and random records compared with Apache's classes."""
+"""Long runs: kills at random under load, hostile requests, start storms, and random records compared with Apache's
+classes."""

@@ -1,4 +1,4 @@
-"""Kill after kill, and the account of it."""
+"""Random kills under load, with the losses and recovery times."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from tests.soak.rig import VICTIMS, Rig
 
 @dataclass(slots=True)
 class Account:
-    """What happened to whom, and what came of it."""
+    """The result of a run."""
 
     seconds: float = 0.0
     kills: Counter[str] = field(default_factory=Counter)
-    recoveries: dict[str, list[float]] = field(default_factory=dict)  # seconds until all was RUNNING again
+    recoveries: dict[str, list[float]] = field(default_factory=dict)  # seconds until everything was RUNNING again
     lines: int = 0
     missing: int = 0
     doubled: int = 0
@@ -46,14 +46,14 @@ class Account:
 
 
 def soak(folder: Path, seconds: float, seed: int) -> Account:
-    """Kill a random process, now and then before the last one's work is restored, for that long; then look."""
+    """Kill random processes for so many seconds, sometimes before the last one has recovered, and check the result."""
     chance, account, rig = random.Random(seed), Account(), Rig(folder)
     try:
         rig.feeder.start()
         started = time.monotonic()
         bag: list[str] = []
         while time.monotonic() - started < seconds or len(account.kills) < len(VICTIMS):
-            if not bag:  # everybody gets a turn
+            if not bag:  # every process gets a turn
                 bag = chance.sample(VICTIMS, len(VICTIMS))
             _kill(rig, bag.pop(), account, chance)
         account.seconds = time.monotonic() - started
@@ -71,7 +71,7 @@ def _kill(rig: Rig, victim: str, account: Account, chance: random.Random) -> Non
     killed = time.monotonic()
     rig.kill(victim)
     account.kills[victim] += 1
-    if chance.random() < 0.2:  # the next one comes while this one's work is not restored yet
+    if chance.random() < 0.2:  # the next kill hits before this one has recovered
         time.sleep(chance.uniform(0.1, 2.0))
         return
     _until_seen_down_or_up(rig)
@@ -83,7 +83,7 @@ def _kill(rig: Rig, victim: str, account: Account, chance: random.Random) -> Non
 
 
 def _until_seen_down_or_up(rig: Rig) -> None:
-    """States are of before the kill until the worker has noticed it: give it a moment."""
+    """Waits a moment: until the worker notices the kill, it reports the states of before."""
     time.sleep(1.0)
 
 

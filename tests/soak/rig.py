@@ -1,4 +1,4 @@
-"""What is soaked: a broker, a worker, sources that are fed and sinks that write, and the processes to kill."""
+"""The parts of a soak run: a broker, a worker, fed sources, sinks that write, and the processes to kill."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ VICTIMS = (*_CHILDREN, "worker", "broker")
 
 
 class Feeder:
-    """Appends numbered lines to the sources' files, a batch at a time, until it is told to stop."""
+    """Appends batches of numbered lines to the sources' files until stopped."""
 
     def __init__(self, files: list[Path], a_second: int) -> None:
         self._files, self._batch = files, max(1, a_second // len(files) // 20)
@@ -56,7 +56,7 @@ class Feeder:
 
 @dataclass(frozen=True, slots=True)
 class Pipeline:
-    """A file, a topic, and a file again."""
+    """A source from a file to a topic, and a sink from the topic to a file."""
 
     source: str
     sink: str
@@ -64,12 +64,12 @@ class Pipeline:
     out: Path
 
     def delivered(self) -> list[int]:
-        """The numbers of the lines that came out, whole ones only, in the order of their coming."""
+        """The numbers of the complete lines that arrived, in order of arrival."""
         return [int(line[:9]) for line in self.out.read_bytes().split(b"\n")[:-1]]
 
 
 class Rig:
-    """Everything, started and to be stopped."""
+    """All parts, started; stop() ends them."""
 
     def __init__(self, folder: Path) -> None:
         self.broker = EmbeddedBroker(folder / "broker")
@@ -96,7 +96,7 @@ class Rig:
         return [name for pipeline in self.pipelines for name in (pipeline.source, pipeline.sink)]
 
     def kill(self, victim: str) -> None:
-        """SIGKILL to one process; what a supervisor would start again (worker, broker) is started again."""
+        """SIGKILL to one process; starts again what a supervisor would (worker, broker)."""
         self.remember()
         if victim == "worker":
             self.worker.kill()
@@ -111,11 +111,11 @@ class Rig:
                 os.kill(found[-1], signal.SIGKILL)
 
     def remember(self) -> None:
-        """Note the processes of now, to see at the end that none of them was left behind."""
+        """Remember the present processes, to check at the end that none is left behind."""
         self._ours |= set(children(self.worker.pid))
 
     def wait_running(self, timeout: float = 120) -> None:
-        """Every connector and task RUNNING, and the worker healthy."""
+        """Waits until every connector and task is RUNNING, and the worker healthy."""
         wait_until(self._all_running, timeout, "all RUNNING", every=0.2)
 
     def _all_running(self) -> bool:
@@ -127,7 +127,7 @@ class Rig:
             return False
 
     def wait_delivered(self, timeout: float = 120) -> None:
-        """The last line of every pipeline has come out."""
+        """Waits until the last line of every pipeline has arrived."""
         last = f"\n{self.feeder.written - 1:09d} ".encode()
         wait_until(
             lambda: all(last in pipeline.out.read_bytes()[-1_000_000:] for pipeline in self.pipelines),
@@ -137,7 +137,7 @@ class Rig:
         )
 
     def stop(self) -> list[str]:
-        """End everything; the command lines of processes that were left behind."""
+        """End all parts; the command lines of processes that were left behind."""
         self.remember()
         if self.worker.running():
             self.worker.stop()

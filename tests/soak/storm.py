@@ -50,7 +50,7 @@ class Settling:
 
 @dataclass(slots=True)
 class Storm:
-    """One worker and its broker."""
+    """A worker and its connectors."""
 
     folder: Path
     connectors: int
@@ -133,8 +133,8 @@ def _is_running(status: dict[str, object] | None) -> bool:
 def storm(
     folder: Path, connectors: int, restarts: int, neighbours: int, timeout: float, keep_log: Path | None = None
 ) -> list[Settling]:
-    """Create so many connectors, then restart the worker so many times, SIGKILL and SIGTERM in turns, while processes
-    that only compute run beside it. How each time went; `keep_log` gets the worker's log."""
+    """Create so many connectors, then restart the worker so many times, by SIGKILL and SIGTERM in turn, while processes
+    that only compute run on the machine. The result of each start; `keep_log` gets the worker's log."""
     busy = [subprocess.Popen([sys.executable, "-c", NEIGHBOUR]) for _ in range(neighbours)]
     broker = EmbeddedBroker(folder / "broker")
     broker.start()
@@ -158,7 +158,7 @@ def storm(
 
 
 def table(settlings: list[Settling]) -> str:
-    """For docs/benchmarks.md."""
+    """The results as a table for docs/benchmarks.md."""
     rows = [
         f"| {s.what} | {s.running} | {s.seconds:.1f} | {s.relapses} | {s.attempts} | {s.lag * 1000:.0f} |"
         for s in settlings
@@ -168,7 +168,8 @@ def table(settlings: list[Settling]) -> str:
 
 
 def sound(settlings: list[Settling], connectors: int, limit: float) -> bool:
-    """Whether all came to rest without a relapse, restarts within `limit` seconds."""
+    """Whether every start ended with all connectors RUNNING and without a relapse, and restarts took at most `limit`
+    seconds."""
     at_rest = all(s.running == connectors and not s.trouble and not s.relapses for s in settlings)
     return at_rest and all(s.seconds <= limit for s in settlings[1:])
 

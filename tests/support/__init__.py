@@ -1,1 +1,1 @@
-"""What the tests share: the real parts they run against."""
+"""Shared parts of the tests: real brokers, workers and clients, and rigs for units."""

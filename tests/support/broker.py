@@ -1,4 +1,4 @@
-"""The tests' broker: the embedded one in a folder of its own, or one that HEADRACE_TEST_BOOTSTRAP names."""
+"""The tests' broker: the embedded one in its own folder, or the one that HEADRACE_TEST_BOOTSTRAP names."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from runtime.embedded.processes.service import wait_ready
 
 
 class KafkaBroker:
-    """What tests ask of any broker: where it is, and topics on it."""
+    """A broker's address, and topics on it."""
 
     def __init__(self, bootstrap: str) -> None:
         self.bootstrap = bootstrap
 
     def create_topic(self, name: str | None = None, partitions: int = 1, **config: str) -> str:
-        """Makes a topic, of a name that nobody else has when none is given; config keys with `_` for dots."""
+        """Creates a topic, with a unique name unless given; config keys with `_` for dots."""
         from confluent_kafka.admin import AdminClient
         from confluent_kafka.cimpl import NewTopic
 
@@ -38,7 +38,7 @@ class KafkaBroker:
 
 
 class EmbeddedBroker(KafkaBroker):
-    """A broker of the test's own, that may be killed and started again on the same port."""
+    """A broker that belongs to one test, which may kill it and start it again on the same port."""
 
     def __init__(self, folder: Path) -> None:
         config = BrokerConfig(folder, ports.choose(), ports.choose())
@@ -72,5 +72,5 @@ class EmbeddedBroker(KafkaBroker):
 
 
 def unique(prefix: str) -> str:
-    """A name that no other test has."""
+    """A name that no other test uses."""
     return f"{prefix}-{uuid.uuid4().hex[:8]}"

@@ -1,4 +1,4 @@
-"""Keys and certificates that tests make for themselves, in every kind of store."""
+"""Keys and certificates generated for tests, in every kind of store."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
-"""A worker that kills itself (SIGKILL) between records of the config topic: `config_write_crasher.py FILE ORDERS`.
-
-ORDERS is a file that is looked for at each record. When it holds a number N, this worker dies as soon as Kafka has
-acknowledged N records from then on (0: before the first one is sent)."""
+"""A worker that kills itself (SIGKILL) between records of the config topic: `config_write_crasher.py FILE ORDERS`. The
+worker checks for the file ORDERS at each record. Once the file holds a number N, the worker dies as soon as Kafka has
+acknowledged N further records (0: before the first one is sent)."""
 
 from __future__ import annotations
 

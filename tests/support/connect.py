@@ -1,4 +1,4 @@
-"""Connect's REST API in the words of the tests, with waiting on states."""
+"""Connect's REST API as methods for tests, with waiting on states."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ class Connect:
         self.ask("POST", "/connectors", {"name": name, "config": config, **more})
 
     def source(self, name: str, file: str, topic: str, **more: str) -> None:
-        """A FileStreamSource with StringConverter, RUNNING."""
+        """Creates a FileStreamSource with StringConverter, and waits until it is RUNNING."""
         config = {"connector.class": SOURCE, "file": file, "topic": topic, "tasks.max": "1", **STRINGS, **more}
         self.create(name, config)
         self.wait(name, "RUNNING", ["RUNNING"])
 
     def sink(self, name: str, file: str, topics: str, **more: str) -> None:
-        """A FileStreamSink with StringConverter, RUNNING."""
+        """Creates a FileStreamSink with StringConverter, and waits until it is RUNNING."""
         config = {"connector.class": SINK, "file": file, "topics": topics, "tasks.max": "1", **STRINGS, **more}
         self.create(name, config)
         self.wait(name, "RUNNING", ["RUNNING"] * int(config["tasks.max"]))
@@ -43,7 +43,7 @@ class Connect:
         return status
 
     def states(self, name: str) -> tuple[str, list[str]]:
-        """The connector's state and its tasks', by id; ("NONE", []) while there is no status."""
+        """The connector's state, and the states of its tasks by id; ("NONE", []) while it has no status."""
         code, body = self.worker.request("GET", f"/connectors/{name}/status")
         if code != 200:
             return "NONE", []
@@ -77,7 +77,7 @@ class Connect:
         return entries
 
     def logs(self, name: str) -> Any:
-        """The connector's last lines of log."""
+        """The connector's last log lines."""
         return self.ask("GET", f"/connectors/{name}/logs")
 
     def alter(self, name: str, *entries: tuple[dict[str, Any], dict[str, Any] | None]) -> str:

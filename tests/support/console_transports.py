@@ -1,4 +1,4 @@
-"""What the console's transports in memory have in common: `send` is the test's."""
+"""The common base of the console's in-memory transports; tests implement `send`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The embedded cluster as its users meet it: the command line, in folders of the test's own."""
+"""The embedded cluster over its command line, in folders of the test."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.support.workers import children
 
 
 class EmbeddedCommands:
-    """`headrace embedded …` with a state folder of its own."""
+    """`headrace embedded …` with its own state folder."""
 
     def __init__(self, folder: Path) -> None:
         self.state = folder / "headrace" / "embedded"
@@ -34,11 +34,11 @@ class EmbeddedCommands:
         return done.stdout
 
     def start(self, *arguments: str) -> subprocess.Popen[str]:
-        """Starts a command, its standard error to be read."""
+        """Starts a command whose standard error the test reads."""
         return subprocess.Popen(self.command(arguments), stderr=subprocess.PIPE, text=True, env=self.env)
 
     def status(self) -> dict[str, Any]:
-        """What `status --json` says, whatever its exit code; empty when it does not run."""
+        """The output of `status --json`, whatever its exit code; empty if the cluster does not run."""
         said = self.run("status", "--json").stdout
         return dict(json.loads(said)) if said else {}
 

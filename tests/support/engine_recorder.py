@@ -1,4 +1,4 @@
-"""What the engine's tests look at: everything it reports, and the processes it has started."""
+"""Records the reports of an engine, and finds the processes that it has started."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.support.processes import alive, children, command_line, direct_childr
 
 @dataclass
 class Recorder:
-    """An EngineListener that remembers."""
+    """An EngineListener that records all reports."""
 
     states: list[tuple[TaskId, int, State, str | None, float]] = field(default_factory=list)
     topics: list[tuple[TaskId, int, str]] = field(default_factory=list)
@@ -31,7 +31,7 @@ class Recorder:
         self.topics.append((task, epoch, topic))
 
     def task_meter(self, task: TaskId, epoch: int, meter: Mapping[str, Any]) -> None:
-        """No test of the engine looks at it."""
+        """Not recorded."""
 
     def task_errors(self, task: TaskId, epoch: int, counts: Mapping[str, Any]) -> None:
         pass
@@ -68,7 +68,7 @@ class Recorder:
 
 
 async def until(condition: Callable[[], object], within: float = 30.0) -> float:
-    """Seconds until the condition holds; AssertionError when it does not in time."""
+    """Seconds until the condition holds; AssertionError after the time limit."""
     started = time.perf_counter()
     while not condition():
         assert time.perf_counter() - started < within, f"not so after {within} s"
@@ -83,9 +83,8 @@ def task_spec(name: str, epoch: int = 1, **config: str) -> TaskSpec:
 
 
 def descendants(pid: int) -> dict[int, str]:
-    """Command lines of all living processes of this one's engines: drivers and what they started.
-
-    Others may live there too, such as the broker of the test run, and workers with engines of their own."""
+    """Command lines of all living processes of this process's engines: drivers and their descendants. Other
+    descendants, such as the broker of the test run and workers with their own engines, are left out."""
     below = children(pid)
     drivers = [child for child in direct_children(pid) if "runtime.engine.driver.driver" in command_line(child)]
     engines = {*drivers, *(child for driver in drivers for child in children(driver))}

@@ -1,4 +1,4 @@
-"""Headrace as its users install it: a wheel, in an environment of its own, far from the repository."""
+"""Headrace installed from its wheel, in its own environment outside the repository."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ REPOSITORY = Path(tests.__path__[0]).parent
 
 
 def build(folder: Path) -> Path:
-    """The wheel, built without the network."""
+    """Builds the wheel without the network."""
     command = [sys.executable, "-m", "pip", "wheel", "-q", "--disable-pip-version-check", "--no-deps", "--no-index"]
     subprocess.run([*command, "--no-build-isolation", "-w", str(folder), str(REPOSITORY)], check=True)
     (wheel,) = folder.glob("headrace-*.whl")
@@ -26,7 +26,7 @@ def build(folder: Path) -> Path:
 
 
 class Installed:
-    """An environment with the wheel. What the wheel depends on is lent from the one that runs the tests."""
+    """An environment with the wheel. Its dependencies are linked from the environment that runs the tests."""
 
     def __init__(self, folder: Path, wheel: Path, *, runtime: bool) -> None:
         self.folder = folder
@@ -39,11 +39,11 @@ class Installed:
         (packages / "lent.pth").write_text(f"{lent}\n")
 
     def run(self, *words: str, **env: str) -> subprocess.CompletedProcess[str]:
-        """`headrace …` to its end, outside the repository."""
+        """Runs `headrace …` to its end, outside the repository."""
         return self._run([str(self.python.parent / "headrace"), *words], env)
 
     def execute(self, program: str) -> subprocess.CompletedProcess[str]:
-        """A Python program."""
+        """Runs a Python program."""
         return self._run([str(self.python), "-c", program], {})
 
     def _run(self, command: list[str], env: dict[str, str]) -> subprocess.CompletedProcess[str]:
@@ -71,7 +71,7 @@ def _base(found: dict[str, Distribution], of: Distribution) -> dict[str, Distrib
 
 
 def _required(of: Distribution) -> Iterator[str]:
-    """What it needs without any extra, here and now."""
+    """The names of its dependencies without any extra, on this platform."""
     from packaging.requirements import Requirement
 
     for line in of.requires or ():

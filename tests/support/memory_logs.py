@@ -13,7 +13,7 @@ Record = tuple[bytes, "bytes | None"]
 
 
 class TestLog(MemoryLog):
-    """One log. `written` has every record; `held` is part of the keys whose writes wait for `may_go`."""
+    """One log. `written` has every record; writes of keys that contain `held` wait for `may_go`."""
 
     __test__ = False
 

@@ -1,4 +1,4 @@
-"""Specs of file connector tasks, and looking at what they did."""
+"""Specifications of file connector tasks, and readers of their output."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def task_spec(kind: str, task_class: str, config: dict[str, str], **more: Any) -
 
 
 def file_source(broker: KafkaBroker, file: Path, topic: str, **more: Any) -> TaskSpec:
-    """A source that follows `file`; its offsets topic is made unless given."""
+    """A source that follows `file`; its offsets topic is created unless given."""
     offsets_topic = more.pop("offsets_topic", None) or broker.create_topic(unique("offsets"), 1)
     config = {"file": str(file), "topic": topic, **more.pop("config", {})}
     producer = {"bootstrap.servers": broker.bootstrap}
@@ -42,7 +42,7 @@ def file_source(broker: KafkaBroker, file: Path, topic: str, **more: Any) -> Tas
 
 
 def file_sink(broker: KafkaBroker, file: Path, *topics: str, **more: Any) -> TaskSpec:
-    """A sink of `topics` into `file`, in a group of its own unless given."""
+    """A sink of `topics` into `file`, in its own group unless given."""
     group = more.pop("group", None) or unique("connect-g")
     consumer = {"bootstrap.servers": broker.bootstrap, "group.id": group}
     config = {"file": str(file), **more.pop("config", {})}
@@ -50,7 +50,7 @@ def file_sink(broker: KafkaBroker, file: Path, *topics: str, **more: Any) -> Tas
 
 
 def records(broker: KafkaBroker, topic: str) -> list[tuple[bytes | None, bytes | None]]:
-    """Keys and values of all that is in a topic now, in order."""
+    """Keys and values of all records of a topic, in order."""
     return [(message.key(), message.value()) for message in messages(broker, topic)]
 
 
@@ -72,7 +72,7 @@ def messages(broker: KafkaBroker, topic: str) -> list[Any]:
 
 
 def source_offsets(broker: KafkaBroker, spec: TaskSpec) -> list[SourceOffset]:
-    """What a worker would read from the offsets topic for the spec's connector."""
+    """The offsets that a worker would read from the offsets topic for the spec's connector."""
     newest: dict[bytes, bytes | None] = {}
     for key, value in records(broker, spec.offsets_topic):
         assert key is not None

@@ -1,4 +1,4 @@
-"""What a tree of processes uses, as /proc shows it."""
+"""Processor time, memory and descriptors of a tree of processes, from /proc."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ _TICKS = os.sysconf("SC_CLK_TCK")
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Of one process and all below it. `pss` counts shared pages once."""
+    """The usage of a process and its descendants. `pss` counts shared pages once."""
 
     pss: int  # bytes
-    cpu: float  # seconds since their start
+    cpu: float  # processor seconds since their start
     threads: int
     files: int  # open descriptors
-    most_files: int  # open descriptors of the process that has most
+    most_files: int  # open descriptors of the process with the most
     processes: int
 
 
 def usage(pid: int) -> Usage:
-    """Of the process and all its descendants, as far as they are still there."""
+    """The usage of the process and its living descendants."""
     found = [one for one in map(_of_one, [pid, *children(pid)]) if one is not None]
     return Usage(
         pss=sum(one.pss for one in found),

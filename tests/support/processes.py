@@ -1,4 +1,4 @@
-"""Processes as /proc shows them."""
+"""Processes, from /proc."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ def children(pid: int) -> list[int]:
 
 
 def is_slot(pid: int) -> bool:
-    """The Spark daemon's forks: they share its command line, and its parent is not the daemon's."""
+    """Whether this is a fork of Spark's daemon, which has the same command line."""
     return "runtime.engine.driver.daemon" in command_line(pid) and not children(pid)
 
 
 def command_line(pid: int) -> str:
-    """What the process was started as; empty when it is gone."""
+    """The command line of a process; empty if it has ended."""
     try:
         return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
     except OSError:
@@ -38,7 +38,7 @@ def alive(pid: int) -> bool:
 
 
 def direct_children(pid: int) -> list[int]:
-    """Those it has started itself."""
+    """The direct children of a process."""
     try:
         tasks = list(Path(f"/proc/{pid}/task").iterdir())
         return [int(c) for task in tasks for c in (task / "children").read_text().split()]

@@ -1,4 +1,4 @@
-"""Messages as the Kafka client gives them, but made of Python."""
+"""Python objects with the interface of the Kafka client's messages."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """What a sink's conversion asks of a confluent_kafka.Message."""
+    """The methods of confluent_kafka.Message that a sink's conversion uses."""
 
     _offset: int
     _value: bytes | None

@@ -1,7 +1,5 @@
-"""A stand-in for Confluent's schema registry: the part of its REST API that the Avro converter uses.
-
-There is none among Apache's artefacts to run in its place, so that what it answers is written after its documentation.
-"""
+"""A stand-in for Confluent's schema registry: the part of its REST API that the Avro converter uses. No registry is
+among Apache's artefacts, so the answers follow Confluent's documentation."""
 
 from __future__ import annotations
 
@@ -32,7 +30,7 @@ class StubRegistry:
         self._server.server_close()
 
     def add(self, subject: str, schema: Any, references: list[dict[str, Any]] | None = None) -> int:
-        """The id of a schema of this subject, as if somebody else had registered it."""
+        """Registers a schema for a subject as another client would; the schema's id."""
         text = schema if isinstance(schema, str) and schema.startswith(("{", "[", '"')) else json.dumps(schema)
         entry = {"schema": text, "references": references or []}
         if entry not in self.schemas:
@@ -85,6 +83,6 @@ class StubRegistry:
             do_GET = do_POST = _serve
 
             def log_message(self, format: str, *args: Any) -> None:
-                """Nothing on standard error."""
+                """Logs nothing."""
 
         return Handler

@@ -1,4 +1,4 @@
-"""Hypothesis strategies for schemas with their values, as JsonConverter gives them back unchanged."""
+"""Hypothesis strategies for schemas with values that JsonConverter returns unchanged."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _decimal(scale: int) -> Typed:
 
 
 def _positive_zero(number: float) -> float:
-    """JSON with schemas has no -0.0, as Java's reader has none."""
+    """Without -0.0, which JSON with schemas does not preserve, as in Java."""
     return number + 0.0
 
 
@@ -56,7 +56,8 @@ SCALARS: list[Typed] = [
 
 @st.composite
 def _nullable(draw: st.DrawFn, typed: st.SearchStrategy[Typed]) -> Typed:
-    """Sometimes optional, sometimes with a default (then a null would come back as that), sometimes documented."""
+    """A schema that may be optional, documented, or have a default; the last excludes nulls, which would return as the
+    default."""
     schema, values = draw(typed)
     if schema.name is None:
         schema = schema.replace(

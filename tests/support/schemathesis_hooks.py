@@ -1,4 +1,4 @@
-"""What schemathesis cannot guess: configs of which connectors are made. SCHEMATHESIS_HOOKS names this module."""
+"""Puts usable connector configs into schemathesis' requests. SCHEMATHESIS_HOOKS names this module."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Any
 import schemathesis
 
 FOLDER = "HEADRACE_TEST_FOLDER"
-"""Environment variable: where connectors find their files."""
+"""Environment variable with the folder of the connectors' files."""
 
 
 @schemathesis.hook
 def map_body(context: Any, body: Any) -> Any:
-    """Two of three configs are given what a file source needs, beside whatever has been made up."""
+    """Adds the keys that a file source needs to two of three generated configs."""
     made_up = body.get("config") if context.operation.path == "/connectors" and isinstance(body, dict) else body
     wanted = context.operation.path in ("/connectors", "/connectors/{name}/config")
     if wanted and isinstance(made_up, dict) and len(str(made_up)) % 3:

@@ -1,4 +1,4 @@
-"""A task runner for the engine's tests: it behaves as the task's config says. Runs in slots."""
+"""A task runner for tests of the engine, which behaves as the task's config says. Runs in slots."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from runtime.pipeline.task.errors import RevokedError
 
 
 class ScriptedRunner:
-    """`behaviour`: idle, end, fail, lose (hands itself back), exit, talk, flood, hog (never lets go of the
-    interpreter), deaf (to stop), hang (in stop), leak (deaf to revoke too), stick (in poll, until paused), grow (to
-    400 MB), kill (its process, on request), kill_group (likewise, its process group)."""
+    """`behaviour`: idle, end, fail, lose (hands itself back), exit, talk, flood, hog (holds the interpreter), deaf
+    (ignores stop), hang (in stop), leak (ignores revoke, too), stick (in poll, until paused), grow (to 400 MB), kill
+    (its process, on request), kill_group (its process group, on request)."""
 
     def __init__(self, spec: TaskSpec, host: SlotHost) -> None:
         self._spec = spec
@@ -36,7 +36,7 @@ class ScriptedRunner:
 
     @property
     def meter(self) -> None:
-        """It counts nothing."""
+        """This runner has no meter."""
 
     @property
     def errors(self) -> None:
@@ -96,7 +96,7 @@ class ScriptedRunner:
         raise SystemExit(3)
 
     def _end(self) -> None:
-        """Nothing to do."""
+        """Returns at once."""
 
     def _talk(self) -> None:
         logging.getLogger("plugin").info("hello from a plugin")

@@ -36,7 +36,7 @@ class SecuredBroker(KafkaBroker):
         self._broker.stop()
 
     def client(self) -> dict[str, str]:
-        """Java client properties of User:connect: a PKCS12 store, and trust given inline."""
+        """Java client properties of User:connect, with a PKCS12 store and inline trusted certificates."""
         return {
             "bootstrap.servers": self.secured,
             "security.protocol": "SASL_SSL",

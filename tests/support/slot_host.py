@@ -1,4 +1,4 @@
-"""A slot host for tests of the pipeline: it remembers what tasks report."""
+"""A slot host for tests of the pipeline that records the reports of tasks."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.support.waiting import wait_until
 
 
 class RecordingHost:
-    """A SlotHost whose lease is over when told so."""
+    """A SlotHost whose lease the test can end."""
 
     def __init__(self) -> None:
         self.producers = Producers()
@@ -48,7 +48,7 @@ class RecordingHost:
 
 
 class RunningTask:
-    """A task that runs on a thread of its own."""
+    """A task that runs on its own thread."""
 
     def __init__(self, spec: TaskSpec, host: RecordingHost | None = None) -> None:
         self.host = host or RecordingHost()
@@ -65,7 +65,7 @@ class RunningTask:
         assert not self.alive, "the task did not end"
 
     def stop(self, seconds: float = 30.0) -> None:
-        """Gracefully, and wait for the end."""
+        """Stops the task gracefully, and waits for its end."""
         self.runner.stop()
         self.join(seconds)
 

@@ -1,4 +1,4 @@
-"""Standalone workers as processes: ours, and Apache's on Java, with the same file of properties."""
+"""Standalone workers as processes: ours, and Apache's on Java, with the same properties file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A Connect worker with answers from a test, including answers that a real worker never sends.
+"""A Connect worker whose answers a test determines, including answers that a real worker never sends.
 
 python -m tests.support.stub_worker [PORT] runs until interrupted, to try the console by hand; prints its URL.
 """
@@ -13,7 +13,7 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any, NamedTuple
 
-HANG = object()  # the request arrives, and nothing is answered
+HANG = object()  # the request is received, but never answered
 LIST = "/connectors?expand=status&expand=info"
 
 
@@ -28,7 +28,7 @@ class Raw(NamedTuple):
 
 
 def listed(name: str, state: str = "RUNNING", config: Mapping[str, str] | None = None) -> dict[str, Any]:
-    """A connector of the list, with a task."""
+    """An entry of the list of connectors, with a task."""
     one = {"state": state, "worker_id": "w:8083", "version": "4.3.0"}
     status = {"name": name, "connector": one, "tasks": [{"id": 0, **one}], "type": "sink"}
     settings = {"connector.class": "a.b.FileStreamSink", "topics": "t", **(config or {})}
@@ -36,7 +36,8 @@ def listed(name: str, state: str = "RUNNING", config: Mapping[str, str] | None =
 
 
 class StubWorker:
-    """On the running event loop. `answers` by path (with its query), or by method and path; `fallback` for others."""
+    """Serves on the running event loop. `answers` by path (with its query), or by method and path; `fallback` for
+    others."""
 
     def __init__(self, answers: Mapping[str, Any], fallback: Any = None) -> None:
         self.answers = dict(answers)
@@ -50,7 +51,7 @@ class StubWorker:
         return f"http://127.0.0.1:{self.port}"
 
     async def asked(self, method: str, path: str, within: float = 20.0) -> None:
-        """Returns when such a request has arrived."""
+        """Waits for such a request."""
         async with asyncio.timeout(within):
             while (method, path) not in self.seen:
                 self._news.clear()

@@ -1,4 +1,4 @@
-"""Reading whole topics, for comparing."""
+"""Readers and writers of whole topics."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tests.support.broker import unique
 
 
 def values(bootstrap: str, topic: str, count: int, timeout: float = 60.0) -> list[bytes | None]:
-    """The first `count` values of a topic, in order of partition and offset of arrival; fewer when time is up."""
+    """The first `count` values of a topic, by partition and order of arrival; fewer after the time limit."""
     found: list[bytes | None] = []
     for message in _messages(bootstrap, topic, timeout):
         found.append(message)
@@ -38,7 +38,7 @@ def _messages(bootstrap: str, topic: str, timeout: float) -> Iterator[bytes | No
 
 
 def pairs(bootstrap: str, topic: str) -> list[tuple[bytes | None, bytes | None]]:
-    """Keys and values of all that a topic holds now, in order for each partition."""
+    """Keys and values of all records of a topic, in order for each partition."""
     from confluent_kafka import Consumer, TopicPartition
 
     consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": unique("reader"), "log_level": 0})
@@ -56,7 +56,7 @@ def pairs(bootstrap: str, topic: str) -> list[tuple[bytes | None, bytes | None]]
 
 
 def count(bootstrap: str, topic: str) -> int:
-    """How many records a topic holds: the sum of its end offsets (nothing here compacts or deletes)."""
+    """The number of records of a topic: the sum of its end offsets (no test topic is compacted or deleted)."""
     from confluent_kafka import Consumer, TopicPartition
 
     consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": unique("counter"), "log_level": 0})
@@ -68,7 +68,7 @@ def count(bootstrap: str, topic: str) -> int:
 
 
 def placed(bootstrap: str, topic: str) -> list[tuple[int | None, bytes | None]]:
-    """Partition and key of all that a topic holds now."""
+    """Partition and key of all records of a topic."""
     from confluent_kafka import Consumer, TopicPartition
 
     consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": unique("reader"), "log_level": 0})
@@ -87,7 +87,7 @@ def placed(bootstrap: str, topic: str) -> list[tuple[int | None, bytes | None]]:
 
 
 def produce(bootstrap: str, topic: str, values: Sequence[bytes]) -> None:
-    """Records without keys, acknowledged when this returns."""
+    """Writes records without keys; returns when they are acknowledged."""
     from confluent_kafka import Producer
 
     producer = Producer({"bootstrap.servers": bootstrap, "log_level": 0})

@@ -1,4 +1,4 @@
-"""Transformations by their Java names, and chains of them."""
+"""Configured transformations by their Java names, and chains of them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _K = "org.apache.kafka.connect.transforms."
 
 
 def made(name: str, config: Mapping[str, str]) -> Transformation:
-    """A transformation by the end of its class name, configured."""
+    """A configured transformation, by the end of its class name."""
     found: Transformation = load("transformation", _K + name)()
     found.configure(config)
     return found

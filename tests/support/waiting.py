@@ -1,4 +1,4 @@
-"""Bounded waiting on conditions, instead of sleeps."""
+"""Bounded waiting on conditions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ T = TypeVar("T")
 
 
 def wait_until(condition: Callable[[], T], timeout: float = 30.0, what: str = "", every: float = 0.03) -> T:
-    """The first truthy answer of `condition`; AssertionError when time is up, naming `what` and the last answer."""
+    """The first truthy result of `condition`; AssertionError after the time limit, with `what` and the last result."""
     deadline = time.monotonic() + timeout
     while True:
         answer = condition()
@@ -23,5 +23,5 @@ def wait_until(condition: Callable[[], T], timeout: float = 30.0, what: str = ""
 
 
 def soon(seconds: float = 10.0) -> float:
-    """So many seconds, on a machine with nothing else to do; on a busy one what that comes to."""
+    """The given seconds, scaled by the load of the machine."""
     return seconds * max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))

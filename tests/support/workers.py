@@ -37,7 +37,7 @@ class WorkerProcess:
         return self._process.pid
 
     def start(self, timeout: float = 60.0, *, wait: bool = True) -> None:
-        """Starts it, and waits until GET /health says 200."""
+        """Starts the worker, and waits until GET /health answers 200."""
         self._process = spawn(self._command, self.log)
         if wait:
             self.wait_healthy(timeout)
@@ -52,13 +52,13 @@ class WorkerProcess:
         wait_until(healthy, timeout, f"{self.url}/health")
 
     def kill(self) -> None:
-        """SIGKILL, of this process alone: its children have to notice."""
+        """SIGKILL to this process alone: its children have to notice."""
         assert self._process is not None
         self._process.kill()
         self._process.wait()
 
     def stop(self, timeout: float = 30.0) -> int:
-        """SIGTERM; returns the exit code, negative when it had to be killed."""
+        """SIGTERM; the exit code, negative if the worker had to be killed."""
         assert self._process is not None
         self._process.terminate()
         try:
@@ -80,7 +80,7 @@ class WorkerProcess:
 
 
 def our_worker(folder: Path, bootstrap: str, overrides: Mapping[str, str]) -> WorkerProcess:
-    """Our distributed worker, not started yet, in a group and with topics of its own."""
+    """Our distributed worker, not started yet, with its own group and topics."""
     port = ports.choose()
     group = unique("workers")
     properties = {
@@ -131,7 +131,7 @@ def java_worker(
 
 
 def java_connect(folder: Path, jvm: Sequence[str] = _QUICK_JVM) -> tuple[list[str], Path]:
-    """The beginning of a command that runs a class of Apache Connect, and the `plugin.path` for its file connectors."""
+    """The start of a command that runs a class of Apache Connect, and the `plugin.path` for its file connectors."""
     java = find_java()
     broker_jars = jars.fetch("broker", coordinates.BROKER, java)
     connect_jars = jars.fetch("java-connect", coordinates.JAVA_CONNECT, java)

@@ -1,1 +1,1 @@
-"""Plugins that tests put on a worker's `plugin.path`."""
+"""Plugins for workers of tests; `plugin.path` names this folder."""

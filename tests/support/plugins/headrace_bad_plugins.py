@@ -1,4 +1,4 @@
-"""Connectors that misbehave where and how their config says: `bad.in` names a method, `bad.how` what it does there."""
+"""Connectors that misbehave as their config says: `bad.in` names a method, `bad.how` its behaviour."""
 
 from __future__ import annotations
 
@@ -31,21 +31,21 @@ _leaked: list[Any] = []
 
 
 class MuteError(Exception):
-    """It cannot even say what it is."""
+    """An error whose message cannot be read."""
 
     def __str__(self) -> str:
         raise ValueError("nothing to say")
 
 
 class Behaviour:
-    """What happens in which method."""
+    """The configured behaviour of each method."""
 
     def __init__(self, config: Mapping[str, str]) -> None:
         self._where, self._how = config.get("bad.in", ""), config.get("bad.how", "raise")
         self._left = int(config.get("bad.after", "0"))
 
     def at(self, method: str) -> bool:
-        """True: return garbage."""
+        """Misbehaves if this is the configured method. True: the method has to return garbage."""
         if method != self._where:
             return False
         if self._left > 0:
@@ -74,7 +74,7 @@ class Behaviour:
 
 
 class BadTask(SourceTask):
-    """Numbers, a few each second."""
+    """Produces a few numbers each second."""
 
     def start(self, config: Mapping[str, str]) -> None:
         self._behaviour, self._topic = Behaviour(config), config["topic"]
@@ -152,7 +152,7 @@ class BadSink(_Bad, SinkConnector):
 
 
 class _Raising:
-    """config_def of a class whose definition cannot be had."""
+    """The config_def of a class that raises when its definition is read."""
 
     def __get__(self, instance: object, owner: type) -> ConfigDef:
         raise RuntimeError("no definition today")

@@ -1,4 +1,4 @@
-"""Connectors that misbehave, or that know nothing of offsets, for tests; found through `plugin.path`."""
+"""Connectors for tests: some misbehave, others do not support offsets; found through `plugin.path`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from runtime.api.task import Offset, Partition, SinkTask, SourceTask
 
 
 class CountingTask(SourceTask):
-    """Counts up, a record each few milliseconds; fails at `fail.at`, and in stop() where `fail.in.stop` is true."""
+    """Counts up, with a record every few milliseconds; fails at `fail.at`, and in stop() if `fail.in.stop` is true."""
 
     def start(self, config: Mapping[str, str]) -> None:
         self._topic, self._fail_at = config["topic"], int(config.get("fail.at", "-1"))
@@ -46,7 +46,7 @@ class CountingConnector(SourceConnector):
 
 
 class BlockingTask(CountingTask):
-    """Its poll does not return while there is no file `gate`."""
+    """A source whose poll does not return until the file `gate` exists."""
 
     def start(self, config: Mapping[str, str]) -> None:
         super().start(config)
@@ -59,14 +59,14 @@ class BlockingTask(CountingTask):
 
 
 class BlockingConnector(CountingConnector):
-    """For the watchdog."""
+    """A source for tests of the watchdog."""
 
     config_def = ConfigDef(*CountingConnector.config_def, ConfigKey("gate", ConfigType.STRING, doc="A file."))
     task_class = BlockingTask
 
 
 class FixedOffsetsConnector(CountingConnector):
-    """Its offsets cannot be altered at all."""
+    """A source that refuses every change of its offsets."""
 
     def alter_offsets(
         self, config: Mapping[str, str], offsets: Sequence[tuple[Partition | None, Offset | None]]
@@ -75,7 +75,7 @@ class FixedOffsetsConnector(CountingConnector):
 
 
 class PickyOffsetsConnector(CountingConnector):
-    """Takes even numbers only."""
+    """A source that accepts even offsets only."""
 
     def alter_offsets(
         self, config: Mapping[str, str], offsets: Sequence[tuple[Partition | None, Offset | None]]
@@ -86,14 +86,14 @@ class PickyOffsetsConnector(CountingConnector):
 
 
 class BrokenStartConnector(CountingConnector):
-    """Raises when it is started."""
+    """A connector that raises in start()."""
 
     def start(self, config: Mapping[str, str]) -> None:
         raise RuntimeError("cannot start today")
 
 
 class GatedSinkTask(SinkTask):
-    """Its put does not return while there is no file `gate`."""
+    """A sink whose put does not return until the file `gate` exists."""
 
     def start(self, config: Mapping[str, str]) -> None:
         self._gate = Path(config["gate"])
@@ -104,7 +104,7 @@ class GatedSinkTask(SinkTask):
 
 
 class GatedSinkConnector(SinkConnector):
-    """For what is told of sinks that do not get on."""
+    """A sink for tests of STALLED."""
 
     config_def = ConfigDef(ConfigKey("gate", ConfigType.STRING, doc="A file."))
     task_class = GatedSinkTask
@@ -122,7 +122,7 @@ def _note(config: Mapping[str, str], what: object) -> None:
 
 
 class TellingSourceConnector(CountingConnector):
-    """Writes what its hook is given, and its start(), into the file `told`."""
+    """Writes the arguments of its hook and of start() into the file `told`."""
 
     config_def = ConfigDef(*CountingConnector.config_def, ConfigKey("told", ConfigType.STRING, doc="A file."))
 
@@ -138,7 +138,7 @@ class TellingSourceConnector(CountingConnector):
 
 
 class TellingSinkConnector(GatedSinkConnector):
-    """Writes what its hook is given, and its start(), into the file `told`; refuses offsets beyond 100."""
+    """Writes the arguments of its hook and of start() into the file `told`; refuses offsets beyond 100."""
 
     config_def = ConfigDef(*GatedSinkConnector.config_def, ConfigKey("told", ConfigType.STRING, doc="A file."))
 

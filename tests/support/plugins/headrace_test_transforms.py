@@ -13,7 +13,7 @@ from runtime.api.transformation import RecordT, Transformation
 
 
 class Misbehaving(Transformation):
-    """Does what `how` says to records whose value holds `when`: raise, later, exit, kill, block, garbage, nest; or
+    """Misbehaves for records whose value contains `when`. `how`: raise, later, exit, kill, block, garbage, nest, or
     tell, which quotes `secret.password`."""
 
     config_def = ConfigDef(
@@ -61,7 +61,7 @@ class Misbehaving(Transformation):
         """Returned by apply()."""
 
     def _close(self, record: Any) -> None:
-        """All is well until the end."""
+        """Behaves well until close()."""
 
     def _nest(self, record: Any) -> None:
         record.value = [record.value]
