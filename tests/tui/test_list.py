@@ -117,7 +117,7 @@ async def test_losing_the_worker_dims_and_comes_back(cluster: Cluster) -> None:
             await seen.go(name)
             await seen.sees("● RUNNING")
             await gate.shut()
-            await seen.sees("next try in", "not reachable:")
+            await seen.sees("next try in", "unreachable:")
             assert seen.home.connector_list.stale and name in seen.text
             await seen.press("s")
             await seen.sees("the cluster does not answer")
@@ -130,7 +130,7 @@ async def test_losing_the_worker_dims_and_comes_back(cluster: Cluster) -> None:
 
 async def test_nobody_there_at_all() -> None:
     async with console("http://127.0.0.1:1") as seen:
-        await seen.sees("not reachable: http://127.0.0.1:1: Connection refused", "next try in")
+        await seen.sees("unreachable: http://127.0.0.1:1: Connection refused", "next try in")
         await seen.press("question_mark")
         await seen.sees("keys that work here", "/ filter")
         await seen.press("escape")

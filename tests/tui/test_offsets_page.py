@@ -131,7 +131,7 @@ async def test_a_long_error_can_be_read_completely(monkeypatch: pytest.MonkeyPat
         await seen.sees("stale: HTTP 404", "is this the URL of a Connect worker?")
     long = "http://" + "a-host-with-a-very-long-name." * 3 + "invalid:8083"
     async with console(long) as seen:
-        await seen.sees("not reachable: http://a-host-with", "invalid:8083:")
+        await seen.sees("unreachable: http://a-host-with", "invalid:8083:")
         await seen.until(lambda: "not known" in seen.text or "resolution" in seen.text or "resolve" in seen.text)
 
 

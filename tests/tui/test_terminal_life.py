@@ -83,7 +83,7 @@ def test_a_cluster_that_goes_away_and_comes_back(tmp_path: Path) -> None:
     file.write_text("\n".join(map(json.dumps, tape)))
     with Terminal("--replay", str(file)) as terminal:
         terminal.sees("orders-search", "● polling")
-        terminal.sees("next try in", "not reachable: it: refused", "orders-search")
+        terminal.sees("next try in", "unreachable: it: refused", "orders-search")
         terminal.sees("● polling", "9 connectors")
         terminal.press("q")
         assert terminal.exit_code() == 0

@@ -1,1 +1,1 @@
-"""What is drawn: small widgets that know the model, and nothing of the network."""
+"""Small widgets, which draw the model and do not access the network."""

@@ -1,4 +1,4 @@
-"""The one-line bars around the screen: title, counters, status, keys, tabs."""
+"""The bars of a screen: title, counters, status and keys."""
 
 from __future__ import annotations
 
@@ -18,19 +18,20 @@ from tui.model import SEVERITY
 from tui.widgets import states
 from tui.widgets.text import visible
 
-NOTHING = Content("")
+EMPTY = Content("")
 
 
 class Bar(Widget):
-    """A line with a left and a right end; drawn again only when it is another one."""
+    """A line with content on the left and right; redrawn only when it changes."""
 
     DEFAULT_CSS = "Bar { height: 1; width: 1fr; }"
 
     def __init__(self, id: str | None = None) -> None:
         super().__init__(id=id)
-        self.content, self.end = NOTHING, NOTHING
+        self.content, self.end = EMPTY, EMPTY
 
-    def put(self, content: Content, end: Content = NOTHING) -> None:
+    def put(self, content: Content, end: Content = EMPTY) -> None:
+        """Sets the content on the left and, with `end`, on the right."""
         if not (_same(content, self.content) and _same(end, self.end)):
             self.content, self.end = content, end
             self.refresh()
@@ -44,7 +45,7 @@ def _same(one: Content, other: Content) -> bool:
 
 
 def joined(left: Content, right: Content, width: int) -> Content:
-    """Both ends of a line; the left one gives way."""
+    """Left and right content in `width` cells; the left one is truncated if necessary."""
     room = max(0, width - right.cell_length - 1)
     if left.cell_length > room:
         left = left.truncate(room, ellipsis=True)
@@ -52,7 +53,7 @@ def joined(left: Content, right: Content, width: int) -> Content:
 
 
 class TitleBar(Bar):
-    """Where we are, and how fresh what is shown is."""
+    """The cluster, and the age of the displayed data."""
 
     DEFAULT_CSS = """
     TitleBar { background: $surface; color: $foreground; padding: 0 1; }
@@ -64,22 +65,24 @@ class TitleBar(Bar):
         self.profile, self.link, self.version, self.now = profile, ClusterLink(), "", 0.0
         self.set_class(profile.production, "-production")
 
-    def tell(self, link: ClusterLink, now: float, version: str = "") -> None:
+    def set_link(self, link: ClusterLink, now: float, version: str = "") -> None:
+        """Sets the state of the connection at the time `now` (epoch seconds)."""
         self.link, self.now, self.version = link, now, version or self.version
         self.draw()
 
     def on_mount(self) -> None:
-        """A context's own colour, with ink that can be read on it."""
+        """Applies the context's colour, with readable text on it."""
         if self.profile.colour:
             paper = Color.parse(self.profile.colour)
             self.styles.background, self.styles.color = paper, paper.get_contrast_text(1.0)
 
     @property
     def _is_coloured(self) -> bool:
-        """Whether the theme's own inks could be unreadable here."""
+        """Whether the theme's text colours could be unreadable."""
         return self.profile.production or bool(self.profile.colour)
 
     def draw(self) -> None:
+        """Updates the bar."""
         accent = "bold" if self._is_coloured else "bold $accent"
         parts: list[str | Content | tuple[str, str]] = [("headrace", accent), "  ", visible(self.profile.label)]
         if self.version:
@@ -91,7 +94,7 @@ class TitleBar(Bar):
         self.put(Content.assemble(*parts), self.freshness())
 
     def freshness(self) -> Content:
-        """Short here; the trouble itself stands in the counters' line."""
+        """The connection state in short; the counters' bar shows the error."""
         ink = "" if self._is_coloured else self._ink
         glyph = {LinkState.LIVE: "● ", LinkState.POLLING: "● ", LinkState.LOST: "✗ "}.get(self.link.state, "○ ")
         text = self.link.text(self.now)
@@ -107,7 +110,7 @@ class TitleBar(Bar):
 
 
 class ListCounts(NamedTuple):
-    """What of the list is shown: by which filter, how many rows, how many marked."""
+    """The filter of the list, and the number of filtered and marked rows."""
 
     filter: str = ""
     rows: int = 0
@@ -115,20 +118,21 @@ class ListCounts(NamedTuple):
 
 
 class Counters(Bar):
-    """How many connectors are in which state, failures first."""
+    """The number of connectors by state, failures first."""
 
     DEFAULT_CSS = """
     Counters { padding: 0 1; }
     Counters.-trouble { height: auto; max-height: 4; }
     """
 
-    def tell(self, counts: Counter[str], link: ClusterLink, shown: ListCounts) -> None:
+    def set_counts(self, counts: Counter[str], link: ClusterLink, shown: ListCounts) -> None:
+        """Sets the counts, or the connection's error while the cluster is unreachable."""
         total = sum(counts.values())
         self.set_class(link.state is LinkState.LOST, "-trouble")
         if link.state is LinkState.LOST:
             away = link.trouble.startswith("cannot reach ")
             trouble = visible(link.trouble.removeprefix("cannot reach "))
-            self.put(Content.assemble(("not reachable: " if away else "stale: ", "bold $error"), (trouble, "$error")))
+            self.put(Content.assemble(("unreachable: " if away else "stale: ", "bold $error"), (trouble, "$error")))
             self.refresh(layout=True)
             return
         if link.state is LinkState.CONNECTING:
@@ -152,7 +156,7 @@ class Counters(Bar):
 
 
 class StatusBar(Bar):
-    """What happened last, in the server's own words; up to four lines."""
+    """The last message, in up to four lines."""
 
     DEFAULT_CSS = """
     StatusBar { height: auto; min-height: 1; max-height: 4; padding: 0 1; }
@@ -166,13 +170,14 @@ class StatusBar(Bar):
     }
 
     def say(self, text: str, kind: str = "info") -> None:
+        """Shows a message of one of the kinds in INKS."""
         glyph = {"good": "✓ ", "warn": "! ", "bad": "✗ ", "busy": "… "}.get(kind, "")
         self.put(Content.assemble((glyph + visible(text), self.INKS[kind])) if text else Content(""))
         self.refresh(layout=True)
 
 
 class KeyBar(Bar):
-    """The keys that work now, as the focused widget and its parents bind them."""
+    """The active key bindings of the focused widget and its parents."""
 
     DEFAULT_CSS = "KeyBar { background: $surface; padding: 0 1; }"
 
@@ -184,11 +189,12 @@ class KeyBar(Bar):
         self.draw()
 
     def draw(self) -> None:
+        """Updates the bar."""
         if self.screen.is_current:
             self.put(self.line(self._useful(), self.content_size.width))
 
     def _useful(self) -> list[ActiveBinding]:
-        """Those that do something now: not eaten by a text field, and not idle in the screen's own opinion."""
+        """The effective bindings: neither consumed by a text field nor idle on this screen."""
         seen: set[str] = set()
         found = []
         focused = self.app.focused
@@ -196,8 +202,8 @@ class KeyBar(Bar):
         for active in self.screen.active_bindings.values():
             binding = active.binding
             shown = self.app.get_key_display(binding)
-            eaten = focused is not None and len(shown) == 1 and focused.check_consume_key(shown, shown)
-            if not binding.show or not active.enabled or eaten or binding.action in seen:
+            consumed = focused is not None and len(shown) == 1 and focused.check_consume_key(shown, shown)
+            if not binding.show or not active.enabled or consumed or binding.action in seen:
                 continue
             if idle is None or not idle(binding.action):
                 seen.add(binding.action)
@@ -205,7 +211,7 @@ class KeyBar(Bar):
         return found
 
     def line(self, keys: Sequence[ActiveBinding], width: int) -> Content:
-        """As many as fit, and always the help, which has the rest."""
+        """As many keys as fit, always with that of the help, which lists all."""
         parts = [self._part(active) for active in keys if active.binding.action != "help"]
         ends = [self._part(active) for active in keys if active.binding.action == "help"]
         room = width - sum(part.cell_length + 2 for part in ends)

@@ -1,15 +1,15 @@
-"""Which columns of a grid are shown at a width, and how wide: pure arithmetic."""
+"""The choice of a grid's columns and their widths for an available width."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-GAP = 2  # blanks between columns
+GAP = 2  # cells between columns
 
 
 class Column(NamedTuple):
-    """`width` cells at least; up to what its content wants when `grows`. Columns of a high rank go first."""
+    """A column of at least `width` cells, more if it `grows`. Columns of the highest rank are dropped first."""
 
     key: str
     title: str
@@ -17,11 +17,11 @@ class Column(NamedTuple):
     rank: int = 0  # 0: never dropped
     grows: bool = False
     right: bool = False
-    middle: bool = False  # what is too long is cut there: names differ at their ends
+    middle: bool = False  # whether long text is cut in the middle, since names differ at their ends
 
 
 def arrange(columns: Sequence[Column], wanted: Mapping[str, int], space: int) -> list[tuple[Column, int]]:
-    """The columns that fit into `space` cells with their widths; `wanted` says how wide the content is by key."""
+    """The columns that fit into `space` cells, with their widths; `wanted` has the content's width by column key."""
     shown = list(columns)
     while _least(shown) > space and any(column.rank for column in shown):
         shown.remove(max(shown, key=lambda column: column.rank))
@@ -32,7 +32,7 @@ def arrange(columns: Sequence[Column], wanted: Mapping[str, int], space: int) ->
             more = min(spare, max(0, wanted.get(column.key, 0) - column.width))
             widths[column.key] += more
             spare -= more
-    if spare < 0 and shown:  # nothing left to drop: the first one gives
+    if spare < 0 and shown:  # no column can be dropped: the first one shrinks
         widths[shown[0].key] = max(4, shown[0].width + spare)
     return [(column, widths[column.key]) for column in shown]
 

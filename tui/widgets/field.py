@@ -1,4 +1,4 @@
-"""A line to type in."""
+"""A text field of one line."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from textual import events
 from textual.binding import Binding
 from textual.widgets import Input
 
-from tui.widgets.in_order import does_now, forward, hand_over
+from tui.widgets.in_order import forward, forward_queued, run_screen_binding
 
 EDITING = {key.strip(): one.action for one in Input.BINDINGS if isinstance(one, Binding) for key in one.key.split(",")}
-del EDITING["ctrl+c"]  # quits, as everywhere
+del EDITING["ctrl+c"]  # ends the program, as everywhere
 
 
 class TextField(Input):
-    """Enter calls `entered` immediately. Of pasted text only the first line is taken; pasting never confirms."""
+    """Enter calls `entered` immediately. Only the first line of pasted text is inserted, and pasting never confirms."""
 
     def __init__(self, entered: Callable[[], None], value: str = "", hint: str = "", id: str | None = None) -> None:
         super().__init__(value, hint, compact=True, select_on_focus=False, id=id)
@@ -32,11 +32,11 @@ class TextField(Input):
             forward(self, event)
         elif (action := EDITING.get(event.key)) is not None:
             await self.run_action(action)
-        elif event.is_printable or not await does_now(self, event.key):
+        elif event.is_printable or not await run_screen_binding(self, event.key):
             return
         event.stop()
         event.prevent_default()
-        hand_over(self)
+        forward_queued(self)
 
     async def action_submit(self) -> None:
         self.entered()
@@ -47,6 +47,7 @@ class TextField(Input):
         self.paste(event.text)
 
     def paste(self, text: str) -> None:
+        """Inserts the first line of the text."""
         lines = text.strip().splitlines()
         if lines:
             self.replace(lines[0].strip(), *self.selection)

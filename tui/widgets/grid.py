@@ -1,4 +1,4 @@
-"""A table whose cursor belongs to a key, never to a row number; it draws only the lines that are seen."""
+"""A table whose cursor belongs to a key, not to a row number, and which draws only visible rows."""
 
 from __future__ import annotations
 
@@ -20,23 +20,24 @@ from tui.widgets.text import fit, visible
 
 
 class Cell(NamedTuple):
-    """Text as the server sent it, and the component class that colours it."""
+    """A cell's text, as sent by the server, and the component class of its colour."""
 
     text: str
     style: str = ""
 
 
 Cells = Callable[[str], Mapping[str, Cell]]
-STRIPS_KEPT = 500  # lines drawn lately, by what stands on them
+MAX_CACHED_STRIPS = 500  # drawn lines, by their content
 MARK = "✚"  # before a marked row
 
 
 def no_cells(key: str) -> Mapping[str, Cell]:
+    """The cells of an empty grid."""
     return {}
 
 
 class Grid(ScrollView, can_focus=True):
-    """Rows are keys; `cells` is asked for the content of those on the screen."""
+    """Rows are identified by keys; a function returns the cells of each visible row."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {
         "grid--header",
@@ -78,7 +79,7 @@ class Grid(ScrollView, can_focus=True):
     ]
 
     class Moved(Message):
-        """The cursor stands on another key."""
+        """The cursor moved to another key."""
 
         def __init__(self, grid: Grid, key: str | None) -> None:
             super().__init__()
@@ -89,7 +90,7 @@ class Grid(ScrollView, can_focus=True):
             return self.grid
 
     class Opened(Message):
-        """Enter, or a second click on the row."""
+        """Enter, or a double click on the row."""
 
         def __init__(self, grid: Grid, key: str) -> None:
             super().__init__()
@@ -105,27 +106,27 @@ class Grid(ScrollView, can_focus=True):
         self.keys: list[str] = []
         self.cursor: str | None = None
         self.stale = False
-        self.marks: Collection[str] | None = None  # keys that are marked; None where nothing can be
-        self.empty = ""  # said where there are no rows
+        self.marks: Collection[str] | None = None  # the marked keys; None if rows cannot be marked
+        self.empty = ""  # the text shown if there are no rows
         self._rows: dict[str, int] = {}
         self._cells: Cells = no_cells
         self._wanted: Mapping[str, int] = {}
-        self._last_row = 0  # where the cursor's key was last seen, for when it is gone
+        self._last_row = 0  # the last row of the cursor's key, in case the key is removed
         self._styles: dict[str, Style] = {}
         self._arranged: list[tuple[Column, int]] = []
         self._arranged_for = -1
         self._arranged_wanted: Mapping[str, int] = {}
-        self._drawn: list[Hashable] = []  # what stands on each line of the screen
+        self._drawn: list[Hashable] = []  # the content of each drawn line
         self._strips: dict[Hashable, Strip] = {}
 
-    # What it shows
+    # Content
 
     def show(
         self, keys: Sequence[str], cells: Cells, wanted: Mapping[str, int] | None = None, *, follow: bool = False
     ) -> None:
-        """New rows. The cursor stays on its key, on the same line of the screen. When its key is gone, no row has
-        the cursor until it is moved, so that nothing else is hit by mistake; `follow` puts it on the nearest
-        row at once (the user asked for these rows, by a filter)."""
+        """Sets the rows. The cursor stays on its key, on the same line of the screen. If its key is gone, no row has
+        the cursor until it is moved, so that no action hits another row by mistake; `follow`, for rows that the user
+        requested by a filter, moves it to the nearest row."""
         line = self._last_row - self.scroll_offset.y
         count = len(self.keys)
         self.keys, self._cells, self._wanted = list(keys), cells, wanted or {}
@@ -142,7 +143,7 @@ class Grid(ScrollView, can_focus=True):
         self.refresh_changed()
 
     def refresh_changed(self) -> None:
-        """Draws the lines anew that say something else now; of a busy cluster's list most do not."""
+        """Redraws only the lines whose content has changed."""
         height = self._body_height
         now = [self._content(y) for y in range(1, height + 1)]
         if len(now) != len(self._drawn) or self._arranged_for < 0:
@@ -155,7 +156,7 @@ class Grid(ScrollView, can_focus=True):
             self.refresh(*(Region(0, y, self.size.width, 1) for y in differing))
 
     def _content(self, y: int) -> Hashable:
-        """All that the look of a line depends on, but for what makes the whole grid new."""
+        """The content of a line, by which changes are detected."""
         row = y - 1 + self.scroll_offset.y
         if row >= len(self.keys):
             return self.empty if not self.keys and y == 2 else None
@@ -164,29 +165,32 @@ class Grid(ScrollView, can_focus=True):
         return key == self.cursor, marked, tuple(self._cells(key).items())
 
     def set_columns(self, columns: Sequence[Column]) -> None:
+        """Replaces the columns."""
         self.columns, self._arranged_for = tuple(columns), -1
         self._drawn.clear()
         self.refresh()
 
     @property
     def on_screen(self) -> list[str]:
-        """The keys of the rows that are seen."""
+        """The keys of the visible rows."""
         top = self.scroll_offset.y
         return self.keys[top : top + self._body_height]
 
     def set_stale(self, stale: bool) -> None:
+        """Dims the rows while their data is stale."""
         if stale != self.stale:
             self.stale = stale
             self.refresh()
 
     @property
     def current(self) -> str | None:
-        """The key under the cursor, None when there is none or it is gone."""
+        """The key under the cursor; None if there is none or it was removed."""
         return self.cursor if self.cursor in self._rows else None
 
     # Moving
 
     def go(self, key: str) -> None:
+        """Moves the cursor to a key, if the grid has it."""
         if key in self._rows:
             self._put(self._rows[key], tell=True)
 
@@ -215,7 +219,7 @@ class Grid(ScrollView, can_focus=True):
     def action_move(self, step: int) -> None:
         if self.cursor in self._rows:
             self._put(self._last_row + step, tell=True)
-        else:  # its key went away: the first step lands where it was
+        else:  # its key was removed: the first step leads to its former row
             self._put(self._last_row - (step < 0), tell=True)
 
     def action_page(self, step: int) -> None:
@@ -258,14 +262,14 @@ class Grid(ScrollView, can_focus=True):
 
     @property
     def _base(self) -> Style:
-        """Worked out from the style sheet once, not for each line."""
+        """The base style, computed once rather than for each line."""
         if "" not in self._styles:
             self._styles[""] = self.rich_style
         return self._styles[""]
 
     @property
     def arranged(self) -> list[tuple[Column, int]]:
-        """The columns shown and their widths."""
+        """The visible columns and their widths."""
         width = self.scrollable_content_region.width
         if self._arranged_for != width:
             self._arranged, self._arranged_for = arrange(self.columns, self._wanted, width - 1 - self._gutter), width
@@ -275,7 +279,7 @@ class Grid(ScrollView, can_focus=True):
 
     @property
     def _gutter(self) -> int:
-        """Cells before the first column: the cursor's, and the mark's where there are marks."""
+        """The cells before the first column: one for the cursor, and one for marks if rows can be marked."""
         return 1 if self.marks is None else 2
 
     def render_line(self, y: int) -> Strip:
@@ -292,7 +296,7 @@ class Grid(ScrollView, can_focus=True):
             return Strip([Segment(fit(text, width), base + self._style("grid--muted"))])
         look = (content, width, self.stale, self.has_focus)
         if look not in self._strips:
-            if len(self._strips) > STRIPS_KEPT:
+            if len(self._strips) > MAX_CACHED_STRIPS:
                 self._strips.clear()
             self._strips[look] = self._line(self.keys[row], width, base)
         return self._strips[look]
@@ -311,7 +315,7 @@ class Grid(ScrollView, can_focus=True):
             cursor = self._style("grid--cursor" if self.has_focus else "grid--cursor-blurred")
         fill = base + cursor
         cells = self._cells(key)
-        mark = "▌" if key == self.cursor else " "  # seen without colours too
+        mark = "▌" if key == self.cursor else " "  # visible without colours
         segments = [Segment(mark, fill + self._style("grid--muted"))]
         if self.marks is not None:
             segments.append(Segment(MARK if key in self.marks else " ", fill + self._style("grid--accent")))

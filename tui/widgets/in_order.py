@@ -1,7 +1,7 @@
-"""Makes keys act in the order in which they were typed, even if several arrive in one packet.
+"""Processes keys in the order in which they were typed, even if several arrive in one packet.
 
-Textual runs a binding only after its key has bubbled up to the app; later keys, which the widget handles at once,
-overtake it. Keys already queued at a widget stay there when the focus moves.
+Textual runs a binding only after its key has bubbled up to the app, so later keys that a widget handles directly would
+overtake it. Keys that are already queued at a widget stay there when the focus moves.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from textual.message import Message
 from textual.widget import Widget
 
 
-async def does_now(widget: Widget, key: str) -> bool:
-    """Runs the screen's binding of a key directly; False if there is none."""
+async def run_screen_binding(widget: Widget, key: str) -> bool:
+    """Runs the screen's binding of a key directly; returns False if there is none."""
     screen = widget.screen
     try:
         bindings = screen._bindings.get_bindings_for_key(key)
@@ -30,19 +30,19 @@ def forward(widget: Widget, event: events.Key) -> None:
     (widget.screen.focused or widget.screen)._forward_event(events.Key(event.key, event.character))
 
 
-def hand_over(widget: Widget) -> None:
+def forward_queued(widget: Widget) -> None:
     """If a widget has lost the focus, forwards the keys queued there to the focused widget."""
     if widget.screen.focused is widget:
         return
-    for message in _waiting(widget):
+    for message in _queued_messages(widget):
         if isinstance(message, events.Key):
             forward(widget, message)
         else:
             widget._message_queue.put_nowait(message)
 
 
-def _waiting(widget: Widget) -> list[Message | None]:
-    """None is the last message of a widget that is being removed."""
+def _queued_messages(widget: Widget) -> list[Message | None]:
+    """The queued messages; None is the last message of a widget that is being removed."""
     found: list[Message | None] = [] if widget._pending_message is None else [widget._pending_message]
     widget._pending_message = None
     while not widget._message_queue.empty():

@@ -1,4 +1,4 @@
-"""JSON in colours, for reading and for editing; without a parser library, so that it works everywhere."""
+"""Highlighted JSON, for reading and editing, without a parser library."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ KINDS = ("key", "string", "number", "literal")
 
 
 def tokens(line: str) -> Iterator[tuple[int, int, str]]:
-    """Start, end and kind of each token worth a colour; a line stands for itself, since strings end on theirs."""
+    """Start, end and kind of each highlighted token of a line; JSON strings never span lines."""
     for match in _TOKEN.finditer(line):
         yield match.start(), match.end(), str(match.lastgroup)
 
 
 def coloured(text: str) -> Content:
-    """For reading."""
+    """Highlighted JSON for reading."""
     lines = []
     for raw in text.split("\n"):
         line = Content(visible(raw))
@@ -42,9 +42,9 @@ def coloured(text: str) -> Content:
     return Content("\n").join(lines)
 
 
-# Keys of the text area that are bindings. They bubble up to the program before they act, and letters typed behind them,
-# which act at once, would overtake them while a parent is busy.
-AT_ONCE = {
+# Bindings of the text area that run immediately: bindings act only after bubbling up to the app, so that letters typed
+# after them would overtake them.
+IMMEDIATE_KEYS = {
     "backspace": "delete_left",
     "delete": "delete_right",
     "left": "cursor_left",
@@ -57,7 +57,7 @@ AT_ONCE = {
 
 
 class JsonArea(TextArea):
-    """An editor for JSON that underlines where an error stands."""
+    """An editor for JSON that underlines an error."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {*(f"json--{kind}" for kind in KINDS), "json--error"}
     DEFAULT_CSS = """
@@ -85,24 +85,24 @@ class JsonArea(TextArea):
         self.indent_width = 2
 
     def on_mount(self) -> None:
-        self.dress()
-        self.app.theme_changed_signal.subscribe(self, lambda _: self.dress())
+        self.apply_theme()
+        self.app.theme_changed_signal.subscribe(self, lambda _: self.apply_theme())
 
-    def dress(self) -> None:
-        """The cursor's line keeps the colours of its text, which the toolkit's own style would hide."""
+    def apply_theme(self) -> None:
+        """Keeps the highlighting in the cursor's line, which Textual's own style would hide."""
         line = Style(bgcolor=Color.parse(self.app.theme_variables["surface"]).rich_color)
         self.register_theme(TextAreaTheme("json", cursor_line_style=line))
         self.theme = "css"
         self.theme = "json"
 
     def on_key(self, event: events.Key) -> None:
-        if (action := AT_ONCE.get(event.key)) is not None:
+        if (action := IMMEDIATE_KEYS.get(event.key)) is not None:
             event.stop()
             event.prevent_default()
             getattr(self, f"action_{action}")()
 
     def mark(self, place: TextPosition | None) -> None:
-        """Where the error is; None when there is none."""
+        """Underlines the error at this place; None removes the underline."""
         if place != self.error_at:
             self.error_at = place
             self.notify_style_update()

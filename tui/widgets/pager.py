@@ -1,4 +1,4 @@
-"""Text to read: scrolled by keys, never wrapped into markup."""
+"""A text that scrolls by keys."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.widgets import Static
 
-SIDEWAYS = 8  # cells of one key
+SIDEWAYS = 8  # cells per key press
 
 
 class Pager(VerticalScroll, can_focus=True):
-    """Shows one `Content`; keeps its place when the same page is shown anew."""
+    """Shows a `Content`, and keeps the scroll position when the content is updated."""
 
     DEFAULT_CSS = """
     Pager { scrollbar-size-vertical: 1; padding: 0 1; background: $background; }
@@ -41,6 +41,7 @@ class Pager(VerticalScroll, can_focus=True):
         yield Static(self.content, markup=False)
 
     def put(self, content: Content, *, top: bool = False) -> None:
+        """Sets the content; `top` scrolls to its start."""
         if content != self.content or content.spans != self.content.spans:
             self.content = content
             self.query_one(Static).update(content)
@@ -48,5 +49,5 @@ class Pager(VerticalScroll, can_focus=True):
             self.scroll_home(animate=False)
 
     def action_sideways(self, step: int) -> None:
-        """Where lines are not folded."""
+        """Scrolls horizontally, where lines are not folded."""
         self.scroll_relative(x=step * SIDEWAYS, animate=False)

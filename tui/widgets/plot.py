@@ -1,4 +1,4 @@
-"""Curves in block characters: a sparkline of one line, a plot of several."""
+"""Plots in block characters: sparklines of one line, and plots of several lines."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ Values = Sequence[float | None]
 
 
 def spark(values: Values, width: int) -> str:
-    """The newest values that fit, the last at the right end."""
+    """A sparkline of the newest values, right-aligned."""
     return plot(values, width, 1)[0]
 
 
 def plot(values: Values, width: int, height: int) -> list[str]:
-    """`height` lines, the highest first; an unknown value is a dot on the ground, zero is a thin line."""
+    """A plot of `height` lines, from the top; unknown values are dots at the bottom, zero is a thin line."""
     shown = list(values)[-width:] if width > 0 else []
     top = peak(shown)
     rows = range(height - 1, -1, -1)
@@ -24,6 +24,7 @@ def plot(values: Values, width: int, height: int) -> list[str]:
 
 
 def peak(values: Values) -> float:
+    """The highest known value, or 0."""
     return max((value for value in values if value is not None), default=0.0)
 
 
@@ -37,7 +38,7 @@ def _cell(value: float | None, top: float, row: int, height: int) -> str:
 
 
 def short(number: float | None, unit: str = "") -> str:
-    """`1.2k records`, `1 record`; `?` where nothing is known."""
+    """A number with its unit: `1.2k records`, `1 record`, or `?` if unknown."""
     if number is None:
         return "?"
     text = f"{number:,.0f}" if number >= 100 or number == int(number) else f"{number:.1f}"

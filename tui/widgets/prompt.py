@@ -1,4 +1,4 @@
-"""The line at the bottom: `/` filters as it is typed, `:` takes a command, with completion and history."""
+"""The prompt at the bottom: `/` for filters, `:` for commands, with completion and history."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from textual.suggester import Suggester
 from textual.widgets import Input, Label
 
 Completer = Callable[[str], list[str]]
-Taken = Callable[[str, str], None]  # the sign and the text
+SubmitHandler = Callable[[str, str], None]  # takes the sign and the text
 
 
 class _Ghost(Suggester):
-    """The likeliest completion, shown behind the cursor."""
+    """Suggests the most likely completion after the cursor."""
 
     def __init__(self, prompt: Prompt) -> None:
         super().__init__(use_cache=False, case_sensitive=True)
@@ -31,13 +31,13 @@ class _Ghost(Suggester):
 
 
 class PromptInput(Input):
-    """Its keys come before the input's own."""
+    """The prompt's input; its bindings take precedence over those of Input."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "submit", "do it"),
+        Binding("enter", "submit", "submit"),
         Binding("tab", "complete", "complete"),
         Binding("up", "history(-1)", "history", key_display="↑"),
-        Binding("down", "history(1)", "later", show=False),
+        Binding("down", "history(1)", "next", show=False),
         Binding("escape,ctrl+c", "leave", "cancel", key_display="esc"),
     ]
 
@@ -46,9 +46,9 @@ class PromptInput(Input):
         self.prompt = prompt
 
     async def on_key(self, event: events.Key) -> None:
-        """At once: as bindings these keys would bubble up to the program first, and letters typed behind them would
-        overtake them. What was typed behind Enter goes on to whoever has the focus now."""
-        action = AT_ONCE.get(event.key)
+        """Runs bindings immediately: letters typed after them would otherwise overtake them, since bindings act only
+        after bubbling up to the app. Keys typed after Enter are forwarded to the widget that has the focus now."""
+        action = IMMEDIATE_KEYS.get(event.key)
         if self.prompt.is_open and action is None:
             return
         event.stop()
@@ -71,7 +71,7 @@ class PromptInput(Input):
         self.prompt.leave()
 
     def on_blur(self, event: events.Blur) -> None:
-        if self.prompt.is_open and not self.has_focus:  # it may have it again already
+        if self.prompt.is_open and not self.has_focus:  # it may have regained the focus
             self.prompt.leave(blurred=True)
 
 
@@ -80,11 +80,11 @@ def _actions(bindings: Iterable[BindingType]) -> dict[str, str]:
     return {key.strip(): one.action for one in found for key in one.key.split(",")}
 
 
-AT_ONCE = {**_actions(Input.BINDINGS), **_actions(PromptInput.BINDINGS)}
+IMMEDIATE_KEYS = {**_actions(Input.BINDINGS), **_actions(PromptInput.BINDINGS)}
 
 
 class Prompt(Horizontal):
-    """Hidden until `open`. `submitted` is called with what Enter ends."""
+    """A prompt, hidden until `open`. Enter calls `submitted`."""
 
     DEFAULT_CSS = """
     Prompt { height: 1; background: $panel; padding: 0 1; }
@@ -100,13 +100,13 @@ class Prompt(Horizontal):
             self.sign, self.text = sign, text
 
     class Left(Message):
-        """Escape, or the focus went elsewhere."""
+        """The prompt was left by Escape or by a change of focus."""
 
         def __init__(self, sign: str) -> None:
             super().__init__()
             self.sign = sign
 
-    def __init__(self, submitted: Taken, id: str | None = None) -> None:
+    def __init__(self, submitted: SubmitHandler, id: str | None = None) -> None:
         super().__init__(id=id)
         self.submitted = submitted
         self.display = False
@@ -126,6 +126,7 @@ class Prompt(Horizontal):
         return self.query_one(PromptInput)
 
     def open(self, sign: str, text: str, completer: Completer) -> None:
+        """Shows the prompt with the sign `:` or `/` and a text, and focuses it."""
         self.sign, self.completer = sign, completer
         self._at = len(self.history[sign])
         self.query_one(Label).update(sign)
@@ -134,9 +135,10 @@ class Prompt(Horizontal):
         self.input.cursor_position = len(text)
         self.closed.clear()
         self.display = True
-        self.screen.set_focus(self.input)  # at once: the next key may be here already
+        self.screen.set_focus(self.input)  # immediately: the next key may already be queued
 
     def close(self) -> None:
+        """Hides the prompt."""
         self.display = False
         self.closed.set()
 
@@ -154,19 +156,20 @@ class Prompt(Horizontal):
         return self.completer(text) if text else []
 
     def complete(self) -> None:
-        """As far as all completions agree, and a blank behind the only one."""
+        """Inserts the common prefix of all completions, and a blank after a single one."""
         found = self.completions(self.input.value)
         if found:
             text = _common(found)
             self.put(text + (" " if len(found) == 1 and self.sign == ":" and not text.endswith(" ") else ""))
 
     def put(self, text: str) -> None:
+        """Sets the text, with the cursor at its end."""
         self.input.value = text
         self.input.cursor_position = len(text)
 
     def catch(self, event: events.Key) -> bool:
-        """Keys typed right behind `/` or `:` belong to it, even those that came before it had the focus: over SSH
-        several arrive at once."""
+        """Inserts a key typed directly after `/` or `:` before the input had the focus; over SSH several keys may
+        arrive at once. Returns whether the key was inserted."""
         if not (self.is_open and event.is_printable and event.character) or self.input.has_focus:
             return False
         event.stop()
@@ -175,6 +178,7 @@ class Prompt(Horizontal):
         return True
 
     def recall(self, step: int) -> None:
+        """Moves through the history by `step` lines."""
         lines = self.history[self.sign]
         if self._at == len(lines):
             self._draft = self.input.value
@@ -183,11 +187,12 @@ class Prompt(Horizontal):
 
     def on_input_changed(self, event: Input.Changed) -> None:
         event.stop()
-        if self.is_open and event.value == self.input.value:  # else there is a newer one
+        if self.is_open and event.value == self.input.value:  # otherwise outdated
             self.post_message(self.Typed(self.sign, event.value))
 
     def submit(self) -> None:
-        """No message: the keys behind Enter may be here already, and they mean what it leads to."""
+        """Closes the prompt and calls `submitted` directly, not by a message, since keys typed after Enter may
+        already be queued and apply to its effect."""
         text = self.input.value.strip()
         history = self.history[self.sign]
         if text and (not history or history[-1] != text):

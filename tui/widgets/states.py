@@ -1,10 +1,10 @@
-"""Each state has a word, a glyph and a colour, so that none of the three carries the meaning alone."""
+"""The word, glyph and colour of each state, none of which carries the meaning alone."""
 
 from __future__ import annotations
 
 from tui.model import SEVERITY
 
-# All one cell wide, and in the fonts of plain terminals.
+# One cell wide, and available in the fonts of plain terminals.
 GLYPHS = {
     "FAILED": "✗",
     "UNASSIGNED": "○",
@@ -15,24 +15,26 @@ GLYPHS = {
     "STOPPED": "■",
     "DESTROYED": "×",
 }
-# Component classes; a widget that lists them in COMPONENT_CLASSES gets the theme's colours by STATE_CSS.
+# Component classes; a widget that lists them in COMPONENT_CLASSES gets their colours by `css`.
 CLASSES = {state: f"state--{state.lower()}" for state in SEVERITY if state != "DESTROYED"}
 
 
 def glyph(state: str) -> str:
+    """The glyph of a state."""
     return GLYPHS.get(state, "?")
 
 
 def word(state: str) -> str:
-    """`● RUNNING`."""
+    """Glyph and word: `● RUNNING`."""
     return f"{glyph(state)} {state}"
 
 
 def style_class(state: str) -> str:
+    """The component class of a state."""
     return CLASSES.get(state, CLASSES["UNKNOWN"])
 
 
 def css(widget: str) -> str:
-    """The rules that colour the states inside a widget."""
+    """The CSS rules for the states in a widget."""
     rules = [f"{widget} > .{name} {{ color: $state-{name.removeprefix('state--')}; }}" for name in CLASSES.values()]
     return "\n".join([*rules, f"{widget} > .{CLASSES['FAILED']} {{ text-style: bold; }}"])

@@ -1,4 +1,4 @@
-"""Names of pages, numbered by the keys that open them; where room is short they shorten, the open one last."""
+"""Tabs for the pages, numbered by their keys, and shortened to fit."""
 
 from __future__ import annotations
 
@@ -13,11 +13,13 @@ from tui.widgets.bars import Bar
 
 
 class Tabs(Bar, can_focus=False):
-    """`1 overview  2 tasks …`, and `1 ove 2 tas 3 config …` in less room."""
+    """`1 overview  2 tasks …`, or `1 ove 2 tas 3 config …` if there is less space; the open page keeps its name."""
 
     DEFAULT_CSS = "Tabs { padding: 0 1; }"
 
     class Picked(Message):
+        """A tab was clicked."""
+
         def __init__(self, index: int) -> None:
             super().__init__()
             self.index = index
@@ -28,6 +30,7 @@ class Tabs(Bar, can_focus=False):
         self.marks: dict[str, str] = {}
 
     def pick(self, index: int, marks: dict[str, str] | None = None) -> None:
+        """Selects a tab; `marks` are appended to the names."""
         self.index = index
         if marks is not None:
             self.marks = marks
@@ -46,7 +49,7 @@ class Tabs(Bar, can_focus=False):
         self.put(Content.assemble(*parts))
 
     def arranged(self, width: int) -> tuple[list[str], str]:
-        """The words that fit, and what stands between them."""
+        """The names that fit, and the gap between them."""
         words = self.names
         for short in (dict[str, str](), self.short, *({name: name[:n] for name in self.names} for n in (4, 3, 2))):
             words = [short.get(name, name) if place != self.index else name for place, name in enumerate(self.names)]

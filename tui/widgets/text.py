@@ -1,4 +1,4 @@
-"""Text of a server made fit for cells: nothing in it is markup, moves the cursor or breaks the terminal."""
+"""Server text made safe for display: no markup, no cursor movement, no other control characters."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ import re
 
 from rich.cells import cell_len, set_cell_size
 
-# Control characters, line separators, invisible marks that reorder or join text, surrogates that are no character.
+# Control characters, line separators, invisible marks that reorder or join text, and lone surrogates.
 _HARMFUL = re.compile("[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
 
 
 def visible(text: str) -> str:
-    """One line in which every control character is seen: `\\n` as ␊, others as ␀…␡ or �."""
+    """One line with visible control characters: `\\n` as ␊, others as ␀…␡ or �."""
     return _HARMFUL.sub(_picture, text)
 
 
 def visible_lines(text: str, tab: int = 4) -> list[str]:
-    """Several lines; tabs become blanks, since traces are full of them."""
+    """The lines of a text, each as by `visible`, but with blanks for tabs, which traces contain."""
     return [visible(line.replace("\t", " " * tab)) for line in text.replace("\r\n", "\n").split("\n")]
 
 
@@ -28,7 +28,7 @@ def _picture(match: re.Match[str]) -> str:
 
 
 def fit(text: str, width: int, right: bool = False, middle: bool = False) -> str:
-    """Exactly `width` cells: padded, or cut with an ellipsis at the end, or in the middle."""
+    """The text in exactly `width` cells: padded, or cut with an ellipsis at the end or in the middle."""
     if width <= 0:
         return ""
     length = len(text) if text.isascii() else cell_len(text)
@@ -41,7 +41,7 @@ def fit(text: str, width: int, right: bool = False, middle: bool = False) -> str
 
 
 def _tail(text: str, width: int) -> str:
-    """As much of the end as `width` cells hold."""
+    """The end of the text that fits into `width` cells."""
     tail = text[len(text) - width :]
     while cell_len(tail) > width:
         tail = tail[1:]

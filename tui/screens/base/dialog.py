@@ -14,7 +14,7 @@ from textual.widgets import Button, Input, Label, Static
 
 from tui.widgets.bars import KeyBar
 from tui.widgets.field import TextField
-from tui.widgets.in_order import does_now, forward, hand_over
+from tui.widgets.in_order import forward, forward_queued, run_screen_binding
 from tui.widgets.pager import Pager
 from tui.widgets.text import visible
 
@@ -29,11 +29,11 @@ class Answer(Button):
         assert isinstance(dialog, Dialog)
         if dialog.focused is not self:
             forward(self, event)
-        elif not (dialog.type_in(event) or (event.key != "enter" and await does_now(self, event.key))):
+        elif not (dialog.type_in(event) or (event.key != "enter" and await run_screen_binding(self, event.key))):
             return
         event.stop()
         event.prevent_default()
-        hand_over(self)
+        forward_queued(self)
 
 
 class Dialog(ModalScreen[bool]):

@@ -145,7 +145,7 @@ class HomeBase(Screen[None]):
         link = self.snapshot.link
         self.connector_list.set_stale(self.is_stale)
         self.connector_list.update_rows(self.snapshot, self.filter_text, follow=follow)
-        self.query_one(TitleBar).tell(link, time.time())
+        self.query_one(TitleBar).set_link(link, time.time())
         self.count()
         if self._view is not None and self._view.name_shown is not None:
             self.show(self._view.name_shown)
@@ -162,7 +162,7 @@ class HomeBase(Screen[None]):
     def count(self) -> None:
         """Draws the counters above the list."""
         shown = ListCounts(self.filter_text, len(self.connector_list.keys), len(self.marks))
-        self.query_one(Counters).tell(self.connector_list.rows.counts, self.snapshot.link, shown)
+        self.query_one(Counters).set_counts(self.connector_list.rows.counts, self.snapshot.link, shown)
 
     def clear_marks(self) -> None:
         self.marks.clear()
@@ -206,7 +206,7 @@ class HomeBase(Screen[None]):
     async def read_version(self) -> None:
         """Reads the worker's version and shows it in the title."""
         if self.services is not None and (version := await self.services.read_root()):
-            self.query_one(TitleBar).tell(self.snapshot.link, time.time(), version)
+            self.query_one(TitleBar).set_link(self.snapshot.link, time.time(), version)
 
     # In the background
 

@@ -109,7 +109,7 @@ class Updates:
         if home.services is None:
             return
         store = home.services.connection.store
-        home.query_one(TitleBar).tell(store.snapshot.link, now)
+        home.query_one(TitleBar).set_link(store.snapshot.link, now)
         home.operations.observe(store.snapshot)
         if home.operations.open and home.snapshot.link.state is LinkState.POLLING:
             store.refresh()
