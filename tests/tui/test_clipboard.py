@@ -40,7 +40,11 @@ def test_screen_gets_pieces() -> None:
         ({"TERM": "linux"}, {}, "no clipboard"),
         ({"TERM": "xterm", "VTE_VERSION": "6800"}, {}, "does not allow programs to copy"),
         ({"TERM": "tmux", "TMUX": "x"}, {}, "tmux does not allow"),
-        ({"TERM": "tmux", "TMUX": "x"}, {"set-clipboard": "external", "allow-passthrough": "off"}, "tmux does not allow"),
+        (
+            {"TERM": "tmux", "TMUX": "x"},
+            {"set-clipboard": "external", "allow-passthrough": "off"},
+            "tmux does not allow",
+        ),
         ({"TERM": "tmux", "TMUX": "x"}, {"set-clipboard": "on"}, ""),
         ({"TERM": "tmux", "TMUX": "x"}, {"allow-passthrough": "on"}, ""),
         ({"TERM": "xterm", "VTE_VERSION": "7600"}, {}, ""),

@@ -17,7 +17,7 @@ def _state(pid: int) -> str:
 
 def test_suspended_and_back_with_the_whole_screen() -> None:
     with Terminal("http://127.0.0.1:1") as terminal:
-        terminal.sees("headrace", "not reachable", "? help")
+        terminal.sees("headrace", "unreachable", "? help")
         terminal.press("ctrl+z")
         pid = terminal.process.pid
         assert pid is not None
@@ -25,7 +25,7 @@ def test_suspended_and_back_with_the_whole_screen() -> None:
         terminal.pump(0.5)
         terminal._screen.reset()  # what the shell wrote meanwhile
         os.kill(pid, signal.SIGCONT)
-        terminal.sees("headrace", "NAME", "not reachable", "? help")
+        terminal.sees("headrace", "NAME", "unreachable", "? help")
         terminal.press("?")
         terminal.sees("keys that work here")
         terminal.escape()
