@@ -81,7 +81,7 @@ async def test_somebody_else_was_quicker_and_the_text_is_kept(cluster: Cluster, 
         await seen.sees("Only these keys are sent")
         assert cluster.request("PATCH", f"/connectors/{name}/config", {"topic": "other"})[0] == 200
         await seen.confirm("y")
-        await seen.sees("not applied", "the config was changed meanwhile: topic", "+ topic = other")
+        await seen.sees("not applied", "someone else changed the config: topic", "+ topic = other")
         assert '"tasks.max": "2"' in seen.home.view.config.editor.text
         assert '"topic": "other"' in seen.home.view.config.editor.text
         await seen.press("ctrl+s")

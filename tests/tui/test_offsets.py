@@ -39,7 +39,7 @@ async def test_syntax_shape_and_difference_while_typing(cluster: Cluster, stoppe
         await edit(seen, stopped_source)
         assert "no change yet" in review(seen)
         await seen.press("backspace", "x")  # the cursor stands behind the number
-        await seen.until(lambda: "line 3, column" in review(seen) and "is no number" in review(seen))
+        await seen.until(lambda: "line 3, column" in review(seen) and "is not a number" in review(seen))
         await seen.press("ctrl+s")
         assert not isinstance(seen.app.screen, Dialog)
         await write(seen, "100x", "1005")

@@ -64,7 +64,7 @@ def test_list_open_stop_edit_apply_resume(cluster: Cluster, source: str) -> None
         terminal.press("e")
         terminal.sees('"position": 1000', "no change yet")
         terminal.press("backspace", "backspace", "x")
-        terminal.sees("is no number")
+        terminal.sees("is not a number")
         terminal.press("backspace", "0")
         terminal.sees("position 1000 → position 100 (−900)")
         terminal.press("ctrl+s")

@@ -10,7 +10,7 @@ from tui.commands.validating import validate
 from tui.config import applying
 from tui.config.applying import ConfigEdit
 from tui.config.changes import ConfigChange, changes, diff_lines, merged
-from tui.config.secrets import holds_mask, is_masked
+from tui.config.secrets import contains_mask, is_masked
 from tui.errors import BadRequest, HeadraceError
 
 
@@ -31,7 +31,7 @@ class PatchConnector(ChangingCommand):
             refuse(pair.find("=") < 1, f"-s {pair}: expected KEY=VALUE")
             key, _, value = pair.partition("=")
             refuse(is_masked(value), f"-s {pair}: this is a mask, not a value")
-            refuse(holds_mask(value), f"-s {key}: the value contains a mask; give the whole value")
+            refuse(contains_mask(value), f"-s {key}: the value contains a mask; give the whole value")
         both = {pair.partition("=")[0] for pair in self.sets} & set(self.removes)
         refuse(bool(both), f"{', '.join(sorted(both))} is both set and removed")
         for pattern in self.names if self.regex else ():

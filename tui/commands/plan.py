@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from tui.commands.documents import ConnectorDocument
 from tui.config.changes import ConfigChange, changes, diff_lines
-from tui.config.secrets import holds_mask, is_masked, shown
+from tui.config.secrets import contains_mask, is_masked, shown
 from tui.errors import HeadraceError
 
 CREATE, UPDATE, DELETE, KEEP = "create", "update", "delete", "unchanged"
@@ -49,7 +49,7 @@ def step(document: ConnectorDocument, before: Mapping[str, str] | None) -> PlanS
     """The step for a file's connector. Raises HeadraceError if a new value is a mask."""
     made = changes(before or {}, document.config)
     values = {change.key: change.after for change in made if change.after is not None}
-    masks = [key for key, value in values.items() if holds_mask(value) or (before is None and is_masked(value))]
+    masks = [key for key, value in values.items() if contains_mask(value) or (before is None and is_masked(value))]
     if masks:
         raise HeadraceError(
             f"{document.where}: {', '.join(masks)} is a mask, not a value",

@@ -1,1 +1,1 @@
-"""Connector configs: what a text says, what would change, and how only that is sent. Free of Textual."""
+"""Connector configs: parsing edited text, computing changes and sending only these. Free of Textual."""

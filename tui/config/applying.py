@@ -1,8 +1,8 @@
-"""Sending changes of a config: only changed keys go out, and only if nobody else was there meanwhile.
+"""Applies changes of a config: sends only the changed keys, and nothing if someone else has changed the config.
 
-read again ─► the same? ─► PATCH of the changed keys ─► read back
-                 │            └─ the server has no PATCH ─► PUT of what was just read, with the changes
-                 └─ no ─► ChangedMeanwhile, with what is there now
+read again ─► unchanged? ─► PATCH of the changed keys ─► read back
+                 │                └─ the server has no PATCH ─► PUT of the config just read, with the changes
+                 └─ no ─► ChangedMeanwhile, with the current config
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ NO_PATCH = (405, 501)  # Connect before 4.0 (KIP-477)
 
 
 class ConfigEdit(NamedTuple):
-    """Changes of one connector's config, made by somebody who had `base` before their eyes."""
+    """Changes of one connector's config, computed from the config `base`."""
 
     name: str
     base: Mapping[str, str]
@@ -32,41 +32,41 @@ class ConfigEdit(NamedTuple):
 
 
 class ConfigApplied(NamedTuple):
-    """The server took it. `differing` are changes that were not found when the config was read back."""
+    """The server applied the changes. `differing` are those that the config read back does not show."""
 
     before: Mapping[str, str]
     after: Mapping[str, str]
-    patched: bool  # False: the whole config was sent
+    patched: bool  # False if the whole config was sent
     differing: tuple[ConfigChange, ...] = ()
-    trouble: str = ""  # reading back failed; the change itself did not
+    trouble: str = ""  # why reading back failed; the change itself succeeded
 
 
 class ConfigNotApplied(HeadraceError):
-    """Nothing was changed, as far as is known."""
+    """The changes were not applied, as far as is known."""
 
 
 class ChangedMeanwhile(ConfigNotApplied):
-    """`now` is what is there; `theirs` what somebody else did to what was read before."""
+    """Someone else changed the config: `now` is the current one, `theirs` the changes since it was read."""
 
     exit_code = CONFLICT
 
     def __init__(self, theirs: Sequence[ConfigChange], now: Mapping[str, str]) -> None:
         keys = ", ".join(change.key for change in theirs[:5]) + (f" and {len(theirs) - 5} more" if theirs[5:] else "")
-        super().__init__(f"the config was changed meanwhile: {keys}", "look at the difference, then apply again")
+        super().__init__(f"someone else changed the config: {keys}", "check the difference, then apply again")
         self.theirs, self.now = tuple(theirs), dict(now)
 
 
 @dataclass(slots=True)
-class _Silent:
-    said: list[str] = field(default_factory=list)
+class _NoReport:
+    steps: list[str] = field(default_factory=list)
 
     def __call__(self, step: str) -> None:
-        self.said.append(step)
+        self.steps.append(step)
 
 
 async def apply(edit: ConfigEdit, connect: Connect, report: Callable[[str], None] | None = None) -> ConfigApplied:
     """Raises ChangedMeanwhile, NotApplied, or the server's own refusal."""
-    report = report or _Silent()
+    report = report or _NoReport()
     report("reading the config again")
     now = await connect.config(edit.name)
     if theirs := changes(edit.base, now):
@@ -74,14 +74,12 @@ async def apply(edit: ConfigEdit, connect: Connect, report: Callable[[str], None
     try:
         patched = await _send(edit, now, connect, report)
     except TimedOut as error:
-        raise ConfigNotApplied(
-            error.message, "whether it took effect is not known: look at the config again"
-        ) from error
-    return await _afterwards(edit, now, connect, patched, report)
+        raise ConfigNotApplied(error.message, "the change may have taken effect: check the config") from error
+    return await _read_back(edit, now, connect, patched, report)
 
 
 async def _send(edit: ConfigEdit, now: Mapping[str, str], connect: Connect, report: Callable[[str], None]) -> bool:
-    """Whether a PATCH did it."""
+    """Sends the changes; returns whether a PATCH sufficed."""
     report(f"changing {edit.keys}")
     try:
         await connect.patch_config(edit.name, as_patch(edit.changes))
@@ -92,27 +90,27 @@ async def _send(edit: ConfigEdit, now: Mapping[str, str], connect: Connect, repo
     whole = merged(now, edit.changes)
     if masked := [key for key, value in whole.items() if is_masked(value)]:
         raise ConfigNotApplied(
-            f"this worker takes whole configs only, and does not return the value of {', '.join(masked)}",
-            "give the value itself, or a ${provider:…} reference, in the text",
+            f"this worker accepts whole configs only, and masks the value of {', '.join(masked)}",
+            "enter the value, or a ${provider:…} reference",
         )
-    report("this worker knows no PATCH: sending the whole config that was just read, with the changes")
+    report("this worker does not support PATCH: sending the whole config with the changes")
     await connect.configure(edit.name, whole)
     return False
 
 
-async def _afterwards(
+async def _read_back(
     edit: ConfigEdit, before: Mapping[str, str], connect: Connect, patched: bool, report: Callable[[str], None]
 ) -> ConfigApplied:
-    """The change is made: whatever fails from here on must not look as if it were not."""
+    """Reads the config back. The result reports a failure here, since the change stays."""
     report("reading the config back")
     try:
         after = await connect.config(edit.name)
     except HeadraceError as error:
         return ConfigApplied(before, merged(before, edit.changes), patched, (), error.message)
-    differing = tuple(change for change in edit.changes if not _is_there(change, after))
+    differing = tuple(change for change in edit.changes if not _is_applied(change, after))
     return ConfigApplied(before, after, patched, differing)
 
 
-def _is_there(change: ConfigChange, after: Mapping[str, str]) -> bool:
+def _is_applied(change: ConfigChange, after: Mapping[str, str]) -> bool:
     value = after.get(change.key)
     return value == change.after or (value is not None and is_masked(value))

@@ -1,4 +1,4 @@
-"""What is different between two configs, and what comes of putting changes on one."""
+"""Changes of a config: the differences between two configs, and a config with changes applied."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tui.config.secrets import MASK, hides, is_masked
 
 
 class ConfigChange(NamedTuple):
-    """One key. `before` None: it is new; `after` None: it goes."""
+    """The change of one key; `before` is None for a new key, `after` is None for a removed one."""
 
     key: str
     before: str | None
@@ -21,15 +21,15 @@ class ConfigChange(NamedTuple):
 
 
 def stored(value: Any) -> str | None:
-    """A JSON value as Connect stores it: text; null is no value."""
+    """A JSON value as the text that Connect stores; None for null."""
     if isinstance(value, bool):
         return str(value).lower()
     return None if value is None else str(value)
 
 
 def changes(before: Mapping[str, str], after: Mapping[str, Any]) -> tuple[ConfigChange, ...]:
-    """By key. A masked value in `after` means that the key stays as it is; so does a name that is left out, since
-    Connect adds it by itself."""
+    """The changes, sorted by key. A masked value in `after` means no change, and so does a missing `name`, since Connect
+    adds it."""
     wanted = {key: text for key, value in after.items() if (text := stored(value)) is not None}
     found = []
     for key in sorted(before.keys() | wanted.keys()):
@@ -41,14 +41,14 @@ def changes(before: Mapping[str, str], after: Mapping[str, Any]) -> tuple[Config
 
 
 def merged(base: Mapping[str, str], made: Sequence[ConfigChange]) -> dict[str, str]:
-    """The whole config after the changes."""
+    """The config with the changes applied."""
     gone = {change.key for change in made if change.after is None}
     new = {change.key: change.after for change in made if change.after is not None}
     return {key: value for key, value in base.items() if key not in gone} | new
 
 
 def as_patch(made: Sequence[ConfigChange]) -> dict[str, str | None]:
-    """The body of `PATCH /connectors/{name}/config`: changed keys only, null takes one away."""
+    """The body of `PATCH /connectors/{name}/config`: changed keys only, null removes a key."""
     return {change.key: change.after for change in made}
 
 

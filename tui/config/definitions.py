@@ -1,4 +1,4 @@
-"""What a plugin says of its keys: documentation, defaults, recommended values, and the errors of a validation."""
+"""Definitions of a plugin's config keys, and the errors of a validation."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 Json = Any
 
-# Keys that belong to something else than the connector's own definition.
+# Keys that the worker or another plugin reads, not the connector.
 _FOREIGN = re.compile(
     r"(?:producer|consumer|admin)\.override\.|(?:key|value|header)\.converter\.|topic\.creation\.|errors\.|config\."
 )
@@ -17,7 +17,7 @@ IMPORTANCE = {"HIGH": 0, "MEDIUM": 1, "LOW": 2}
 
 
 class KeyDefinition(NamedTuple):
-    """One key of a plugin; `recommended` and `errors` come with a validation only."""
+    """One config key of a plugin; only a validation sets `recommended` and `errors`."""
 
     name: str
     type: str = "STRING"
@@ -37,12 +37,12 @@ class KeyDefinition(NamedTuple):
 
     @property
     def choices(self) -> tuple[str, ...]:
-        """Values worth offering."""
+        """Values to suggest."""
         return self.recommended or (("true", "false") if self.type == "BOOLEAN" else ())
 
     @property
     def rank(self) -> tuple[bool, int, str, int, str]:
-        """Required ones first, then by importance, groups together."""
+        """The sort key: required keys first, then by importance and group."""
         return (not self.required, IMPORTANCE.get(self.importance, 3), self.group, self.order, self.name)
 
 
@@ -51,7 +51,7 @@ class Validation(NamedTuple):
 
     keys: Mapping[str, KeyDefinition] = {}
     error_count: int = 0
-    refusal: str = ""  # why the worker would not even look at it: no such class
+    refusal: str = ""  # why the worker did not validate at all, such as an unknown class
 
     @property
     def errors(self) -> dict[str, tuple[str, ...]]:
@@ -89,27 +89,28 @@ def _key(definition: Mapping[str, Json], value: Mapping[str, Json]) -> KeyDefini
 
 
 def passwords(keys: Mapping[str, KeyDefinition]) -> frozenset[str]:
+    """Names of the keys of type PASSWORD."""
     return frozenset(name for name, key in keys.items() if key.is_password)
 
 
 def unknown(config: Mapping[str, Any], keys: Mapping[str, KeyDefinition]) -> dict[str, str]:
-    """Keys that nothing is known to read, each with the known key it looks like (or nothing)."""
+    """Keys that no definition lists, each with the most similar known key (or an empty text)."""
     if not keys:
         return {}
     own = (*_aliases(config, "transforms"), *_aliases(config, "predicates"))
     found = {}
     for name in config:
         if name not in keys and not _FOREIGN.match(name) and not name.startswith(own):
-            found[name] = next(iter(get_close_matches(name, _close(name, keys), 1, 0.75)), "")
+            found[name] = next(iter(get_close_matches(name, _similar_length(name, keys), 1, 0.75)), "")
     return found
 
 
 def _aliases(config: Mapping[str, Any], kind: str) -> Sequence[str]:
-    """`transforms.a.` for each alias: what the transformation itself reads is its plugin's business."""
+    """Prefixes such as `transforms.a.`: the keys below belong to the transformation's own definition."""
     named = str(config.get(kind) or "").split(",")
     return [f"{kind}.{alias.strip()}." for alias in named if alias.strip()]
 
 
-def _close(name: str, keys: Mapping[str, KeyDefinition]) -> Sequence[str]:
-    """Of about the same length: comparing with all of 500 keys takes too long while somebody types."""
+def _similar_length(name: str, keys: Mapping[str, KeyDefinition]) -> Sequence[str]:
+    """Keys of similar length: comparing with all of 500 keys takes too long while the user types."""
     return [key for key in keys if abs(len(key) - len(name)) <= 3]

@@ -1,4 +1,4 @@
-"""A config that is being edited: the text, what it was made from, and what is to be said of it."""
+"""Drafts of configs: the edited text, the config it is based on, and the review of both."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import NamedTuple
 from tui.config.applying import ConfigEdit
 from tui.config.changes import ConfigChange, changes, merged
 from tui.config.definitions import Validation, unknown
-from tui.config.secrets import holds_mask, is_masked, shown
+from tui.config.secrets import contains_mask, is_masked, shown
 from tui.config.text import ConfigFormat, ParsedConfig, read, write
 from tui.editor.checks import Problem, Severity
 from tui.editor.places import NO_POSITION, TextPosition
 
 
 class ConfigReview(NamedTuple):
-    """What the text says, what would change, and the problems in the order of their lines."""
+    """The parsed text, the changes it makes, and the problems in the order of their lines."""
 
     read: ParsedConfig
     changes: tuple[ConfigChange, ...]
@@ -31,76 +31,79 @@ class ConfigReview(NamedTuple):
 
 
 class ConfigDraft(NamedTuple):
-    """`base` is the config as the worker told it; `fresh` the text it was turned into, with secrets masked."""
+    """An edited config. `base` is the config as the worker returned it, `original` its text with secrets masked."""
 
     name: str
     base: Mapping[str, str]
     text: str
-    fresh: str
+    original: str
     form: ConfigFormat = ConfigFormat.JSON
     passwords: frozenset[str] = frozenset()
 
     @property
     def is_touched(self) -> bool:
-        return self.text != self.fresh
+        return self.text != self.original
 
     @property
     def is_new(self) -> bool:
-        """Of a connector that is still to be created."""
+        """Whether the connector does not exist yet."""
         return not self.base
 
     def typed(self, text: str) -> ConfigDraft:
         return self._replace(text=text)
 
-    def turned(self) -> ConfigDraft | None:
-        """The same in the other form; None while the text cannot be read."""
+    def converted(self) -> ConfigDraft | None:
+        """The draft converted to the other format; None while the text has errors."""
         found = read(self.text, self.form)
         if found.problems:
             return None
         form = self.form.other
-        return self._replace(form=form, text=write(found.config, form), fresh=self._written(self.base, form))
+        return self._replace(form=form, text=write(found.config, form), original=self._written(self.base, form))
 
     def _written(self, config: Mapping[str, str], form: ConfigFormat) -> str:
         return write(shown(config, self.passwords), form)
 
     def rebased(self, now: Mapping[str, str]) -> ConfigDraft:
-        """The same changes on what is there now: what others did to other keys is taken over."""
+        """The same changes applied to the current config, which keeps changes of other keys by others."""
         made = changes(self.base, read(self.text, self.form).config)
         hidden = shown(now, self.passwords)
         text = write(merged(hidden, made), self.form)
-        return self._replace(base=dict(now), text=text, fresh=write(hidden, self.form))
+        return self._replace(base=dict(now), text=text, original=write(hidden, self.form))
 
     def to_validate(self) -> dict[str, str]:
-        """The whole config with our masks lifted. What even the worker masks is left out: no mask is ever sent."""
+        """The whole config with the values behind our masks. Values that the worker itself masks are omitted: a mask is
+        never sent."""
         found = read(self.text, self.form).config
         whole = merged(self.base, changes(self.base, found)) if self.base else dict(found)
         return {key: value for key, value in whole.items() if not is_masked(value)} | {"name": self.name}
 
     def review(self, validation: Validation | None = None) -> ConfigReview:
-        """`validation` is the worker's word on this text or on one a moment ago."""
+        """Checks the text. `validation` is the worker's answer for this text or a slightly older one."""
         found = read(self.text, self.form)
         made = changes(self.base, found.config) if not found.problems else ()
         problems = [*found.problems]
         if not found.problems:
-            problems += self._own(found)
-            problems += self._of_worker(found, validation) if validation else ()
+            problems += self._local_problems(found)
+            problems += self._worker_problems(found, validation) if validation else ()
         problems.sort(key=lambda one: (one.severity is Severity.WARNING, one.place))
         return ConfigReview(found, made, tuple(problems))
 
-    def _own(self, found: ParsedConfig) -> list[Problem]:
-        """What needs no worker to be seen."""
+    def _local_problems(self, found: ParsedConfig) -> list[Problem]:
+        """Problems that are found without the worker."""
         problems = []
         if found.config.get("name", self.name) != self.name and not self.is_new:
-            problems.append(_problem(found, "name", "a connector cannot be renamed: create another one"))
+            problems.append(_problem(found, "name", "a connector cannot be renamed: create a new one"))
         for key, value in found.config.items():
             if is_masked(value) and key not in self.base:
-                problems.append(_problem(found, key, f"{key}: this is a mask, not a value"))
-            if holds_mask(value) and value != self.base.get(key):
-                problems.append(_problem(found, key, f"{key}: the mask is still in it; type the whole value over it"))
+                problems.append(_problem(found, key, f"{key}: this is a mask, not a value; enter the value"))
+            if contains_mask(value) and value != self.base.get(key):
+                problems.append(
+                    _problem(found, key, f"{key}: the value still contains the mask; replace the whole value")
+                )
         return problems
 
-    def _of_worker(self, found: ParsedConfig, validation: Validation) -> list[Problem]:
-        kept = {key for key, value in self.base.items() if is_masked(value)}  # not sent, so not missing
+    def _worker_problems(self, found: ParsedConfig, validation: Validation) -> list[Problem]:
+        kept = {key for key, value in self.base.items() if is_masked(value)}  # not sent, and therefore not missing
         problems = []
         for key, errors in validation.errors.items():
             if key not in kept and key != "name":
@@ -117,7 +120,7 @@ class ConfigDraft(NamedTuple):
 def of(
     name: str, base: Mapping[str, str], passwords: frozenset[str] = frozenset(), form: ConfigFormat = ConfigFormat.JSON
 ) -> ConfigDraft:
-    """To begin with."""
+    """A draft of an unchanged config."""
     text = write(shown(base, passwords), form)
     return ConfigDraft(name, dict(base), text, text, form, passwords)
 
@@ -127,8 +130,7 @@ def _problem(found: ParsedConfig, key: str, message: str, severity: Severity = S
 
 
 def _place(found: ParsedConfig, key: str) -> TextPosition:
-    """For a missing key, the nearest existing one: of the same alias (`transforms.x.…`), or the key that lists the
-    alias."""
+    """The key's position; for a missing key that of one of the same alias (`transforms.x.…`), or of the list of them."""
     if key in found.places:
         return found.places[key]
     parts = key.split(".")
@@ -141,5 +143,5 @@ def _place(found: ParsedConfig, key: str) -> TextPosition:
 
 
 def _named(key: str, message: str) -> str:
-    """Most messages name their key; those that do not get it before them."""
+    """The message with its key in front, unless it names the key already."""
     return message if key in message else f"{key}: {message}"

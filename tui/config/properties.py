@@ -1,4 +1,4 @@
-"""Java's properties format, with the line on which each key stands: the other way of writing a config."""
+"""Java's properties format, parsed with the position of each value."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 
 class Property(NamedTuple):
-    """A key with its value; `line` counts from 1, `column` is that of the value."""
+    """A key with its value; `line` and the value's `column` count from 1."""
 
     key: str
     value: str
@@ -17,7 +17,7 @@ class Property(NamedTuple):
 
 
 def entries(text: str) -> Iterator[Property]:
-    """`#` and `!` comments, `=`, `:` or blank between key and value, `\\` escapes and goes on in the next line."""
+    """Parses properties: `#` and `!` start comments, `=`, `:` or a blank ends a key, `\\` escapes or continues a line."""
     for number, line, indent in _logical_lines(text):
         end = _key_end(line)
         rest = line[end:].lstrip(" \t\f")
@@ -27,8 +27,8 @@ def entries(text: str) -> Iterator[Property]:
         yield Property(_unescape(line[:end]), _unescape(rest.rstrip(" \t")), number, column)
 
 
-def written(config: Mapping[str, str]) -> str:
-    """A line for each key."""
+def serialized(config: Mapping[str, str]) -> str:
+    """The config as properties, one line for each key."""
     return "".join(f"{_escape_key(key)}={_escape_value(value)}\n" for key, value in config.items())
 
 
@@ -36,21 +36,21 @@ _LINE_END = re.compile(r"\r\n|\r|\n")
 
 
 def _logical_lines(text: str) -> Iterator[tuple[int, str, int]]:
-    """Where it begins, the line, how far it is indented; without comments and blanks."""
-    kept, began, depth = "", 0, 0
+    """Number, text and indentation of each logical line, without comments and blank lines."""
+    kept, start, depth = "", 0, 0
     for number, raw in enumerate(_LINE_END.split(text), 1):
         line = raw.lstrip(" \t\f")
         if not kept:
             if not line or line[0] in "#!":
                 continue
-            began, depth = number, len(raw) - len(line)
+            start, depth = number, len(raw) - len(line)
         if (len(line) - len(line.rstrip("\\"))) % 2:
             kept += line[:-1]
             continue
-        yield began, kept + line, depth
+        yield start, kept + line, depth
         kept = ""
     if kept:
-        yield began, kept, depth
+        yield start, kept, depth
 
 
 def _key_end(line: str) -> int:
@@ -77,7 +77,7 @@ def _escape_key(text: str) -> str:
 
 
 def _escape_value(text: str) -> str:
-    """Blanks at its ends would be lost."""
+    """Escapes the value, including blanks at its ends, which a reader would strip."""
     escaped = text.replace("\\", "\\\\")
     if escaped[:1] == " ":
         escaped = f"\\u0020{escaped[1:]}"

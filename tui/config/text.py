@@ -1,4 +1,4 @@
-"""A config as text to edit: JSON or key=value, each key with the place where its value stands."""
+"""Configs as text for the editor, JSON or key=value, parsed with the position of each value."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tui.editor.places import JsonError, ParsedJson, TextPosition, parse
 
 
 class ConfigFormat(Enum):
-    """How it is written; the value is the word shown."""
+    """The format of the text; the value is its name on the screen."""
 
     JSON = "JSON"
     PROPERTIES = "key=value"
@@ -25,7 +25,7 @@ class ConfigFormat(Enum):
 
 
 class ParsedConfig(NamedTuple):
-    """What a text says; `problems` are those of its syntax and shape."""
+    """A parsed config; `problems` are errors of syntax and shape."""
 
     config: Mapping[str, str] = {}
     places: Mapping[str, TextPosition] = {}
@@ -35,7 +35,7 @@ class ParsedConfig(NamedTuple):
 def write(config: Mapping[str, str], form: ConfigFormat) -> str:
     ordered = dict(sorted(config.items()))
     if form is ConfigFormat.PROPERTIES:
-        return properties.written(ordered)
+        return properties.serialized(ordered)
     return json.dumps(ordered, indent=2, ensure_ascii=False)
 
 
@@ -48,14 +48,14 @@ def _error(message: str, place: TextPosition) -> Problem:
 
 
 def _read_json(text: str) -> ParsedConfig:
-    """A flat object, or the one that POST takes: `{"name": …, "config": {…}}`."""
+    """Parses a flat object, or the body of POST: `{"name": …, "config": {…}}`."""
     try:
         parsed = parse(text)
     except JsonError as error:
         return ParsedConfig(problems=(_error(error.message, error.place),))
     value, base = parsed.value, ()
     if not isinstance(value, dict):
-        return ParsedConfig(problems=(_error("an object is expected, in { }", parsed.place(())),))
+        return ParsedConfig(problems=(_error("expected an object in { }", parsed.place(())),))
     if isinstance(value.get("config"), dict):
         return _flat(parsed, value["config"], ("config",))
     return _flat(parsed, value, base)
@@ -67,7 +67,7 @@ def _flat(parsed: ParsedJson, value: Mapping[str, object], base: tuple[str, ...]
         place = parsed.place((*base, key))
         places[key] = place
         if isinstance(one, dict | list):
-            problems.append(_error(f"the value of {key} must be text, a number, true or false", place))
+            problems.append(_error(f"the value of {key} must be a string, a number, true or false", place))
         elif (text := stored(one)) is not None:
             config[key] = text
     return ParsedConfig(config, places, tuple(problems))
@@ -78,8 +78,8 @@ def _read_properties(text: str) -> ParsedConfig:
     for entry in properties.entries(text):
         place = TextPosition(entry.line, entry.column)
         if entry.key in config:
-            problems.append(_error(f"the key {entry.key} is there twice", place))
+            problems.append(_error(f"duplicate key {entry.key}", place))
         if not entry.key:
-            problems.append(_error("a key is expected before =", place))
+            problems.append(_error("expected a key before =", place))
         config[entry.key], places[entry.key] = entry.value, place
     return ParsedConfig(config, places, tuple(problems))

@@ -1,1 +1,1 @@
-"""Editing offsets as JSON: places, shapes, differences, and applying them. Knows nothing of Textual."""
+"""Drafts of offsets as JSON text: parsing with positions, checks and changes. Free of Textual."""

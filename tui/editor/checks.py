@@ -1,4 +1,4 @@
-"""What can be said about edited offsets before the server is asked: errors stop, warnings are said."""
+"""Checks of edited offsets that need no server: errors prevent sending, warnings do not."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Severity(Enum):
 
 
 class Problem(NamedTuple):
-    """One thing found, at a place in the text."""
+    """An error or a warning, with its position in the text."""
 
     severity: Severity
     message: str
@@ -30,7 +30,7 @@ class Problem(NamedTuple):
 
 
 class CheckedOffsets(NamedTuple):
-    """The entries of a text, and what is to be said about them."""
+    """The entries of a text, and the problems found."""
 
     entries: tuple[Offset, ...]
     problems: tuple[Problem, ...]
@@ -45,7 +45,7 @@ class CheckedOffsets(NamedTuple):
 
 
 def check(text: str, connector: Connector, known: Sequence[Offset]) -> CheckedOffsets:
-    """Syntax, then shape, then what the kind of connector demands, then what looks unlike the offsets there are."""
+    """Checks the syntax, the shape, the rules of the kind of connector, and the similarity to the `known` offsets."""
     try:
         parsed = parse(text)
     except JsonError as error:
@@ -63,15 +63,15 @@ class _Check:
     def run(self) -> CheckedOffsets:
         entries = [offset for path, entry in self._raw_entries() if (offset := self._entry(path, entry))]
         if not any(problem.severity is Severity.ERROR for problem in self.problems):
-            self._twice()
+            self._duplicates()
         self.problems.sort(key=lambda problem: (problem.severity is Severity.WARNING, problem.place))
         return CheckedOffsets(tuple(entries), tuple(self.problems))
 
-    def _say(self, severity: Severity, path: Path, message: str) -> None:
+    def _add(self, severity: Severity, path: Path, message: str) -> None:
         self.problems.append(Problem(severity, message, self.parsed.place(path)))
 
     def _error(self, path: Path, message: str) -> None:
-        self._say(Severity.ERROR, path, message)
+        self._add(Severity.ERROR, path, message)
 
     def _raw_entries(self) -> Iterator[tuple[Path, Json]]:
         """`{"offsets": […]}`, or the bare list."""
@@ -79,19 +79,19 @@ class _Check:
         if isinstance(value, dict):
             stray = [name for name in value if name != "offsets"]
             if stray:
-                self._error((stray[0],), f'unknown key "{stray[0]}": only "offsets" is known here')
+                self._error((stray[0],), f'unknown key "{stray[0]}": expected only "offsets"')
             if "offsets" not in value:
-                self._error((), 'the key "offsets" is missing')
+                self._error((), 'missing key "offsets"')
             value, self.base = value.get("offsets", []), ("offsets",)
         if not isinstance(value, list):
-            self._error(self.base, "a list of offsets is expected, in [ ]")
+            self._error(self.base, "expected a list of offsets in [ ]")
             return
         for place, entry in enumerate(value):
             yield (*self.base, place), entry
 
     def _entry(self, path: Path, entry: Json) -> Offset | None:
         if not isinstance(entry, dict):
-            self._error(path, 'an object with "partition" and "offset" is expected')
+            self._error(path, 'expected an object with "partition" and "offset"')
             return None
         for name in entry:
             if name not in ("partition", "offset"):
@@ -118,22 +118,22 @@ class _Check:
         elif partitions.is_file_source(self.connector):
             self._file_source(path, entry)
         if len(self.problems) == before:
-            self._likeness(path, entry)
+            self._similarity(path, entry)
 
     def _sink(self, path: Path, entry: Offset) -> None:
-        """As Connect itself demands of every sink."""
+        """Checks the rules that Connect applies to every sink."""
         partition, offset = entry.partition, entry.offset
         for name in ("kafka_topic", "kafka_partition"):
             if name not in partition:
                 self._error((*path, "partition"), f'a sink\'s partition needs "{name}"')
         if not isinstance(partition.get("kafka_topic", ""), str):
-            self._error((*path, "partition", "kafka_topic"), "kafka_topic must be text")
+            self._error((*path, "partition", "kafka_topic"), "kafka_topic must be a string")
         if "kafka_partition" in partition:
-            self._natural((*path, "partition", "kafka_partition"), partition["kafka_partition"], text_too=True)
+            self._natural_number((*path, "partition", "kafka_partition"), partition["kafka_partition"], text_too=True)
         if offset is not None and "kafka_offset" not in offset:
             self._error((*path, "offset"), 'a sink\'s offset needs "kafka_offset", or is null')
         elif offset is not None:
-            self._natural((*path, "offset", "kafka_offset"), offset["kafka_offset"], text_too=True)
+            self._natural_number((*path, "offset", "kafka_offset"), offset["kafka_offset"], text_too=True)
 
     def _file_source(self, path: Path, entry: Offset) -> None:
         partition, offset = entry.partition, entry.offset
@@ -142,9 +142,9 @@ class _Check:
         if offset is not None and "position" not in offset:
             self._error((*path, "offset"), 'the offset of a file source is {"position": N}, or null')
         elif offset is not None:
-            self._natural((*path, "offset", "position"), offset["position"])
+            self._natural_number((*path, "offset", "position"), offset["position"])
 
-    def _natural(self, path: Path, value: Json, text_too: bool = False) -> None:
+    def _natural_number(self, path: Path, value: Json, text_too: bool = False) -> None:
         if text_too and isinstance(value, str) and value.isascii() and value.isdecimal():
             return
         if not isinstance(value, int) or isinstance(value, bool):
@@ -152,10 +152,10 @@ class _Check:
         elif value < 0:
             self._error(path, f"{path[-1]} must not be negative")
         elif value >= 2**63:
-            self._error(path, f"{path[-1]} is larger than a 64-bit number")
+            self._error(path, f"{path[-1]} does not fit in 64 bits")
 
-    def _likeness(self, path: Path, entry: Offset) -> None:
-        """A partition nobody has seen, or an offset unlike the present one, is most often a typing mistake."""
+    def _similarity(self, path: Path, entry: Offset) -> None:
+        """Warns about an unknown partition, or an offset unlike the current one: most often a typo."""
         same = self.by_key.get(partitions.key(entry.partition))
         if same is None:
             self._unknown(path, entry)
@@ -165,34 +165,34 @@ class _Check:
         wanted = model.offset
         for name, value in entry.offset.items():
             if name not in wanted:
-                self._say(Severity.WARNING, (*path, "offset", name), f'"{name}" is not in the present offset')
+                self._add(Severity.WARNING, (*path, "offset", name), f'"{name}" is not in the current offset')
             elif wanted[name] is not None and type(value) is not type(wanted[name]):
                 kind = _KINDS.get(type(wanted[name]), "of another type")
-                self._say(Severity.WARNING, (*path, "offset", name), f'"{name}" is {kind} in the present offset')
+                self._add(Severity.WARNING, (*path, "offset", name), f'"{name}" is {kind} in the current offset')
         for name in wanted:
             if name not in entry.offset:
-                self._say(Severity.WARNING, (*path, "offset"), f'"{name}" is missing; the present offset has it')
+                self._add(Severity.WARNING, (*path, "offset"), f'"{name}" is missing, but the current offset has it')
 
     def _unknown(self, path: Path, entry: Offset) -> None:
-        """Whether the connector can have this partition at all."""
+        """Warns about a partition that the connector cannot or does not yet have."""
         topics = [topic.strip() for topic in self.connector.config.get("topics", "").split(",") if topic.strip()]
         topic = entry.partition.get("kafka_topic")
         if self.connector.type == "sink" and topics and topic not in topics:
-            self._say(Severity.WARNING, (*path, "partition"), f"the connector does not read the topic {topic}")
+            self._add(Severity.WARNING, (*path, "partition"), f"the connector does not read the topic {topic}")
         elif self.known:
-            self._say(Severity.WARNING, (*path, "partition"), "a new partition: the connector has no offset for it yet")
+            self._add(Severity.WARNING, (*path, "partition"), "a new partition: the connector has no offset for it yet")
 
-    def _twice(self) -> None:
+    def _duplicates(self) -> None:
         seen: dict[str, int] = {}
         for place, (path, entry) in enumerate(self._raw_entries()):
             key = partitions.key(entry["partition"])
             if key in seen:
-                self._error((*path, "partition"), f"the same partition as in entry {seen[key] + 1}")
+                self._error((*path, "partition"), f"duplicate of the partition in entry {seen[key] + 1}")
             seen.setdefault(key, place)
 
 
 _KINDS: dict[type, str] = {
-    str: "text",
+    str: "a string",
     int: "a whole number",
     float: "a number",
     bool: "true or false",

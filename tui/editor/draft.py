@@ -1,4 +1,4 @@
-"""A text being edited: what it is based on, what is wrong with it, what it would change."""
+"""Drafts of offsets: the edited text, the offsets it is based on, and the review of both."""
 
 from __future__ import annotations
 
@@ -15,29 +15,29 @@ from tui.offsets.plan import OffsetPlan
 
 
 class OffsetDraft(NamedTuple):
-    """`base` are the offsets it began with; `ran`: the connector may have moved on by itself since then."""
+    """Edited offsets of a connector. `ran` if it may have advanced by itself since `base` was read."""
 
     connector: Connector
     base: tuple[Offset, ...]
     text: str
     ran: bool
-    why: str = ""  # for the history
-    counted: tuple[OffsetChange, ...] = ()  # changes of which somebody knows what they mean in records
-    bounds: Bounds = NO_BOUNDS  # of the topics, where somebody knows them
+    why: str = ""  # the reason, for the history
+    counted: tuple[OffsetChange, ...] = ()  # changes with a known effect in records
+    bounds: Bounds = NO_BOUNDS  # bounds of the topics, if known
 
     @property
     def is_touched(self) -> bool:
-        return self.text != fresh(self.connector, self.base).text
+        return self.text != unchanged(self.connector, self.base).text
 
     def typed(self, text: str) -> OffsetDraft:
         return self._replace(text=text)
 
     def rebased(self, base: Sequence[Offset]) -> OffsetDraft:
-        """On what the server has now; the text stays."""
+        """The same text, based on the current offsets."""
         return self._replace(base=tuple(base), ran=_runs(self.connector))
 
     def onto(self, now: Sequence[Offset]) -> OffsetDraft:
-        """Applies the same changes to the current offsets; text that cannot be parsed stays unchanged."""
+        """The same changes applied to the current offsets; text with errors stays unchanged."""
         found = self.review()
         if tuple(now) == self.base or found.checked.errors:
             return self.rebased(now)
@@ -59,7 +59,7 @@ class OffsetDraft(NamedTuple):
         return OffsetPlan(self.connector.name, self.base, tuple(made), self.connector.state, self.ran, why=self.why)
 
     def _with_effect(self, change: OffsetChange) -> OffsetChange:
-        """As long as it still is the same change."""
+        """The change with its known effect, if it still is the same change."""
         key = partitions.key(change.partition)
         for one in self.counted:
             if partitions.key(one.partition) == key and same_offset(one.before, change.before):
@@ -69,7 +69,7 @@ class OffsetDraft(NamedTuple):
 
 
 class OffsetReview(NamedTuple):
-    """What there is to say about a draft."""
+    """The review of a draft: problems, changes, and offsets that the text no longer mentions."""
 
     checked: CheckedOffsets
     changes: tuple[OffsetChange, ...]
@@ -80,7 +80,7 @@ class OffsetReview(NamedTuple):
         return not self.checked.errors and bool(self.changes)
 
 
-def fresh(connector: Connector, base: Sequence[Offset]) -> OffsetDraft:
+def unchanged(connector: Connector, base: Sequence[Offset]) -> OffsetDraft:
     text = partitions.document(base) if base else partitions.template(connector)
     return OffsetDraft(connector, tuple(base), text, _runs(connector))
 
@@ -88,7 +88,7 @@ def fresh(connector: Connector, base: Sequence[Offset]) -> OffsetDraft:
 def of_changes(
     connector: Connector, base: Sequence[Offset], made: Sequence[OffsetChange], why: str = ""
 ) -> OffsetDraft:
-    """A draft that has these changes in it already: an undo, a journey in time."""
+    """A draft that contains these changes already, as after undo or seek."""
     wanted = {partitions.key(entry.partition): entry for entry in base}
     for change in made:
         wanted[partitions.key(change.partition)] = Offset(change.partition, change.after)

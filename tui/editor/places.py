@@ -1,4 +1,4 @@
-"""JSON that remembers where each value stands, so that an error can point at its line and column."""
+"""A JSON parser that keeps the position of each value, so that errors can point at a line and column."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ class TextPosition(NamedTuple):
         return f"line {self.line}, column {self.column}" if self.line else ""
 
 
-NO_POSITION = TextPosition(0, 0)  # of a key that is not in the text
+NO_POSITION = TextPosition(0, 0)  # the position of a key that is not in the text
 
 
 class JsonError(ValueError):
-    """What is wrong, and where."""
+    """A syntax error with its position."""
 
     def __init__(self, message: str, place: TextPosition) -> None:
         super().__init__(message)
@@ -40,24 +40,24 @@ class JsonError(ValueError):
 
 @dataclass(slots=True)
 class ParsedJson:
-    """A value, and the place of every value inside by its path: `("offsets", 0, "offset")`."""
+    """A value, and the position of every nested value by its path, such as `("offsets", 0, "offset")`."""
 
     value: Json
     places: dict[Path, TextPosition] = field(default_factory=dict)
 
     def place(self, path: Path) -> TextPosition:
-        """Of the value there, or of the nearest one around it."""
+        """The position of the value at the path, or of the nearest enclosing value."""
         while path and path not in self.places:
             path = path[:-1]
         return self.places.get(path, TextPosition(1, 1))
 
 
 def parse(text: str) -> ParsedJson:
-    """Raises BadJson. Stricter than Python: no NaN, no key twice, nothing after the value."""
+    """Parses JSON. Raises JsonError; stricter than Python's json: NaN and duplicate keys are errors."""
     return _Reader(text).document()
 
 
-def place_of(text: str, at: int) -> TextPosition:
+def position_at(text: str, at: int) -> TextPosition:
     before = text.rfind("\n", 0, at)
     return TextPosition(text.count("\n", 0, at) + 1, at - before)
 
@@ -70,11 +70,11 @@ class _Reader:
     def document(self) -> ParsedJson:
         value = self.value(())
         if self.peek():
-            raise self.wrong("there is more text after the end of the document")
-        return ParsedJson(value, self._found())
+            raise self.error("unexpected text after the end of the document")
+        return ParsedJson(value, self._positions())
 
-    def _found(self) -> dict[Path, TextPosition]:
-        """Offsets into places, in one pass over the lines."""
+    def _positions(self) -> dict[Path, TextPosition]:
+        """Converts character offsets to positions, in one pass over the lines."""
         found, line, start, text = {}, 1, 0, self.text
         for path, at in sorted(self.places.items(), key=lambda item: item[1]):
             while (end := text.find("\n", start, at)) >= 0:
@@ -82,11 +82,11 @@ class _Reader:
             found[path] = TextPosition(line, at - start + 1)
         return found
 
-    def wrong(self, message: str, at: int | None = None) -> JsonError:
-        return JsonError(message, place_of(self.text, self.at if at is None else at))
+    def error(self, message: str, at: int | None = None) -> JsonError:
+        return JsonError(message, position_at(self.text, self.at if at is None else at))
 
     def peek(self) -> str:
-        """The next character that is no blank; empty at the end."""
+        """Skips blanks and returns the next character; empty at the end."""
         self.at = _BLANK.match(self.text, self.at).end()  # type: ignore[union-attr]
         return self.text[self.at : self.at + 1]
 
@@ -94,7 +94,7 @@ class _Reader:
         char = self.peek()
         self.places[path] = self.at
         if len(path) > _DEPTH:
-            raise self.wrong("nested too deeply")
+            raise self.error("nested too deeply")
         if char == "{":
             return self.object(path)
         if char == "[":
@@ -111,13 +111,13 @@ class _Reader:
             if found:
                 self.comma(opened, "}")
             if self.peek() != '"':
-                raise self.wrong('a key in double quotes is expected, like "position"')
+                raise self.error('expected a key in double quotes, like "position"')
             start = self.at
             key = self.string()
             if key in found:
-                raise self.wrong(f'the key "{key}" is there twice', start)
+                raise self.error(f'duplicate key "{key}"', start)
             if self.peek() != ":":
-                raise self.wrong(f'a colon is expected after the key "{key}"')
+                raise self.error(f'expected a colon after the key "{key}"')
             self.at += 1
             found[key] = self.value((*path, key))
         self.at += 1
@@ -137,12 +137,12 @@ class _Reader:
     def comma(self, opened: int, closing: str) -> None:
         char = self.peek()
         if not char:
-            raise self.wrong(f"the {self.text[opened]} opened here is never closed by {closing}", opened)
+            raise self.error(f"this {self.text[opened]} has no closing {closing}", opened)
         if char != ",":
-            raise self.wrong(f"a comma or {closing} is expected")
+            raise self.error(f"expected a comma or {closing}")
         comma, self.at = self.at, self.at + 1
         if self.peek() == closing:
-            raise self.wrong(f"a comma before {closing}: take it away", comma)
+            raise self.error(f"trailing comma before {closing}: remove it", comma)
 
     def string(self) -> str:
         start = self.at
@@ -150,19 +150,19 @@ class _Reader:
             text, self.at = scanstring(self.text, start + 1, True)
         except JSONDecodeError as error:
             if error.msg.startswith("Unterminated"):
-                raise self.wrong("this text has no closing quote", start) from None
+                raise self.error("this string has no closing quote", start) from None
             if error.msg.startswith("Invalid control"):
-                raise self.wrong("a line break or tab inside quotes: write \\n or \\t", error.pos) from None
-            raise self.wrong(error.msg, error.pos) from None
+                raise self.error("line break or tab inside quotes: write \\n or \\t", error.pos) from None
+            raise self.error(error.msg, error.pos) from None
         return str(text)
 
     def number(self) -> int | float:
         match = _NUMBER.match(self.text, self.at)
         word = _WORD.match(self.text, self.at)
         if match is None or (word is not None and word.end() > match.end()):
-            raise self.wrong(f"{word[0] if word else self.text[self.at]!r} is no number")
+            raise self.error(f"{word[0] if word else self.text[self.at]!r} is not a number")
         if len(match[0]) > 400:
-            raise self.wrong("this number is too long")
+            raise self.error("this number is too long")
         self.at = match.end()
         return float(match[0]) if match[1] or match[2] else int(match[0])
 
@@ -172,7 +172,7 @@ class _Reader:
             self.at = word.end()
             return _LITERALS[word[0]]
         if word is not None:
-            raise self.wrong(f"{word[0]} is no JSON value: text stands in double quotes")
+            raise self.error(f"{word[0]} is not a JSON value: strings need double quotes")
         if self.at >= len(self.text):
-            raise self.wrong("the text ends where a value is expected")
-        raise self.wrong(f"a value is expected, found {self.text[self.at]!r}")
+            raise self.error("unexpected end of the text: expected a value")
+        raise self.error(f"expected a value, found {self.text[self.at]!r}")

@@ -72,7 +72,7 @@ def test_something_typed_beside_a_mask_is_neither_the_old_value_nor_a_new_one() 
     for value in (f"{MASK}9", f"x{MASK}"):
         found = one.typed(one.text.replace(MASK, value)).review()
         assert [error.message for error in found.errors] == [
-            "db.password: the mask is still in it; type the whole value over it"
+            "db.password: the value still contains the mask; replace the whole value"
         ]
     stars = {**BASE, "note": f"see {MASK} below"}
     assert not draft.of("c", stars).review().errors, "what is there already is the user's own"
@@ -81,17 +81,17 @@ def test_something_typed_beside_a_mask_is_neither_the_old_value_nor_a_new_one() 
 def test_a_mask_is_no_value_and_names_stay() -> None:
     one = draft.of("c", BASE).typed('{"name": "d", "other.password": "***"}')
     assert {error.message for error in one.review().errors} == {
-        "a connector cannot be renamed: create another one",
-        "other.password: this is a mask, not a value",
+        "a connector cannot be renamed: create a new one",
+        "other.password: this is a mask, not a value; enter the value",
     }
 
 
 def test_the_other_form_keeps_the_text() -> None:
     one = draft.of("c", BASE)
-    turned = one.typed(one.text.replace('"1"', '"2"')).turned()
-    assert turned is not None and turned.form is ConfigFormat.PROPERTIES and "tasks.max=2\n" in turned.text
-    assert [change.key for change in turned.review().changes] == ["tasks.max"]
-    assert one.typed("{").turned() is None
+    converted = one.typed(one.text.replace('"1"', '"2"')).converted()
+    assert converted is not None and converted.form is ConfigFormat.PROPERTIES and "tasks.max=2\n" in converted.text
+    assert [change.key for change in converted.review().changes] == ["tasks.max"]
+    assert one.typed("{").converted() is None
 
 
 def test_rebased_keeps_ours_and_takes_theirs() -> None:

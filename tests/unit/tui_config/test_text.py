@@ -23,10 +23,10 @@ def test_what_was_written_is_read_again(form: ConfigFormat, config: dict[str, st
 def test_places() -> None:
     found = read('{\n  "a": 1,\n  "b.c": {"x": 1}\n}', ConfigFormat.JSON)
     assert (found.places["a"].line, found.places["a"].column) == (2, 8)
-    assert "must be text" in found.problems[0].message and found.problems[0].place.line == 3
+    assert "must be a string" in found.problems[0].message and found.problems[0].place.line == 3
     found = read("# comment\n\n a = x\\\n  y\nb:2\na=1", ConfigFormat.PROPERTIES)
     assert found.config == {"a": "1", "b": "2"}
-    assert [str(one) for one in found.problems] == ["line 6, column 3: the key a is there twice"]
+    assert [str(one) for one in found.problems] == ["line 6, column 3: duplicate key a"]
     assert found.places["b"].line == 5
 
 

@@ -46,7 +46,7 @@ def test_the_bare_list_and_an_empty_one() -> None:
         (FILE, '{"partition": {"filename": "/in"}, "offset": {"position": "1"}}', "whole number"),
         (FILE, '{"partition": {"filename": "/in"}, "offset": {"position": true}}', "whole number"),
         (FILE, '{"partition": {"filename": "/in"}, "offset": {"position": 1.0}}', "whole number"),
-        (FILE, '{"partition": {"filename": "/in"}, "offset": {"position": 9223372036854775808}}', "64-bit"),
+        (FILE, '{"partition": {"filename": "/in"}, "offset": {"position": 9223372036854775808}}', "64 bits"),
         (FILE, '{"partition": {"filename": "/in"}, "offset": {"pos": 1}}', "position"),
         (FILE, '{"partition": {"file": "/in"}, "offset": null}', "filename"),
         (FILE, '{"partition": {"filename": "/in"}}', '"offset" is missing'),
@@ -55,7 +55,7 @@ def test_the_bare_list_and_an_empty_one() -> None:
         (FILE, '{"partition": {"filename": "/in"}, "offset": null, "x": 1}', 'unknown key "x"'),
         (FILE, "3", "an object with"),
         (SINK, '{"partition": {"kafka_topic": "a"}, "offset": null}', "kafka_partition"),
-        (SINK, '{"partition": {"kafka_topic": 1, "kafka_partition": 0}, "offset": null}', "must be text"),
+        (SINK, '{"partition": {"kafka_topic": 1, "kafka_partition": 0}, "offset": null}', "must be a string"),
         (SINK, '{"partition": {"kafka_topic": "a", "kafka_partition": "x"}, "offset": null}', "whole number"),
         (SINK, '{"partition": {"kafka_topic": "a", "kafka_partition": -1}, "offset": null}', "negative"),
         (SINK, '{"partition": {"kafka_topic": "a", "kafka_partition": 0}, "offset": {"offset": 1}}', "kafka_offset"),
@@ -68,7 +68,7 @@ def test_errors(connector: Connector, entry: str, message: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "message"), [("3", "in [ ]"), ("{}", "is missing"), ('{"offsets": [], "y": 1}', '"y"')]
+    ("text", "message"), [("3", "in [ ]"), ("{}", "missing key"), ('{"offsets": [], "y": 1}', '"y"')]
 )
 def test_documents_of_the_wrong_shape(text: str, message: str) -> None:
     errors, _ = says(OTHER, [], text)
@@ -79,7 +79,7 @@ def test_the_same_partition_twice_however_it_is_spelled() -> None:
     one = '{"partition": {"kafka_topic": "a", "kafka_partition": 0}, "offset": null}'
     two = '{"partition": {"kafka_partition": "0", "kafka_topic": "a"}, "offset": null}'
     errors, _ = says(SINK, SINKS, f"[{one},\n{two}]")
-    assert errors == ["line 2, column 15: the same partition as in entry 1"]
+    assert errors == ["line 2, column 15: duplicate of the partition in entry 1"]
 
 
 @pytest.mark.parametrize(

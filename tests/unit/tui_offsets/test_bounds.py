@@ -56,7 +56,7 @@ def test_ends_that_only_the_worker_tells() -> None:
 
 def test_in_the_editor_and_in_the_question() -> None:
     connector = Connector("s", "sink", "STOPPED", (), "w", "1", "", {"topics": "t"})
-    one = draft.fresh(connector, [Offset(at("t", 0), {"kafka_offset": 1490})])._replace(bounds=KNOWN)
+    one = draft.unchanged(connector, [Offset(at("t", 0), {"kafka_offset": 1490})])._replace(bounds=KNOWN)
     found = one.typed(one.text.replace("1490", "199999")).review()
     assert "! past the end 1,500" in wording.review(found).plain
     assert "! past the end 1,500" in wording.question(one.plan(found.changes)).plain

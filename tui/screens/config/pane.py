@@ -251,12 +251,12 @@ class ConfigPane(Pane):
 
     def turn(self) -> None:
         one = self.drafts[self.name_shown]
-        turned = one.turned()
-        if turned is None:
+        converted = one.converted()
+        if converted is None:
             line = next((problem.place.line for problem in one.review().read.problems), 1)
             self.say(f"not turned: mend line {line} first", "warn")
         else:
-            self.open(turned)
+            self.open(converted)
 
     def leave(self) -> None:
         touched = (one := self.drafts.get(self.name_shown)) is not None and one.is_touched

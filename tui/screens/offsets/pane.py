@@ -181,7 +181,7 @@ class OffsetsPane(Pane):
             return
         kept = self.drafts.get(self.name_shown)
         if kept is None or not kept.is_touched:
-            self.open(draft.fresh(self.connector, self.offsets))
+            self.open(draft.unchanged(self.connector, self.offsets))
             return
         moved = kept.base != self.offsets
         self.open(kept.onto(self.offsets))
