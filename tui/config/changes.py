@@ -28,8 +28,8 @@ def stored(value: Any) -> str | None:
 
 
 def changes(before: Mapping[str, str], after: Mapping[str, Any]) -> tuple[ConfigChange, ...]:
-    """The changes, sorted by key. A masked value in `after` means no change, and so does a missing `name`, since Connect
-    adds it."""
+    """The changes, sorted by key. Connect adds a missing `name`, and a masked value in `after` stands for the old one,
+    so neither is a change."""
     wanted = {key: text for key, value in after.items() if (text := stored(value)) is not None}
     found = []
     for key in sorted(before.keys() | wanted.keys()):

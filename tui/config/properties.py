@@ -17,7 +17,7 @@ class Property(NamedTuple):
 
 
 def entries(text: str) -> Iterator[Property]:
-    """Parses properties: `#` and `!` start comments, `=`, `:` or a blank ends a key, `\\` escapes or continues a line."""
+    """Parses properties. `#` and `!` start comments; `=`, `:` or a blank ends a key; `\\` escapes or continues."""
     for number, line, indent in _logical_lines(text):
         end = _key_end(line)
         rest = line[end:].lstrip(" \t\f")

@@ -12,7 +12,7 @@ import pytest
 
 from tests.support.stub_worker import HANG, stub_worker
 from tests.unit.tui.scripted import status
-from tests.unit.tui_offsets.test_patience import REQUESTS, Worker
+from tests.unit.tui.offsets.test_operation import REQUESTS, Worker
 from tui.client.client import Connect, drive
 from tui.commands.base import CommandContext, execute
 from tui.contexts.contexts_file import ContextsFile
