@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from tests.support.stub_worker import HANG, stub_worker
-from tests.unit.tui.scripted import status
 from tests.unit.tui.offsets.test_operation import REQUESTS, Worker
+from tests.unit.tui.scripted import status
 from tui.client.client import Connect, drive
 from tui.commands.base import CommandContext, execute
 from tui.contexts.contexts_file import ContextsFile
