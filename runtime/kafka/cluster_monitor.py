@@ -1,4 +1,4 @@
-"""The Kafka cluster as a standalone worker sees it: its id, and whether it can be reached."""
+"""Monitors the Kafka cluster of a standalone worker: its id, and whether it can be reached."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from collections.abc import Mapping
 from typing import Any
 
 _log = logging.getLogger(__name__)
-_TIMEOUT = 5.0  # seconds for one question
-_RETRY_DELAY = 1.0  # seconds between two questions while there is no answer
-_CHECK_INTERVAL = 10.0  # seconds between two looks at a cluster that is well
+_TIMEOUT = 5.0  # seconds for one request
+_RETRY_DELAY = 1.0  # seconds between two requests while Kafka does not answer
+_CHECK_INTERVAL = 10.0  # seconds between two requests while Kafka answers
 
 
 class ClusterMonitor:
-    """Asks the brokers how they are, from time to time. Event loop only."""
+    """Requests the cluster's id periodically. `error` is empty while Kafka answers. Event loop only."""
 
     def __init__(self, settings: Mapping[str, Any]) -> None:
         self._settings = {**settings, "log_level": 2}
@@ -25,11 +25,11 @@ class ClusterMonitor:
         self.error = ""
 
     async def start(self) -> None:
-        """Wait for the brokers as long as it takes, then keep an eye on them."""
-        await self._look()
+        """Wait until the brokers answer, however long that takes; then monitor them."""
+        await self._check()
         while not self.cluster_id:
             await asyncio.sleep(_RETRY_DELAY)
-            await self._look()
+            await self._check()
         self._watching = asyncio.create_task(self._watch(), name="cluster")
 
     async def close(self) -> None:
@@ -42,13 +42,13 @@ class ClusterMonitor:
     async def _watch(self) -> None:
         while True:
             await asyncio.sleep(_RETRY_DELAY if self.error else _CHECK_INTERVAL)
-            await self._look()
+            await self._check()
 
-    async def _look(self) -> None:
+    async def _check(self) -> None:
         before = self.error
         try:
             self.cluster_id, self.error = await asyncio.to_thread(self._ask), ""
-        except Exception as e:  # KafkaException (its import is left to the first question) or no answer at all
+        except Exception as e:  # KafkaException (imported with the first request), or no answer
             self.error = f"Kafka at {self._settings['bootstrap.servers']} does not answer ({_reason(e)})"
         if self.error != before:
             _log.log(logging.WARNING if self.error else logging.INFO, "%s", self.error or "Kafka answers again")

@@ -14,7 +14,7 @@ _NAMES = ("TOPIC_AUTHORIZATION_FAILED", "GROUP_AUTHORIZATION_FAILED", "CLUSTER_A
 
 
 def is_denial(error: KafkaError) -> bool:
-    """Whether the broker refused because of a missing right."""
+    """Whether the broker refused a request because a right is missing."""
     return error.name() in _NAMES
 
 
@@ -29,16 +29,17 @@ def principal(settings: Mapping[str, Any]) -> str:
 
 
 def denial(settings: Mapping[str, Any], operation: str, resource: str) -> str:
-    """`operation` and `resource` as kafka-acls names them: WRITE, topic orders."""
+    """The message for a missing right. `operation` and `resource` as kafka-acls names them: WRITE, topic orders."""
     return f"{principal(settings)} is not authorized to {operation} {resource}: grant {operation} on {resource}"
 
 
 def not_authorized(settings: Mapping[str, Any], operation: str, resource: str) -> NotAuthorizedError:
+    """As denial(), as an exception."""
     return NotAuthorizedError(denial(settings, operation, resource))
 
 
 def with_write_topic(error: KafkaError, topic: str | None) -> KafkaError:
-    """The error of a producer, with the topic that it may not write, which librdkafka does not name."""
+    """A producer's error; if WRITE is missing, with the topic, which librdkafka does not name."""
     if error.name() != "TOPIC_AUTHORIZATION_FAILED":
         return error
     return type(error)(error.code(), f"{error.str()}: WRITE on topic {topic}")

@@ -1,15 +1,15 @@
-"""What can go wrong with Kafka, as a tree.
+"""Errors of Kafka, as a tree.
 
 KafkaProblem
 ├── BrokerUnavailable     no answer in time; the same call may work later
-├── StorageTopicError     a storage topic is not what Connect needs; restarting does not help
+├── StorageTopicError     a storage topic does not meet Connect's requirements; a restart does not help
 ├── NotAuthorizedError    a right is missing; the message names principal, operation and resource
-├── ClientConfigError     a client property has a value that no client takes
+├── ClientConfigError     a client property has an invalid value
 ├── GroupError            a request about a consumer group was refused
 │   ├── GroupNotAuthorized  also a NotAuthorizedError
 │   ├── GroupNotEmpty     the group still has members
 │   └── OffsetsRefused    some partitions were refused; `partitions` says which and why
-└── GroupOccupied         the worker group belongs to someone else
+└── GroupOccupied         another worker is in the worker group
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from collections.abc import Mapping
 
 
 class KafkaProblem(Exception):
-    """Root of the tree; the message is fit for operators."""
+    """Root of the tree; the message is meant for operators."""
 
 
 class BrokerUnavailable(KafkaProblem):
@@ -26,23 +26,23 @@ class BrokerUnavailable(KafkaProblem):
 
 
 class StorageTopicError(KafkaProblem):
-    """A storage topic is missing something Connect cannot do without; the message names topic and remedy."""
+    """A storage topic does not meet Connect's requirements; the message names the topic and the remedy."""
 
 
 class NotAuthorizedError(KafkaProblem):
-    """The brokers refuse the worker's principal an operation."""
+    """The worker's principal is not authorized for an operation."""
 
 
 class ClientConfigError(KafkaProblem):
-    """A client property's value is impossible; worded as Connect words it."""
+    """A client property has an invalid value; worded as in Connect."""
 
 
 class GroupError(KafkaProblem):
-    """The group coordinator refused."""
+    """The group coordinator refused a request."""
 
 
 class GroupNotAuthorized(GroupError, NotAuthorizedError):
-    """The brokers refuse the worker's principal an operation on a group."""
+    """The worker's principal is not authorized for an operation on a group."""
 
 
 class GroupNotEmpty(GroupError):
@@ -50,7 +50,7 @@ class GroupNotEmpty(GroupError):
 
 
 class OffsetsRefused(GroupError):
-    """Offsets of some partitions were refused."""
+    """Offsets of some partitions were refused; `partitions` holds the reasons."""
 
     def __init__(self, partitions: Mapping[tuple[str, int], str]) -> None:
         details = ", ".join(f"{topic}-{number}: {why}" for (topic, number), why in sorted(partitions.items()))

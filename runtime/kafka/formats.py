@@ -1,4 +1,4 @@
-"""The bytes Connect keeps in its storage topics: compact JSON, and keys of source offsets."""
+"""The formats of Connect's storage topics: compact JSON, and the keys of source offsets."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ def compact(value: object) -> bytes:
     """Compact UTF-8 JSON, as Connect's own converter writes it."""
     try:
         return jackson_bytes(orjson.dumps(value))
-    except TypeError:  # integers beyond 64 bits, keys that are no strings, half a surrogate pair
+    except TypeError:  # integers beyond 64 bits, keys that are not strings, half a surrogate pair
         return json.dumps(value, separators=(",", ":")).encode()
 
 
 def offset_key(connector: str, partition: Mapping[str, Any] | None) -> bytes:
-    """The key under which the offset of a partition is stored when nobody has stored one yet."""
+    """The key under which the offset of a source partition is stored for the first time."""
     return compact([connector, java_ordered(partition)])
 
 
 def canonical(value: object) -> str:
-    """A text that is equal for equal partitions, whatever the order of their keys (but 1, 1.0 and true differ)."""
+    """Text that is equal for equal partitions regardless of the order of keys; 1, 1.0 and true differ."""
     try:
         return orjson.dumps(value, option=orjson.OPT_SORT_KEYS).decode()
     except TypeError:
@@ -34,7 +34,7 @@ def canonical(value: object) -> str:
 
 
 def java_ordered(value: Any) -> Any:
-    """The value with every map in the order in which Java's HashMap iterates it.
+    """The value with the entries of every map in the iteration order of Java's HashMap.
 
     Java workers put user-given partitions into such maps before they write them, and look offsets up by the exact
     bytes: in any other order an offset written here would be invisible to them after the cluster is handed back."""
@@ -49,7 +49,8 @@ def java_ordered(value: Any) -> Any:
 
 
 def java_copied(value: Mapping[str, Any], added: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """In the order of a HashMap that was made as the copy of another map, to which more may have been added then."""
+    """The entries in the iteration order of a HashMap that was created as a copy of `value`; then `added` was put
+    in."""
     size = 1
     while size < len(value) / 0.75 + 1:
         size *= 2

@@ -19,29 +19,29 @@ __all__ = ["Groups", "Member", "TopicPartition"]
 
 
 class Groups:
-    """Requests about groups. Every call raises BrokerUnavailable when Kafka does not answer, and GroupError when it
-    refuses; every call may be repeated. `settings` are librdkafka settings that reach the cluster."""
+    """Requests about groups. Every call raises BrokerUnavailable if Kafka does not answer and GroupError if it refuses;
+    every call may be repeated. `settings` are librdkafka settings that reach the cluster."""
 
     def __init__(self, settings: Mapping[str, Any]) -> None:
         self._settings = dict(settings)
         self._members: RequestBatcher[str, list[Member]] = RequestBatcher(self._members_of)
 
     async def committed(self, group: str) -> dict[TopicPartition, int]:
-        """Committed offsets; none for a group that does not exist."""
+        """Committed offsets by partition; empty if the group does not exist."""
         return await self._ask(group, kafka_python.committed(group), "DESCRIBE") or {}
 
     async def exists(self, group: str) -> bool:
-        """Whether there is such a group."""
+        """Whether the group exists."""
         found = await self._ask(group, kafka_python.list_groups()) or []
         return any(listed.group == group for listed in found)
 
     async def empty_groups(self) -> list[str]:
-        """Consumer groups without members, whoever's they are."""
+        """All consumer groups of the cluster without members."""
         found = await self._ask("*", kafka_python.list_groups()) or []
         return sorted(g.group for g in found if g.state == "Empty")
 
     async def check_partitions(self, partitions: Iterable[TopicPartition]) -> None:
-        """OffsetsRefused names the partitions that do not exist."""
+        """Raises OffsetsRefused with the partitions that do not exist."""
         wanted = set(partitions)
         if not wanted:
             return
@@ -51,7 +51,7 @@ class Groups:
             raise OffsetsRefused(missing)
 
     async def alter(self, group: str, offsets: Mapping[TopicPartition, int]) -> None:
-        """Set committed offsets; OffsetsRefused when some were not (the others are)."""
+        """Set committed offsets. OffsetsRefused names the partitions that were refused; the others are set."""
         bad = {tp: "the partition is negative" for tp in offsets if tp[1] < 0}
         bad |= {tp: f"offset {offset} is not possible" for tp, offset in offsets.items() if not 0 <= offset < 2**63}
         if bad:
@@ -60,24 +60,25 @@ class Groups:
             await self._ask(group, kafka_python.alter(group, offsets))
 
     async def delete_offsets(self, group: str, partitions: Iterable[TopicPartition]) -> None:
-        """Remove the committed offsets of these partitions; those without one, and unknown groups, are no error."""
+        """Remove the committed offsets of these partitions. Partitions without offset and unknown groups are
+        ignored."""
         wanted = list(partitions)
         if wanted:
             await self._ask(group, kafka_python.delete_offsets(group, wanted), "DELETE")
 
     async def delete(self, group: str) -> None:
-        """Remove the group with all its offsets; a group that does not exist is no error."""
+        """Remove the group with all its offsets; an unknown group is ignored."""
         await self._ask(group, kafka_python.delete(group), "DELETE")
 
     async def members(self, group: str) -> list[Member]:
-        """Live members, and dead ones that are not missed yet; none for a group that does not exist.
+        """The members, including dead ones whose session has not expired; empty if the group does not exist.
 
-        A worker that starts a thousand sinks asks for a thousand groups: see RequestBatcher."""
+        Concurrent calls share requests: a starting worker may ask for a thousand groups."""
         return await self._members.get(group)
 
     async def _members_of(self, groups: Sequence[str]) -> Mapping[str, list[Member] | Exception]:
         if len(groups) > 1:
-            with contextlib.suppress(GroupError):  # one of them was refused: then each for itself
+            with contextlib.suppress(GroupError):  # one of the groups was refused: request each by itself
                 found = await self._ask(f"{groups[0]} and others", kafka_python.describe_all(groups), "DESCRIBE") or {}
                 return {group: list(found[group].members) if group in found else [] for group in groups}
         answers = await asyncio.gather(
@@ -86,7 +87,7 @@ class Groups:
         return dict(zip(groups, map(_members_or_error, answers), strict=True))
 
     async def evict(self, group: str, members: Iterable[str]) -> None:
-        """Make the coordinator forget members, so that their partitions are free at once; unknown ones are no error."""
+        """Remove members from the group, so that their partitions are free at once. Unknown members are ignored."""
         wanted = sorted(members)
         if wanted:
             await self._ask(group, kafka_python.evict(group, wanted))
@@ -103,7 +104,7 @@ def _members_or_error(answer: Group | BaseException | None) -> list[Member] | Ex
 
 
 def _metadata(settings: Mapping[str, Any]) -> Any:
-    """Of all topics: asking for one that is missing might create it."""
+    """Metadata of all topics: a request for a missing topic might create it."""
     from confluent_kafka import KafkaException
     from confluent_kafka.admin import AdminClient
 

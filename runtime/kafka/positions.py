@@ -1,4 +1,4 @@
-"""Where topics begin and end, where a time is in them, and when a record was written: for lag and time travel."""
+"""First, last and timestamped offsets of partitions, and timestamps of records."""
 
 from __future__ import annotations
 
@@ -18,38 +18,38 @@ Offsets = dict[TopicPartition, int]
 
 
 class Positions:
-    """Requests about partitions, many at once. Every call raises BrokerUnavailable when Kafka does not answer;
-    partitions that do not exist are left out. `settings` are librdkafka settings that reach the cluster."""
+    """Requests about many partitions at once. Every call raises BrokerUnavailable if Kafka does not answer; partitions
+    that do not exist are omitted. `settings` are librdkafka settings that reach the cluster."""
 
     def __init__(self, settings: Mapping[str, Any]) -> None:
         self._settings = {**settings, "log_level": 2}
         self._admin: Any = None
 
     async def partitions(self) -> dict[str, list[int]]:
-        """Partitions of every topic."""
+        """Partition numbers by topic, of all topics."""
         return await asyncio.to_thread(self._partitions)
 
     async def beginnings(self, partitions: Collection[TopicPartition]) -> Offsets:
-        """The offset of the first record that is still there."""
+        """The offset of the first record that has not been deleted."""
         return await self._list(dict.fromkeys(partitions, _spec("earliest")))
 
     async def ends(self, partitions: Collection[TopicPartition]) -> Offsets:
-        """The offset that the next record will get."""
+        """The offset of the next record to be written."""
         return await self._list(dict.fromkeys(partitions, _spec("latest")))
 
     async def at_time(self, partitions: Collection[TopicPartition], milliseconds: int) -> Offsets:
-        """The offset of the first record of that time or later; the end where there is none."""
+        """The offset of the first record with this timestamp or a later one; the end if there is none."""
         spec = _spec("for_timestamp", milliseconds)
         found, ends = await asyncio.gather(self._list(dict.fromkeys(partitions, spec)), self.ends(partitions))
         return {at: end if found.get(at, -1) < 0 else found[at] for at, end in ends.items()}
 
     async def timestamps(self, offsets: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
-        """When the first record at or behind these offsets was written; partitions that do not tell in time are
-        left out."""
+        """Timestamps, in milliseconds since 1970, of the first record at or after each offset; partitions that do not
+        answer in time are omitted."""
         return await asyncio.to_thread(self._timestamps, offsets) if offsets else {}
 
     async def offsets_retention(self) -> int | None:
-        """For how many milliseconds brokers keep the offsets of an empty group; None when they do not tell."""
+        """Milliseconds for which brokers keep the offsets of an empty group; None if unknown."""
         return await asyncio.to_thread(self._offsets_retention)
 
     def _offsets_retention(self) -> int | None:
@@ -62,7 +62,7 @@ class Positions:
             asked = ConfigResource(ConfigResource.Type.BROKER, str(broker))
             (answer,) = admin.describe_configs([asked], request_timeout=_TIMEOUT).values()
             minutes = answer.result()["offsets.retention.minutes"].value
-        except (KafkaException, KeyError, StopIteration):  # away, or not ours to know
+        except (KafkaException, KeyError, StopIteration):  # no answer, or no right to read it
             return None
         return int(minutes) * 60_000 if minutes else None
 
@@ -75,7 +75,7 @@ class Positions:
 
         asked = {At(topic, number): spec for (topic, number), spec in wanted.items()}
         found = {}
-        admin = self._client()  # held: a client that goes takes its unanswered requests with it
+        admin = self._client()  # keep a reference: a client's end cancels its requests
         for at, future in admin.list_offsets(asked, request_timeout=_TIMEOUT).items():
             try:
                 found[at.topic, at.partition] = int(future.result().offset)
@@ -100,7 +100,7 @@ class Positions:
         from confluent_kafka import Consumer
         from confluent_kafka import TopicPartition as At
 
-        consumer = Consumer({**self._settings, **_PEEKING})
+        consumer = Consumer({**self._settings, **_READER_SETTINGS})
         found: dict[TopicPartition, int] = {}
         deadline = time.monotonic() + _READ_TIMEOUT
         try:
@@ -125,14 +125,14 @@ class Positions:
 
 
 def _spec(kind: str, *values: int) -> Any:
-    """confluent-kafka's word for a place in a topic."""
+    """An OffsetSpec of confluent-kafka."""
     from confluent_kafka.admin._listoffsets import OffsetSpec
 
     return getattr(OffsetSpec, kind)(*values)
 
 
-_PEEKING = {
-    "group.id": "headrace-peek",  # asked for by the client; never joined, nothing is committed
+_READER_SETTINGS = {
+    "group.id": "headrace-peek",  # required by the client; never joined, nothing is committed
     "enable.auto.commit": False,
     "enable.auto.offset.store": False,
     "auto.offset.reset": "earliest",
@@ -144,5 +144,5 @@ _PEEKING = {
 
 
 def partitions_of(partitions: Mapping[str, Iterable[int]], topics: Iterable[str]) -> set[TopicPartition]:
-    """The partitions of these topics; of those that do not exist there are none."""
+    """The partitions of these topics; topics that do not exist are omitted."""
     return {(topic, number) for topic in topics for number in partitions.get(topic, ())}

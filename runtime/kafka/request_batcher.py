@@ -1,4 +1,4 @@
-"""Questions that come while one is being answered go together, as the next one."""
+"""Batches concurrent requests: those made while one is in flight are sent together as the next one."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ V = TypeVar("V")
 
 
 class RequestBatcher(Generic[K, V]):
-    """Event loop only. `ask` answers for each of many; an exception in place of an answer is raised to who asked."""
+    """Event loop only. `ask` answers for many keys at once; an exception as an answer is raised to the caller."""
 
     def __init__(self, ask: Callable[[Sequence[K]], Awaitable[Mapping[K, V | Exception]]]) -> None:
         self._ask = ask
-        self._one_at_a_time = asyncio.Lock()
+        self._in_flight = asyncio.Lock()
         self._next: dict[K, None] = {}
         self._answer: asyncio.Task[Mapping[K, V | Exception]] | None = None
 
     async def get(self, key: K) -> V:
-        """An answer that was given after this was called."""
+        """The answer for a key, from a request that is sent after this call."""
         self._next[key] = None
         if self._answer is None:
             self._answer = asyncio.create_task(self._collect())
@@ -31,12 +31,12 @@ class RequestBatcher(Generic[K, V]):
         return found
 
     async def _collect(self) -> Mapping[K, V | Exception]:
-        async with self._one_at_a_time:
+        async with self._in_flight:
             asked, self._next, self._answer = list(self._next), {}, None
             return await self._ask(asked)
 
 
 def _retrieve(answer: asyncio.Task[Any]) -> None:
-    """Whoever asked may have stopped waiting: asyncio would report an error that nobody has looked at."""
+    """All callers may have stopped waiting: asyncio would log the exception as never retrieved."""
     if not answer.cancelled():
         answer.exception()

@@ -1,4 +1,4 @@
-"""The newest records of topics, for looking at: no group, nothing committed, no topic created."""
+"""Reads the newest records of topics, without joining a group, committing offsets or creating topics."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from runtime.kafka.denials import not_authorized
 from runtime.kafka.errors import BrokerUnavailable
 
 _TIMEOUT = 10.0  # seconds for a request
-_READ_TIMEOUT = 5.0  # seconds for reading what there is
-_MAX_BYTES = 8 * 1024 * 1024  # of samples, at most
+_READ_TIMEOUT = 5.0  # seconds for reading
+_MAX_BYTES = 8 * 1024 * 1024  # maximum size of all samples
 
 Sample = dict[str, Any]
 """A message as JSON: topic, partition, offset, timestamp (None without one), key, value and headers in base64."""
 
 
 async def newest(settings: Mapping[str, Any], wanted: Callable[[str], bool], count: int) -> list[Sample]:
-    """The `count` newest records of all topics that are wanted, oldest first; fewer when there are no more.
-    `settings` are a consumer's. BrokerUnavailable when Kafka does not answer."""
-    return await asyncio.to_thread(_newest, {**settings, **_LOOKING}, wanted, count)
+    """The `count` newest records of all wanted topics, oldest first; fewer if there are fewer. `settings` are those of
+    a consumer. BrokerUnavailable if Kafka does not answer."""
+    return await asyncio.to_thread(_newest, {**settings, **_READER_SETTINGS}, wanted, count)
 
 
 def _newest(settings: dict[str, Any], wanted: Callable[[str], bool], count: int) -> list[Sample]:
@@ -42,7 +42,7 @@ def _newest(settings: dict[str, Any], wanted: Callable[[str], bool], count: int)
 
 
 def _read(consumer: Any, settings: Mapping[str, Any], partitions: Collection[tuple[str, int]], count: int) -> list[Any]:
-    """The last `count` of each partition, as far as time and memory allow."""
+    """The last `count` records of each partition, as far as time and memory allow."""
     from confluent_kafka import KafkaError, TopicPartition
 
     unread = set()
@@ -86,8 +86,8 @@ def as_text(data: bytes | None) -> str | None:
     return None if data is None else base64.b64encode(data).decode()
 
 
-_LOOKING = {
-    "group.id": "headrace-preview",  # asked for by the client; never joined, nothing is committed
+_READER_SETTINGS = {
+    "group.id": "headrace-preview",  # required by the client; never joined, nothing is committed
     "client.id": "headrace-preview",
     "enable.auto.commit": False,
     "enable.auto.offset.store": False,

@@ -1,6 +1,6 @@
-"""The keys of Kafka's Java clients, as validation answers show them for `producer.override.*` and its like.
+"""The configuration keys of Kafka's Java clients, as validation reports them for `producer.override.*` and the like.
 
-Names, types and defaults are those of the clients of Apache Kafka 4.3; what they mean is in Kafka's documentation.
+Names, types and defaults are those of the clients of Apache Kafka 4.3, whose documentation describes them.
 """
 
 from __future__ import annotations

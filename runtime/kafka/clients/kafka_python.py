@@ -1,7 +1,7 @@
-"""What confluent-kafka cannot do, through kafka-python: requests about groups of any protocol.
+"""Requests about groups of any protocol, through kafka-python: confluent-kafka supports only consumer groups.
 
-The import takes 0.3 seconds and the calls block: for threads. Uses a few names that are not public API; kafka-python is
-pinned for that."""
+The import takes 0.3 seconds and the calls block: from threads only. Uses a few names that are not public API, so
+kafka-python is pinned."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ TopicPartition = tuple[str, int]
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A member of a group, as its coordinator knows it."""
+    """A member of a group, as known to the coordinator."""
 
     member_id: str
     client_id: str
@@ -32,7 +32,7 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """A group as its coordinator knows it; one that does not exist has no members."""
+    """A group, as known to its coordinator."""
 
     protocol_type: str
     protocol: str
@@ -46,8 +46,8 @@ def ask(
     """The answer to a request to the admin client; None if the group does not exist. `operation`: the right on the
     group that the request needs.
 
-    Repeats the request while the group's coordinator is being found or is loading (about a second on a new cluster);
-    all requests here may be repeated.
+    Repeats the request while the group's coordinator is unknown or loading (about a second on a new cluster); all
+    requests in this module may be repeated. Raises BrokerUnavailable after `timeout` seconds, or GroupError.
     """
     from kafka import errors
 
@@ -70,7 +70,7 @@ def ask(
 
 
 def _ask_once(settings: Mapping[str, Any], request: Callable[[Any], _T], timeout: float) -> _T:
-    """With a client of its own: ten milliseconds, and nothing stale is remembered."""
+    """With a new client, which takes ten milliseconds and has no stale state."""
     from kafka.admin import KafkaAdminClient
 
     limit = int(timeout * 1000)
@@ -94,7 +94,7 @@ def committed(group: str) -> Callable[[Any], dict[TopicPartition, int]]:
 
 @dataclass(frozen=True, slots=True)
 class ListedGroup:
-    """A group in the list of all of them. `state` is Kafka's: Stable, Empty, Dead, …"""
+    """A group in the list of all groups. `state` is Kafka's: Stable, Empty, Dead, …"""
 
     group: str
     protocol_type: str
@@ -124,7 +124,7 @@ def alter(group: str, offsets: Mapping[TopicPartition, int]) -> Callable[[Any], 
 
 
 def delete_offsets(group: str, partitions: Sequence[TopicPartition]) -> Callable[[Any], None]:
-    """Request: remove committed offsets; partitions without one are no error."""
+    """Request: remove committed offsets; partitions without offset are ignored."""
 
     def request(admin: Any) -> None:
         from kafka import TopicPartition as At
@@ -152,7 +152,8 @@ def delete(group: str) -> Callable[[Any], None]:
 
 
 def _raise_refused(answers: Mapping[Any, Any]) -> None:
-    """What concerns the whole group is raised as it is, so that it is tried again or named; the rest by partition."""
+    """Raise an error of the whole group as it is, so that the request is repeated or the error named; others by
+    partition, as OffsetsRefused."""
     from kafka import errors
 
     refused = {at: e for at, e in answers.items() if e is not errors.NoError}
@@ -165,13 +166,12 @@ def _raise_refused(answers: Mapping[Any, Any]) -> None:
 
 
 def describe(group: str) -> Callable[[Any], Group | None]:
-    """Request: the group with its members' metadata as it is; None when there is none."""
+    """Request: the group with its members' raw metadata; None if it does not exist."""
     return lambda admin: describe_all([group])(admin).get(group)
 
 
 def describe_all(groups: Sequence[str]) -> Callable[[Any], dict[str, Group]]:
-    """Request: those of the groups that there are. (The public call takes every group for a consumer's and fails on
-    Connect's.)"""
+    """Request: the existing groups among these. (The public call expects consumer groups and fails on Connect's.)"""
 
     def request(admin: Any) -> dict[str, Group]:
         from kafka import errors
@@ -205,7 +205,7 @@ def _group(found: Any) -> Group:
 
 
 def evict(group: str, members: list[str]) -> Callable[[Any], None]:
-    """Request: make the coordinator forget these members; unknown ones are no error."""
+    """Request: remove these members from the group; unknown members are ignored."""
 
     def request(admin: Any) -> None:
         from kafka.admin import MemberToRemove
@@ -220,4 +220,5 @@ def evict(group: str, members: list[str]) -> Callable[[Any], None]:
 
 
 def not_empty(group: str) -> GroupNotEmpty:
-    return GroupNotEmpty(f"group {group} still has members; stop whoever consumes in it, then try again")
+    """The error for a change of offsets of a group that has members."""
+    return GroupNotEmpty(f"group {group} still has members: stop its consumers, then try again")

@@ -1,11 +1,11 @@
-"""The table: Java's client properties, and how librdkafka says the same."""
+"""Table of Java's client properties and the corresponding librdkafka settings."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from typing import Any
 
-Translate = Callable[[str, str], "dict[str, Any]"]  # key, value → settings; ValueError says what is wrong
+Translate = Callable[[str, str], "dict[str, Any]"]  # key, value → settings; ValueError if invalid
 
 
 def _text(name: str) -> Translate:
@@ -22,7 +22,7 @@ def _lower(name: str, *allowed: str) -> Translate:
 
 
 def _number(name: str, lowest: int = 0, highest: int = 2**31 - 1) -> Translate:
-    """A whole number, moved into the range that librdkafka takes."""
+    """An integer, clamped to the range that librdkafka accepts."""
 
     def translate(key: str, value: str) -> dict[str, Any]:
         return {name: min(max(_whole(value), lowest), highest)}
@@ -47,7 +47,7 @@ def _whole(value: str) -> int:
 
 
 def _delivery_timeout(key: str, value: str) -> dict[str, Any]:
-    """Java's greatest number, which Connect sets, means for ever; librdkafka says 0."""
+    """Java's maximum integer, which Connect sets, means no timeout; in librdkafka that is 0."""
     number = _whole(value)
     return {"message.timeout.ms": 0 if number >= 2**31 - 1 else max(number, 1)}
 
@@ -57,7 +57,7 @@ def _buffer_memory(key: str, value: str) -> dict[str, Any]:
 
 
 def _level(codec: str) -> Translate:
-    """librdkafka has one level; it is the one of the codec in use, since others are not looked at."""
+    """librdkafka has one setting for the level, of the codec in use."""
     return lambda key, value: {"compression.level": _whole(value)}
 
 
@@ -146,7 +146,7 @@ BUILT_IN = frozenset({
     "socket.connection.setup.timeout.max.ms", "value.deserializer", "value.serializer",
     "auto.include.jmx.reporter", "metrics.num.samples", "metrics.recording.level", "metrics.sample.window.ms",
 })  # fmt: skip
-"""Known and not needed: librdkafka does it by itself, or the worker does (commits, conversion, batches of put)."""
+"""Accepted without effect: librdkafka or the worker handles these (commits, conversion, size of put batches)."""
 
 UNUSED_PREFIXES = ("metrics.context.",)
 """Prefixes of properties that only Java's metrics reporters read."""

@@ -1,4 +1,4 @@
-"""Security properties: Java names its key stores and login modules, librdkafka wants files and names."""
+"""Translates Java's security properties (key stores, login modules) to librdkafka settings."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ KAFKA_PYTHON: Mapping[str, str] = {
     "sasl.password": "sasl_plain_password",
     "sasl.kerberos.service.name": "sasl_kerberos_service_name",
 }
-"""librdkafka's names → kafka-python's; TLS settings are in client_tls.py."""
+"""librdkafka's names → kafka-python's; TLS settings are in tls.py."""
 
 _SAME = {
     "sasl.kerberos.service.name", "sasl.mechanism", "sasl.oauthbearer.scope", "sasl.oauthbearer.token.endpoint.url",
@@ -39,7 +39,7 @@ _JAAS_OPTION = re.compile(r"""([\w.]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s;"]+))"
 
 
 def translate(java: Mapping[str, str]) -> tuple[dict[str, Any], dict[str, str], list[str]]:
-    """librdkafka's settings, the properties that are not about security, and what could not be translated."""
+    """librdkafka's settings, the properties that are not about security, and warnings for untranslated properties."""
     settings: dict[str, Any] = {}
     warnings: list[str] = []
     left = {k: v for k, v in java.items() if not k.startswith(PREFIXES)}
@@ -53,7 +53,7 @@ def translate(java: Mapping[str, str]) -> tuple[dict[str, Any], dict[str, str], 
         elif key in _SPECIAL:
             settings |= _SPECIAL[key](java, value, warnings)
         else:
-            warnings.append(f"{key} has no equal in this worker's Kafka client; it has no effect")
+            warnings.append(f"{key} has no equivalent in this worker's Kafka client; it has no effect")
     return settings, left, warnings
 
 
@@ -69,7 +69,7 @@ def _truststore(java: Mapping[str, str], value: str, warnings: list[str]) -> dic
     kind = _kind(java.get("ssl.truststore.type", JKS), value)
     if kind == PEM:
         return {"ssl.ca.location": value}
-    if kind == PKCS12:  # librdkafka takes certificates as PEM only
+    if kind == PKCS12:  # librdkafka accepts certificates as PEM only
         try:
             return {"ssl.ca.pem": pkcs12_trust(value, java.get("ssl.truststore.password"))}
         except (OSError, ValueError) as e:

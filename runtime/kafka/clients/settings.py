@@ -1,4 +1,4 @@
-"""Java client properties in librdkafka's words."""
+"""Translates Java client properties to librdkafka settings."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from runtime.kafka.clients.tls import client_context
 from runtime.kafka.errors import ClientConfigError
 
 PRODUCER_FIXED: Mapping[str, Any] = {
-    "partitioner": "murmur2_random",  # Java's: keyed records stay where its producers put them
+    "partitioner": "murmur2_random",  # as in Java: keyed records stay in their partitions
     "acks": "all",
     "enable.idempotence": True,
-    "message.timeout.ms": 0,  # Java's tasks never give a record up; librdkafka would after five minutes
+    "message.timeout.ms": 0,  # as in Connect, no record expires; librdkafka's default is five minutes
     "linger.ms": 5,
     "queue.buffering.max.messages": 1_000_000,
     "queue.buffering.max.kbytes": 65_536,
@@ -41,7 +41,7 @@ _KINDS: Mapping[str, tuple[Mapping[str, Any], Mapping[str, Translate]]] = {
 
 @dataclass(frozen=True, slots=True)
 class ClientConfig:
-    """librdkafka settings, and what of the Java properties they leave out (key and reason)."""
+    """librdkafka settings, and a warning for each Java property that was not translated."""
 
     settings: dict[str, Any]
     warnings: tuple[str, ...] = field(default=())
@@ -53,10 +53,10 @@ def client_config(
     connector_config: Mapping[str, str] | None = None,
     client_id: str = "",
 ) -> ClientConfig:
-    """Settings of a client; `kind` is producer, consumer or admin. ClientConfigError names an impossible value.
+    """Settings of a client; `kind` is producer, consumer or admin. ClientConfigError names an invalid value.
 
     A connector's client gets `bootstrap.servers` of the worker's file, then its `<kind>.` properties, then the
-    connector's `<kind>.override.` ones. Without a connector's config it is a client of the worker itself: those get
+    connector's `<kind>.override.` ones. Without a connector's config it is a client of the worker itself, which gets
     the file's top-level properties (Connect's documentation, "Running Kafka Connect")."""
     if connector_config is None:
         return _translated(_reaching(originals), kind, client_id)
@@ -67,7 +67,7 @@ def client_config(
 
 
 def kafka_python_config(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """The same way to the cluster for kafka-python, from librdkafka's settings."""
+    """Settings for kafka-python to reach the same cluster, from librdkafka's settings."""
     servers = [s.strip() for s in str(settings["bootstrap.servers"]).split(",")]
     found = {ours: settings[theirs] for theirs, ours in security.KAFKA_PYTHON.items() if theirs in settings}
     context = client_context(settings)
@@ -105,7 +105,7 @@ def _translated(java: Mapping[str, str], kind: str, client_id: str) -> ClientCon
     first = settings.get("reconnect.backoff.ms", 100)
     settings["reconnect.backoff.max.ms"] = max(settings["reconnect.backoff.max.ms"], first)
     if settings.get("group.protocol") == "consumer" and "session.timeout.ms" not in left:
-        settings.pop("session.timeout.ms", None)  # the broker's matter there (KIP-848), and refused
+        settings.pop("session.timeout.ms", None)  # decided by the broker (KIP-848), and rejected by the client
     if kind == "producer":
         _settle_idempotence(settings, "enable.idempotence" in left)
     return ClientConfig(settings, tuple(warnings))
@@ -118,8 +118,8 @@ def _value(translate: Translate, key: str, value: str) -> dict[str, Any]:
         raise ClientConfigError(f"Invalid value {value} for configuration {key}: {e}") from None
 
 
-def _settle_idempotence(settings: dict[str, Any], asked: bool) -> None:
-    """As Java: fewer acknowledgements or too many requests in flight turn idempotence off where nobody asked for it."""
+def _settle_idempotence(settings: dict[str, Any], explicit: bool) -> None:
+    """As in Java: weaker acks or too many requests in flight disable idempotence, unless it is enabled explicitly."""
     weak = str(settings["acks"]) not in ("all", "-1") or int(settings.get("max.in.flight", 5)) > 5
-    if weak and not asked:
+    if weak and not explicit:
         settings["enable.idempotence"] = False

@@ -11,7 +11,7 @@ from runtime.kafka.errors import ClientConfigError
 
 
 def client_context(settings: Mapping[str, Any]) -> ssl.SSLContext | None:
-    """None without TLS. ClientConfigError names the stores that cannot be used."""
+    """The TLS context; None without TLS. ClientConfigError names the stores that cannot be used."""
     if "SSL" not in str(settings.get("security.protocol", "")):
         return None
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)

@@ -1,6 +1,6 @@
-"""Connect's worker group over kafka-python's group machinery. Importing this takes 0.3 seconds: from threads only.
+"""Connect's worker group, on kafka-python's group coordination. The import takes 0.3 seconds: from threads only.
 
-`BaseCoordinator` is not public API; kafka-python is pinned, and nothing else touches it."""
+`BaseCoordinator` is not public API; kafka-python is pinned, and only this module uses it."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ from kafka.net.compat import KafkaNetClient
 
 from runtime.kafka.clients.settings import kafka_python_config
 
-PROTOCOL_TYPE = "connect"  # as Java's: its workers and ours can never be in one group unnoticed
+PROTOCOL_TYPE = "connect"  # as in Java: its workers and these can never share a group unnoticed
 PROTOCOL = "headrace"
 
 
 class _Confirming(Heartbeat):  # type: ignore[misc]
-    """Remembers until when the coordinator surely counts us as a member."""
+    """Records until when the coordinator is certain to count this worker as a member."""
 
     confirmed_until = 0.0
 
     def received_heartbeat(self) -> None:
         super().received_heartbeat()
-        self.confirm(self.last_send)  # counted from the sending: the coordinator's own clock started later
+        self.confirm(self.last_send)  # from the time of sending: the coordinator's timer started later
 
     def confirm(self, since: float) -> None:
         self.confirmed_until = since + self.config["session_timeout_ms"] / 1000
 
 
 class WorkerCoordinator(BaseCoordinator):  # type: ignore[misc]
-    """A member whose leader gives the whole group's work to itself and refuses everyone else."""
+    """A group member. The leader holds the group, and tells every other member so."""
 
     def __init__(self, client: Any, metadata: Mapping[str, Any], **configs: Any) -> None:
         super().__init__(client, **configs)
@@ -53,7 +53,7 @@ class WorkerCoordinator(BaseCoordinator):  # type: ignore[misc]
         return [(PROTOCOL, self._metadata)]
 
     def _perform_assignment(self, leader_id: str, protocol: str, members: Sequence[Any]) -> dict[str, bytes]:
-        """Made by the leader: it was there first."""
+        """Called on the leader, which joined first: it holds the group."""
         holder = json.loads(self._metadata)
         answer = {"holder": leader_id, "url": holder.get("url", "")}
         return {m.member_id: json.dumps(answer).encode() for m in members}
@@ -73,7 +73,7 @@ class WorkerCoordinator(BaseCoordinator):  # type: ignore[misc]
 
 
 def connect(settings: Mapping[str, Any], client_id: str) -> Any:
-    """A client whose I/O thread runs; not connected yet."""
+    """A client whose I/O thread is running; not connected yet."""
     client = KafkaNetClient(**kafka_python_config(settings), client_id=client_id, reconnect_backoff_max_ms=1000)
     client._manager._net.start()
     return client

@@ -1,4 +1,4 @@
-"""Membership in Connect's worker group: one worker to a group.id, known to Kafka's group coordinator."""
+"""Membership in Connect's worker group, through Kafka's group coordinator: one worker per group.id."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ from runtime.kafka.errors import GroupOccupied, KafkaProblem
 from runtime.kafka.group import process_identity
 
 _log = logging.getLogger(__name__)
-_POLL_INTERVAL = 0.2  # seconds between two looks at the group
-_LOG_INTERVAL = 5.0  # seconds between two lines about trouble
+_POLL_INTERVAL = 0.2  # seconds between two checks of the group
+_LOG_INTERVAL = 5.0  # seconds between two log lines about the same problem
 _REQUEST_TIMEOUT = 5.0  # seconds for one request
 
 
 @dataclass(frozen=True, slots=True)
 class Joined:
-    """Our place in the group; statuses carry the generation."""
+    """This worker's membership; statuses record the generation."""
 
     member_id: str
     generation: int
 
 
 class Membership:
-    """Joins, stays, leaves; works in a thread of its own. Create and call on the event loop.
+    """Joins the group, stays in it and leaves it, on a thread of its own. Create and call on the event loop.
 
     `settings` are librdkafka settings that reach the cluster; times are in seconds. `on_lost` is called on the event
-    loop, with the reason, when another worker turns out to hold the group after a time without contact: stop then."""
+    loop, with the reason, if another worker holds the group after a time without contact: the worker must stop."""
 
     def __init__(
         self,
@@ -59,22 +59,23 @@ class Membership:
         self._thread = threading.Thread(target=self._run, name="group-member", daemon=True)
         self._coordinator: Any = None
         self._joined: Joined | None = None
-        self.trouble = ""  # why the membership is not confirmed; empty while it is
+        self.trouble = ""  # why the membership is not confirmed; empty while confirmed
         self._loop: asyncio.AbstractEventLoop
         self._first: asyncio.Future[Joined]
 
     @property
     def joined(self) -> Joined | None:
-        """The present membership; the generation rises when someone tried to join."""
+        """The current membership; the generation rises when another worker tries to join."""
         return self._joined
 
     @property
     def confirmed_until(self) -> float:
-        """The time.monotonic() until which the coordinator surely counts us as a member; 0 when it does not."""
+        """The time.monotonic() until which the coordinator is certain to count this worker as a member; 0 if it is
+        not."""
         return self._coordinator.confirmed_until if self._coordinator is not None else 0.0
 
     async def join(self) -> Joined:
-        """Join; waits for Kafka as long as it takes. GroupOccupied says who is there and what to do."""
+        """Join, waiting for Kafka as long as necessary. GroupOccupied names the other worker and the remedy."""
         self._loop = asyncio.get_running_loop()
         self._first = self._loop.create_future()
         self._thread.start()
@@ -94,7 +95,7 @@ class Membership:
         client = None
         try:
             client = connect(self._settings, f"connect-{urlsplit(self._url).netloc}")
-            if not self._patiently(lambda: self._clear_the_way(client)):
+            if not self._retried(lambda: self._check_members(client)):
                 return
             self._coordinator = WorkerCoordinator(
                 client,
@@ -103,7 +104,7 @@ class Membership:
                 api_version=client._manager.broker_version,
                 **self._times,
             )
-            while self._patiently(self._stay):
+            while self._retried(self._stay):
                 self._closing.wait(_POLL_INTERVAL)
         except GroupOccupied as e:
             self._post(self._refuse, e)
@@ -113,11 +114,11 @@ class Membership:
         finally:
             self._close(client)
 
-    def _patiently(self, step: Callable[[], None]) -> bool:
-        """Take a step, again and again while Kafka is in trouble; False when it is time to leave."""
+    def _retried(self, step: Callable[[], None]) -> bool:
+        """Run a step, repeating it while Kafka fails; False when the worker leaves the group."""
         from kafka import errors
 
-        told = time.monotonic()
+        logged_at = time.monotonic()
         while not self._closing.is_set():
             try:
                 step()
@@ -129,19 +130,19 @@ class Membership:
                 if isinstance(e, GroupOccupied):
                     raise
                 self.trouble = self._why(e)
-                if time.monotonic() - told >= _LOG_INTERVAL:
-                    told = time.monotonic()
-                    _log.warning("Still trying to be in group %s: %s", self._group_id, self.trouble)
+                if time.monotonic() - logged_at >= _LOG_INTERVAL:
+                    logged_at = time.monotonic()
+                    _log.warning("Still trying to join group %s: %s", self._group_id, self.trouble)
                 self._closing.wait(0.5)
         return False
 
     def _why(self, error: Exception) -> str:
-        """The error, with the missing right."""
+        """The error as text; if a right is missing, its name."""
         denied = type(error).__name__ == "GroupAuthorizationFailedError"
         return denial(self._settings, "READ", f"group {self._group_id}") if denied else str(error)
 
-    def _clear_the_way(self, client: Any) -> None:
-        """See who is in the group. A worker that was killed would keep it for a whole session: send it away."""
+    def _check_members(self, client: Any) -> None:
+        """Check the group's members. A killed worker would hold the group for a whole session, so it is removed."""
         client._manager.bootstrap(1000)
         group = ask(self._settings, self._group_id, describe(self._group_id), _REQUEST_TIMEOUT)
         if group is None or not group.members:
@@ -161,11 +162,11 @@ class Membership:
 
         if group.protocol_type not in ("", PROTOCOL_TYPE):
             raise GroupOccupied(
-                f"group.id={self._group_id} is the name of a group of type {group.protocol_type}: choose another"
+                f"group.id={self._group_id} belongs to a group of type {group.protocol_type}: choose another group.id"
             )
 
     def _stay(self) -> None:
-        """Join or join again where needed, and say that this worker is alive."""
+        """Join or rejoin if necessary, and send heartbeats."""
         coordinator = self._coordinator
         if not coordinator.ensure_active_group(timeout_ms=1000):
             return
@@ -191,22 +192,22 @@ class Membership:
             if client is not None:
                 client.close()
         except errors.KafkaError as e:
-            _log.info("Group %s was left without goodbye: %s", self._group_id, e)
+            _log.info("Could not leave group %s: %s", self._group_id, e)
 
     def _occupied(self, url: str) -> GroupOccupied:
         return GroupOccupied(
-            f"the worker at {url} already runs group.id={self._group_id}, and this version runs one worker to a group: "
-            "stop that one, or set another group.id with storage topics of its own"
+            f"the worker at {url} already runs group.id={self._group_id}, and this version runs one worker per group: "
+            "stop that worker, or set another group.id with storage topics of its own"
         )
 
     def _java_group(self) -> GroupOccupied:
         return GroupOccupied(
             f"workers of Apache Kafka Connect are alive in group.id={self._group_id}: stop all of them to take the "
-            "cluster over (one that was killed counts as alive for its session.timeout.ms), or set another group.id"
+            "cluster over (a killed worker counts as alive for its session.timeout.ms), or set another group.id"
         )
 
     def _post(self, call: Callable[..., object], *args: object) -> None:
-        with contextlib.suppress(RuntimeError):  # the loop is closed: nobody is interested any more
+        with contextlib.suppress(RuntimeError):  # the loop is closed
             self._loop.call_soon_threadsafe(call, *args)
 
     # The event loop
@@ -223,7 +224,7 @@ class Membership:
 
 
 def _metadata(member: Member) -> dict[str, Any]:
-    """What a worker of ours says about itself; nothing for anyone else's."""
+    """The metadata of a Headrace worker; empty for other members."""
     try:
         found = json.loads(member.metadata)
     except ValueError:

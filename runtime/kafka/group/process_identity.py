@@ -1,4 +1,4 @@
-"""Which process on which machine: enough to know later that it is gone."""
+"""The identity of a process on a machine, to detect later that the process has ended."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ _PROC = Path("/proc")
 
 
 def own_identity() -> dict[str, Any]:
-    """Goes into the metadata of a group's member."""
+    """The identity of this process, for the metadata of a group member."""
     return {"machine": _machine(), "pid": os.getpid(), "started": _started(os.getpid())}
 
 
 def is_gone(identity: Mapping[str, Any]) -> bool:
-    """True when the process certainly ended; False when it lives, or lives where one cannot look."""
+    """True if the process has certainly ended; False if it is alive or runs on another machine."""
     pid = identity.get("pid")
     if identity.get("machine") != _machine() or not isinstance(pid, int) or pid <= 0:
         return False
@@ -27,12 +27,12 @@ def is_gone(identity: Mapping[str, Any]) -> bool:
         return True
     except PermissionError:
         pass
-    started = _started(pid)  # the number may have been given to another process meanwhile
+    started = _started(pid)  # the pid may have been reused
     return started is not None and started != identity.get("started")
 
 
 def _machine() -> str:
-    """The same for processes that see each other's ids: host, boot and container."""
+    """Equal for processes that share process ids: same host, boot and container."""
     try:
         boot = (_PROC / "sys/kernel/random/boot_id").read_text().strip()
         return f"{boot}/{(_PROC / 'self/ns/pid').stat().st_ino}"
@@ -41,7 +41,7 @@ def _machine() -> str:
 
 
 def _started(pid: int) -> str | None:
-    """When a process started, in ticks since boot; `ended` for one that only waits to be collected, None if unknown."""
+    """The start time of a process in ticks since boot; `ended` for a zombie, None if unknown."""
     try:
         fields = (_PROC / str(pid) / "stat").read_text().rpartition(")")[2].split()
     except OSError:

@@ -1,4 +1,4 @@
-"""Compacted topics as shared memory: the log under the config, status and offset stores."""
+"""Compacted topics as shared tables: the log under the config, status and offset stores."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from runtime.kafka.log.writer import Writer
 from runtime.kafka.request_batcher import RequestBatcher
 
 _log = logging.getLogger(__name__)
-_TIMEOUT = 30.0  # seconds for a write to be read back, as in Connect
-_RETRY_DELAY = 0.2  # seconds until end offsets are asked for again
-_FLUSH_TIMEOUT = 5.0  # seconds for the last records at close
+_TIMEOUT = 30.0  # seconds until a write is read back, as in Connect
+_RETRY_DELAY = 0.2  # seconds until end offsets are requested again
+_FLUSH_TIMEOUT = 5.0  # seconds for pending records at close
 
 Apply = Callable[[Sequence[LogRecord]], None]
 Written = tuple[int, int]  # partition, offset
@@ -30,8 +30,8 @@ __all__ = ["LogRecord", "TopicLog", "TopicLogs", "TopicSpec"]
 
 @dataclass(frozen=True, slots=True)
 class _Sent:
-    """A record that has been sent. `ends` are the offsets up to which each partition had been read: a record with a
-    lower offset is in a topic that was created again."""
+    """A record that has been sent. `ends` are the offsets up to which each partition had been read: a lower offset of
+    the record means that the topic was deleted and created again."""
 
     topic: str
     future: asyncio.Future[Written]
@@ -39,7 +39,7 @@ class _Sent:
 
 
 class TopicLogs:
-    """The storage topics of one worker: one reader thread, one producer. Event loop only.
+    """The storage topics of one worker: one reader thread, one producer thread. Event loop only.
 
     `settings` are librdkafka settings that reach the cluster (`bootstrap.servers`, security)."""
 
@@ -49,7 +49,7 @@ class TopicLogs:
         self._logs: dict[str, TopicLog] = {}
         self._positions: dict[Position, int] = {}
         self._waiters: dict[asyncio.Future[None], dict[Position, int]] = {}
-        self._ends: RequestBatcher[str, dict[Position, int]] = RequestBatcher(self._ask_ends)
+        self._ends: RequestBatcher[str, dict[Position, int]] = RequestBatcher(self._request_ends)
         self._writer = Writer(self._settings, self._suspect)
         self._reader: Reader | None = None
         self._admin: Any = None
@@ -57,29 +57,29 @@ class TopicLogs:
         self._inbox: LoopInbox
         self._loaded: asyncio.Future[None]
         self.cluster_id = ""
-        self.lost = ""  # why a topic in use was lost; permanent
+        self.lost = ""  # the reason why a topic in use was lost; permanent
         self._broker = ""
         self._denied: dict[str, str] = {}  # by topic, while the right to write is missing
 
     @property
     def error(self) -> str:
-        """Why the topics cannot be used; empty while they are usable."""
+        """The reason why the topics cannot be used; empty while they can."""
         return self.lost or self._broker or next(iter(self._denied.values()), "")
 
     @property
     def available(self) -> bool:
-        """Whether Kafka could be reached when it was last needed."""
+        """Whether Kafka answered the last request."""
         return self._reader is not None and not self.error
 
     def open(self, spec: TopicSpec, apply: Apply) -> TopicLog:
-        """A log on the topic; before start(). `apply` gets its records in order, on the event loop."""
+        """Add a topic, before start(). `apply` is called with its records in order, on the event loop."""
         log = self._logs[spec.topic] = TopicLog(self, spec, apply)
         return log
 
     async def start(self) -> None:
-        """Wait for Kafka as long as it takes, create or check the topics, read all that is in them.
+        """Wait for Kafka as long as necessary, create or check the topics, and read them to their ends.
 
-        StorageTopicError when a topic cannot be used."""
+        StorageTopicError if a topic cannot be used."""
         self._loop = asyncio.get_running_loop()
         self._inbox = LoopInbox(self._loop)
         post = self._inbox.post
@@ -97,7 +97,7 @@ class TopicLogs:
         await self._loaded
 
     async def close(self) -> None:
-        """Write what is under way, end both threads. Waiting calls get BrokerUnavailable."""
+        """Write pending records and end both threads. Waiting calls raise BrokerUnavailable."""
         for waiter in self._waiters:
             if not waiter.done():
                 waiter.set_exception(BrokerUnavailable("the worker is shutting down"))
@@ -115,10 +115,10 @@ class TopicLogs:
         except TimeoutError as e:
             raise self._unavailable(f"topic {topic} could not be read to its end", e) from None
 
-    async def _ask_ends(self, topics: Sequence[str]) -> Mapping[str, dict[Position, int]]:
-        """End offsets of the topics' partitions, asked for until Kafka answers; TimeoutError when that takes too long.
+    async def _request_ends(self, topics: Sequence[str]) -> Mapping[str, dict[Position, int]]:
+        """End offsets of the topics' partitions, requested until Kafka answers; TimeoutError after the timeout.
 
-        A client from before a broker's restart may use the old leader epoch for ever (FENCED_LEADER_EPOCH, seen with
+        A client from before a broker's restart may keep using the old leader epoch (FENCED_LEADER_EPOCH, seen with
         librdkafka 2.16), so a new client is created after a refusal.
         """
         from confluent_kafka import IsolationLevel, KafkaException, TopicPartition
@@ -126,9 +126,9 @@ class TopicLogs:
 
         latest = OffsetSpec.latest()  # type: ignore[no-untyped-call]
         asked = {TopicPartition(t, p): latest for t, p in self._positions if t in topics}
-        async with asyncio.timeout(self._timeout):  # others wait for their turn
+        async with asyncio.timeout(self._timeout):  # other requests wait for this one
             while True:
-                admin = self._admin_client()  # held: a client that goes takes its unanswered requests with it
+                admin = self._admin_client()  # keep a reference: a client's end cancels its requests
                 futures = admin.list_offsets(
                     asked, isolation_level=IsolationLevel.READ_COMMITTED, request_timeout=self._timeout
                 )
@@ -236,22 +236,25 @@ class TopicLog:
         self._logs, self.spec, self._apply = logs, spec, apply
 
     async def write(self, key: bytes, value: bytes | None) -> None:
-        """Write a record and wait until it is applied; BrokerUnavailable after 30 seconds (it may still be written)."""
+        """Write a record and wait until it is applied. BrokerUnavailable after 30 seconds; the record may still be
+        written."""
         await self.write_all([(key, value)])
 
     async def write_all(self, records: Sequence[tuple[bytes, bytes | None]]) -> None:
-        """As write(), several records in this order."""
+        """As write(), for several records, in this order."""
         await self._logs._write(self.spec.topic, records)
 
     def send(self, key: bytes, value: bytes | None) -> asyncio.Future[Written]:
-        """Write a record without waiting; the result (partition, offset) may be ignored, failures are logged."""
+        """Write a record without waiting. The result (partition, offset) may be ignored; failures are logged."""
         return self._logs._send(self.spec.topic, key, value)
 
     async def read_to_end(self) -> None:
-        """Everything that was in the topic at the call is applied; BrokerUnavailable when Kafka does not answer."""
+        """Wait until everything that was in the topic at the call is applied. BrokerUnavailable if Kafka does not
+        answer."""
         await self._logs._read_to_end(self.spec.topic)
 
     def apply(self, records: Sequence[LogRecord]) -> None:
+        """Pass records to the topic's owner; an exception is logged."""
         try:
             self._apply(records)
         except Exception:

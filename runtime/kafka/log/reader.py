@@ -1,4 +1,4 @@
-"""The thread that reads the storage topics: prepares them, loads them fast, then follows them."""
+"""The thread that reads the storage topics: creates or checks them, loads them, then follows them."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from runtime.kafka.log.topic_watch import TopicWatch
 from runtime.kafka.log.topics import TopicSpec, ensure_topics
 
 _log = logging.getLogger(__name__)
-_MAX_RECORDS = 250  # records handed over at once: a few milliseconds of the event loop
+_MAX_RECORDS = 250  # records passed on at once: a few milliseconds of the event loop
 _MAX_PENDING = 16  # batches that may wait for the event loop
-_POLL_TIMEOUT = 0.1  # seconds; how late the thread notices that it is to end
-_LOG_INTERVAL = 5.0  # seconds between two lines about an absent broker
+_POLL_TIMEOUT = 0.1  # seconds; the delay with which the thread notices close()
+_LOG_INTERVAL = 5.0  # seconds between two log lines about an unavailable broker
 
-_GROUP_DENIED = "GROUP_AUTHORIZATION_FAILED"  # the client looks up the coordinator of a group that it never joins
+_GROUP_DENIED = "GROUP_AUTHORIZATION_FAILED"  # the client looks up the coordinator of its group, which it never joins
 
 Position = tuple[str, int]  # topic, partition
 
@@ -38,7 +38,7 @@ class LogRecord:
 
 @dataclass(frozen=True, slots=True)
 class ReadBatch:
-    """What one poll brought: records by topic, and the offset up to which each partition is now read."""
+    """The result of one poll: records by topic, and the offset up to which each partition has been read."""
 
     records: Mapping[str, Sequence[LogRecord]]
     positions: Mapping[Position, int]
@@ -46,13 +46,13 @@ class ReadBatch:
 
 @dataclass(frozen=True, slots=True)
 class ReaderEvents:
-    """What the reader reports, on its own thread."""
+    """Callbacks of the reader, called on its own thread."""
 
-    read: Callable[[ReadBatch], None]  # `Reader.applied()` is to be called once the records are applied
-    loaded: Callable[[str], None]  # everything that was there is read; the cluster's id
+    read: Callable[[ReadBatch], None]  # `Reader.applied()` must be called once the records are applied
+    loaded: Callable[[str], None]  # the topics are read to their ends; the cluster's id
     failed: Callable[[Exception], None]  # the topics cannot be used; the thread ends
-    broker: Callable[[str], None]  # why Kafka cannot be used; empty when it can be again
-    lost: Callable[[str], None]  # why a topic was lost
+    broker: Callable[[str], None]  # the reason why Kafka cannot be used; empty when it can again
+    lost: Callable[[str], None]  # the reason why a topic was lost
 
 
 class Reader:
@@ -79,15 +79,15 @@ class Reader:
         self._thread.start()
 
     def applied(self) -> None:
-        """A read was applied."""
+        """A batch of records was applied. Thread-safe."""
         self._ahead.release()
 
     def suspect(self) -> None:
-        """Someone met trouble with Kafka: find out whether it can be reached."""
+        """A request to Kafka failed: check whether Kafka can be reached. Thread-safe."""
         self._suspect.set()
 
     def close(self) -> None:
-        """End the thread; blocks for a moment."""
+        """End the thread. Blocks for a moment."""
         self._closing.set()
         self._ahead.release()
         if self._thread.ident is not None:
@@ -107,13 +107,13 @@ class Reader:
             self._events.failed(e)
 
     def _prepare(self) -> str:
-        """Wait for Kafka, see to the topics, learn their partitions; the cluster's id."""
+        """Wait for Kafka, create or check the topics, find their partitions. Returns the cluster's id."""
         from confluent_kafka import KafkaException
         from confluent_kafka.admin import AdminClient
 
         settings: dict[str, Any] = {**self._settings, "error_cb": self._on_error, "log_level": 2}
         admin = AdminClient(settings)
-        told, wait = time.monotonic(), 0.0
+        logged_at, wait = time.monotonic(), 0.0
         while not self._closing.wait(wait):
             wait = 0.1
             try:
@@ -125,12 +125,12 @@ class Reader:
                     self._report("")
                     return str(metadata.cluster_id or "")
             except KafkaException as e:
-                admin.poll(0)  # brings the error that says more
+                admin.poll(0)  # calls _on_error with a more specific error
                 self._report(self._last_error or e.args[0].str())
             except BrokerUnavailable as e:
                 self._report(str(e))
-            if self._trouble and time.monotonic() - told >= _LOG_INTERVAL:
-                told = time.monotonic()
+            if self._trouble and time.monotonic() - logged_at >= _LOG_INTERVAL:
+                logged_at = time.monotonic()
                 _log.warning("Still waiting for Kafka at bootstrap.servers=%s: %s", self.bootstrap, self._trouble)
         return ""
 
@@ -139,7 +139,7 @@ class Reader:
 
         consumer = Consumer(
             {
-                "group.id": "headrace-storage",  # asked for by the client; never joined, nothing is committed
+                "group.id": "headrace-storage",  # required by the client; never joined, nothing is committed
                 **self._settings,
                 "enable.auto.commit": False,
                 "enable.auto.offset.store": False,
@@ -148,10 +148,10 @@ class Reader:
                 "isolation.level": "read_committed",
                 "fetch.wait.max.ms": wait,
                 "error_cb": self._on_error,
-                "log_level": 2,  # what it has to say of connections comes as errors, and is told once
+                "log_level": 2,  # connection problems are passed to error_cb, and logged once
             }
         )
-        consumer.list_topics(timeout=10.0)  # leaders known at once: without it the first fetch waits up to a second
+        consumer.list_topics(timeout=10.0)  # fetch metadata now: otherwise the first fetch waits up to a second
         consumer.assign([TopicPartition(t, p, offset) for (t, p), offset in self._positions.items()])
         return consumer
 
@@ -179,7 +179,7 @@ class Reader:
 
     def _watch(self, watch: TopicWatch) -> None:
         denied, lost = watch.denied, watch.lost
-        watch.look()
+        watch.check()
         self.watched = watch.complete
         if watch.lost and not lost:
             self._events.lost(watch.lost)
@@ -189,7 +189,7 @@ class Reader:
             self._suspect.set()
 
     def _retried(self, make: Callable[[], Any]) -> Any:
-        """The client, made again until Kafka answers; None at the end."""
+        """The client; created again until Kafka answers. None after close()."""
         from confluent_kafka import KafkaException
 
         while not self._closing.is_set():
@@ -201,7 +201,7 @@ class Reader:
         return None
 
     def _step(self, consumer: Any) -> set[Position]:
-        """One poll; the partitions that reached their end."""
+        """Poll once. Returns the partitions that have been read to their end."""
         first = consumer.poll(_POLL_TIMEOUT)
         if first is None:
             return set()
@@ -232,10 +232,10 @@ class Reader:
             del self._denied[topic]
             self._suspect.set()
         if positions:
-            self._hand_over(ReadBatch(records, positions))
+            self._pass_on(ReadBatch(records, positions))
         return ended
 
-    def _hand_over(self, read: ReadBatch) -> None:
+    def _pass_on(self, read: ReadBatch) -> None:
         self._positions.update(read.positions)
         self._ahead.acquire()
         if not self._closing.is_set():
@@ -248,7 +248,7 @@ class Reader:
         self._last_error = error.str()
 
     def _probe(self, consumer: Any) -> None:
-        """Ask Kafka for anything; its silence is the trouble, its answer the end of it."""
+        """Send a request to Kafka, and report whether it answers."""
         from confluent_kafka import KafkaException
 
         try:

@@ -1,5 +1,5 @@
-"""Checks by id that the storage topics are still those that were read: deleting a topic loses its state, and a topic
-created again has the same name."""
+"""Checks the ids of the storage topics: a topic that was deleted has lost its state, even if a topic of the same name
+was created again."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from runtime.kafka.log.topics import TopicSpec
 CHECK_INTERVAL = 2.0
 """Seconds between two requests."""
 
-_RECHECK_DELAY = 0.5  # … after a topic was missing
+_RECHECK_DELAY = 0.5  # seconds until the next request after a topic was missing
 _TIMEOUT = 10.0
 
 
@@ -29,9 +29,9 @@ class TopicWatch:
         self._topics = [spec.topic for spec in specs]
         self._ids: dict[str, str] = {}
         self._missing: set[str] = set()  # in the last answer
-        self._asked: dict[str, Future[Any]] = {}
+        self._pending: dict[str, Future[Any]] = {}
         self._next = 0.0
-        self.lost = ""  # why a topic was lost; permanent
+        self.lost = ""  # the reason why a topic was lost; permanent
         self.denied = ""  # the missing right, until it is granted
 
     @property
@@ -39,25 +39,25 @@ class TopicWatch:
         """Whether every topic's id is known."""
         return len(self._ids) == len(self._topics)
 
-    def look(self) -> None:
-        """Take the last answer, and send the next request when it is due."""
-        if self._asked and all(future.done() for future in self._asked.values()):
-            asked, self._asked = self._asked, {}
+    def check(self) -> None:
+        """Process the last answer, and send the next request when it is due."""
+        if self._pending and all(future.done() for future in self._pending.values()):
+            requests, self._pending = self._pending, {}
             self.denied = ""
-            for topic, future in asked.items():
-                self._take(topic, future)
-        if not self._asked and not self.lost and self._clock() >= self._next:
+            for topic, future in requests.items():
+                self._process(topic, future)
+        if not self._pending and not self.lost and self._clock() >= self._next:
             self._next = self._clock() + CHECK_INTERVAL
-            self._asked = self._ask()
+            self._pending = self._request()
 
-    def _ask(self) -> dict[str, Future[Any]]:
+    def _request(self) -> dict[str, Future[Any]]:
         from confluent_kafka import TopicCollection
 
         topics = TopicCollection(self._topics)
-        asked: dict[str, Future[Any]] = self._admin.describe_topics(topics, request_timeout=_TIMEOUT)
-        return asked
+        requests: dict[str, Future[Any]] = self._admin.describe_topics(topics, request_timeout=_TIMEOUT)
+        return requests
 
-    def _take(self, topic: str, future: Future[Any]) -> None:
+    def _process(self, topic: str, future: Future[Any]) -> None:
         from confluent_kafka import KafkaException
 
         try:
@@ -72,8 +72,8 @@ class TopicWatch:
     def _refused(self, topic: str, name: str) -> None:
         if name in ("UNKNOWN_TOPIC_OR_PART", "UNKNOWN_TOPIC_ID"):
             if topic in self._missing:
-                self.lost = _lost(topic, "does not exist any more")
-            self._missing.add(topic)  # a broker that has just started may not know its topics yet
+                self.lost = _lost(topic, "no longer exists")
+            self._missing.add(topic)  # a broker that has just started may not know all topics yet
             self._next = self._clock() + _RECHECK_DELAY
         elif name == "TOPIC_AUTHORIZATION_FAILED":
             self.denied = denial(self._settings, "DESCRIBE", f"topic {topic}")
@@ -86,6 +86,6 @@ def recreated_message(topic: str) -> str:
 
 def _lost(topic: str, what: str) -> str:
     return (
-        f"storage topic {topic} {what} while this worker was running: the worker's state is not in Kafka any more, and "
+        f"storage topic {topic} {what} while this worker was running: the worker's state is no longer in Kafka, and "
         "changes are refused; restore the topic if you can, then restart the worker"
     )

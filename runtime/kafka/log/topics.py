@@ -1,4 +1,4 @@
-"""Storage topics: created compacted, or checked to be so."""
+"""Creation of the storage topics, and checks that existing ones are suitable."""
 
 from __future__ import annotations
 
@@ -22,25 +22,26 @@ class TopicSpec:
     topic: str
     partitions: int  # -1: the broker's default
     replication_factor: int  # -1: the broker's default
-    prefix: str  # of the properties that describe it: `config.storage`, `offset.storage` or `status.storage`
-    single: bool = False  # its records have one order, so it may have but one partition
+    prefix: str  # of the worker properties that describe it: `config.storage`, `offset.storage` or `status.storage`
+    single: bool = False  # its records are ordered, so it must have exactly one partition
     settings: Mapping[str, str] = field(default_factory=dict)  # further topic settings (KIP-605)
 
 
 def ensure_topics(
     admin: Any, settings: Mapping[str, Any], specs: Sequence[TopicSpec], existing: Mapping[str, int]
 ) -> bool:
-    """Create the topics that are missing and check the others (`existing`: partition counts by name).
+    """Create missing topics and check the others (`existing`: partition counts by name). Returns whether any was
+    created.
 
-    True when some were created. StorageTopicError when one cannot be used, BrokerUnavailable when Kafka gave no
-    answer. Blocks: for the reader's thread."""
+    StorageTopicError if a topic cannot be used, BrokerUnavailable if Kafka does not answer. Blocks: for the reader's
+    thread."""
     missing = [s for s in specs if s.topic not in existing]
     present = [s for s in specs if s.topic in existing]
     for spec in present:
         if spec.single and existing[spec.topic] != 1:
             raise StorageTopicError(
                 f"topic {spec.topic} ({spec.prefix}.topic) has {existing[spec.topic]} partitions, but configurations "
-                f"keep their order only in one: name a topic with a single partition in {spec.prefix}.topic"
+                f"are ordered only within one: set {spec.prefix}.topic to a topic with a single partition"
             )
     if present:
         _check_policies(admin, settings, present)
@@ -88,7 +89,7 @@ def _creation_error(settings: Mapping[str, Any], spec: TopicSpec, error: Any) ->
             + denial(settings, "CREATE", f"topic {spec.topic}")
             + ", or create it by hand (compacted) and grant DESCRIBE, DESCRIBE_CONFIGS, READ and WRITE on it"
         )
-    remedy = f"create it by hand (compacted), or name another one in {spec.prefix}.topic"
+    remedy = f"create it by hand (compacted), or set {spec.prefix}.topic to another topic"
     if error.code() == KafkaError.INVALID_REPLICATION_FACTOR:
         remedy = f"set {spec.prefix}.replication.factor to at most the number of brokers (or -1 for their default)"
     return StorageTopicError(f"topic {spec.topic} ({spec.prefix}.topic) could not be created: {error.str()}; {remedy}")
@@ -114,7 +115,7 @@ def _check_policies(admin: Any, settings: Mapping[str, Any], specs: Sequence[Top
             continue
         if policy != "compact":
             raise StorageTopicError(
-                f"topic {spec.topic} ({spec.prefix}.topic) has cleanup.policy={policy}, so Kafka would delete what "
-                "this cluster must remember: set cleanup.policy=compact on it, "
-                f"or name another topic in {spec.prefix}.topic"
+                f"topic {spec.topic} ({spec.prefix}.topic) has cleanup.policy={policy}, so Kafka would delete "
+                "state of this cluster: set cleanup.policy=compact on it, "
+                f"or set {spec.prefix}.topic to another topic"
             )

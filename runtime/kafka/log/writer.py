@@ -1,4 +1,4 @@
-"""One idempotent producer for all storage topics; its thread reports deliveries."""
+"""One idempotent producer for all storage topics, and the thread that serves its delivery reports."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from runtime.kafka.errors import BrokerUnavailable, KafkaProblem
 
 _log = logging.getLogger(__name__)
 
-_LAST_REPORTS = 10.0  # seconds for a failed producer to report its records; it no longer sends
+_LAST_REPORTS = 10.0  # seconds for a failed producer to report its unsent records
 
 Delivered = Callable[[KafkaProblem | None, int, int], None]  # error, partition, offset
 
 
 class Writer:
-    """Writes records in the order of the calls; never gives up on one while Kafka is away."""
+    """Writes records in the order of the calls, and retries without limit while Kafka is unavailable."""
 
     def __init__(self, settings: Mapping[str, Any], on_trouble: Callable[[], None]) -> None:
         self._settings = {
@@ -39,11 +39,11 @@ class Writer:
         self._thread = threading.Thread(target=self._poll, name="storage-writer", daemon=True)
 
     def start(self) -> None:
-        """Make the producer; it fetches its id from the cluster, which may take it half a second."""
+        """Create the producer, which fetches its id from the cluster; that may take half a second."""
         self._current()
 
     def send(self, topic: str, key: bytes, value: bytes | None, delivered: Delivered) -> None:
-        """Hand a record to the producer; `delivered` is called on the writer's thread."""
+        """Queue a record; `delivered` is called on the writer's thread. BrokerUnavailable if the queue is full."""
 
         def report(error: Any, message: Any) -> None:
             if error is not None:
@@ -58,7 +58,7 @@ class Writer:
         except KafkaException as e:
             delivered(self._refusal(topic, e.args[0]), -1, -1)
         except BufferError:
-            raise BrokerUnavailable(f"too many records wait for Kafka already (topic {topic})") from None
+            raise BrokerUnavailable(f"too many records are waiting for Kafka (topic {topic})") from None
 
     def _refusal(self, topic: str, error: Any) -> KafkaProblem:
         if is_denial(error):
@@ -66,11 +66,11 @@ class Writer:
         return KafkaProblem(f"a record for topic {topic} was refused: {error.str()}")
 
     def close(self, timeout: float) -> None:
-        """Wait for what is under way, at most `timeout` seconds; blocks."""
+        """Wait at most `timeout` seconds for pending records. Blocks."""
         if self._producer is not None:
             left = self._producer.flush(timeout)
             if left:
-                _log.warning("%d records for the storage topics were not written before the end", left)
+                _log.warning("%d records for the storage topics were not written before the worker's end", left)
                 self._producer.purge()
         self._closing.set()
         if self._thread.ident is not None:
@@ -100,7 +100,7 @@ class Writer:
         try:
             producer.poll(0.1)
         except KafkaException as error:
-            _log.error("The storage topics' producer is replaced: %s", error.args[0].str())
+            _log.error("The producer for the storage topics failed and is replaced: %s", error.args[0].str())
             self._broken = True
             self._on_trouble()
             producer.flush(_LAST_REPORTS)

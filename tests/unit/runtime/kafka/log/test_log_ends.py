@@ -30,7 +30,7 @@ async def test_a_question_that_is_not_answered_is_given_up(
     with pytest.raises(BrokerUnavailable):
         await topic.read_to_end()
     async with asyncio.timeout(2):
-        while logs._ends._one_at_a_time.locked():  # noqa: ASYNC110 - nothing tells when a question is given up
+        while logs._ends._in_flight.locked():  # noqa: ASYNC110 - nothing tells when a question is given up
             await asyncio.sleep(0.001)
     del topic, logs
     gc.collect()
