@@ -93,9 +93,9 @@ def page(data: Data) -> str:
     parts = [
         "# Benchmarks",
         "`make bench` runs the same connector JSON on Apache Kafka Connect and on Headrace, one after the other, on "
-        "one broker, and writes this page; `make soak` adds its part. Medians of so many runs, on a freshly warmed "
-        "worker. “Load” is the machine's load average at the end of the row: figures taken beside other work "
-        "(a load of more than the two that a run needs by itself) are not to be leant on.",
+        "one broker, and writes this page; `make soak` adds its part. Figures are medians of the given number of runs "
+        "on a freshly warmed worker. “Load” is the machine's load average at the end of the row. A run needs a load of "
+        "two by itself; figures with a higher load are not reliable.",
         data["machine"],
         "\n".join(
             [
