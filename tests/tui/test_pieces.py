@@ -14,7 +14,7 @@ from tests.tui.console import Console, console
 from tui import model
 from tui.client.client import ApiCall
 from tui.cluster.snapshot import ClusterLink, Diff, LinkState, Notice, Snapshot
-from tui.commands.offsets import PatchOffsets
+from tui.commands.offsets.altering import PatchOffsets
 from tui.commands.targets import matches
 from tui.config.secrets import is_secret
 from tui.formatting import span

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tui.commands.documents import documents, files_of
+from tui.commands.connectors.documents import documents, files_of
 from tui.config.changes import changes
 from tui.errors import UsageError
 

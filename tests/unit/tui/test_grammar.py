@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tui.commands.lifecycle import Restart, Stop
-from tui.commands.offsets import DeleteOffsets, PatchOffsets
-from tui.commands.reading import GetConnectors, GetOffsets
-from tui.commands.waiting import Wait
+from tui.commands.cluster.reading import GetConnectors, GetOffsets
+from tui.commands.connectors.lifecycle import Restart, Stop
+from tui.commands.connectors.waiting import Wait
+from tui.commands.offsets.altering import DeleteOffsets, PatchOffsets
 from tui.errors import UsageError
 from tui.script.grammar import parse, split
 

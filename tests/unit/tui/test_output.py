@@ -7,7 +7,7 @@ import json
 import pytest
 import yaml
 
-from tui.commands.reading import listing
+from tui.commands.cluster.reading import listing
 from tui.commands.result import Result, Table, TargetOutcome, confirmation
 from tui.errors import CONFLICT, FAILED, NOT_FOUND
 from tui.model import Connector, Task

@@ -8,7 +8,7 @@ import pytest
 from tests.unit.tui.scripted import Scripted
 from tui.client.client import ApiCall, drive
 from tui.commands.base import CommandContext
-from tui.commands.preview import Preview
+from tui.commands.connectors.preview import Preview
 from tui.contexts.contexts_file import ContextsFile
 from tui.contexts.profiles import Profile
 from tui.errors import BadRequest, NotFound, UsageError

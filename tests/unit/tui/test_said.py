@@ -12,7 +12,7 @@ import pytest
 from tests.unit.tui.scripted import Scripted, expanded, status
 from tui.client.client import Connect, drive
 from tui.commands.base import CommandContext, execute
-from tui.commands.changing import announce
+from tui.commands.offsets.changing import announce
 from tui.commands.result import Result, TargetOutcome, confirmation
 from tui.contexts.contexts_file import ContextsFile
 from tui.contexts.profiles import Profile

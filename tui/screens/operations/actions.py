@@ -7,7 +7,7 @@ from shlex import quote
 from typing import NamedTuple
 
 from tui.commands.base import CommandContext, Danger
-from tui.commands.lifecycle import Delete, Pause, Restart, Resume, Stop
+from tui.commands.connectors.lifecycle import Delete, Pause, Restart, Resume, Stop
 from tui.commands.targets import is_glob
 from tui.model import Connector
 

@@ -155,7 +155,7 @@ class Delete(_EachConnector):
     async def _one_by_one(self, context: CommandContext, name: str) -> None:
         """Resets the offsets by a normal change. If that fails, the connector is not deleted, since the offsets of a
         deleted connector cannot be reset."""
-        from tui.commands.offsets import reset
+        from tui.commands.offsets.altering import reset
         from tui.offsets.plan import OffsetAction
 
         try:

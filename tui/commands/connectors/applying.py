@@ -6,11 +6,11 @@ from collections.abc import Collection
 
 from tui.commands.arguments import flag, option, options
 from tui.commands.base import ChangingCommand, CommandContext, Danger, refuse
-from tui.commands.documents import ConnectorDocument, documents, files_of
-from tui.commands.plan import CREATE, DELETE, KEEP, PlanStep, removal, step, text_of
+from tui.commands.connectors.documents import ConnectorDocument, documents, files_of
+from tui.commands.connectors.plan import CREATE, DELETE, KEEP, PlanStep, removal, step, text_of
+from tui.commands.connectors.validating import validate
 from tui.commands.result import Result, TargetOutcome, confirmation
 from tui.commands.targets import failed_outcome, for_each, require_confirmation
-from tui.commands.validating import validate
 from tui.config import applying
 from tui.config.applying import ConfigEdit
 from tui.config.changes import merged

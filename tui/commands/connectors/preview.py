@@ -8,9 +8,9 @@ from typing import Any
 
 from tui.commands.arguments import flag, integer, option, options, positional
 from tui.commands.base import Command, CommandContext, refuse
-from tui.commands.documents import documents
+from tui.commands.connectors.documents import documents
+from tui.commands.connectors.side_by_side import side_by_side
 from tui.commands.result import Result
-from tui.commands.side_by_side import side_by_side
 from tui.errors import NotFound, UsageError
 from tui.formatting import counted
 

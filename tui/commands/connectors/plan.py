@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from tui.commands.documents import ConnectorDocument
+from tui.commands.connectors.documents import ConnectorDocument
 from tui.config.changes import ConfigChange, changes, diff_lines
 from tui.config.secrets import contains_mask, is_masked, shown
 from tui.errors import HeadraceError

@@ -19,7 +19,7 @@ from tui.commands.arguments import (
     regex_flag,
 )
 from tui.commands.base import ChangingCommand, CommandContext, Danger, refuse
-from tui.commands.changing import (
+from tui.commands.offsets.changing import (
     apply_plan,
     changes_for,
     confirm_and_apply,

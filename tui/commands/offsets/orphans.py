@@ -7,7 +7,7 @@ from typing import Any
 from tui import model
 from tui.commands.arguments import option, positionals
 from tui.commands.base import ChangingCommand, Command, CommandContext, Danger
-from tui.commands.offsets import REASON_HELP
+from tui.commands.offsets.altering import REASON_HELP
 from tui.commands.result import Result, Table, TargetOutcome, confirmation
 from tui.commands.targets import for_each, require_confirmation
 from tui.errors import NotFound

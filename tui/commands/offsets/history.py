@@ -7,8 +7,14 @@ from typing import Any
 from tui import model
 from tui.commands.arguments import flag, integer, option, positional
 from tui.commands.base import ChangingCommand, Command, CommandContext, Danger, refuse
-from tui.commands.changing import announce, confirm_and_apply, dry_run_outcomes, plan_changes, reports_interruption
-from tui.commands.offsets import REASON_HELP, STOP_HELP
+from tui.commands.offsets.altering import REASON_HELP, STOP_HELP
+from tui.commands.offsets.changing import (
+    announce,
+    confirm_and_apply,
+    dry_run_outcomes,
+    plan_changes,
+    reports_interruption,
+)
 from tui.commands.result import Result, Table, TargetOutcome, confirmation
 from tui.commands.targets import for_each, require_confirmation
 from tui.errors import FAILED, NotFound

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from tui.commands.arguments import options, positionals, regex_flag
 from tui.commands.base import ChangingCommand, CommandContext, Danger, refuse
+from tui.commands.connectors.validating import validate
 from tui.commands.result import Result, TargetOutcome
 from tui.commands.targets import compile_regex, for_each, require_confirmation, select_names
-from tui.commands.validating import validate
 from tui.config import applying
 from tui.config.applying import ConfigEdit
 from tui.config.changes import ConfigChange, changes, diff_lines, merged

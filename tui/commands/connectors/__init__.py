@@ -1,0 +1,1 @@
+"""The verbs for connectors: apply, patch, state changes, preview, wait."""

@@ -1,0 +1,1 @@
+"""The verbs for offsets: altering, history, orphans, export and import."""
