@@ -1,4 +1,4 @@
-"""Key and trust stores for TLS, in PEM (inline or in files) and PKCS12."""
+"""Reads key and trust stores for TLS: PEM (inline or in files) and PKCS12."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ class StoreError(ValueError):
 
 
 def kind_of(location: str) -> str:
-    """The store's type by its first bytes, since Java also reads PKCS12 stores declared as JKS. OSError without a
-    file."""
+    """The store's type by its first bytes, since Java also reads PKCS12 stores declared as JKS. OSError if the file
+    cannot be read."""
     with Path(location).open("rb") as file:
         start = file.read(4)
     if start == _JKS:
@@ -27,7 +27,8 @@ def kind_of(location: str) -> str:
 
 
 def load_pem(context: ssl.SSLContext, pem: bytes, password: str | None) -> None:
-    """Key and chain. Python's ssl reads keys from files only, so the key is written to a temporary private file."""
+    """Load key and chain into the context. Python's ssl module reads keys only from files, so the key is written to a
+    temporary private file."""
     with tempfile.NamedTemporaryFile(prefix="headrace-", suffix=".pem") as file:
         file.write(pem)
         file.flush()
@@ -35,7 +36,7 @@ def load_pem(context: ssl.SSLContext, pem: bytes, password: str | None) -> None:
 
 
 def load_pkcs12(context: ssl.SSLContext, location: str, password: str | None) -> None:
-    """Key and chain of a PKCS12 store."""
+    """Load key and chain of a PKCS12 store into the context. StoreError if the store has no key."""
     once = secrets.token_hex(16)
     load_pem(context, _pkcs12_keys(location, password, once), once)
 
@@ -46,20 +47,20 @@ def _pkcs12_keys(location: str, password: str | None, once: str) -> bytes:
 
     store = pkcs12.load_pkcs12(Path(location).read_bytes(), _bytes(password))
     if store.key is None or store.cert is None:
-        raise StoreError(f"ssl.keystore.location={location} holds no key with a certificate")
+        raise StoreError(f"ssl.keystore.location={location} does not contain a key with a certificate")
     key = store.key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, BestAvailableEncryption(once.encode()))
     chain = [store.cert, *store.additional_certs]
     return key + b"".join(c.certificate.public_bytes(Encoding.PEM) for c in chain)
 
 
 def pkcs12_trust(location: str, password: str | None) -> str:
-    """The certificates of a PKCS12 store as PEM."""
+    """The certificates of a PKCS12 store as PEM. StoreError if the store has no certificates."""
     from cryptography.hazmat.primitives.serialization import Encoding, pkcs12
 
     store = pkcs12.load_pkcs12(Path(location).read_bytes(), _bytes(password))
     found = [*([store.cert] if store.cert else []), *store.additional_certs]
     if not found:
-        raise StoreError(f"ssl.truststore.location={location} holds no certificates")
+        raise StoreError(f"ssl.truststore.location={location} does not contain certificates")
     return "".join(c.certificate.public_bytes(Encoding.PEM).decode() for c in found)
 
 

@@ -1,4 +1,4 @@
-"""Where the REST API listens, and the address that others are told."""
+"""Listeners of the REST API, and the address that it advertises to other workers."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ _HTTPS = "listeners.https."
 
 
 class ListenerError(ConfigError):
-    """A listener cannot be what the worker's file says; the message names the key and the remedy."""
+    """A listener is invalid; the message names the key and the remedy."""
 
 
 @dataclass(frozen=True, slots=True)
 class Listener:
-    """One address; an empty host means all interfaces, port 0 any free one."""
+    """An address to listen on; an empty host means all interfaces, port 0 any free port."""
 
     scheme: str  # "http" | "https"
     host: str
@@ -31,43 +31,43 @@ class Listener:
 
 @dataclass(frozen=True, slots=True)
 class Advertised:
-    """What others reach the REST API by; what is None is the listener's own."""
+    """The advertised address; None stands for the listener's own host or port."""
 
     scheme: str
     host: str | None
     port: int | None
 
     def url(self, listener: Listener, bound_port: int) -> str:
-        """The address to tell, with the port that the listener was bound to."""
+        """The advertised URL, given the port to which the listener was bound."""
         host = self.host or (listener.host if listener.host not in _EVERYWHERE else "127.0.0.1")
         return f"{self.scheme}://{f'[{host}]' if ':' in host else host}:{self.port or bound_port}"
 
 
 def parse(key: str, values: Sequence[str]) -> tuple[Listener, ...]:
-    """The listeners that a property names; ListenerError when there are none or one is wrong."""
+    """The listeners in a property; ListenerError if it is empty or a listener is invalid."""
     if not values:
         raise ListenerError(f"{key} is empty; expected http://HOST:PORT or https://HOST:PORT")
     return tuple(_listener(key, value.strip()) for value in values)
 
 
 def admin(values: Sequence[str] | None) -> tuple[Listener, ...] | None:
-    """Listeners of /admin alone; None where it is served with the rest, none where it is switched off."""
+    """Listeners of /admin alone; None if `listeners` serve it, empty if it is disabled."""
     if values is None:
         return None
     return parse("admin.listeners", values) if [v for v in values if v.strip()] else ()
 
 
 def advertised(values: Mapping[str, Any], listeners: Sequence[Listener]) -> Advertised:
-    """As Apache chooses: the named protocol, else http where it is listened to."""
+    """The advertised protocol as in Apache's worker: the configured one, else http if a listener has it."""
     schemes = [listener.scheme for listener in listeners]
     scheme = (values["rest.advertised.listener"] or ("http" if "http" in schemes else "https")).lower()
     if scheme not in schemes:
-        raise ListenerError(f"rest.advertised.listener={scheme}: `listeners` has none of that protocol")
+        raise ListenerError(f"rest.advertised.listener={scheme}: `listeners` has no {scheme} listener; add one")
     return Advertised(scheme, values["rest.advertised.host.name"] or None, values["rest.advertised.port"])
 
 
 def https_settings(props: Mapping[str, str], prefix: str = _HTTPS) -> dict[str, str]:
-    """The `ssl.*` settings of https listeners: those behind the prefix when there are any, else the worker's own."""
+    """The `ssl.*` settings of https listeners: those with the prefix if there are any, else the worker's own."""
     own = {k[len(prefix) :]: v for k, v in props.items() if k.startswith(prefix)}
     return {k: v for k, v in (own or props).items() if k.startswith("ssl.")}
 

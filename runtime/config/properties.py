@@ -1,4 +1,4 @@
-"""Java's .properties format, as worker and connector files are written in it."""
+"""Reads Java's .properties format, for worker and connector files."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ _LINE_END = re.compile(r"\r\n|\r|\n")
 
 
 class PropertiesError(Exception):
-    """A properties file cannot be read; the message names file, line and remedy."""
+    """A properties file cannot be read; the message names the file, the line and the remedy."""
 
 
 def load(path: Path) -> dict[str, str]:
-    """Keys and values of a file, in order; a later key wins. PropertiesError names what is wrong."""
+    """Keys and values of a file, in order; the last value of a repeated key wins. PropertiesError if the file cannot be
+    read."""
     try:
         content = path.read_bytes()
     except FileNotFoundError:
@@ -27,7 +28,7 @@ def load(path: Path) -> dict[str, str]:
 
 
 def _text(content: bytes) -> str:
-    """Java reads ISO 8859-1 always, which makes two letters of each ü of a file in UTF-8."""
+    """UTF-8 if the bytes are valid, else ISO 8859-1: Java always reads ISO 8859-1, which garbles UTF-8 files."""
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -35,7 +36,7 @@ def _text(content: bytes) -> str:
 
 
 def parse(text: str, origin: str = "properties") -> dict[str, str]:
-    """Keys and values of properties text."""
+    """Keys and values of properties text; `origin` names the text in errors. PropertiesError if it is invalid."""
     result = {}
     for number, line in _logical_lines(text):
         key, value = _split(line)
@@ -47,7 +48,7 @@ def parse(text: str, origin: str = "properties") -> dict[str, str]:
 
 
 def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
-    """Lines with continuations joined, without comments and blank ones; numbered from 1."""
+    """Lines with continuations joined, without comments and blank lines; numbered from 1."""
     start, parts = 0, ""
     for number, raw in enumerate(_LINE_END.split(text), 1):
         line = raw.lstrip(_BLANK)
@@ -68,7 +69,7 @@ def _ends_in_continuation(line: str) -> bool:
 
 
 def _split(line: str) -> tuple[str, str]:
-    """Key and value: parted by the first unescaped =, : or blank."""
+    """Key and value, separated by the first unescaped `=`, `:` or blank."""
     i = 0
     while i < len(line) and line[i] not in "=:" + _BLANK:
         i += 2 if line[i] == "\\" else 1

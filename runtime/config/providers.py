@@ -1,7 +1,7 @@
-"""`${provider:path:key}` in configurations: files, directories and environment variables, behind allow-lists.
+"""Config providers: resolve `${provider:path:key}` from files, directories and environment variables.
 
-The providers have Apache's class names and parameters (KIP-297, KIP-632, KIP-887, KIP-993). What cannot be resolved is
-left as it stands, as Apache does; what is not allowed is an error, which Apache only logs.
+The providers have Apache's class names and parameters (KIP-297, KIP-632, KIP-887, KIP-993). A variable without a value
+remains as it is, as in Apache's worker; a path that is not allowed is an error, which Apache's worker only logs.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ _PACKAGE = "org.apache.kafka.common.config.provider."
 
 
 class ConfigProvider(Protocol):
-    """Where values come from."""
+    """A source of values."""
 
     def get(self, path: str, key: str) -> str | None:
-        """A value; None when there is none. ConfigError when the place itself cannot be read or is not allowed."""
+        """A value; None if it does not exist. ConfigError if the path cannot be read or is not allowed."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Allowed:
-    """`allowed.paths`: files below these folders, or these files; without any, everything."""
+    """`allowed.paths`: these files, and files below these folders; empty: all files."""
 
     paths: tuple[Path, ...]
 
@@ -57,7 +57,7 @@ class FileProvider:
 
 @dataclass(frozen=True, slots=True)
 class DirectoryProvider:
-    """`${dir:/folder:file}`: the whole content of a file."""
+    """`${dir:/folder:file}`: the content of a file."""
 
     allowed: _Allowed
 
@@ -92,7 +92,7 @@ class EnvironmentProvider:
 
 @dataclass(frozen=True, slots=True)
 class Resolved:
-    """A configuration with its values in place, and which of them must not be shown."""
+    """A configuration with variables resolved, and the values that must not be shown."""
 
     config: dict[str, str]
     secrets: frozenset[str] = frozenset()
@@ -100,12 +100,13 @@ class Resolved:
 
 @dataclass(frozen=True, slots=True)
 class Providers:
-    """The providers of a worker by name."""
+    """The config providers of a worker, by name."""
 
     by_name: Mapping[str, ConfigProvider] = field(default_factory=dict)
 
     def resolve(self, config: Mapping[str, str]) -> Resolved:
-        """One pass: what a provider answers is not looked into again. ConfigError from a provider."""
+        """Resolve variables once: variables in a provider's value are not resolved again. ConfigError from a
+        provider."""
         secrets: set[str] = set()
 
         def value(match: re.Match[str]) -> str:
@@ -122,16 +123,18 @@ class Providers:
         return Resolved(resolved, frozenset(secrets))
 
     def keep_variables(self, raw: Mapping[str, str], derived: Mapping[str, str]) -> dict[str, str]:
-        """A task's config with the variables of its connector's, so that nothing resolved is stored."""
+        """A task's configuration with the variables of its connector's configuration, so that no resolved value is
+        stored."""
         return {k: raw[k] if has_variables(raw.get(k, "")) else v for k, v in derived.items()}
 
 
 def has_variables(value: str | None) -> bool:
+    """Whether a value contains `${provider:…}`, whether or not the provider exists."""
     return value is not None and _VARIABLE.search(value) is not None
 
 
 def providers(props: Mapping[str, str]) -> Providers:
-    """The providers that a worker's file names; ConfigError for one that is not ours."""
+    """The config providers named in a worker's file; ConfigError for a class that this worker does not have."""
     names = [n.strip() for n in props.get("config.providers", "").split(",") if n.strip()]
     return Providers({name: _provider(name, props) for name in names})
 
@@ -142,7 +145,7 @@ def _provider(name: str, props: Mapping[str, str]) -> ConfigProvider:
     make = _MAKERS.get(cls.removeprefix(_PACKAGE))
     if make is None:
         known = ", ".join(_PACKAGE + k for k in _MAKERS)
-        raise ConfigError(f"{prefix}class={cls}: this worker cannot run it; known are {known}")
+        raise ConfigError(f"{prefix}class={cls}: this worker does not have this class; choose from {known}")
     return make(f"{prefix}param.", props)
 
 

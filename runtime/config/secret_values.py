@@ -1,4 +1,4 @@
-"""Values that must not be shown: passwords and all values from config providers."""
+"""Secret values, which are passwords and all values from config providers: collected, and removed from texts."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _T = TypeVar("_T")
 HIDDEN = "[hidden]"
 
 MAX_SECRETS = 1_000
-"""Secret values of one connector or task: more could not be hidden at a reasonable cost, so they are refused."""
+"""The most secret values of one connector or task. More are refused, since hiding them would take too long."""
 
 WORKER = ""
 """The owner of the worker's own secrets; no connector has this name."""
@@ -49,7 +49,8 @@ def passwords(config: Mapping[str, str | None]) -> set[str]:
 
 
 def _parts(key: str, value: str) -> Iterable[str]:
-    """A client may quote the password alone, without the JAAS string or USER:PASSWORD pair around it."""
+    """Secret parts of a value, since a client may quote the password without the JAAS string or the USER:PASSWORD
+    pair around it."""
     if key.endswith("sasl.jaas.config"):
         for name, quoted, single, bare in _JAAS_OPTION.findall(value):
             if _SECRET_OPTION.search(name):
@@ -75,7 +76,7 @@ class Secrets:
         self._index = _Index()
 
     def keep(self, owner: str, values: Iterable[str], part: str = "") -> None:
-        """Replace the part's values. TooManySecrets if there are more than can be hidden."""
+        """Replace the part's values. TooManySecrets if there are more than MAX_SECRETS."""
         forms = _forms(values)
         with self._lock:
             parts = self._owners.setdefault(owner, {})
@@ -86,7 +87,7 @@ class Secrets:
                 parts[part] = forms, now
 
     def forget(self, owner: str) -> None:
-        """Forget the owner."""
+        """Forget all values of an owner."""
         with self._lock:
             for both in self._owners.pop(owner, {}).values():
                 for forms in both:
@@ -141,7 +142,7 @@ class CallSecrets:
             asyncio.get_running_loop().call_later(self.LINGER_SECONDS, self._end, call)
 
     def scrub(self, text: str) -> str:
-        """A line that the called process has printed."""
+        """The line that a called process has printed, with secrets hidden."""
         return self._secrets.scrub(self._calls.scrub(text))
 
     def _end(self, call: str) -> None:

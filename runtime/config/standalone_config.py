@@ -1,4 +1,4 @@
-"""The configuration of a standalone worker: a distributed one's without its group and storage topics."""
+"""The configuration of a standalone worker: a distributed worker's properties without group and storage topics."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ STANDALONE = ConfigDef(
     *(k for name, k in DISTRIBUTED.keys.items() if name not in _OF_GROUPS and not name.startswith(_OF_TOPICS)),
     ConfigKey(FILE, ConfigType.STRING, importance=Importance.HIGH, doc="File of source offsets, in Java's own format."),
 )
-"""Every key of a standalone worker that is acted on."""
+"""Every key of a standalone worker that has an effect."""
 
 _NO_GROUP = {
-    "group.id": "connect-standalone",  # the clients' names begin with it
-    "config.storage.topic": "configs",  # the stores' logs need names; no topic is ever called so
-    "offset.storage.topic": "",  # tasks hand their offsets to the worker
+    "group.id": "connect-standalone",  # the prefix of client ids
+    "config.storage.topic": "configs",  # names of logs in memory, not of topics
+    "offset.storage.topic": "",  # tasks send their offsets to the worker
     "status.storage.topic": "statuses",
 }
 
@@ -41,7 +41,7 @@ class StandaloneConfig:
 
 
 def load_standalone(path: Path) -> StandaloneConfig:
-    """The configuration of a standalone worker's properties file; WorkerConfigError names what is wrong with it."""
+    """The configuration in a standalone worker's properties file; WorkerConfigError names what is invalid."""
     try:
         return standalone(properties.load(path))
     except properties.PropertiesError as e:
@@ -51,10 +51,10 @@ def load_standalone(path: Path) -> StandaloneConfig:
 
 
 def standalone(props: Mapping[str, str]) -> StandaloneConfig:
-    """As load_standalone, for properties already read."""
+    """As load_standalone(), for properties that have already been read; ConfigError without the file's name."""
     file = props.get(FILE, "").strip()
     if not file:
-        raise WorkerConfigError(f'Missing required configuration "{FILE}": the file in which source offsets are kept')
+        raise WorkerConfigError(f'Missing required configuration "{FILE}": the file in which to store source offsets')
     foreign = [k for k in props if k != FILE and _of_distributed(k)]
     worker = distributed({**{k: v for k, v in props.items() if k != FILE and k not in foreign}, **_NO_GROUP})
     warnings = [f"{key} has no effect: it is a property of distributed workers" for key in foreign]
@@ -62,5 +62,5 @@ def standalone(props: Mapping[str, str]) -> StandaloneConfig:
 
 
 def _of_distributed(key: str) -> bool:
-    """Keys that mean nothing here: Java's standalone worker does not read them either."""
+    """Keys without effect in a standalone worker, as in Java's."""
     return key in _OF_GROUPS or key.startswith(_OF_TOPICS)

@@ -22,9 +22,9 @@ _HEADERS = "org.apache.kafka.connect.storage.SimpleHeaderConverter"
 
 DISTRIBUTED = ConfigDef(
     ConfigKey(
-        "bootstrap.servers", ConfigType.LIST, "localhost:9092", _H, "Brokers to ask first for the rest of the cluster."
+        "bootstrap.servers", ConfigType.LIST, "localhost:9092", _H, "Brokers for the first connection to the cluster."
     ),
-    ConfigKey("group.id", ConfigType.STRING, importance=_H, doc="Name of the Connect cluster this worker belongs to."),
+    ConfigKey("group.id", ConfigType.STRING, importance=_H, doc="Group of the Connect cluster that this worker joins."),
     ConfigKey("key.converter", ConfigType.STRING, importance=_H, doc="Converter of record keys."),
     ConfigKey("value.converter", ConfigType.STRING, importance=_H, doc="Converter of record values."),
     ConfigKey("header.converter", ConfigType.STRING, _HEADERS, _L, "Converter of record headers."),
@@ -47,62 +47,66 @@ DISTRIBUTED = ConfigDef(
     ConfigKey("task.shutdown.graceful.timeout.ms", ConfigType.LONG, 5_000, _L, "How long tasks may take to stop."),
     ConfigKey("listeners", ConfigType.LIST, "http://127.0.0.1:8083", _L, "Where the REST API listens."),
     ConfigKey(
-        "admin.listeners", ConfigType.LIST, None, _L, "Where /admin listens; empty: nowhere; unset: with the rest."
+        "admin.listeners", ConfigType.LIST, None, _L, "Where /admin listens; empty: disabled; unset: as `listeners`."
     ),
-    ConfigKey("rest.advertised.listener", ConfigType.STRING, None, _L, "Protocol by which others reach the REST API."),
-    ConfigKey("rest.advertised.host.name", ConfigType.STRING, None, _L, "Host by which others reach the REST API."),
-    ConfigKey("rest.advertised.port", ConfigType.INT, None, _L, "Port by which others reach the REST API."),
+    ConfigKey(
+        "rest.advertised.listener", ConfigType.STRING, None, _L, "Protocol that other workers use for this REST API."
+    ),
+    ConfigKey(
+        "rest.advertised.host.name", ConfigType.STRING, None, _L, "Host that other workers use for this REST API."
+    ),
+    ConfigKey("rest.advertised.port", ConfigType.INT, None, _L, "Port that other workers use for this REST API."),
     ConfigKey("access.control.allow.origin", ConfigType.STRING, "", _L, "Origins whose pages may read answers (CORS)."),
     ConfigKey("access.control.allow.methods", ConfigType.STRING, "", _L, "Methods that such pages may use."),
-    ConfigKey("response.http.headers.config", ConfigType.STRING, "", _L, "Headers that every answer gets."),
+    ConfigKey("response.http.headers.config", ConfigType.STRING, "", _L, "Headers added to every answer."),
     ConfigKey(
-        "rest.extension.classes", ConfigType.LIST, "", _L, "Only Apache's basic authentication, which is built in."
+        "rest.extension.classes", ConfigType.LIST, "", _L, "Only Apache's BasicAuthSecurityRestExtension, built in."
     ),
-    ConfigKey("config.providers", ConfigType.LIST, "", _L, "Names of providers of values (config.providers.NAME.*)."),
+    ConfigKey("config.providers", ConfigType.LIST, "", _L, "Names of config providers (config.providers.NAME.*)."),
     ConfigKey("plugin.path", ConfigType.LIST, "", _L, "Folders with Python plugins."),
-    ConfigKey("session.timeout.ms", ConfigType.INT, 10_000, _H, "Silence after which a worker counts as dead."),
-    ConfigKey("heartbeat.interval.ms", ConfigType.INT, 3_000, _H, "How often a worker says that it lives."),
-    ConfigKey("rebalance.timeout.ms", ConfigType.INT, 60_000, _H, "How long workers may take to join again."),
     ConfigKey(
-        "topic.tracking.enable", ConfigType.BOOLEAN, True, _L, "Whether topics used by connectors are remembered."
+        "session.timeout.ms", ConfigType.INT, 10_000, _H, "Time without heartbeats after which a worker is dead."
     ),
+    ConfigKey("heartbeat.interval.ms", ConfigType.INT, 3_000, _H, "How often a worker sends a heartbeat to its group."),
+    ConfigKey("rebalance.timeout.ms", ConfigType.INT, 60_000, _H, "How long workers have to rejoin in a rebalance."),
+    ConfigKey("topic.tracking.enable", ConfigType.BOOLEAN, True, _L, "Whether topics used by connectors are recorded."),
+    ConfigKey("topic.tracking.allow.reset", ConfigType.BOOLEAN, True, _L, "Whether the recorded topics may be reset."),
+    ConfigKey("topic.creation.enable", ConfigType.BOOLEAN, True, _L, "Whether `topic.creation.*` of sources is used."),
     ConfigKey(
-        "topic.tracking.allow.reset", ConfigType.BOOLEAN, True, _L, "Whether remembered topics may be forgotten."
-    ),
-    ConfigKey(
-        "topic.creation.enable", ConfigType.BOOLEAN, True, _L, "Whether sources' topics are created as they say."
-    ),
-    ConfigKey(
-        "exactly.once.source.support", ConfigType.STRING, "disabled", _H, "Exactly-once sources: only `disabled` yet."
+        "exactly.once.source.support", ConfigType.STRING, "disabled", _H, "Exactly-once sources: only `disabled`."
     ),
     ConfigKey(
         "headrace.journal.topic",
         ConfigType.STRING,
         "",
         _L,
-        "Topic of offset changes; default: the offsets' with -headrace.",
+        "Topic of offset changes; default: the offset topic's name with -headrace.",
     ),
     ConfigKey(
-        "connector.client.config.override.policy", ConfigType.STRING, "All", _M, "What of clients may be overridden."
+        "connector.client.config.override.policy",
+        ConfigType.STRING,
+        "All",
+        _M,
+        "Client settings that connectors may set.",
     ),
-    ConfigKey("connector.client.config.override.allowlist", ConfigType.LIST, "", _M, "With Allowlist: these settings."),
-    ConfigKey("headrace.allowed.hosts", ConfigType.LIST, "", _M, "Further host names of the REST API in browsers."),
-    ConfigKey("headrace.file.paths", ConfigType.LIST, "", _M, "Folders of files that connectors may name; empty: any."),
-    ConfigKey("headrace.slots", ConfigType.INT, 0, _M, "Spark slots that run tasks; 0 means one for each core."),
+    ConfigKey(
+        "connector.client.config.override.allowlist", ConfigType.LIST, "", _M, "Settings of the policy Allowlist."
+    ),
+    ConfigKey("headrace.allowed.hosts", ConfigType.LIST, "", _M, "Further Host headers that the REST API accepts."),
+    ConfigKey("headrace.file.paths", ConfigType.LIST, "", _M, "Folders that file connectors may use; empty: any."),
+    ConfigKey("headrace.slots", ConfigType.INT, 0, _M, "Spark slots that run tasks; 0: one for each core."),
     ConfigKey("headrace.slot.memory.mb", ConfigType.INT, 0, _M, "Memory after which a slot is replaced; 0: never."),
     ConfigKey(
         "headrace.log.format", ConfigType.STRING, "text", _L, "Log lines as `text` or `json`.", one_of("text", "json")
     ),
+    ConfigKey("headrace.stalled.ms", ConfigType.LONG, 60_000, _L, "Time without progress until a task is STALLED."),
+    ConfigKey("headrace.progress.interval.ms", ConfigType.LONG, 5_000, _L, "How often progress events are sent."),
     ConfigKey(
-        "headrace.stalled.ms", ConfigType.LONG, 60_000, _L, "How long a task with work may do none until STALLED."
+        "headrace.stuck.ms", ConfigType.LONG, 60_000, _L, "How long a poll or put may take until the task is STUCK."
     ),
-    ConfigKey("headrace.progress.interval.ms", ConfigType.LONG, 5_000, _L, "How often events tell of progress."),
-    ConfigKey(
-        "headrace.stuck.ms", ConfigType.LONG, 60_000, _L, "How long a poll or put may last before it is called stuck."
-    ),
-    ConfigKey("headrace.lease.ms", ConfigType.INT, 6_000, _M, "How long slots go on without word from the worker."),
+    ConfigKey("headrace.lease.ms", ConfigType.INT, 6_000, _M, "How long slots run without the worker's lease."),
 )
-"""Every key of a distributed worker that is acted on."""
+"""Every key of a distributed worker that has an effect."""
 
 _PASSED_ON = (
     "producer.", "consumer.", "admin.", "spark.", "key.converter.", "value.converter.", "header.converter.", "ssl.",
@@ -110,34 +114,39 @@ _PASSED_ON = (
     "offset.storage.", "status.storage.", "retry.", "reconnect.", "request.", "socket.", "metadata.", "connections.",
     "receive.", "send.",
 )  # fmt: skip
+_ONE_WORKER = "this version supports one worker in a group"
+_NO_FORWARDING = "this version does not forward requests between workers"
+_JAVA_METRICS = "it configures Java's metrics"
+_ONE_VERSION = "a worker has one version of each Python plugin"
 _IGNORED = {
-    "scheduled.rebalance.max.delay.ms": "groups of workers come in a later version",
-    "connect.protocol": "this worker speaks its own group protocol",
-    "inter.worker.key.generation.algorithm": "workers do not forward requests to each other yet",
-    "inter.worker.key.size": "workers do not forward requests to each other yet",
-    "inter.worker.key.ttl.ms": "workers do not forward requests to each other yet",
-    "inter.worker.signature.algorithm": "workers do not forward requests to each other yet",
-    "inter.worker.verification.algorithms": "workers do not forward requests to each other yet",
-    "plugin.discovery": "Python plugins are found by importing them",
-    "metric.reporters": "Java reporters cannot run here",
-    "metrics.num.samples": "Java's way of measuring",
-    "metrics.recording.level": "Java's way of measuring",
-    "metrics.sample.window.ms": "Java's way of measuring",
-    "key.converter.plugin.version": "there is one version of each Python plugin",
-    "value.converter.plugin.version": "there is one version of each Python plugin",
-    "header.converter.plugin.version": "there is one version of each Python plugin",
-    "worker.sync.timeout.ms": "there is one worker in a group yet",
-    "worker.unsync.backoff.ms": "there is one worker in a group yet",
+    "scheduled.rebalance.max.delay.ms": _ONE_WORKER,
+    "connect.protocol": "this worker has its own group protocol",
+    "inter.worker.key.generation.algorithm": _NO_FORWARDING,
+    "inter.worker.key.size": _NO_FORWARDING,
+    "inter.worker.key.ttl.ms": _NO_FORWARDING,
+    "inter.worker.signature.algorithm": _NO_FORWARDING,
+    "inter.worker.verification.algorithms": _NO_FORWARDING,
+    "plugin.discovery": "Python plugins are discovered by importing them",
+    "metric.reporters": "this worker does not run Java reporters",
+    "metrics.num.samples": _JAVA_METRICS,
+    "metrics.recording.level": _JAVA_METRICS,
+    "metrics.sample.window.ms": _JAVA_METRICS,
+    "key.converter.plugin.version": _ONE_VERSION,
+    "value.converter.plugin.version": _ONE_VERSION,
+    "header.converter.plugin.version": _ONE_VERSION,
+    "worker.sync.timeout.ms": _ONE_WORKER,
+    "worker.unsync.backoff.ms": _ONE_WORKER,
 }
+"""Properties of Apache's worker without effect, and why."""
 
 
 class WorkerConfigError(ConfigError):
-    """The worker's file is wrong; the message names file, key and remedy."""
+    """The worker's file is invalid; the message names the file, the key and the remedy."""
 
 
 @dataclass(frozen=True, slots=True)
 class Storage:
-    """One of the three topics of a Connect cluster."""
+    """One of the three storage topics of a Connect cluster."""
 
     topic: str
     partitions: int
@@ -161,7 +170,7 @@ class WorkerConfig:
     graceful: float
     listeners: tuple[Listener, ...]
     admin_listeners: tuple[Listener, ...] | None
-    """None: /admin is served with the rest; empty: nowhere."""
+    """None: /admin is served by `listeners`; empty: /admin is disabled."""
     advertised: Advertised
     session_timeout: float
     heartbeat: float
@@ -174,12 +183,12 @@ class WorkerConfig:
     lease: float
     stuck: float
     slot_memory: int
-    """In bytes; 0: as much as it likes."""
+    """In bytes; 0: unlimited."""
     stalled: float
     progress: float
     log_format: str
     file_paths: tuple[str, ...] = ()
-    """Below which folders file connectors may name files; empty: anywhere."""
+    """The folders below which file connectors may name files; empty: all."""
     warnings: tuple[str, ...] = field(default=())
     providers: Providers = field(default_factory=Providers)
     secrets: frozenset[str] = frozenset()  # values in `originals` that must not be shown
@@ -192,16 +201,16 @@ class WorkerConfig:
 
     @property
     def journal_topic(self) -> str:
-        """Our own topic: changes of offsets under way, and what offsets were before."""
+        """Headrace's own topic, which holds unfinished offset changes, their history, and starts of connectors."""
         return self.originals.get("headrace.journal.topic") or f"{self.offsets.topic}-headrace"
 
     def spark(self) -> dict[str, str]:
-        """Properties meant for Spark."""
+        """Properties that are passed to Spark."""
         return {k: v for k, v in self.originals.items() if k.startswith("spark.")}
 
 
 def load_distributed(path: Path) -> WorkerConfig:
-    """The configuration of a distributed worker's properties file; WorkerConfigError names what is wrong with it."""
+    """The configuration in a distributed worker's properties file; WorkerConfigError names what is invalid."""
     try:
         return distributed(properties.load(path))
     except properties.PropertiesError as e:
@@ -213,7 +222,7 @@ def load_distributed(path: Path) -> WorkerConfig:
 
 
 def distributed(props: Mapping[str, str]) -> WorkerConfig:
-    """As load_distributed, for properties already read."""
+    """As load_distributed(), for properties that have already been read; ConfigError without the file's name."""
     found = providers(props)
     resolved = found.resolve(props)
     props = resolved.config
@@ -257,8 +266,8 @@ def distributed(props: Mapping[str, str]) -> WorkerConfig:
 def _refuse_unsupported(exactly_once: str) -> None:
     if exactly_once.lower() != "disabled":
         raise WorkerConfigError(
-            f"exactly.once.source.support={exactly_once}: this version of Headrace has no exactly-once sources yet; "
-            "set it to disabled, or keep this cluster on Apache's workers until then"
+            f"exactly.once.source.support={exactly_once}: this version of Headrace does not support exactly-once "
+            "sources; set the property to disabled, or keep this cluster on Apache's workers"
         )
 
 
@@ -275,11 +284,11 @@ def _storage(which: str, values: Mapping[str, Any], props: Mapping[str, str]) ->
 
 
 def _warnings(props: Mapping[str, str]) -> list[str]:
-    """What the file says that this worker does not act on."""
+    """Warnings about properties that have no effect."""
     found = []
     for key in props:
         if key in _IGNORED:
             found.append(f"{key} has no effect: {_IGNORED[key]}")
         elif key not in DISTRIBUTED.keys and not key.startswith(_PASSED_ON):
-            found.append(f"{key} is not a property that this worker knows; it has no effect")
+            found.append(f"{key} is not a known property; it has no effect")
     return found

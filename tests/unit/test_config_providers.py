@@ -88,7 +88,7 @@ def test_what_is_not_allowed_is_refused(
 
 
 def test_providers_of_java_alone_are_refused() -> None:
-    with pytest.raises(ConfigError, match="cannot run it"):
+    with pytest.raises(ConfigError, match="does not have this class"):
         providers({"config.providers": "vault", "config.providers.vault.class": "com.example.Vault"})
     with pytest.raises(ConfigError, match="does not exist"):
         made(file__allowed_paths="/no/such/folder")
