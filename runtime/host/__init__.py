@@ -1,1 +1,1 @@
-"""The plugin host: connector instances in a process of their own."""
+"""The plugin host, a process for connector instances and other plugin code, and its client in the worker."""

@@ -1,4 +1,4 @@
-"""What the plugin host can be asked for (child side): one method a call, named as in the port."""
+"""The calls that the plugin host's process answers: one method for each, named as in the port."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _IN_TURN = frozenset({"start_connector", "stop_connector", "task_configs"})
 
 
 class HostCalls:
-    """Answers calls; whatever plugins raise goes through."""
+    """Answers calls; exceptions of plugins are not caught."""
 
     def __init__(self, settings: HostSettings, send: Send) -> None:
         self._settings = settings
@@ -28,7 +28,7 @@ class HostCalls:
         self._started, self._send = StartedConnectors(send), send
 
     def prepare(self, call: str, args: Sequence[Any]) -> Callable[[], Any]:
-        """The call, for any thread. Calls for one connector run in the order in which they were prepared."""
+        """A function that makes the call, on any thread. Calls for one connector run in the order of prepare()."""
         method = getattr(self, call)
         if call in _IN_TURN:
             name, *args = args
@@ -84,7 +84,7 @@ class HostCalls:
         self._started.abandon(name)
 
     def ping(self) -> None:
-        """Answers whatever connectors do, unless a connector holds the interpreter."""
+        """Returns at once, unless a plugin blocks the interpreter."""
 
     def task_configs(self, turn: Turn, max_tasks: int) -> list[dict[str, str]]:
         return self._started.task_configs(turn, max_tasks)
@@ -103,13 +103,13 @@ class HostCalls:
         return bool(connector.alter_offsets(_without_nulls(config), by_partition))
 
     def preview(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Samples through a chain (runtime.pipeline.preview.run); tells as events where it is."""
+        """Run samples through a chain (runtime.pipeline.preview.run), and send each plugin call as an event."""
         from runtime.pipeline.preview.run import preview
 
         return preview(request, lambda what: self._send({"event": "at", "what": what}))
 
     def stop_all(self) -> None:
-        """Before the host ends."""
+        """Stop all connectors before the host ends."""
         self._started.stop_all()
 
     def _instance(self, config: Config) -> Connector:

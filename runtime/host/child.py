@@ -1,4 +1,4 @@
-"""One life of the plugin host's process, as the worker sees it."""
+"""A child process of the worker that runs plugin code: its calls, events, output and end."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _output = logging.getLogger("runtime.host.output")
 Event = dict[str, Any]
 
 _OUTPUT_TIMEOUT = 0.5
-"""Seconds to read what a dead process has printed."""
+"""Seconds for reading the remaining output of a process that has ended."""
 
 
 class ChildDiedError(Exception):
@@ -29,7 +29,7 @@ class ChildDiedError(Exception):
 
 
 class Child:
-    """A running host. Its calls fail with ChildDiedError when it ends."""
+    """A running process. Its calls fail with ChildDiedError when it ends."""
 
     def __init__(self, process: asyncio.subprocess.Process, on_event: Callable[[Event], None], scrub: Scrub) -> None:
         self._process, self._on_event, self._scrub = process, on_event, scrub
@@ -41,7 +41,7 @@ class Child:
 
     @classmethod
     async def spawn(cls, settings: HostSettings, on_event: Callable[[Event], None], scrub: Scrub = str) -> Child:
-        """Start the process and hand it its settings; it may not be up yet."""
+        """Start the process and send its settings; returns before the process is ready."""
         pipe = asyncio.subprocess.PIPE
         command = (sys.executable, "-m", "runtime.host.server")
         process = await asyncio.create_subprocess_exec(*command, stdin=pipe, stdout=pipe, stderr=pipe)
@@ -51,10 +51,11 @@ class Child:
 
     @property
     def pid(self) -> int:
+        """The process id."""
         return self._process.pid
 
     async def call(self, name: str, *args: Any) -> Any:
-        """The answer to a call; what the plugin raised as HostError."""
+        """The answer to a call. HostError if the plugin raised, ChildDiedError if the process ended."""
         number = next(self._ids)
         self._pending[number] = asyncio.get_running_loop().create_future()
         try:
@@ -64,13 +65,13 @@ class Child:
             self._pending.pop(number, None)
 
     async def run(self) -> str:
-        """Receive answers until the process ends; what it ended with."""
+        """Receive answers until the process ends; returns the reason of its end."""
         assert self._process.stdout is not None
         try:
             async for message in frames.receive_all(self._process.stdout):
                 self._received(message)
         except ValueError:
-            self.kill("it sent something that is not an answer")
+            self.kill("it sent an invalid message")
         code = await self._process.wait()
         await asyncio.wait(
             {self._output}, timeout=_OUTPUT_TIMEOUT
@@ -83,13 +84,13 @@ class Child:
         return reason
 
     def kill(self, reason: str) -> None:
-        """End it at once."""
+        """End the process at once; `reason` is reported as the reason of its end."""
         if self._process.returncode is None:
             self.kill_reason = self.kill_reason or reason
             self._process.kill()
 
     def close_input(self) -> None:
-        """Ask it to end by itself."""
+        """Close the process's input, so that it stops its connectors and ends."""
         assert self._process.stdin is not None
         self._process.stdin.close()
 
@@ -105,14 +106,14 @@ class Child:
             return
         future = self._pending.get(message["id"])
         if future is None or future.done():
-            return  # the caller has given up
+            return  # the caller was cancelled
         if "error" in message:
             future.set_exception(_raised(**message["error"]))
         else:
             future.set_result(message["result"])
 
     async def _log_output(self) -> None:
-        """What plugins print, line by line."""
+        """Log what plugins print, line by line."""
         assert self._process.stderr is not None
         lines = OutputLines()
         while chunk := await self._process.stderr.read(65536):

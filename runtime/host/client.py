@@ -1,4 +1,4 @@
-"""The plugin host, worker side: starts its process, calls it, and starts it again when it dies."""
+"""The worker's client of the plugin host: starts its process, calls it, and restarts it when it dies."""
 
 from __future__ import annotations
 
@@ -16,33 +16,35 @@ from runtime.logs.formats import Scrub
 _log = logging.getLogger(__name__)
 
 _RESTART_DELAYS = (0.0, 0.1, 0.5, 1.0, 2.0, 5.0, 10.0)
-"""Seconds before the next start, after so many early deaths in a row."""
+"""Seconds before the next start, by the number of consecutive early deaths."""
 
 _HEALTHY_AFTER = 10.0
-"""Seconds after which a death is no longer an early one."""
+"""Seconds of running after which a death no longer counts as early."""
 
 STOP_TIMEOUT = 5.0
-"""Seconds within which start() and stop() have to return when a connector is stopped, as in Connect."""
+"""Seconds that start() and stop() have to return when a connector is stopped, as in Connect."""
 
 PING_TIMEOUT = 10.0
 """Seconds within which a healthy process answers, even on a busy machine."""
 
-_FROZEN = "it does not answer: a plugin holds its interpreter"
+_FROZEN = "it does not answer: a plugin blocks its interpreter"
 
 _EXCEPTION = "org.apache.kafka.connect.errors.ConnectException"
 
 _CLOSE_TIMEOUT = 4.0
-"""Seconds that the process has to end by itself."""
+"""Seconds that the process has to end after its input was closed."""
 
 
 class PluginHostClient:
     """PluginHost over a child process. Event loop only."""
 
     def __init__(
-        self, settings: HostSettings, listener: HostListener, timeout: float = 30.0, scrub: Scrub = str
-    ) -> None:
-        """`scrub` removes secrets from the output and logs of plugins."""
+        self, settings: HostSettings, listener: HostListener, timeout: float = 30.0, scrub: Scrub = str,
+        ping_timeout: float = PING_TIMEOUT, stop_timeout: float = STOP_TIMEOUT,
+    ) -> None:  # fmt: skip
+        """`scrub` removes secrets from the output and logs of plugins. Timeouts are in seconds."""
         self._settings, self._listener, self._timeout, self._scrub = settings, listener, timeout, scrub
+        self._ping_timeout, self._stop_timeout = ping_timeout, stop_timeout
         self._child: Child | None = None
         self._up = asyncio.Event()
         self._supervisor: asyncio.Task[None] | None = None
@@ -51,7 +53,7 @@ class PluginHostClient:
 
     @property
     def pid(self) -> int | None:
-        """The process that runs plugins now."""
+        """The id of the current process; None while there is no process."""
         return self._child.pid if self._child else None
 
     async def start(self) -> None:
@@ -98,13 +100,13 @@ class PluginHostClient:
 
     async def stop_connector(self, name: str) -> None:
         if self._child is None:
-            return  # it went with its host
+            return  # the instance ended with its host
         self._child.connectors.discard(name)
         try:
-            async with asyncio.timeout(STOP_TIMEOUT):
+            async with asyncio.timeout(self._stop_timeout):
                 await self._child.call("stop_connector", name)
         except (HostError, ChildDiedError) as error:
-            _log.error("Connector %s did not stop by itself: %s", name, error)
+            _log.error("Connector %s raised an error in stop(): %s", name, error)
         except TimeoutError:
             await self._abandon(name)
 
@@ -124,10 +126,11 @@ class PluginHostClient:
         _, definite = await self._call("alter_sink_offsets", dict(config), list(offsets))
         return bool(definite)
 
-    # how they are made
+    # making calls
 
     async def _query(self, call: str, *args: Any) -> Any:
-        """A call that changes nothing: asked again when the host died under it, for what another plugin did."""
+        """Make a call that changes nothing. Repeated once if the host died during the call, since another plugin may
+        have ended the host."""
         try:
             return (await self._call(call, *args))[1]
         except HostError as error:
@@ -136,8 +139,8 @@ class PluginHostClient:
         return (await self._call(call, *args))[1]
 
     async def _call(self, call: str, *args: Any) -> tuple[Child, Any]:
-        """The answer and the process that sent it. TimeoutError if the plugin does not return in time, which ends the
-        process; a temporary HostError if the process failed, not the plugin that was called."""
+        """The process and its answer. TimeoutError if the plugin does not return in time, which also ends the process;
+        a temporary HostError if the process has failed, not the plugin that was called."""
         child = await self._child_up(call)
         try:
             async with asyncio.timeout(self._timeout):
@@ -152,7 +155,7 @@ class PluginHostClient:
             raise TimeoutError(f"Plugin host: {reason}") from None
 
     async def _call_without_limit(self, call: str, *args: Any) -> tuple[Child, Any]:
-        """As _call(), without a time limit: only a process that does not answer at all is ended."""
+        """As _call(), without a time limit: only a process that does not answer pings is ended."""
         child = await self._child_up(call)
         answer = asyncio.ensure_future(child.call(call, *args))
         try:
@@ -167,7 +170,7 @@ class PluginHostClient:
     async def _child_up(self, call: str) -> Child:
         """Waits for the process to be up."""
         if self._closing:
-            raise HostError(HOST_ABSENT, "The plugin host is closed", "")
+            raise HostError(HOST_ABSENT, "The plugin host has been closed", "")
         try:
             async with asyncio.timeout(self._timeout):
                 while self._child is None:
@@ -178,9 +181,10 @@ class PluginHostClient:
         return self._child
 
     async def _responds(self, child: Child) -> bool:
-        """Whether the process still answers; otherwise a plugin holds its interpreter, and the process is ended."""
+        """Whether the process answers a ping; a process that does not is ended, since a plugin blocks its
+        interpreter."""
         try:
-            async with asyncio.timeout(PING_TIMEOUT):
+            async with asyncio.timeout(self._ping_timeout):
                 await child.call("ping")
         except TimeoutError:
             child.kill(_FROZEN)
@@ -190,15 +194,15 @@ class PluginHostClient:
         return True
 
     async def _abandon(self, name: str) -> None:
-        """As in Connect after the same time, abandons the instance; a new one may be started beside it."""
+        """Abandon the instance, as Connect does after the same time; a new instance may be started meanwhile."""
         _log.error(
-            "Connector %s did not stop within %g s; it is abandoned and may hold its resources until the worker ends",
-            name, STOP_TIMEOUT,
+            "Connector %s did not stop within %g s; it was abandoned and may hold resources until the worker ends",
+            name, self._stop_timeout,
         )  # fmt: skip
         with contextlib.suppress(HostError, TimeoutError):
             await self._call("abandon_connector", name)
 
-    # its life
+    # the process
 
     async def _spawn(self) -> Child:
         self._child = await Child.spawn(self._settings, self._on_event, self._scrub)
@@ -215,7 +219,7 @@ class PluginHostClient:
             self._up.clear()
             if self._closing:
                 return
-            _log.error("The plugin host died (%s): starting it again", reason)
+            _log.error("The plugin host died (%s); restarting it and its connectors", reason)
             self._on_event({"event": "lost", "connectors": sorted(child.connectors), "reason": reason})
             early = early + 1 if loop.time() - born < _HEALTHY_AFTER else 0
             child = await self._respawn(early)
@@ -226,8 +230,9 @@ class PluginHostClient:
             try:
                 return await self._spawn()
             except OSError as error:
-                _log.error("The plugin host cannot be started: %s", error)
                 early += 1
+                delay = _RESTART_DELAYS[min(early, len(_RESTART_DELAYS) - 1)]
+                _log.error("Cannot start the plugin host: %s; retrying in %g s", error, delay)
 
     def _on_event(self, event: Event) -> None:
         try:
@@ -241,7 +246,7 @@ class PluginHostClient:
                 case "log":
                     logging.getLogger(event["logger"]).log(event["level"], "%s", self._scrub(event["text"]))
         except Exception:
-            _log.exception("What the plugin host reported could not be handled: %s", event)
+            _log.exception("Cannot handle an event of the plugin host: %s", event)
 
 
 def _died(call: str, reason: str) -> HostError:

@@ -1,4 +1,4 @@
-"""The connector instances of the plugin host (child side)."""
+"""The connector instances in the plugin host's process."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Config = Mapping[str, str]
 
 
 class HostConnectorContext:
-    """ConnectorContext of one instance: passes its requests to the worker while the instance is in use."""
+    """The ConnectorContext of one instance: sends its requests to the worker until the instance is stopped."""
 
     def __init__(self, name: str, send: Send) -> None:
         self.name, self._send = name, send
@@ -48,7 +48,8 @@ class _Instance:
 
 @dataclass(slots=True, eq=False)
 class _Place:
-    """The instance of one connector name. An abandoned place is no longer registered, and nothing is started in it."""
+    """The instance of one connector name, and the calls that wait for it. An abandoned place is no longer registered,
+    and no instance is started in it."""
 
     name: str
     running: _Instance | None = None
@@ -59,7 +60,7 @@ class _Place:
 
 
 class Turn:
-    """One call's turn at a connector: calls run in the order in which their turns were taken."""
+    """A call's turn at a connector: calls run in the order in which their turns were requested."""
 
     def __init__(self, started: StartedConnectors, place: _Place, before: threading.Event | None) -> None:
         self._started, self._place, self._before = started, place, before
@@ -76,7 +77,7 @@ class Turn:
 
 
 class StartedConnectors:
-    """Started connectors by name. Calls for one connector wait for each other, others do not."""
+    """Started connectors by name. Calls for one connector run one after another, others concurrently."""
 
     def __init__(self, send: Send) -> None:
         self._send = send
@@ -84,7 +85,7 @@ class StartedConnectors:
         self._table = threading.Lock()
 
     def turn(self, name: str) -> Turn:
-        """The next turn at this connector; never waits. The caller must enter the turn."""
+        """The next turn at this connector; does not wait. The caller must enter the turn."""
         with self._table:
             place = self._places.setdefault(name, _Place(name))
             turn = Turn(self, place, place.last)
@@ -93,14 +94,15 @@ class StartedConnectors:
         return turn
 
     def leave(self, place: _Place) -> None:
-        """Ends a turn and forgets the place of a connector that no longer exists."""
+        """End a turn, and forget the place of a connector that no longer exists."""
         with self._table:
             place.calls -= 1
             if not place.calls and place.running is None and not place.abandoned:
                 del self._places[place.name]
 
     def start(self, turn: Turn, make: Callable[[], Connector], config: Config) -> None:
-        """Start an instance in place of the one of the same name. Takes as long as the connector's start()."""
+        """Start an instance, which replaces the instance of the same name. Returns when the connector's start()
+        returns."""
         with turn as place:
             _stop(place)
             _check_wanted(place)
@@ -113,7 +115,7 @@ class StartedConnectors:
                 place.running = _Instance(connector, config, context)
                 abandoned = place.abandoned
             if abandoned:
-                _log.warning("Connector %s has started after it was abandoned; stopping it", place.name)
+                _log.warning("Connector %s has started after it was abandoned; stopping this instance", place.name)
                 _stop(place)
 
     def stop(self, turn: Turn) -> None:
@@ -122,7 +124,7 @@ class StartedConnectors:
             _stop(place)
 
     def abandon(self, name: str) -> None:
-        """Abandon an instance whose start() or stop() does not return; a new one may be started beside it."""
+        """Abandon an instance whose start() or stop() does not return, so that a new instance can be started."""
         with self._table:
             place = self._places.pop(name, None)
             if place is not None:
@@ -131,11 +133,13 @@ class StartedConnectors:
                     place.context.closed = True
 
     def stop_all(self) -> None:
+        """Stop every instance, one after another."""
         for name in list(self._places):
             self.stop(self.turn(name))
 
     def task_configs(self, turn: Turn, max_tasks: int) -> list[dict[str, str]]:
-        """What the connector says, and what Connect adds: the task's class, and the topics of a sink."""
+        """The connector's task configs, with the keys that Connect adds: `task.class`, and the topics of a sink.
+        LookupError if the connector is not started, TypeError if a config is not text."""
         with turn as place:
             if place.running is None:
                 raise LookupError(f"Connector {place.name} is not started")
@@ -159,11 +163,11 @@ def _stop(place: _Place) -> None:
     try:
         instance.connector.stop()
     except BaseException:  # third-party code: the instance is dropped in any case
-        _log.exception("Connector %s failed to stop", place.name)
+        _log.exception("Connector %s raised an error in stop()", place.name)
 
 
 def public_name(cls: type) -> str:
-    """The class name that users and stored configs know: the Java one for what Apache ships."""
+    """The class name in stored configurations: Java's name for a class that Apache ships, else the Python name."""
     name: str = cls.__dict__.get("java_name") or f"{cls.__module__}.{cls.__qualname__}"
     return name
 
@@ -171,5 +175,5 @@ def public_name(cls: type) -> str:
 def _checked(config: Mapping[Any, Any]) -> dict[str, str]:
     for key, value in config.items():
         if not isinstance(key, str) or not isinstance(value, str):
-            raise TypeError(f"task_configs() has to give text for text, but gave {key!r}: {value!r}")
+            raise TypeError(f"task_configs() must return dicts of str to str, but returned {key!r}: {value!r}")
     return dict(config)

@@ -1,4 +1,4 @@
-"""The plugin host as the herder sees it: third-party code runs there, never in the herder."""
+"""The interface between the herder and the plugin host, where all third-party code of connectors runs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ HOST_DIED, HOST_ABSENT = "host", "absent"
 
 
 class HostError(Exception):
-    """A plugin raised. `kind` is config, data, unsupported, connect or other; `trace` is its stack trace.
+    """A plugin raised an error. `kind` is config, data, unsupported, connect or other; `trace` is the stack trace.
 
     `kind` is HOST_DIED or HOST_ABSENT if the plugin is not at fault.
     """
@@ -27,19 +27,19 @@ class HostError(Exception):
 
 
 class HostRequestError(HostError):
-    """The request itself is wrong, such as a config without connector class (REST: 400). Its kind is request."""
+    """The request is invalid, such as a configuration without connector class (REST: 400). Its kind is request."""
 
     def __init__(self, message: str) -> None:
         super().__init__("request", message, "")
 
 
 class UnknownPluginError(Exception):
-    """No plugin has that class name or alias; the message lists what there is (Connect's own wording)."""
+    """No plugin has this class name or alias; the message lists the available plugins in Connect's wording."""
 
 
 @dataclass(frozen=True, slots=True)
 class ConnectorInfo:
-    """What the herder must know of a connector class to run it."""
+    """Properties of a connector class that the herder needs to run connectors."""
 
     cls: str  # Java or Python class name, in full
     type: str  # "source" | "sink"
@@ -49,16 +49,16 @@ class ConnectorInfo:
 
 
 class HostListener(Protocol):
-    """What connectors ask of the runtime; called on the worker's event loop."""
+    """Receives requests and errors of connectors; called on the worker's event loop."""
 
     def reconfigure(self, connector: str) -> None:
-        """The connector asked for new task configs."""
+        """The connector requested new task configs."""
 
     def connector_failed(self, connector: str, trace: str) -> None:
         """The connector raised an error through its context."""
 
     def connectors_lost(self, connectors: Sequence[str], reason: str) -> None:
-        """The host died with these connectors in it: they have to be started anew."""
+        """The host died with these connectors, which must be started again."""
 
 
 class PluginHost(Protocol):
@@ -74,21 +74,21 @@ class PluginHost(Protocol):
         """Start the process, and return before it is up: calls wait for it."""
 
     async def close(self) -> None:
-        """Stop every connector and the process. Nothing is raised."""
+        """Stop every connector and the process. Raises nothing."""
 
     async def plugins(self, connectors_only: bool) -> list[dict[str, str]]:
         """`{"class","type","version"}` in Connect's order."""
 
     async def resolve(self, connector_class: str) -> ConnectorInfo:
-        """UnknownPluginError when there is none of that name."""
+        """Find a connector class. UnknownPluginError if no plugin has this name."""
 
     async def describe(self, plugin: str, version: str | None = None) -> list[dict[str, Any]]:
-        """Definitions of a plugin's keys, as GET /connector-plugins/{plugin}/config shows them.
-        UnknownPluginError when there is none of that name, HostRequestError when not in that version."""
+        """Definitions of a plugin's keys, as in GET /connector-plugins/{plugin}/config. UnknownPluginError if no plugin
+        has this name, HostRequestError if the plugin has another version."""
 
     async def validate(self, config: Mapping[str, str | None]) -> dict[str, Any]:
-        """The body of PUT /connector-plugins/{plugin}/config/validate. Nulls are kept, and reported.
-        UnknownPluginError for an unknown class, HostRequestError for none."""
+        """The answer of PUT /connector-plugins/{plugin}/config/validate, null values included. UnknownPluginError for
+        an unknown class, HostRequestError if the configuration names no class."""
 
     async def start_connector(self, name: str, config: Mapping[str, str]) -> None:
         """Create and start an instance; an instance of the same name is stopped first. Returns when start() returns,
@@ -99,14 +99,15 @@ class PluginHost(Protocol):
         that does not stop is abandoned, as in Connect. Raises neither HostError nor TimeoutError."""
 
     async def task_configs(self, name: str, max_tasks: int) -> list[dict[str, str]]:
-        """Task configs of a started connector, with `task.class` and a sink's `topics` as Connect stores them. No time
-        limit, so never raises TimeoutError."""
+        """Task configs of a started connector, with `task.class` and a sink's `topics` as Connect stores them. Waits
+        without a time limit, so never raises TimeoutError."""
 
     async def alter_source_offsets(
         self, config: Mapping[str, str], offsets: Sequence[tuple[dict[str, Any] | None, dict[str, Any] | None]]
     ) -> bool:
-        """Asks the connector's hook (KIP-875); True for definite, False for possible success."""
+        """Call a source connector's alter_offsets() (KIP-875); True for definite, False for possible success."""
 
     async def alter_sink_offsets(
         self, config: Mapping[str, str], offsets: Sequence[tuple[str, int, int | None]]
-    ) -> bool: ...
+    ) -> bool:
+        """Call a sink connector's alter_offsets() with topic, partition and offset; as alter_source_offsets()."""

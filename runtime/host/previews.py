@@ -1,7 +1,6 @@
-"""Previews, worker side: each in a process of its own, that lives as long as it takes.
+"""Runs previews of chains, each in a new process.
 
-The connectors of the plugin host are not touched by what a transformation does, and a plugin that has been changed on
-disk is tried as it is now.
+A transformation that blocks or crashes cannot affect connectors, and a plugin that was changed on disk is loaded again.
 """
 
 from __future__ import annotations
@@ -18,29 +17,29 @@ from runtime.logs.formats import Scrub
 _log = logging.getLogger(__name__)
 
 MAX_PREVIEWS = 2
-"""Previews that run at the same time; others wait."""
+"""How many previews may run at once; further previews wait."""
 
-_START_TIMEOUT = 30.0  # seconds until it runs plugins' code: a busy machine is not their fault
-_END_TIMEOUT = 2.0  # seconds that the process has to end by itself
+_START_TIMEOUT = 30.0  # seconds until the process runs plugin code, which takes longer on a busy machine
+_END_TIMEOUT = 2.0  # seconds that the process has to end after its input was closed
 
 
 class PreviewFailedError(Exception):
-    """A plugin kept the preview from coming to an end; the message says which, and where."""
+    """A plugin blocked the preview or ended its process; the message names the plugin's call."""
 
 
 @dataclass(slots=True)
-class _Place:
-    """Where the process said it was."""
+class _Progress:
+    """The plugin call that the process last reported."""
 
     scrub: Scrub
-    what: str = "its start"
-    begun: asyncio.Event = field(default_factory=asyncio.Event)
+    call: str = "its start"
+    started: asyncio.Event = field(default_factory=asyncio.Event)
 
-    def hear(self, event: Event) -> None:
+    def on_event(self, event: Event) -> None:
         match event["event"]:
             case "at":
-                self.what = event["what"]
-                self.begun.set()
+                self.call = event["what"]
+                self.started.set()
             case "log":
                 logging.getLogger(event["logger"]).log(event["level"], "Preview: %s", self.scrub(event["text"]))
 
@@ -53,31 +52,31 @@ class PreviewHost:
         self._turns = asyncio.Semaphore(MAX_PREVIEWS)
 
     async def preview(self, request: dict[str, Any]) -> dict[str, Any]:
-        """The answer of runtime.pipeline.preview.run. HostError for what plugins raise when they are configured,
-        PreviewFailedError for one that blocks or ends its process."""
+        """The answer of runtime.pipeline.preview.run. HostError if a plugin refuses its configuration,
+        PreviewFailedError if a plugin does not return in time or ends the process."""
         async with self._turns:
-            place = _Place(self._scrub)
-            child = await Child.spawn(self._settings, place.hear, self._scrub)
+            progress = _Progress(self._scrub)
+            child = await Child.spawn(self._settings, progress.on_event, self._scrub)
             life = asyncio.create_task(child.run())
             call = asyncio.create_task(child.call("preview", request))
-            begun = asyncio.create_task(place.begun.wait())
+            started = asyncio.create_task(progress.started.wait())
             try:
-                await asyncio.wait({call, begun}, timeout=_START_TIMEOUT, return_when=asyncio.FIRST_COMPLETED)
+                await asyncio.wait({call, started}, timeout=_START_TIMEOUT, return_when=asyncio.FIRST_COMPLETED)
                 async with asyncio.timeout(self._timeout):
                     answer: dict[str, Any] = await call
                     return answer
             except TimeoutError:
-                message = f"The preview did not end within {self._timeout:g} s; it was in {place.what}"
+                message = f"The preview did not end within {self._timeout:g} s; it was in {progress.call}"
                 raise PreviewFailedError(message) from None
             except ChildDiedError as error:
-                raise PreviewFailedError(f"The preview's process died ({error}) in {place.what}") from None
+                raise PreviewFailedError(f"The preview's process died ({error}) in {progress.call}") from None
             finally:
-                begun.cancel()
+                started.cancel()
                 await _end(child, life)
 
 
 async def _end(child: Child, life: asyncio.Task[str]) -> None:
-    """No process is left behind, whatever runs in it."""
+    """End the process, by force if necessary."""
     child.close_input()
     if not (await asyncio.wait({life}, timeout=_END_TIMEOUT))[0]:
         child.kill("the preview is over")

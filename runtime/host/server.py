@@ -1,6 +1,6 @@
-"""The plugin host's process: reads calls from its standard input and runs plugin code, a thread each.
+"""The plugin host's process: reads calls from its standard input and runs each on a thread of its own.
 
-Answers go to what was standard output when it started; plugins that print do so into standard error.
+Answers are written to the original standard output; output of plugins is redirected to standard error.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _KINDS: tuple[tuple[type[BaseException], str], ...] = (
 
 
 class Replies:
-    """Writes frames; whole ones, from any thread. When nobody reads any more, they are lost."""
+    """Writes frames from any thread. Ends the process if the worker no longer reads them."""
 
     def __init__(self, stream: BinaryIO) -> None:
         self._stream, self._lock = stream, threading.Lock()
@@ -47,11 +47,11 @@ class Replies:
                 self._stream.write(frame)
                 self._stream.flush()
         except OSError:
-            os._exit(1)  # the worker is gone
+            os._exit(1)  # the worker has ended
 
 
 class LogHandler(logging.Handler):
-    """Sends log records to the worker, which has the log."""
+    """Sends log records to the worker, which writes them to its log."""
 
     def __init__(self, replies: Replies) -> None:
         super().__init__()
@@ -63,7 +63,7 @@ class LogHandler(logging.Handler):
 
 
 def serve(call: Callable[[], Any], replies: Replies, number: int) -> None:
-    """One call, and its answer whatever happens."""
+    """Make a call and send its result or its error."""
     try:
         replies.send({"id": number, "result": call()})
     except BaseException as error:  # third-party code, SystemExit included
@@ -71,19 +71,19 @@ def serve(call: Callable[[], Any], replies: Replies, number: int) -> None:
 
 
 def failure(error: BaseException) -> dict[str, str]:
-    """What the worker learns about an error."""
+    """The kind, message and trace of an error, as sent to the worker."""
     kind = next(kind for cls, kind in _KINDS if isinstance(error, cls))
     message = message_of(error) or type(error).__name__
     return {"kind": kind, "message": _clean(message), "trace": _clean(trace_of(error))}
 
 
 def _clean(text: str) -> str:
-    """Text that JSON can hold: messages may quote file names that are not UTF-8."""
+    """Replace characters that JSON cannot represent: messages may quote file names that are not UTF-8."""
     return text.encode("utf-8", "backslashreplace").decode()
 
 
 def _own_pipes() -> tuple[BinaryIO, BinaryIO]:
-    """Standard input and output for us alone: plugins get an empty input, and standard error as output."""
+    """Reserve standard input and output for calls: plugins get an empty input, and standard error as output."""
     requests, replies = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
@@ -93,8 +93,9 @@ def _own_pipes() -> tuple[BinaryIO, BinaryIO]:
 
 
 def main() -> None:
+    """Answer calls until the worker closes standard input, then stop all connectors and end."""
     faulthandler.enable()  # standard error goes to the worker's log
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # of the terminal: the worker decides when the host ends
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C in the terminal stops the worker, which ends the host
     requests, stream = _own_pipes()
     replies = Replies(stream)
     logging.basicConfig(level=logging.INFO, handlers=[LogHandler(replies)], format="%(message)s")
@@ -106,7 +107,7 @@ def main() -> None:
     last = threading.Thread(target=calls.stop_all, daemon=True)
     last.start()
     last.join(_STOP_TIMEOUT)
-    os._exit(0)  # threads of plugins must not keep the process
+    os._exit(0)  # without waiting for threads of plugins
 
 
 if __name__ == "__main__":

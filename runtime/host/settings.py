@@ -1,4 +1,4 @@
-"""What the plugin host is told when it starts."""
+"""Settings that the plugin host receives when it starts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whose line it is: Connect's contexts, `[name|task-0]` for a task and `[name|worker]` for what a worker does."""
+"""The context of log lines, as in Connect: `[name|task-0]` for a task, `[name|worker]` for the worker's own work."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ _context: ContextVar[str] = ContextVar("connector.context", default="")
 
 
 def name(connector: str, task: int | None = None) -> str:
-    """The context of a task, or of what the worker does for a connector."""
+    """The context of a task, or of the worker's work for a connector."""
     return f"[{connector}|{'worker' if task is None else f'task-{task}'}]"
 
 
 def enter(connector: str) -> None:
-    """From here on this asyncio task logs for a connector."""
+    """Set the context of all later lines of this asyncio task to a connector."""
     _context.set(name(connector))
 
 
 def of(record: logging.LogRecord) -> str:
-    """The context of a line, empty for none. To be asked where the line was logged: handlers are called there."""
+    """The context of a line, empty for none. Call it where the line is logged, as handlers are."""
     given = getattr(record, "context", None)
     return given if isinstance(given, str) else _context.get()
 
 
 def parse(context: str) -> tuple[str, int | None] | None:
-    """Connector and task that a context names; a name may hold any character."""
+    """The connector and task of a context; None if it is not a context. A name may contain any character."""
     if not context.startswith("["):
         return None
     name, bar, part = context[1:].removesuffix("]").rpartition("|")

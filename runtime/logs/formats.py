@@ -1,4 +1,4 @@
-"""Log lines as text, in Connect's form, and as JSON, an object a line (`headrace.log.format`)."""
+"""Formats of log lines (`headrace.log.format`): text as in Connect, or a JSON object for each line."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from datetime import UTC, datetime
 from runtime.logs import context
 
 Scrub = Callable[[str], str]
-"""Takes secrets out of a text."""
+"""Removes secrets from a text."""
 
 FIELDS = "fields"
-"""Attribute of structured lines, such as the audit log's: names and values. They hold no secrets and are not scrubbed,
-since a secret equal to a field would falsify the line."""
+"""Attribute of structured lines, such as the audit log's: names and values. They contain no secrets and are not
+scrubbed, since a secret that is equal to a field would falsify the line."""
 
 _LEVELS = {"WARNING": "WARN", "CRITICAL": "FATAL"}
 
@@ -26,7 +26,7 @@ def level_of(record: logging.LogRecord) -> str:
 
 
 class TextFormat(logging.Formatter):
-    """`[2026-01-31 12:00:00,123] INFO [name|task-0] message (logger)`, traces on lines of their own."""
+    """`[2026-01-31 12:00:00,123] INFO [name|task-0] message (logger)`, followed by the lines of a trace."""
 
     def __init__(self, scrub: Scrub) -> None:
         super().__init__()
@@ -43,7 +43,7 @@ class TextFormat(logging.Formatter):
 
 
 class JsonFormat(logging.Formatter):
-    """One object a line, whatever the message holds; `connector` and `task` only where the line is theirs."""
+    """A JSON object on one line; `connector` and `task` only if the line has a context."""
 
     def __init__(self, scrub: Scrub) -> None:
         super().__init__()
@@ -61,21 +61,21 @@ class JsonFormat(logging.Formatter):
         line["message"] = self._scrub(record.getMessage())
         if trace := trace_of(record, self):
             line["trace"] = self._scrub(trace)
-        return json.dumps(line)  # escapes: a line must not depend on the stream's encoding
+        return json.dumps(line)  # ASCII only, so that the line does not depend on the stream's encoding
 
 
 FORMATS: dict[str, Callable[[Scrub], logging.Formatter]] = {"text": TextFormat, "json": JsonFormat}
 
 
 def trace_of(record: logging.LogRecord, formatter: logging.Formatter) -> str:
-    """The trace that was logged with a line; empty for none."""
+    """The stack trace of a line; empty for none."""
     return formatter.formatException(record.exc_info) if record.exc_info and record.exc_info[0] else ""
 
 
 def to_stderr(log_format: str, scrub: Scrub) -> None:
-    """All lines from INFO on go to standard error; libraries only speak when something is wrong."""
+    """Write all lines of level INFO and above to standard error; of libraries, only warnings and errors."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(FORMATS[log_format](scrub))
     logging.basicConfig(level=logging.INFO, handlers=[handler], force=True)
     logging.getLogger("uvicorn").setLevel(logging.WARNING)
-    logging.getLogger("kafka").setLevel(logging.CRITICAL)  # runtime.kafka says what matters of it
+    logging.getLogger("kafka").setLevel(logging.CRITICAL)  # runtime.kafka logs its errors in our wording

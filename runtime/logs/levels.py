@@ -1,4 +1,4 @@
-"""Log levels by Connect's names, and what they are to Python."""
+"""Connect's names of log levels, with Python's numbers."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ NUMBERS: Mapping[str, int] = {
 
 
 def name_of(number: int) -> str:
-    """The name of a level; of one between two names, the more verbose one's."""
+    """The name of a level; a number between two levels gets the name of the more verbose one."""
     return max((n for n in NUMBERS.items() if n[1] <= number), key=lambda n: n[1], default=("ALL", 1))[0]
 
 
 def apply(levels: Mapping[str, str]) -> None:
-    """Set levels, by logger, in this process."""
+    """Set the levels of loggers in this process."""
     logging.addLevelName(NUMBERS["TRACE"], "TRACE")
     for logger, level in levels.items():
         logging.getLogger(None if logger == ROOT else logger).setLevel(NUMBERS[level])

@@ -1,4 +1,4 @@
-"""The last lines of each connector, its tasks' in the slots among them: for GET /connectors/{name}/logs."""
+"""The last log lines of each connector and of its tasks in the slots, for GET /connectors/{name}/logs."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from runtime.logs import context
 from runtime.logs.formats import Scrub, level_of, trace_of
 
 MAX_LINES = 500
-"""Lines that are kept of a connector."""
+"""The most lines that are kept for a connector."""
 
-_MAX_CHARS = 64 * 1024  # … and their characters, at the most
+_MAX_CHARS = 64 * 1024  # of all lines of a connector
 _MAX_LINE_CHARS = 8 * 1024  # of one line
-_MAX_CONNECTORS = 2_000
+_MAX_CONNECTORS = 2_000  # beyond these, the connector without new lines for the longest time is dropped
 
 
 @dataclass(frozen=True, slots=True)
 class LogLine:
-    """One line; `task` is None for what the worker itself did."""
+    """One line; `task` is None for the worker's own work."""
 
     time: int  # milliseconds since 1970
     level: str
@@ -43,7 +43,7 @@ class _Kept:
 
 
 class ConnectorLines(logging.Handler):
-    """Keeps what is logged in a connector's context. Lines may come from any thread."""
+    """Keeps lines that are logged in a connector's context, from any thread."""
 
     def __init__(self, scrub: Scrub) -> None:
         super().__init__()
@@ -52,7 +52,7 @@ class ConnectorLines(logging.Handler):
         self._kept: OrderedDict[str, _Kept] = OrderedDict()
 
     def last(self, connector: str, lines: int, task: int | None = None) -> list[dict[str, object]]:
-        """The newest lines, oldest first; those of one task only, if it is named."""
+        """The newest `lines` lines, oldest first; with `task`, only lines of this task."""
         self.acquire()
         try:
             kept = self._kept.get(connector)

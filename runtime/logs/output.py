@@ -1,23 +1,23 @@
-"""Output of child processes, cut into lines of bounded length."""
+"""Splits the output of child processes into lines of limited length."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 MAX_LINE_BYTES = 64 * 1024
-"""Bytes of a line that are kept."""
+"""The most bytes of a line that are kept."""
 
 CUT_MARK = " [line cut]"
 
 
 class OutputLines:
-    """Cuts chunks into lines. Only the beginning of a long line is kept, so output without line ends takes bounded
-    memory and time."""
+    """Splits chunks into lines. Only the beginning of a long line is kept, so that output without line ends takes
+    limited memory and time."""
 
     def __init__(self, longest: int = MAX_LINE_BYTES) -> None:
         self._longest = longest
         self._rest = bytearray()
-        self._skipping = False  # the beginning of this line has been handed out
+        self._skipping = False  # the beginning of this line has been returned already
 
     def feed(self, chunk: bytes) -> Iterator[str]:
         """The lines that this chunk completes."""
@@ -30,7 +30,7 @@ class OutputLines:
         yield from self._append(rest)
 
     def close(self) -> Iterator[str]:
-        """The last line, where it has no end."""
+        """The last line, if it has no line end."""
         if self._rest:
             yield self._take()
 

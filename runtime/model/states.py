@@ -1,4 +1,4 @@
-"""The words of Connect that every part shares: task ids, states, target states."""
+"""Connect's task ids, states, target states and connector types, shared by all parts of the worker."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from enum import StrEnum
 
 @dataclass(frozen=True, slots=True, order=True)
 class TaskId:
-    """One task of a connector; prints as Connect's logs do (`name-0`)."""
+    """One task of a connector; its text is as in Connect's logs (`name-0`)."""
 
     connector: str
     task: int
@@ -18,7 +18,7 @@ class TaskId:
 
 
 class State(StrEnum):
-    """The state of a connector or task as its status record has it."""
+    """The state of a connector or task, as in its status record."""
 
     UNASSIGNED = "UNASSIGNED"
     RUNNING = "RUNNING"
@@ -30,7 +30,7 @@ class State(StrEnum):
 
 
 class TargetState(StrEnum):
-    """What the operator wants a connector to be (the config topic's `state.v2`)."""
+    """The state requested by the operator (`state.v2` in the config topic)."""
 
     STARTED = "STARTED"
     PAUSED = "PAUSED"
@@ -38,11 +38,11 @@ class TargetState(StrEnum):
 
 
 class ConnectorType(StrEnum):
-    """Which way a connector's records flow."""
+    """The direction in which a connector moves records."""
 
     SOURCE = "source"
     SINK = "sink"
 
 
 INTERNAL_TOPICS = frozenset(("__consumer_offsets", "__transaction_state", "__share_group_state"))
-"""Kafka's own: a pattern of topics never means them, whatever it matches."""
+"""Kafka's internal topics, which `topics.regex` never matches."""

@@ -1,1 +1,1 @@
-"""What the operating system reports about processes: descent, peers, scheduling delay, memory."""
+"""Operating system facilities: processes and their peers, scheduling delay, memory, frames over pipes and sockets."""

@@ -1,4 +1,4 @@
-"""How much memory this process takes."""
+"""The memory that this process uses."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _STATM = Path("/proc/self/statm")
 
 
 def resident() -> int:
-    """Bytes in memory, those that it shares with the daemon included; 0 where the system does not say."""
+    """Resident bytes, including memory shared with the daemon; 0 if the system does not report it."""
     try:
         return int(_STATM.read_bytes().split()[1]) * os.sysconf("SC_PAGE_SIZE")
     except (OSError, IndexError, ValueError):

@@ -1,6 +1,6 @@
-"""Processes: descent, the peer of a socket, and handles that are safe against reused pids.
+"""Processes: ancestors, the peer of a socket, and handles that are safe against reused pids.
 
-Linux offers all of it through /proc, process handles and socket credentials. Elsewhere `ps` and pids have to do.
+Linux provides this through /proc, process handles and socket credentials. Other systems use `ps` and pids.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def is_below(pid: int, ancestor: int) -> bool:
 
 
 def end_with_parent() -> None:
-    """Have this process killed when its parent ends for any reason; on Linux only."""
+    """Kill this process when its parent ends for any reason; on Linux only."""
     if not _LINUX:
         return
     parent = os.getppid()
@@ -54,7 +54,7 @@ def end_with_parent() -> None:
 
 
 def peer(connection: socket.socket) -> tuple[int, int]:
-    """Pid and user of the process at the other end of a Unix socket, as the kernel has them."""
+    """Pid and user id of the process at the other end of a Unix socket, as reported by the kernel."""
     if _LINUX:
         found = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
         pid, uid, _ = _CREDENTIALS.unpack(found)
@@ -107,6 +107,6 @@ def _stat(pid: int) -> list[str] | None:
 
 
 def _ps(pid: int, column: str) -> str:
-    """State and one more column of a process; empty when there is none."""
+    """State and one more column of a process; empty if the process does not exist."""
     command = ["ps", "-o", f"stat=,{column}=", "-p", str(pid)]
     return subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()

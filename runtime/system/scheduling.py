@@ -1,6 +1,6 @@
-"""How long a thread had to wait for a processor, as the kernel counts it (schedstat).
+"""Scheduling delay: how long threads have waited for a processor, as counted by the kernel (schedstat).
 
-A silent process is either blocked by its own code or waits for a processor. Only the first is its own fault.
+A process that does not respond is either blocked by its own code or waits for a processor; the delay tells which.
 """
 
 from __future__ import annotations

@@ -13,8 +13,7 @@ from typing import Any
 
 import pytest
 
-from runtime.host import client
-from runtime.host.client import PluginHostClient
+from runtime.host.client import PING_TIMEOUT, STOP_TIMEOUT, PluginHostClient
 from runtime.host.port import ConnectorInfo, HostError
 from runtime.host.settings import HostSettings
 from tests.support.waiting import wait_until
@@ -111,9 +110,12 @@ async def start(tmp_path: Path) -> AsyncIterator[Start]:
     (tmp_path / "odd_plugins.py").write_text(PLUGINS)
     hosts: list[PluginHostClient] = []
 
-    async def start(answer_within: float = 10.0) -> tuple[PluginHostClient, Heard]:
+    async def start(
+        answer_within: float = 10.0, ping_within: float = PING_TIMEOUT, stop_within: float = STOP_TIMEOUT
+    ) -> tuple[PluginHostClient, Heard]:
         heard = Heard()
-        host = PluginHostClient(HostSettings(plugin_path=(str(tmp_path),)), heard, answer_within)
+        settings = HostSettings(plugin_path=(str(tmp_path),))
+        host = PluginHostClient(settings, heard, answer_within, ping_timeout=ping_within, stop_timeout=stop_within)
         hosts.append(host)
         await host.start()
         return host, heard
@@ -121,12 +123,6 @@ async def start(tmp_path: Path) -> AsyncIterator[Start]:
     yield start
     for host in hosts:
         await host.close()
-
-
-@pytest.fixture
-def short_grace(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Connectors that do not stop are abandoned soon."""
-    monkeypatch.setattr(client, "STOP_TIMEOUT", 0.2)
 
 
 def odd(**config: str) -> dict[str, str]:
@@ -267,8 +263,8 @@ async def test_a_plugin_that_does_not_answer(start: Start, act: str) -> None:
     assert await host.validate(odd())
 
 
-async def test_stopping_never_raises(start: Start, short_grace: None) -> None:
-    host, heard = await start()
+async def test_stopping_never_raises(start: Start) -> None:
+    host, heard = await start(stop_within=0.2)
     await host.start_connector("odd", odd(stop="hang"))
     await host.stop_connector("odd")
     assert await host.plugins(True)
@@ -304,10 +300,8 @@ async def test_slow_task_configs_do_not_end_the_host(start: Start, tmp_path: Pat
     assert not heard.lost
 
 
-async def test_a_connector_that_does_not_start_can_be_stopped_and_started_again(
-    start: Start, tmp_path: Path, short_grace: None
-) -> None:
-    host, heard = await start()
+async def test_a_connector_that_does_not_start_can_be_stopped_and_started_again(start: Start, tmp_path: Path) -> None:
+    host, heard = await start(stop_within=0.2)
     await host.plugins(True)
     gate, mark = tmp_path / "gate", tmp_path / "mark"
     slow = asyncio.create_task(host.start_connector("odd", odd(start="gate", gate=str(gate), mark=str(mark))))
@@ -322,8 +316,8 @@ async def test_a_connector_that_does_not_start_can_be_stopped_and_started_again(
     assert not heard.lost
 
 
-async def test_a_connector_that_does_not_stop_can_be_started_again(start: Start, short_grace: None) -> None:
-    host, heard = await start()
+async def test_a_connector_that_does_not_stop_can_be_started_again(start: Start) -> None:
+    host, heard = await start(stop_within=0.2)
     await host.start_connector("odd", odd(stop="hang"))
     before = host.pid
     await host.stop_connector("odd")
@@ -332,8 +326,8 @@ async def test_a_connector_that_does_not_stop_can_be_started_again(start: Start,
     assert (host.pid, heard.lost) == (before, {})
 
 
-async def test_requests_of_an_abandoned_instance_are_ignored(start: Start, tmp_path: Path, short_grace: None) -> None:
-    host, heard = await start()
+async def test_requests_of_an_abandoned_instance_are_ignored(start: Start, tmp_path: Path) -> None:
+    host, heard = await start(stop_within=0.2)
     await host.plugins(True)
     gate, mark = tmp_path / "gate", tmp_path / "mark"
     config = odd(start="gate", gate=str(gate), mark=str(mark), late="1")
@@ -347,11 +341,10 @@ async def test_requests_of_an_abandoned_instance_are_ignored(start: Start, tmp_p
     assert not heard.failed
 
 
-async def test_a_frozen_process_is_ended_and_no_plugin_is_blamed(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
-    host, heard = await start()
+async def test_a_frozen_process_is_ended_and_no_plugin_is_blamed(start: Start) -> None:
+    host, heard = await start(ping_within=0.3)
     await host.start_connector("odd", odd())
     host._timeout = 0.3
-    monkeypatch.setattr(client, "PING_TIMEOUT", 0.3)
     pid = host.pid
     assert pid is not None
     os.kill(pid, signal.SIGSTOP)
