@@ -1,1 +1,1 @@
-"""The connectors that come with Headrace."""
+"""The bundled connectors: FileStreamSource and FileStreamSink."""

@@ -1,4 +1,5 @@
-"""Splitting a growing file into lines: LF, CRLF and CR end a line; bytes that are not UTF-8 survive."""
+"""Splits a growing file into lines, which end with LF, CRLF or CR. Bytes that are not UTF-8 become surrogate
+escapes."""
 
 from __future__ import annotations
 
@@ -6,7 +7,7 @@ from itertools import accumulate
 
 from runtime.api.errors import ConnectError
 
-MAX_LINE = 128 * 1024 * 1024
+MAX_LINE = 128 * 1024 * 1024  # bytes
 
 
 def _text(block: bytes) -> str:
@@ -14,24 +15,24 @@ def _text(block: bytes) -> str:
 
 
 class LineBuffer:
-    """Bytes go in as they are read, whole lines come out with the file position behind each.
+    """Collects bytes and returns complete lines, each with the file position after it.
 
-    The unterminated rest waits. So does a carriage return at the very end: a line feed may follow and belong to it.
+    Keeps an unterminated line, and a carriage return at the end, because a line feed may follow it.
     """
 
     def __init__(self, position: int) -> None:
         self.position = position
-        """Where the unterminated rest begins."""
+        """Position of the unterminated line in the file."""
         self._rest: list[bytes] = []
         self._rest_size = 0
 
     @property
     def end(self) -> int:
-        """How far the file has been read."""
+        """Position after the last byte read."""
         return self.position + self._rest_size
 
     def feed(self, block: bytes) -> tuple[list[str], list[int]]:
-        """The lines that `block` completes, and for each the position from which to go on after it."""
+        """The lines that `block` completes, and the position after each. ConnectError for a line beyond MAX_LINE."""
         cut = max(block.rfind(b"\n"), block.rfind(b"\r", 0, -1)) + 1
         if cut == 0 and not (self._rest and self._rest[-1].endswith(b"\r")):
             self._keep(block)
@@ -47,7 +48,7 @@ class LineBuffer:
         return lines, positions
 
     def finish(self) -> list[str]:
-        """The rest as a last line, for a file that nobody will write to any more."""
+        """The unterminated line, for a file that will not grow any more."""
         rest = b"".join(self._rest)
         self.position += len(rest)
         self._rest, self._rest_size = [], 0
@@ -55,6 +56,7 @@ class LineBuffer:
 
     @property
     def rest_size(self) -> int:
+        """Bytes of the unterminated line."""
         return self._rest_size
 
     def _keep(self, block: bytes) -> None:
@@ -66,7 +68,7 @@ class LineBuffer:
             raise ConnectError(f"The line at position {self.position} is longer than {MAX_LINE >> 20} MiB")
 
     def _split_at_line_feeds(self, whole: bytes) -> tuple[list[str], list[int]]:
-        """The common case: no carriage returns, and the whole block decoded at once when it is ASCII."""
+        """The common case: no carriage returns; ASCII is decoded in one call."""
         start = self.position
         if whole.isascii():
             lines = whole.decode("ascii").split("\n")

@@ -1,4 +1,4 @@
-"""FileStreamSink: records as lines at the end of a file."""
+"""FileStreamSink appends records to a file, one line for each."""
 
 from __future__ import annotations
 
@@ -18,8 +18,7 @@ FILE = "file"
 
 
 class FileStreamSinkTask(SinkTask):
-    """Writes each record's value, as text, in a line of its own; `null` for none. Bytes that came as surrogate
-    escapes go out as they were."""
+    """Writes the text of each value to a line, `null` for a null value. Surrogate escapes become the original bytes."""
 
     java_name = "org.apache.kafka.connect.file.FileStreamSinkTask"
     takes_batches = True
@@ -50,12 +49,18 @@ class FileStreamSinkTask(SinkTask):
 
 
 class FileStreamSinkConnector(SinkConnector):
-    """Every task appends to the same file."""
+    """All tasks append to the same file."""
 
     java_name = "org.apache.kafka.connect.file.FileStreamSinkConnector"
     task_class = FileStreamSinkTask
     config_def = ConfigDef(
-        ConfigKey(FILE, ConfigType.STRING, None, Importance.HIGH, "The file to append to; made when it is not there."),
+        ConfigKey(
+            FILE,
+            ConfigType.STRING,
+            None,
+            Importance.HIGH,
+            "File to append to. The task creates it if it does not exist.",
+        ),
     )
 
     def start(self, config: Mapping[str, str]) -> None:

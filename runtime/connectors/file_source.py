@@ -1,4 +1,4 @@
-"""FileStreamSource: the lines of a growing file as records."""
+"""FileStreamSource reads the lines of a growing file."""
 
 from __future__ import annotations
 
@@ -22,8 +22,9 @@ from runtime.connectors.file_watch import Follower, file_watcher
 FILE, TOPIC, BATCH_SIZE = "file", "topic", "batch.size"
 FILENAME, POSITION = "filename", "position"
 _CHUNK = 1024 * 1024
-_LOOK, _LOOK_SELDOM = 0.1, 60.0  # seconds between checks of a quiet file; seldom if changes are reported
-_QUIET = 2.0  # seconds without growth after which a file that was replaced is taken to be finished
+_CHECK_INTERVAL = 0.1  # seconds between checks of a quiet file
+_CHECK_INTERVAL_WATCHED = 60.0  # if its changes are reported
+_QUIET = 2.0  # seconds without growth after which a replaced file is considered complete
 
 _log = logging.getLogger(__name__)
 
@@ -34,12 +35,11 @@ def _non_empty(name: str, value: object) -> None:
 
 
 class FileStreamSourceTask(SourceTask):
-    """Follows one file from the committed position, which counts bytes.
+    """Follows one file from the committed position, in bytes.
 
-    A file that is not there yet is waited for. A file that has become shorter than what was read has been truncated:
-    reading starts again at its beginning. A file that was replaced by another of the same name (rotation by renaming)
-    is read to its end first; then the new one from its beginning. While the task is stopped only the size can tell: a
-    position behind the end of the file means truncation, any other is gone on from.
+    Waits for a file that does not exist. If the file becomes shorter than the position, it was truncated, and the task
+    reads it again from the start. If another file takes its name (rotation by renaming), the task reads the old file to
+    its end and then the new file from the start. After a restart the task only compares the position with the size.
     """
 
     java_name = "org.apache.kafka.connect.file.FileStreamSourceTask"
@@ -75,7 +75,7 @@ class FileStreamSourceTask(SourceTask):
         self._close()
         follower = getattr(self, "_follower", None)
         if follower is not None and (watcher := file_watcher()) is not None:
-            watcher.forget(follower)
+            watcher.cancel(follower)
 
     def _close(self) -> None:
         fd, self._fd = getattr(self, "_fd", None), None
@@ -83,14 +83,14 @@ class FileStreamSourceTask(SourceTask):
             os.close(fd)
 
     def _read(self) -> tuple[list[str], list[int]]:
-        """Lines of the next piece of the file with the positions behind them; none when it has not grown."""
+        """The lines of the next block and the position after each; empty if the file has not grown."""
         if self._fd is None and not self._open() and (not self._watch() or not self._open()):
-            self.idle_poll = _LOOK_SELDOM if self._watched else _LOOK
+            self.idle_poll = _CHECK_INTERVAL_WATCHED if self._watched else _CHECK_INTERVAL
             return [], []
         assert self._fd is not None
         try:
             block = os.pread(self._fd, _CHUNK, self._lines.end)
-            if not block and self._watch():  # what came before the watch would not be told
+            if not block and self._watch():  # data that arrived before the watch is not reported
                 block = os.pread(self._fd, _CHUNK, self._lines.end)
         except OSError as error:
             raise ConnectError(f"Cannot read {self._path}: {error.strerror}") from error
@@ -100,11 +100,11 @@ class FileStreamSourceTask(SourceTask):
         return self._lines.feed(block)
 
     def _watch(self) -> bool:
-        """Request a single report of the next change; True if there was no request yet."""
+        """Requests a report of the next change; True if no request was pending."""
         if self._watched or (watcher := file_watcher()) is None:
             return False
         self._watched = True
-        self._follower = watcher.once(self._path, self._changed)
+        self._follower = watcher.watch_once(self._path, self._changed)
         return True
 
     def _changed(self) -> None:
@@ -116,7 +116,7 @@ class FileStreamSourceTask(SourceTask):
             self._fd = os.open(self._path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
         except FileNotFoundError:
             if not self._missed:
-                _log.warning("%s does not exist yet; waiting for it", self._path)
+                _log.warning("%s does not exist; waiting for it", self._path)
             self._missed = True
             return False
         except OSError as error:
@@ -126,35 +126,35 @@ class FileStreamSourceTask(SourceTask):
         return True
 
     def _at_end(self, fd: int) -> tuple[list[str], list[int]]:
-        """Nothing more to read: has the file been truncated or replaced?"""
-        self.idle_poll = _LOOK
+        """Checks at the end of the file whether it was truncated or replaced."""
+        self.idle_poll = _CHECK_INTERVAL
         opened = os.fstat(fd)
         if opened.st_size < self._lines.end:
             _log.warning(
-                "%s was truncated: it has %d bytes, %d had been read. Reading starts again at its beginning%s",
+                "%s was truncated to %d bytes after %d bytes were read; reading it from the start%s",
                 self._path,
                 opened.st_size,
                 self._lines.end,
-                f"; {self._lines.rest_size} bytes without a line end are gone" if self._lines.rest_size else "",
+                f". Discarded an unterminated line of {self._lines.rest_size} bytes" if self._lines.rest_size else "",
             )
             self._lines = LineBuffer(0)
             return [], []
         try:
             named = Path(self._path).stat()
         except FileNotFoundError:
-            return [], []  # renamed or deleted; its successor is yet to come, and until then it may still be written to
+            return [], []  # renamed or deleted; it may still grow until its successor appears
         if (named.st_dev, named.st_ino) == (opened.st_dev, opened.st_ino):
-            self.idle_poll = _LOOK_SELDOM if self._watched else _LOOK
+            self.idle_poll = _CHECK_INTERVAL_WATCHED if self._watched else _CHECK_INTERVAL
             return [], []
         if time.monotonic() - self._grew < _QUIET:
             return [], []
         return self._replaced()
 
     def _replaced(self) -> tuple[list[str], list[int]]:
-        """Another file has taken the name, and this one has been read to its end."""
+        """Switches to the file that has taken the name, after reading this one to its end."""
         end = self._lines.end
         last = self._lines.finish()
-        _log.info("%s was replaced; the old file was read to its end at %d, now follows the new one", self._path, end)
+        _log.info("%s was replaced: read the old file to its end at %d, reading the new file", self._path, end)
         self._close()
         self._lines = LineBuffer(0)
         return last, [0] * len(last)
@@ -165,27 +165,27 @@ def _position(offset: Offset | None) -> int:
         return 0
     position = offset[POSITION]
     if not isinstance(position, int) or isinstance(position, bool) or position < 0:
-        raise ConnectError(f"The committed offset's '{POSITION}' is not a number of bytes: {position!r}")
+        raise ConnectError(
+            f"The committed offset has an invalid '{POSITION}', which must be a number of bytes: {position!r}"
+        )
     return position
 
 
 class FileStreamSourceConnector(SourceConnector):
-    """One task that follows one file."""
+    """Runs one task, which follows one file."""
 
     java_name = "org.apache.kafka.connect.file.FileStreamSourceConnector"
     task_class = FileStreamSourceTask
     config_def = ConfigDef(
-        ConfigKey(FILE, ConfigType.STRING, None, Importance.HIGH, "The file to follow. It need not exist yet."),
+        ConfigKey(FILE, ConfigType.STRING, None, Importance.HIGH, "File to follow. It may appear later."),
         ConfigKey(
             TOPIC,
             ConfigType.STRING,
             importance=Importance.HIGH,
-            doc="The topic that gets the lines.",
+            doc="Topic for the lines.",
             validator=_non_empty,
         ),
-        ConfigKey(
-            BATCH_SIZE, ConfigType.INT, 2000, Importance.LOW, "How many lines one poll of the task brings at the most."
-        ),
+        ConfigKey(BATCH_SIZE, ConfigType.INT, 2000, Importance.LOW, "Maximum number of lines in a batch."),
     )
 
     def start(self, config: Mapping[str, str]) -> None:
@@ -211,7 +211,7 @@ class FileStreamSourceConnector(SourceConnector):
             )
         for partition, offset in offsets:
             _check_plain({**(partition or {}), **(offset or {})})
-            if offset is None:  # a reset is fine for any partition, also for one that should not be there
+            if offset is None:  # any partition may be reset, even an invalid one
                 continue
             _check_partition(partition)
             _check_offset(offset)
@@ -219,7 +219,7 @@ class FileStreamSourceConnector(SourceConnector):
 
 
 def _check_plain(values: Mapping[str, object]) -> None:
-    """Java's workers cannot write nested values: a cluster could not be handed back to them."""
+    """Refuses nested values, which Java workers cannot write, so that they can take over the cluster again."""
     for name, value in values.items():
         if isinstance(value, dict | list):
             kind = "MAP" if isinstance(value, dict) else "ARRAY"

@@ -1,4 +1,4 @@
-"""Reports changes of files, so that followers need not poll.
+"""Reports changes of files, so that tasks need not poll them.
 
 inotify (Linux) reports changes at once, except those that another host makes on a network file system and those of a
 file that does not exist yet. One thread therefore checks all files periodically: a stat() call for each is far cheaper
@@ -23,7 +23,8 @@ from pathlib import Path
 _MODIFY, _ATTRIB, _DELETE_SELF, _MOVE_SELF, _ONESHOT = 0x2, 0x4, 0x400, 0x800, 0x80000000
 _CHANGES = _MODIFY | _ATTRIB | _DELETE_SELF | _MOVE_SELF
 _EVENT = struct.Struct("iIII")  # watch, mask, cookie, length of the name (none: files are watched, not folders)
-_LOOK, _LOOK_OFTEN = 2.0, 0.25  # seconds between checks of all files; often while some files have no watch
+_CHECK_INTERVAL = 2.0  # seconds between checks of all files
+_CHECK_INTERVAL_UNWATCHED = 0.25  # while some files have no watch
 
 _log = logging.getLogger(__name__)
 
@@ -36,9 +37,9 @@ class Follower:
     """Waits for the next change of a file."""
 
     path: str
-    state: State  # when the follower began to wait
+    state: State  # at the start of the wait
     changed: Callable[[], None]
-    watch: int  # inotify's; negative: none
+    watch: int  # inotify's watch descriptor; negative if there is none
 
 
 class FileWatcher:
@@ -52,23 +53,22 @@ class FileWatcher:
         self._poll = select.poll()
         self._poll.register(self._fd, select.POLLIN)
         self._lock = threading.Lock()
-        self._watched: dict[int, list[Follower]] = {}  # by inotify's watch
+        self._watched: dict[int, list[Follower]] = {}  # by watch descriptor
         self._unwatched: list[Follower] = []
         threading.Thread(target=self._run, name="file-watch", daemon=True).start()
 
-    def once(self, path: str, changed: Callable[[], None]) -> Follower:
-        """Call `changed`, from another thread, after the first change of the file from now on: at once where the
-        system reports it, otherwise within two seconds. A file that does not exist changes when it appears. Followers
-        of the same file share a watch."""
-        state = _state(path)  # before the lock: a file system that hangs must not hold up followers of other files
+    def watch_once(self, path: str, changed: Callable[[], None]) -> Follower:
+        """Calls `changed` once, from another thread, after the next change of the file: at once if the system reports
+        it, otherwise within two seconds. A missing file changes when it appears. Followers of a file share a watch."""
+        state = _state(path)  # outside the lock: a hanging file system must not delay followers of other files
         with self._lock:
             watch = self._libc.inotify_add_watch(self._fd, os.fsencode(path), _CHANGES | _ONESHOT)
             follower = Follower(path, state, changed, watch)
             self._others(follower).append(follower)
             return follower
 
-    def forget(self, follower: Follower) -> bool:
-        """Stop reporting to this follower; True if the follower was still waiting."""
+    def cancel(self, follower: Follower) -> bool:
+        """Stops reporting to this follower; True if it was still waiting."""
         with self._lock:
             others = self._others(follower)
             known = follower in others
@@ -83,14 +83,14 @@ class FileWatcher:
         return self._unwatched if follower.watch < 0 else self._watched.setdefault(follower.watch, [])
 
     def _run(self) -> None:
-        looked = time.monotonic()
+        checked = time.monotonic()
         while True:
-            due = looked + (_LOOK_OFTEN if self._unwatched else _LOOK)
+            due = checked + (_CHECK_INTERVAL_UNWATCHED if self._unwatched else _CHECK_INTERVAL)
             if self._poll.poll(max(due - time.monotonic(), 0.0) * 1000):
                 self._take_events()
             if time.monotonic() >= due:
-                self._look()
-                looked = time.monotonic()
+                self._check_all()
+                checked = time.monotonic()
 
     def _take_events(self) -> None:
         events = os.read(self._fd, 64 * 1024)
@@ -100,12 +100,12 @@ class FileWatcher:
             for follower in followers:
                 _report(follower)
 
-    def _look(self) -> None:
-        """Find the changes that inotify did not report."""
+    def _check_all(self) -> None:
+        """Finds changes that inotify did not report."""
         with self._lock:
             waiting = [*self._unwatched, *(follower for found in self._watched.values() for follower in found)]
         for follower in waiting:
-            if _state(follower.path) != follower.state and self.forget(follower):
+            if _state(follower.path) != follower.state and self.cancel(follower):
                 _report(follower)
 
 
@@ -120,17 +120,17 @@ def _state(path: str) -> State:
 def _report(follower: Follower) -> None:
     try:
         follower.changed()
-    except Exception:  # one follower's mistake must not leave the others without news
-        _log.exception("A change of %s could not be reported", follower.path)
+    except Exception:  # a failing callback must not affect other followers
+        _log.exception("Could not report a change of %s", follower.path)
 
 
 @functools.cache
 def file_watcher() -> FileWatcher | None:
-    """This process's watcher; None where there is no inotify."""
+    """The watcher of this process; None without inotify."""
     if not sys.platform.startswith("linux"):
         return None
     try:
         return FileWatcher()
     except OSError as error:
-        _log.info("Files are checked ten times a second: this system reports no changes (%s)", error.strerror)
+        _log.info("Tasks check their files ten times a second because inotify is not available (%s)", error.strerror)
         return None

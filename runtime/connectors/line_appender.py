@@ -1,4 +1,4 @@
-"""Appending whole lines to a file, so that every line in it is whole whatever happened to the writers before."""
+"""Appends lines to a file, so that each line is complete even if an earlier writer died."""
 
 from __future__ import annotations
 
@@ -16,11 +16,10 @@ _log = logging.getLogger(__name__)
 
 
 class LineAppender:
-    """A file that several tasks may append to, each whole lines at a time.
+    """A file to which several tasks may append complete lines.
 
-    A process that is killed while it writes leaves a torn line behind. The next writer moves it to `<file>.torn`
-    before it appends, so nothing is lost and no line is mangled. An advisory lock keeps writers out of each other's
-    appends; where the file system has no locks, one writer per file is safe.
+    A process that is killed while it writes leaves an incomplete line. The next writer moves this line to `<file>.torn`
+    before it appends. An advisory lock serializes writers; on a file system without locks, use one writer per file.
     """
 
     def __init__(self, path: str) -> None:
@@ -35,7 +34,7 @@ class LineAppender:
             self._move_torn_tail()
 
     def append(self, lines: bytes) -> None:
-        """All of it, or ConnectError with the system's reason; then a part may have been written."""
+        """Writes all lines; ConnectError with the system's reason if that fails, in which case some may be written."""
         self._unsynced = self._regular
         try:
             with self._locked():
@@ -47,7 +46,7 @@ class LineAppender:
             raise ConnectError(f"Cannot write to {self._path}: {error.strerror}") from error
 
     def sync(self) -> None:
-        """What append() took survives the machine, too; ConnectError when the disk refuses."""
+        """Makes appended lines durable; ConnectError if the disk reports an error."""
         if not self._unsynced:
             return
         try:
@@ -57,6 +56,7 @@ class LineAppender:
         self._unsynced = False
 
     def close(self) -> None:
+        """Closes the file without syncing it."""
         os.close(self._fd)
 
     def _locked(self) -> _Lock:
@@ -77,14 +77,14 @@ class LineAppender:
             os.close(out)
         os.ftruncate(self._fd, start)
         _log.warning(
-            "%s did not end with a line end: its last %d bytes, a line torn when a writer died, were moved to %s",
+            "The last line of %s was incomplete: moved its %d bytes to %s (torn by a writer that died)",
             self._path,
             size - start,
             torn,
         )
 
     def _last_line_end(self, size: int) -> int:
-        """The position behind the last line feed before `size`."""
+        """The position after the last line feed before `size`."""
         end = size
         while end > 0:
             start = max(0, end - _TAIL_PIECE)
@@ -96,7 +96,7 @@ class LineAppender:
 
 
 class _Lock:
-    """An advisory lock on an open file; none where there are no locks."""
+    """An advisory lock on an open file; does nothing if the file system has no locks."""
 
     def __init__(self, fd: int, wanted: bool) -> None:
         self._fd, self._held = fd, wanted

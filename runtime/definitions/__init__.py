@@ -1,4 +1,4 @@
-"""The keys that all connectors have, and the validation of whole connector configurations."""
+"""Configuration keys common to all connectors, and the validation of connector configurations."""
 
 from runtime.definitions.messages import invalid_message
 

@@ -1,4 +1,4 @@
-"""The converters a connector's configuration names: whether there are such, and whether theirs keys are right."""
+"""Validation of the converters in a connector's configuration, including their own keys."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from runtime.plugins.registry import Plugin, PluginRegistry, PluginType
 
 @dataclass(frozen=True, slots=True)
 class FixedRecommender:
-    """A recommender that knows its values beforehand."""
+    """A recommender of fixed values."""
 
     values: tuple[str, ...] = ()
     shown: bool = True
@@ -32,7 +32,7 @@ class FixedRecommender:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """The converter that a configuration leads to; `plugin` is None when there is no such."""
+    """The converter that a configuration selects; `plugin` is None if it does not exist."""
 
     which: str  # key, value or header
     given: bool
@@ -44,13 +44,16 @@ class Choice:
 
     @property
     def kind(self) -> PluginType:
+        """The required type of the plugin."""
         return PluginType.HEADER_CONVERTER if self.which == "header" else PluginType.CONVERTER
 
     @property
     def usable(self) -> bool:
+        """Whether the plugin exists and has the required type."""
         return self.plugin is not None and self.kind in self.plugin.kinds
 
     def key(self) -> ConverterKey:
+        """Defaults and recommenders of the converter's keys."""
         version = self.plugin.version if self.plugin is not None and self.usable else None
         if self.text is None:
             version = self.default_version
@@ -59,7 +62,7 @@ class Choice:
 
 
 def choose(which: str, config: Mapping[str, str | None], default: str, registry: PluginRegistry) -> Choice:
-    """The converter of keys, values or headers; the worker's `default` where none is given."""
+    """The converter for `which` ("key", "value" or "header"); `default` is the worker's."""
     name = f"{which}.converter"
     given = name in config
     text = config[name] if given else default
@@ -77,12 +80,12 @@ def choose(which: str, config: Mapping[str, str | None], default: str, registry:
 
 
 def check(choice: Choice, config: Mapping[str, str | None], registry: PluginRegistry, findings: Findings) -> None:
-    """Errors of the converter, and its own keys when the connector's configuration brings it."""
+    """Adds the converter's errors, and its own keys if the connector's configuration specifies it."""
     name = f"{choice.which}.converter"
     value, plugin = findings.values[name], choice.plugin
     value.value = plugin.cls if plugin is not None else None
     if choice.text is None:
-        return  # an error already, as every null
+        return  # every null is an error already
     if plugin is None and java_trim(choice.text) in NON_PLUGIN_CLASSES:
         value.value = java_trim(choice.text)
         findings.error(name, not_an_interface(value.value, choice.kind))

@@ -1,4 +1,4 @@
-"""What GET /connector-plugins/{plugin}/config answers."""
+"""The response of GET /connector-plugins/{plugin}/config."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from runtime.plugins.plugin import Plugin, PluginType
 
 
 def describe(plugin: Plugin, cls: type) -> list[dict[str, Any]]:
-    """A plugin's own keys; for connectors those that all have follow."""
+    """The plugin's own keys, followed by the common keys if it is a connector."""
     own: ConfigDef = getattr(cls, "config_def", None) or ConfigDef()
     keys = list(own)
     if PluginType.SOURCE in plugin.kinds:

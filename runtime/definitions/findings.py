@@ -1,4 +1,4 @@
-"""What a validation has found so far: keys with their values, in the order of the answer."""
+"""Collects the results of a validation: keys, values and errors, in the order of the response."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ NULL = "Null value can not be supplied as the configuration value."
 
 
 class Findings:
-    """Collects keys, values and errors, and makes the answer of the REST API of them."""
+    """Keys, values and errors of a connector configuration."""
 
     def __init__(self) -> None:
         self.values: dict[str, ConfigValue] = {}
@@ -21,7 +21,7 @@ class Findings:
         self._groups: dict[str, None] = {}
 
     def add(self, keys: Iterable[ConfigKey], values: Iterable[ConfigValue], prefix: str = "") -> None:
-        """Keys with their values; for one that is known already only the errors are new."""
+        """Adds keys with their values. If a key is known already, adds only its new errors."""
         for key in keys:
             if key.group is not None:
                 self._groups.setdefault(key.group)
@@ -32,27 +32,27 @@ class Findings:
             known.errors += [error for error in value.errors if error not in known.errors]
 
     def check(self, definition: ConfigDef, config: Mapping[str, Any], prefix: str = "") -> None:
-        """Validate these keys, and add them."""
+        """Validates these keys and adds them."""
         self.add(definition, definition.validate(config), prefix)
 
     def error(self, name: str, message: str) -> None:
-        """An error at a key, known or not."""
+        """Adds an error to a key, which may be unknown."""
         self.values.setdefault(name, ConfigValue(name)).errors.append(message)
 
     def add_null_errors(self, names: Iterable[str]) -> None:
-        """Keys that were given without a value; those that nobody knows are listed first, as a Java map has them."""
+        """Adds an error for each key that is null. Unknown keys come first, in the order of a Java map."""
         unknown = java_ordered({name: ConfigValue(name) for name in names if name not in self.values})
         self.values = {**unknown, **self.values}
         for name in names:
             self.error(name, NULL)
 
     def valid_value(self, name: str) -> Any:
-        """The value of a key without errors; None otherwise."""
+        """The value of a key without errors; otherwise None."""
         value = self.values.get(name)
         return None if value is None or value.errors else value.value
 
     def answer(self, connector_class: str) -> dict[str, Any]:
-        """The body of the REST API's answer."""
+        """The body of the REST API's response."""
         configs = [
             {"definition": self._definitions.get(name), "value": render.value(value)}
             for name, value in self.values.items()

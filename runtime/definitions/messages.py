@@ -1,4 +1,4 @@
-"""Messages about whole connector configurations, worded as clients of Connect know them."""
+"""Messages about connector configurations, with Connect's wording."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ _JAVA_PLUGINS = (
     "io.streamthoughts.", "org.apache.camel.", "org.apache.iceberg.", "org.apache.kafka.connect.mirror.",
     "org.apache.kafka.connect.tools.", "org.neo4j.",
 )  # fmt: skip
-"""Where plugins for Apache's workers commonly come from."""
+"""Packages of common Java plugins."""
 
 
 def invalid_message(result: Mapping[str, Any]) -> str | None:
-    """What POST and PUT answer with 400 to a config that validation found wrong; None when it is right."""
+    """The message of the 400 response for an invalid configuration; None if it is valid."""
     errors = [error for config in result["configs"] for error in config["value"]["errors"]]
     if not errors:
         return None
@@ -38,7 +38,7 @@ def no_connector_type(config: Mapping[str, str | None]) -> str:
 
 
 def unknown_connector(name: str, available: Iterable[Plugin]) -> str:
-    """For a `connector.class` that is no connector here."""
+    """For a `connector.class` that is not a connector of this worker."""
     listed = ", ".join(map(_description, available))
     message = f"Failed to find any class that implements Connector and which name matches {name}, "
     hint = java_hint(name)
@@ -46,7 +46,7 @@ def unknown_connector(name: str, available: Iterable[Plugin]) -> str:
 
 
 def java_hint(name: str) -> str:
-    """Says of a class that people know from Apache's workers why it is not here; empty for others."""
+    """Explains why a well-known Java plugin is not available; empty for other classes."""
     if not name.startswith(_JAVA_PLUGINS):
         return ""
     return f" {name} is a Java plugin; this worker runs Python plugins only"
@@ -66,7 +66,7 @@ NON_PLUGIN_CLASSES = frozenset(
     | {f"java.lang.{n}" for n in ("Boolean", "Exception", "Integer", "Long", "Object", "String", "Thread")}
     | {f"java.util.{n}" for n in ("ArrayList", "Date", "HashMap", "HashSet", "LinkedList", "Properties", "UUID")}
 )
-"""Classes that every Java worker has and that are no plugins: it says so, instead of not finding them."""
+"""Classes of every Java worker that are not plugins, which it reports as such instead of as unknown."""
 
 _INTERFACES = {
     PluginType.CONVERTER: "Converter",
@@ -77,6 +77,6 @@ _INTERFACES = {
 
 
 def not_an_interface(cls: str, kind: PluginType) -> str:
-    """For a class given as a plugin of a kind that it is not."""
+    """For a class that is not a plugin of this type."""
     interface = _INTERFACES[kind]
     return f"Class class {cls} does not implement the {interface} interface"

@@ -1,4 +1,4 @@
-"""Definitions and values of configuration keys as the JSON of the REST API, fields in Connect's order."""
+"""Definitions and values of configuration keys as JSON of the REST API, with Connect's order of fields."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from runtime.api.config.types import to_text
 
 
 def definition(key: ConfigKey, prefix: str = "", group: str | None = None) -> dict[str, Any]:
-    """One key; `prefix` goes before its name, `group` stands in for a missing group."""
+    """The definition of a key; `prefix` is prepended to its name, `group` is the default group."""
     return {
         "name": prefix + key.name,
         "type": key.type.value,
@@ -26,7 +26,7 @@ def definition(key: ConfigKey, prefix: str = "", group: str | None = None) -> di
 
 
 def value(found: ConfigValue, prefix: str = "") -> dict[str, Any]:
-    """One value with what is wrong with it."""
+    """The value of a key with its errors."""
     return {
         "name": prefix + found.name,
         "value": to_text(found.value),

@@ -1,4 +1,4 @@
-"""Validation of whole connector configurations, as PUT /connector-plugins/{plugin}/config/validate answers it."""
+"""Validation of connector configurations for PUT /connector-plugins/{plugin}/config/validate."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Config = Mapping[str, str | None]
 
 @dataclass(frozen=True, slots=True)
 class WorkerDefaults:
-    """What the worker's own configuration brings into that of connectors."""
+    """Settings of the worker that affect the validation of connectors."""
 
     key_converter: str
     value_converter: str
@@ -33,7 +33,7 @@ class WorkerDefaults:
 def validate(
     config: Config, plugin: Plugin, connector: Connector, registry: PluginRegistry, defaults: WorkerDefaults
 ) -> dict[str, Any]:
-    """The answer of the REST API for a config whose `connector.class` has been found; nothing is started."""
+    """The REST API's response for a configuration whose `connector.class` is known; starts nothing."""
     chosen = [
         converters.choose(which, config, default, registry)
         for which, default in (
@@ -53,7 +53,7 @@ def validate(
         check_topics(findings.values, given)
     _check_nulls(config, connector, findings)
     findings.add(connector.config_def, _own_values(connector, config, given))
-    for choice in (chosen[2], *chosen[:2]):  # headers first, as Connect has it
+    for choice in (chosen[2], *chosen[:2]):  # headers first, as in Connect
         converters.check(choice, config, registry, findings)
     return findings.answer(config["connector.class"] or "")
 
@@ -65,7 +65,8 @@ def _framework_keys(plugin: Plugin, connector: Connector, chosen: list[converter
 
 
 def _own_values(connector: Connector, config: Config, given: Mapping[str, str]) -> list[ConfigValue]:
-    """What the connector has against its own keys. It never sees a null: there is no value then, and no default."""
+    """Values and errors of the connector's own keys. A null key is validated without value and default, and the
+    connector does not see it."""
     found = connector.validate(given)
     nulls = {name: None for name, value in config.items() if value is None and name in connector.config_def}
     if not nulls:
@@ -112,8 +113,8 @@ def _ask(findings: Findings, name: str, problem: Callable[[], str | None]) -> No
 def _support_problem(support: ExactlyOnceSupport | None) -> str | None:
     if support is None:
         return (
-            "The connector does not say whether it can deliver exactly once. If its documentation says that it can, "
-            'use "requested", which leaves this check out.'
+            "The connector does not report whether it supports exactly-once delivery. If it does, set "
+            'exactly.once.support to "requested", which skips this check.'
         )
     if support is ExactlyOnceSupport.UNSUPPORTED:
         return "The connector does not support exactly-once semantics with the provided configuration."

@@ -1,4 +1,4 @@
-"""Plugin versions asked for in configurations: one version, "latest", or ranges as Maven writes them (KIP-891)."""
+"""Plugin versions in configurations: one version, "latest", or ranges in Maven's notation (KIP-891)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _Version = tuple[tuple[int, str], ...]
 
 
 def mismatch(cls: str, wanted: str, available: str) -> str | None:
-    """Why a plugin of version `available` is not what is wanted; None when it is."""
+    """Why version `available` of a plugin does not satisfy `wanted`; None if it does."""
     shown = wanted.strip()
     if shown and shown != LATEST and not shown.startswith(("[", "(")):
         shown = f"[{shown}]" if "," in shown else f"[{shown},{shown}]"
@@ -28,7 +28,7 @@ def mismatch(cls: str, wanted: str, available: str) -> str | None:
 
 
 def matches(wanted: str, available: str) -> bool:
-    """Whether a version is the one, or in one of the ranges, asked for; ConfigError for what is no range."""
+    """Whether a version equals `wanted` or is in one of its ranges; ConfigError for an invalid range."""
     if wanted == LATEST:
         return True
     if not wanted.startswith(("[", "(")):
@@ -53,7 +53,7 @@ def _within(match: re.Match[str], version: _Version) -> bool:
 
 
 def _version(text: str) -> _Version:
-    """Comparable; trailing zeros mean nothing (4.3 is 4.3.0), letters come before numbers (4.3-rc1 before 4.3)."""
+    """A comparable version; trailing zeros are ignored (4.3 is 4.3.0), letters sort before numbers (4.3-rc1 < 4.3)."""
     parts = [(1, f"{int(p):020}") if p.isdigit() else (-1, p.lower()) for p in _PART.findall(text)]
     while parts and parts[-1] == (1, f"{0:020}"):
         parts.pop()

@@ -1,4 +1,4 @@
-"""The demo's two connectors: a file's lines into the topic `demo`, and that topic's records into another file."""
+"""The demo's two connectors: one copies the lines of a file to the topic `demo`, one the records to another file."""
 
 from __future__ import annotations
 
@@ -11,26 +11,29 @@ _STRINGS = "org.apache.kafka.connect.storage.StringConverter"
 
 @dataclass(frozen=True, slots=True)
 class DemoFiles:
-    """Where the demo reads and writes."""
+    """The files of the demo."""
 
     folder: Path
 
     @property
     def source(self) -> Path:
+        """The input of the source connector."""
         return self.folder / "in.txt"
 
     @property
     def sink(self) -> Path:
+        """The output of the sink connector."""
         return self.folder / "out.txt"
 
     @property
     def created(self) -> Path:
-        """There once the connectors have been created: those that the operator deletes do not come back."""
+        """Exists once the connectors have been created, so that connectors deleted by the operator are not
+        recreated."""
         return self.folder / "created"
 
 
 def configs(files: DemoFiles) -> dict[str, dict[str, str]]:
-    """Connector configs by name."""
+    """The configurations of the connectors by name."""
     common = {"tasks.max": "1", "key.converter": _STRINGS, "value.converter": _STRINGS}
     return {
         "demo-source": {

@@ -9,7 +9,7 @@ from runtime.demo.connectors import TOPIC, DemoFiles, configs
 
 
 def create_once(files: DemoFiles, url: str, bootstrap: str) -> None:
-    """Does nothing when they were created before. OSError or HTTPException when the worker does not answer."""
+    """Creates the demo unless it was created before. OSError or HTTPException if the worker does not respond."""
     if files.created.exists():
         return
     files.folder.mkdir(parents=True, exist_ok=True)
@@ -25,7 +25,7 @@ def _create_topic(bootstrap: str) -> None:
     from confluent_kafka.admin import AdminClient
     from confluent_kafka.cimpl import NewTopic
 
-    # One partition: the lines of the output are then in the order of the input.
+    # With one partition, the output has the order of the input.
     admin = AdminClient({"bootstrap.servers": bootstrap})
     for future in admin.create_topics([NewTopic(TOPIC, 1, 1)]).values():
         try:
@@ -41,8 +41,8 @@ def _create_connector(url: str, name: str, config: dict[str, str]) -> None:
         body = json.dumps({"name": name, "config": config})
         connection.request("POST", "/connectors", body, {"Content-Type": "application/json"})
         answer = connection.getresponse()
-        said = answer.read().decode(errors="replace")
+        body_text = answer.read().decode(errors="replace")
     finally:
         connection.close()
-    if answer.status not in (201, 409):  # 409: it was created by a start that did not get to its end
-        raise http.client.HTTPException(f"{name} was refused with {answer.status}: {said}")
+    if answer.status not in (201, 409):  # 409: created by an earlier start that was interrupted
+        raise http.client.HTTPException(f"Creating connector {name} failed with status {answer.status}: {body_text}")

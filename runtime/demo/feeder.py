@@ -1,4 +1,4 @@
-"""Feeds the demo: a line a second at the end of its input file."""
+"""Appends a line per second to the demo's input file."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ import time
 from pathlib import Path
 
 LINE_BYTES = 64
-"""Every line is that long with its newline, so that offset / 64 is a line number an operator can reckon with."""
+"""Length of each line with its newline, so that an operator can compute a line number as offset / 64."""
 
 _LIMIT = 64 * 1024 * 1024
 
 
 class Feeder:
-    """Appends lines when it is asked to; numbering goes on from what the file holds."""
+    """Appends numbered lines, continuing the numbers in the file."""
 
     def __init__(self, file: Path) -> None:
         self._file = file
         self._next = 0.0
 
     def feed(self) -> None:
-        """Appends one line if the last is a second old. A file of 64 MiB (12 days) is left as it is."""
+        """Appends a line if the last call that did so was a second ago. The file grows up to 64 MiB (12 days)."""
         now = time.monotonic()
         if now < self._next:
             return
@@ -32,7 +32,7 @@ class Feeder:
 
 
 def line(number: int, seconds: float) -> bytes:
-    """A reading of the water: `00000001 2026-01-01T00:00:00Z gate=2 flow=030.17 level=009.00 m`."""
+    """A measurement of the water: `00000001 2026-01-01T00:00:00Z gate=2 flow=030.17 level=009.00 m`."""
     stamp = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))
     flow = 30 + 10 * math.sin(number / 60)
     level = 8 + math.cos(number / 45)

@@ -1,4 +1,4 @@
-"""What a plugin is: its kind, the names it answers to, where its class is."""
+"""The description of a plugin: its types, names and class."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from runtime import CONNECT_VERSION
 
 
 class PluginType(StrEnum):
-    """What a plugin is; in the order in which Connect lists them."""
+    """The type of a plugin, in the order in which Connect lists them."""
 
     SINK = "sink"
     SOURCE = "source"
@@ -21,24 +21,25 @@ class PluginType(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Plugin:
-    """One plugin. `cls` is the name users know it by, `target` is "package.module:Class"."""
+    """A plugin. `cls` is its name in configurations, `target` is "package.module:Class"."""
 
     cls: str
     target: str
     kinds: tuple[PluginType, ...]
     version: str = CONNECT_VERSION
-    listed: bool = True  # False: there for those who name it, not among what Apache's workers list
+    listed: bool = True  # False: usable, but not in GET /connector-plugins
 
     @property
     def simple_name(self) -> str:
+        """The class name without its package."""
         return self.cls.rpartition(".")[2]
 
     @property
     def aliases(self) -> set[str]:
-        """The class name alone, and without the suffix that says what it is."""
+        """The simple name, and the simple name without the suffix of its type; empty for inner classes."""
         suffix = "HeaderConverter" if self.kinds[0] is PluginType.HEADER_CONVERTER else _SUFFIXES[self.kinds[0]]
         name = self.simple_name
-        if "$" in name:  # an inner class has no short name
+        if "$" in name:  # an inner class has no alias
             return set()
         return {name, name.removesuffix(suffix) or name}
 

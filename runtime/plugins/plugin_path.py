@@ -1,4 +1,4 @@
-"""Python plugins in the folders of `plugin.path`: each folder's top-level modules and packages are imported."""
+"""Finds Python plugins in the folders of `plugin.path` by importing the top-level modules and packages there."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ _BASES: tuple[tuple[type, PluginType], ...] = (
 )
 
 _JARS = ("*.jar", "*/*.jar", "*/lib/*.jar")
-"""Where Java plugins have their files."""
+"""Patterns of the files of Java plugins."""
 
 
 def scan(folders: Sequence[str]) -> list[Plugin]:
-    """The plugins of all folders. What cannot be imported is named in the log and left out."""
+    """The plugins in all folders. Logs and skips modules that cannot be imported."""
     return [plugin for folder in folders for plugin in _of_folder(Path(folder), folders)]
 
 
 def import_module(name: str, folders: Sequence[str]) -> ModuleType:
-    """A module by name, also from these folders. They come last, so that nothing installed is replaced."""
+    """Imports a module by name. These folders are searched last, so that they cannot replace installed modules."""
     if missing := [folder for folder in folders if folder not in sys.path]:
         sys.path.extend(missing)
         importlib.invalidate_caches()
@@ -63,7 +63,9 @@ def _imported(name: str, folder: Path, folders: Sequence[str]) -> ModuleType | N
         return None
     origin = Path(getattr(module, "__file__", None) or "")
     if not origin.resolve().is_relative_to(folder.resolve()):
-        _log.error("plugin.path: %s in %s is left out, a module of that name comes from %s", name, folder, origin)
+        _log.error(
+            "plugin.path: %s in %s is ignored because this name is imported from %s", name, folder, origin
+        )
         return None
     return module
 
@@ -82,9 +84,9 @@ def _defined_under(module: ModuleType, cls: type) -> bool:
 
 
 def _version(cls: type) -> str:
-    """What the plugin says of its version; "undefined", as in Connect, when it cannot say."""
+    """The plugin's version; "undefined", as in Connect, if it has none or version() fails."""
     try:
         return str(cls().version()) if hasattr(cls, "version") else "undefined"
     except BaseException as error:  # third-party code
-        _log.error("plugin.path: %s does not tell its version: %r", cls.__qualname__, error)
+        _log.error("plugin.path: cannot read the version of %s: %r", cls.__qualname__, error)
         return "undefined"

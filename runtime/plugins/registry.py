@@ -1,6 +1,6 @@
-"""The one registry of plugins: the bundled ones by their Java names, and Python ones found in `plugin.path`.
+"""The registry of plugins: bundled ones by their Java names, and Python plugins in `plugin.path`.
 
-Importing this module imports no plugin; a bundled one is imported when it is loaded.
+Importing this module imports no plugin; bundled plugins are imported when they are loaded.
 """
 
 from __future__ import annotations
@@ -56,16 +56,16 @@ BUNDLED: tuple[tuple[str, str, tuple[PluginType, ...]], ...] = (
     *((name, target, (PluginType.TRANSFORMATION,)) for name, target in TRANSFORMATIONS),
     *((name, target, (PluginType.PREDICATE,)) for name, target in PREDICATES),
 )
-"""Java name, where the class is, what it can be."""
+"""Java name, target ("module:Class") and types of each bundled plugin."""
 
 EXTRAS: tuple[tuple[str, str, tuple[PluginType, ...]], ...] = (
     ("io.confluent.connect.avro.AvroConverter", "runtime.converters.avro.avro:AvroConverter", (PluginType.CONVERTER,)),
 )
-"""What needs more than the runtime's own dependencies; found by name, but not listed."""
+"""Bundled plugins with optional dependencies, which are found by name but not listed."""
 
 
 class PluginRegistry:
-    """All plugins of a worker with this `plugin.path`."""
+    """All plugins of a worker with this `plugin.path`, by class name and alias."""
 
     def __init__(self, plugin_path: Sequence[str] = ()) -> None:
         self.plugin_path = tuple(plugin_path)
@@ -75,32 +75,32 @@ class PluginRegistry:
         self._by_name = _named(plugins)
 
     def find(self, name: str, kinds: Iterable[PluginType] = tuple(PluginType)) -> Plugin | None:
-        """The plugin of that class name or alias, if it is of one of these kinds. Names are case sensitive."""
+        """The plugin of this class name or alias (case-sensitive), if it has one of these types."""
         plugin = self._by_name.get(name)
         return plugin if plugin is not None and set(plugin.kinds) & set(kinds) else None
 
     def of_kind(self, kind: PluginType) -> list[Plugin]:
-        """Sorted by class name."""
+        """The listed plugins of this type, sorted by class name."""
         return sorted({p for p in self._by_name.values() if kind in p.kinds and p.listed}, key=lambda p: p.cls)
 
     def entries(self, connectors_only: bool) -> list[dict[str, str]]:
-        """What GET /connector-plugins answers: kind by kind, each sorted by class."""
+        """The response of GET /connector-plugins, ordered by type and class name."""
         kinds = CONNECTORS if connectors_only else tuple(PluginType)
         return [
             {"class": p.cls, "type": kind.value, "version": p.version} for kind in kinds for p in self.of_kind(kind)
         ]
 
     def load_class(self, plugin: Plugin) -> type:
-        """Imports the plugin."""
+        """Imports the plugin's class."""
         return load_target(plugin.target, self.plugin_path)
 
 
 def _named(plugins: Iterable[Plugin]) -> dict[str, Plugin]:
-    """Every name a plugin answers to. A class name found before wins; an alias of two plugins names neither."""
+    """Plugins by class name and alias. The first plugin of a class name wins; ambiguous aliases are omitted."""
     classes: dict[str, Plugin] = {}
     for plugin in plugins:
         if plugin.cls in classes:
-            _log.warning("Ignoring %s: a plugin of the name %s is there already", plugin.target, plugin.cls)
+            _log.warning("Ignoring %s: a plugin named %s already exists", plugin.target, plugin.cls)
         classes.setdefault(plugin.cls, plugin)
     aliases: dict[str, list[Plugin]] = {}
     for plugin in classes.values():
@@ -108,18 +108,18 @@ def _named(plugins: Iterable[Plugin]) -> dict[str, Plugin]:
             aliases.setdefault(alias, []).append(plugin)
     for alias in [a for a, owners in aliases.items() if len(owners) > 1]:
         names = ", ".join(p.cls for p in aliases.pop(alias))
-        _log.warning("The alias %s could mean %s: it is not available, use the full name", alias, names)
+        _log.warning("The alias %s is ambiguous (%s) and not available: use the full class name", alias, names)
     return {**{alias: owners[0] for alias, owners in aliases.items()}, **classes}
 
 
 @lru_cache(maxsize=8)
 def registry(plugin_path: tuple[str, ...] = ()) -> PluginRegistry:
-    """The registry of a `plugin.path`; its folders are looked through once per process."""
+    """The registry of a `plugin.path`, whose folders are scanned once per process."""
     return PluginRegistry(plugin_path)
 
 
 def load(kind: PluginType | str, name: str, plugin_path: Sequence[str] = ()) -> type:
-    """The class of a plugin by class name or alias; LookupError when there is none of that kind."""
+    """The class of a plugin by class name or alias; LookupError if no plugin of this type has the name."""
     plugins = registry(tuple(plugin_path))
     plugin = plugins.find(name, (PluginType(kind),))
     if plugin is None:
@@ -128,7 +128,7 @@ def load(kind: PluginType | str, name: str, plugin_path: Sequence[str] = ()) -> 
 
 
 def load_target(target: str, plugin_path: Sequence[str] = ()) -> type:
-    """The class at "package.module:Class", also in the folders of `plugin.path`."""
+    """Imports the class "package.module:Class", also from the folders of `plugin.path`."""
     module, _, qualname = target.partition(":")
     found: object = python_plugins.import_module(module, plugin_path)
     for part in qualname.split("."):
@@ -139,5 +139,5 @@ def load_target(target: str, plugin_path: Sequence[str] = ()) -> type:
 
 
 def entries(connectors_only: bool, plugin_path: Sequence[str] = ()) -> list[dict[str, str]]:
-    """Registry.entries() of a `plugin.path`."""
+    """PluginRegistry.entries() of a `plugin.path`."""
     return registry(tuple(plugin_path)).entries(connectors_only)

@@ -21,6 +21,7 @@ from runtime.api.data.logical import (
     datetime_of,
     instant,
     millis,
+    time_of,
 )  # fmt: skip
 from runtime.api.data.schema import INT64_SCHEMA, STRING_SCHEMA, Field, Schema, Type
 from runtime.api.data.schema_cache import SchemaCache
@@ -40,6 +41,8 @@ _TARGETS = {
     "Timestamp": TIMESTAMP_SCHEMA,
 }
 _LONG = 1 << 63
+_DAY_MS = 86_400_000
+_YEAR_10000 = 253_402_300_800_000  # milliseconds since 1970; Python's dates end here
 _PER_SECOND = {"nanoseconds": 10**9, "microseconds": 10**6, "milliseconds": 1000, "seconds": 1}
 
 
@@ -148,6 +151,8 @@ class TimestampConverterValue(KeyOrValueTransformation):
         target = self._target
         if type(value) is int and target == "unix":  # also beyond the range of Python's dates
             return _long(_divided(self._millis(value) * self._per_second, 1000))
+        if type(value) is int and target == "Time" and (ms := self._millis(value)) >= _YEAR_10000:
+            return time_of(ms % _DAY_MS)
         time = self._read(value)
         if target == "string":
             assert self._pattern is not None

@@ -1,1 +1,1 @@
-"""AvroConverter in the wire format of Confluent's schema registry."""
+"""AvroConverter, with Confluent's wire format and schema registry."""

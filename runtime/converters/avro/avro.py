@@ -1,6 +1,7 @@
-"""AvroConverter, in the wire format of Confluent's schema registry: a zero byte, the schema's id, Avro's binary form.
+"""AvroConverter in Confluent's wire format: a zero byte, the schema's id in four bytes, and the value in Avro's binary
+encoding.
 
-An extra: it needs fastavro, `pip install 'headrace[avro]'`.
+It needs fastavro: `pip install 'headrace[avro]'`.
 """
 
 from __future__ import annotations
@@ -33,11 +34,11 @@ MISSING = "AvroConverter needs fastavro, which is not installed: pip install 'he
 
 
 def _installed(name: str, value: Any) -> None:
-    """A validator: without the extra no config with this converter is right."""
+    """Validator that reports a missing fastavro, or an empty list of registries."""
     if find_spec("fastavro") is None:
         raise ConfigError(MISSING)
     if not value:
-        raise ConfigError(f"Invalid value {value} for configuration {name}: it must name a schema registry")
+        raise ConfigError(f"Invalid value {value} for configuration {name}: set the URL of a schema registry")
 
 
 def _optional(name: str, type_: ConfigType, default: Any, doc: str) -> ConfigKey:
@@ -45,29 +46,39 @@ def _optional(name: str, type_: ConfigType, default: Any, doc: str) -> ConfigKey
 
 
 class AvroConverter(Converter):
-    """Connect's schemas as Avro's, with `connect.*` properties for what Avro cannot say."""
+    """Converts Connect's schemas to Avro's; `connect.*` properties keep what Avro cannot express."""
 
     java_name = "io.confluent.connect.avro.AvroConverter"
     config_def = ConfigDef(
         CONVERTER_TYPE,
-        ConfigKey("schema.registry.url", ConfigType.LIST, doc="Registries, tried in order.", validator=_installed),
+        ConfigKey(
+            "schema.registry.url",
+            ConfigType.LIST,
+            doc="URLs of schema registries, tried in order.",
+            validator=_installed,
+        ),
+        _optional("auto.register.schemas", ConfigType.BOOLEAN, True, "Whether to register new schemas."),
         _optional(
-            "auto.register.schemas", ConfigType.BOOLEAN, True, "Whether new schemas are registered, or must be there."
+            "use.latest.version", ConfigType.BOOLEAN, False, "Whether to write with the subject's latest schema."
         ),
         _optional(
-            "use.latest.version", ConfigType.BOOLEAN, False, "Whether the subject's newest schema is written with."
+            "key.subject.name.strategy", ConfigType.STRING, _STRATEGIES[0], "Strategy for the subjects of key schemas."
         ),
-        _optional("key.subject.name.strategy", ConfigType.STRING, _STRATEGIES[0], "Subjects of keys' schemas."),
-        _optional("value.subject.name.strategy", ConfigType.STRING, _STRATEGIES[0], "Subjects of values' schemas."),
+        _optional(
+            "value.subject.name.strategy",
+            ConfigType.STRING,
+            _STRATEGIES[0],
+            "Strategy for the subjects of value schemas.",
+        ),
         _optional("basic.auth.credentials.source", ConfigType.STRING, "URL", "URL or USER_INFO."),
-        _optional("basic.auth.user.info", ConfigType.PASSWORD, "", "user:password, for USER_INFO."),
-        _optional("bearer.auth.token", ConfigType.PASSWORD, "", "A token for Authorization: Bearer."),
+        _optional("basic.auth.user.info", ConfigType.PASSWORD, "", "user:password, if the source is USER_INFO."),
+        _optional("bearer.auth.token", ConfigType.PASSWORD, "", "Token for bearer authentication."),
         _optional(
-            "schema.registry.ssl.truststore.location", ConfigType.STRING, "", "PEM file with trusted certificates."
+            "schema.registry.ssl.truststore.location", ConfigType.STRING, "", "PEM file of trusted certificates."
         ),
-        _optional("schemas.cache.config", ConfigType.INT, 1000, "Taken for compatibility; what is used is kept."),
-        _optional("connect.meta.data", ConfigType.BOOLEAN, True, "Whether connect.* properties are written and read."),
-        _optional("enhanced.avro.schema.support", ConfigType.BOOLEAN, False, "Whether enums are written as such."),
+        _optional("schemas.cache.config", ConfigType.INT, 1000, "Ignored: all schemas in use are cached."),
+        _optional("connect.meta.data", ConfigType.BOOLEAN, True, "Whether to write and read connect.* properties."),
+        _optional("enhanced.avro.schema.support", ConfigType.BOOLEAN, False, "Whether to write enums as Avro enums."),
     )
 
     def configure(self, config: Mapping[str, str], is_key: bool = False) -> None:
@@ -85,14 +96,14 @@ class AvroConverter(Converter):
         self._registration_disabled = False
 
     def disable_registration(self) -> None:
-        """From now on nothing is registered: for previews."""
+        """Stops registering schemas, for previews."""
         self._registration_disabled = True
 
     def from_connect(self, topic: str, schema: Schema | None, value: Any) -> bytes | None:
         if value is None:
             return None
         if schema is None:
-            raise DataError("AvroConverter needs records with a schema; this one has none")
+            raise DataError("AvroConverter cannot convert a record without a schema")
         try:
             written = self._written.get(schema)
             return self._writer(topic, schema, written).write(value)
@@ -132,7 +143,7 @@ class AvroConverter(Converter):
         return found
 
     def _number(self, subject: str, text: str) -> tuple[int, Any]:
-        """The id to write with, and the schema when it is another than ours."""
+        """The id to write with, and the schema if it differs from the converted one."""
         if self._latest:
             return self._registry.latest(subject)
         if not self._register:
@@ -145,7 +156,7 @@ class AvroConverter(Converter):
         if self._strategy == "TopicNameStrategy":
             return f"{topic}-{self._suffix}"
         if schema.name is None:
-            raise DataError(f"The {self._suffix} of {topic} has no schema name, which {self._strategy} needs")
+            raise DataError(f"{self._strategy} needs a schema name, which the {self._suffix} of topic {topic} lacks")
         return schema.name if self._strategy == "RecordNameStrategy" else f"{topic}-{schema.name}"
 
     def _reader(self, number: int) -> _Reader:
@@ -159,14 +170,14 @@ class AvroConverter(Converter):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Written:
-    """How values of one Connect schema are written."""
+    """The Avro schema of a Connect schema, and its writers by subject."""
 
     avro: Any
-    writers: dict[str, _Writer] = field(default_factory=dict)  # by subject
+    writers: dict[str, _Writer] = field(default_factory=dict)
 
 
 class _Writer:
-    """Avro's binary form behind a schema's id."""
+    """Writes the wire format for one schema id."""
 
     def __init__(self, number: int, parsed: Any, convert: FromConnect | None) -> None:
         from fastavro import schemaless_writer
@@ -182,7 +193,7 @@ class _Writer:
 
 
 class _Reader:
-    """Values of one registered schema."""
+    """Reads the values of one registered schema."""
 
     def __init__(self, schema: Schema, convert: ToConnect | None, parsed: Any) -> None:
         from fastavro import schemaless_reader
@@ -198,5 +209,5 @@ class _Reader:
 def _strategy(name: str) -> str:
     short = name.removeprefix(_PACKAGE)
     if short not in _STRATEGIES:
-        raise ConfigError(f"Subject name strategy {name} is not known; there are {', '.join(_STRATEGIES)}")
+        raise ConfigError(f"Unknown subject name strategy {name}: use one of {', '.join(_STRATEGIES)}")
     return short

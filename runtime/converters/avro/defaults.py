@@ -1,4 +1,4 @@
-"""Default values, as JSON in Avro's schemas and as Connect has them."""
+"""Conversion of default values between Avro's JSON and Connect."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ _JSON: dict[str, Any] = {
 
 
 def default_branch(branches: list[tuple[str, str]], default: Any) -> str:
-    """The name of the branch that a union's default in JSON is of: the first that takes it. `branches`: their names,
-    and their kinds as Avro or Connect call them."""
+    """The name of the first branch of a union that accepts the JSON default. `branches`: names, and types in Avro's or
+    Connect's terms."""
     for name, kind in branches:
         if isinstance(default, _JSON.get(kind, object)) and isinstance(default, bool) == (kind == "boolean"):
             return name
@@ -25,13 +25,13 @@ def default_branch(branches: list[tuple[str, str]], default: Any) -> str:
 
 
 def union_fields(schema: Schema) -> list[Field]:
-    """The branches of a union as Avro is to have them: that of the default is the first."""
+    """The branches of a union with the default's branch first, as Avro requires."""
     default = schema.default or {}
     return sorted(schema.fields, key=lambda field: default.get(field.name) is None) if default else list(schema.fields)
 
 
 def default_json(schema: Schema, value: Any) -> Any:
-    """A default value as Avro has it in its schemas: bytes as Latin-1 text."""
+    """A default value as JSON in an Avro schema; bytes are Latin-1 text."""
     if value is None:
         return None
     if schema.name == UNION:
@@ -51,7 +51,7 @@ def default_json(schema: Schema, value: Any) -> Any:
 
 
 def default_value(schema: Schema, value: Any) -> Any:
-    """The inverse of default_json."""
+    """The inverse of default_json()."""
     if value is None:
         return None
     if schema.name == UNION:

@@ -1,4 +1,4 @@
-"""Names in Avro's schemas: of types, of a union's branches, of what Connect writes there."""
+"""Names of types, namespaces and union branches in Avro schemas."""
 
 from __future__ import annotations
 
@@ -19,41 +19,41 @@ KINDS = ("boolean", "int", "long", "float", "double", "string", "bytes", "array"
 
 
 def kind_of(document: Avro) -> str:
-    """Avro's word for a type; a name where it is one that is defined elsewhere."""
+    """Avro's name for the kind of a type, or the full name of a type defined elsewhere."""
     return kind_of(document["type"]) if isinstance(document, dict) else str(document)
 
 
 def is_null(branch: Avro) -> bool:
-    """Whether a union's branch is null."""
+    """Whether a branch of a union is null."""
     return branch == "null" or (isinstance(branch, dict) and branch["type"] == "null")
 
 
 def space_of(document: Mapping[str, Any], space: str) -> str:
-    """The namespace that a definition makes."""
+    """The namespace of a definition, within the namespace `space`."""
     name = str(document["name"])
     return name.rpartition(".")[0] if "." in name else str(document.get("namespace", space) or "")
 
 
 def type_name(document: Avro, space: str = "") -> str:
-    """What tells a type from others in a union: a definition's full name, or the kind."""
+    """The name that identifies a type in a union: the full name of a defined type, or the kind."""
     if isinstance(document, dict):
         if document["type"] in DEFINED:
             inside, simple = space_of(document, space), str(document["name"]).rpartition(".")[2]
             return f"{inside}.{simple}" if inside else simple
         return type_name(document["type"], space)
     if isinstance(document, list):
-        raise DataError("A union stands in a union, which Avro does not know")
+        raise DataError("Avro does not allow a union directly inside a union")
     return document if document in KINDS or "." in document or not space else f"{space}.{document}"
 
 
 def branch_names(branches: list[Avro], space: str) -> list[str]:
-    """The names of a union's fields, as Confluent's converter has them: the type, or the simple name of a defined one;
-    the full name where others have the same simple one."""
+    """The field names of a union, as in Confluent's converter: the kind, or the simple name of a defined type; the full
+    name if several branches have the same simple name."""
     full = [type_name(branch, space) for branch in branches]
     simple = [name.rpartition(".")[2] for name in full]
     times = Counter(simple)
     names = [long if times[short] > 1 else short for long, short in zip(full, simple, strict=True)]
     twice = next((name for name, number in Counter(names).items() if number > 1), None)
     if twice is not None:
-        raise DataError(f"Two branches of a union are of the type {twice}, which nobody can tell apart")
+        raise DataError(f"A union has two branches of type {twice}, which cannot be distinguished")
     return names

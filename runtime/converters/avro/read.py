@@ -1,4 +1,4 @@
-"""Avro's schemas as Connect's, and what fastavro reads as Connect's values."""
+"""Conversion of Avro's schemas and values, as fastavro reads them, to Connect's."""
 
 from __future__ import annotations
 
@@ -23,8 +23,9 @@ _LOGICAL = {
 
 
 def connect_schema(document: Avro, referred: Sequence[Avro], meta: bool = True) -> tuple[Schema, ToConnect | None]:
-    """The Connect schema of an Avro one, and how values get there (None: they are right as they are). `referred` are
-    documents whose types this one names; `meta`: `connect.*` properties count."""
+    """The Connect schema of an Avro schema, and a function that converts values (None: no conversion needed).
+
+    `referred` are the schemas that this one references; `meta`: interpret `connect.*` properties."""
     reading = _Reading(meta)
     for other in referred:
         reading.of(other, "")
@@ -33,7 +34,7 @@ def connect_schema(document: Avro, referred: Sequence[Avro], meta: bool = True) 
 
 class _Reading:
     def __init__(self, meta: bool) -> None:
-        self._named: dict[str, tuple[Avro, str]] = {}  # with the namespace that they stand in
+        self._named: dict[str, tuple[Avro, str]] = {}  # with their enclosing namespace
         self._meta = meta
         self._open: set[str] = set()
 
@@ -61,7 +62,7 @@ class _Reading:
         full = name if "." in name or not space else f"{space}.{name}"
         found = self._named.get(full, self._named.get(name))
         if found is None:
-            raise DataError(f"The Avro schema refers to {name}, which is not defined in it")
+            raise DataError(f"The Avro schema refers to the undefined type {name}")
         return self.of(*found)
 
     def _simple(self, document: Mapping[str, Any]) -> Schema:
@@ -96,7 +97,7 @@ class _Reading:
             sized = Schema(Type.BYTES, name=full, parameters=((FIXED_SIZE, str(document["size"])),))
             return self._described(sized, document), None
         if full in self._open:
-            raise DataError(f"The Avro schema {full} holds itself, which Connect's cannot")
+            raise DataError(f"The Avro schema {full} is recursive, which Connect does not support")
         self._open.add(full)
         try:
             return self._record(document, full, space)
@@ -142,21 +143,21 @@ class _Reading:
         return Schema(Type.STRUCT, optional, name=UNION, fields=fields), _branches(converts) if converts else None
 
     def _described(self, schema: Schema, document: Mapping[str, Any]) -> Schema:
-        """With what stands in `connect.*` properties."""
+        """The schema with the metadata of its `connect.*` properties."""
         if not self._meta:
             return schema
-        told: dict[str, Any] = {}
+        metadata: dict[str, Any] = {}
         if "connect.name" in document:
-            told["name"] = document["connect.name"]
+            metadata["name"] = document["connect.name"]
         if "connect.version" in document:
-            told["version"] = int(document["connect.version"])
+            metadata["version"] = int(document["connect.version"])
         if "connect.doc" in document:
-            told["doc"] = document["connect.doc"]
+            metadata["doc"] = document["connect.doc"]
         if "connect.parameters" in document:
-            told["parameters"] = tuple({**dict(schema.parameters), **document["connect.parameters"]}.items())
+            metadata["parameters"] = tuple({**dict(schema.parameters), **document["connect.parameters"]}.items())
         if "connect.default" in document:
-            told["default"] = default_value(schema, document["connect.default"])
-        return schema.replace(**told) if told else schema
+            metadata["default"] = default_value(schema, document["connect.default"])
+        return schema.replace(**metadata) if metadata else schema
 
 
 def _struct(converts: list[tuple[str, ToConnect]]) -> ToConnect:
@@ -176,7 +177,7 @@ def _entries(key: ToConnect | None, value: ToConnect | None) -> ToConnect:
 
 
 def _branches(converts: dict[str, ToConnect]) -> ToConnect:
-    """What Codec lets fastavro read has the branch that it is of."""
+    """Converts the struct of a union, whose only key is its branch (see UnionCodec)."""
 
     def convert(found: dict[str, Any] | None) -> dict[str, Any] | None:
         if found is not None:

@@ -1,4 +1,4 @@
-"""Connect's schemas as Avro's, the way Confluent's converter writes them."""
+"""Conversion of Connect's schemas to Avro's, as in Confluent's converter."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ _NAME = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*", re.ASCII)
 
 
 class AvroSchemas:
-    """Makes one Avro document: types are defined where they are first met, and named from then on."""
+    """Builds one Avro schema, which defines each named type once and refers to it by name afterwards."""
 
     def __init__(self, meta: bool = True, enhanced: bool = False) -> None:
-        """`meta`: with `connect.*` properties; `enhanced`: enums stay enums."""
+        """`meta`: add `connect.*` properties; `enhanced`: write enums as Avro enums."""
         self._meta, self._enhanced = meta, enhanced
         self._named: dict[str, Schema] = {}
         self._unnamed = 0
 
     def avro(self, schema: Schema) -> Avro:
-        """The Avro schema; a union with null where values are optional."""
+        """The Avro schema; a union with null if values are optional."""
         bases = self._branches(schema) if schema.name == UNION else [self._base(schema)]
         if not schema.optional:
             return bases if schema.name == UNION else bases[0]
@@ -42,12 +42,12 @@ class AvroSchemas:
         seen: set[str] = set()
         for name in map(type_name, made):
             if name in seen:
-                raise DataError(f"Two branches of a union would be of Avro's type {name}, which nobody can tell apart")
+                raise DataError(f"Two branches of a union have the Avro type {name}, so they cannot be distinguished")
             seen.add(name)
         return made
 
     def _branch(self, schema: Schema) -> Avro:
-        """Enums are such in unions, whatever `enhanced` says: beside text they were text else."""
+        """Enums in unions are always Avro enums: as strings they could not be distinguished from strings."""
         if schema.type is Type.STRING and ENUM in dict(schema.parameters):
             return self._enum(schema, dict(schema.parameters))
         return self.avro(schema.replace(optional=False))
@@ -106,7 +106,7 @@ class AvroSchemas:
 
     def _field(self, field: Field) -> Avro:
         if _NAME.fullmatch(field.name) is None or "." in field.name:
-            raise DataError(f"Avro knows no field name like {field.name!r}")
+            raise DataError(f"{field.name!r} is not a valid field name in Avro")
         made = {"name": field.name, "type": self.avro(field.schema)}
         if field.schema.doc is not None:
             made["doc"] = field.schema.doc
@@ -117,7 +117,7 @@ class AvroSchemas:
         return made
 
     def _once(self, schema: Schema, make: Any) -> Avro:
-        """The definition of a named type where it is met first, its name after that."""
+        """The definition of a named type at its first use, its name after that."""
         name = str(schema.name)
         known = self._named.get(name)
         like = schema.replace(optional=False, default=None)
@@ -129,7 +129,7 @@ class AvroSchemas:
         return name
 
     def _described(self, schema: Schema, made: dict[str, Any]) -> dict[str, Any]:
-        """With what Avro cannot say as properties."""
+        """The Avro type with `connect.*` properties for what Avro cannot express."""
         if not self._meta:
             return made
         if schema.doc is not None and made["type"] != "record":
@@ -147,6 +147,6 @@ class AvroSchemas:
 
 def _named(kind: str, name: str | None) -> dict[str, Any]:
     if _NAME.fullmatch(name or "") is None:
-        raise DataError(f"Avro knows no name like {name!r}")
+        raise DataError(f"{name!r} is not a valid name in Avro")
     space, _, simple = str(name).rpartition(".")
     return {"type": kind, "name": simple, **({"namespace": space} if space else {})}

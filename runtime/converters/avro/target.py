@@ -1,4 +1,4 @@
-"""Where in the Avro schema that is written a Connect schema's values go, and which branch of a union takes them."""
+"""Maps a Connect schema to the Avro schema that is written: fields, elements and branches of unions."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ _TAKEN_BY: dict[Type, tuple[str, ...]] = {
     Type.FLOAT64: ("double",), Type.BOOLEAN: ("boolean",), Type.STRING: ("string", "enum"),
     Type.BYTES: ("bytes", "fixed"), Type.ARRAY: ("array",), Type.STRUCT: ("record", "error"),
 }  # fmt: skip
-"""Kinds that take a type's values without loss, the best first."""
+"""Avro types that hold a Connect type's values without loss, the best first."""
 
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    """One type that a place in the schema takes."""
+    """One type that the schema accepts at a position: a branch of a union, or the only type."""
 
     name: str
     avro: Avro
     kind: str
-    full: str | None  # of a defined type
-    tag: str | None = None  # by which fastavro is told to write it, where there are others
+    full: str | None  # for a defined type
+    tag: str | None = None  # selects the branch in fastavro if there are several
 
     def wrap(self, value: Any) -> Any:
         return value if self.tag is None else (self.tag, {self.name: value})
@@ -36,14 +36,14 @@ class Branch:
 
 @dataclass(frozen=True, slots=True)
 class TargetSchema:
-    """A place in a schema that Codec has parsed. `own`: the schema has been made from the Connect schema."""
+    """A position in a schema that UnionCodec has parsed. `own`: the schema was converted from the Connect schema."""
 
     avro: Avro
     named: Mapping[str, Any]
     own: bool = True
 
     def branches(self) -> list[Branch]:
-        """What it takes besides null; nothing where the place is nowhere."""
+        """The accepted types besides null; empty if the position does not exist."""
         if records := wrapped(self.avro):
             return [self._branch(r["fields"][0]["name"], r["fields"][0]["type"], r["name"]) for r in records]
         others = [b for b in self.avro if not is_null(b)] if isinstance(self.avro, list) else [self.avro]
@@ -57,7 +57,7 @@ class TargetSchema:
         return replace(self, avro=next((field["type"] for field in fields if field["name"] == name), None))
 
     def inside(self, key: str) -> TargetSchema:
-        """Of an array's `items`, of a map's `values`."""
+        """The position of an array's `items` or a map's `values`."""
         return replace(self, avro=self._one().get(key))
 
     def _one(self) -> Mapping[str, Any]:
@@ -74,7 +74,7 @@ class TargetSchema:
 
 
 def by_field(schema: Schema, target: TargetSchema) -> dict[str, Branch | None]:
-    """The branch that each field of Connect's union stands for; None where the schema has none such."""
+    """The branch for each field of Connect's union struct; None if the schema has no such branch."""
     fields, branches = union_fields(schema), target.branches()
     if target.own:
         return {field.name: branch for field, branch in zip(fields, branches, strict=True)}
@@ -82,7 +82,7 @@ def by_field(schema: Schema, target: TargetSchema) -> dict[str, Branch | None]:
 
 
 def _of_field(field: Field, branches: list[Branch]) -> Branch | None:
-    """The type of that name; where Connect knows no name, the branch that is called like the field."""
+    """The branch of the schema's name; for a schema without a name, the branch with the field's name."""
     full = _defined(field.schema)
     if full is not None:
         return _called(full, branches)
@@ -92,7 +92,7 @@ def _of_field(field: Field, branches: list[Branch]) -> Branch | None:
 
 
 def for_value(schema: Schema, branches: list[Branch]) -> Branch | None:
-    """The branch for values that are no union in Connect."""
+    """The branch for a value that is not a union in Connect."""
     full = _defined(schema)
     found = None if full is None else _called(full, branches)
     if found is not None or (full is not None and schema.type is Type.STRUCT):
@@ -101,7 +101,7 @@ def for_value(schema: Schema, branches: list[Branch]) -> Branch | None:
 
 
 def _by_kind(kinds: tuple[str, ...], branches: list[Branch]) -> Branch | None:
-    """None also where several would do."""
+    """The only branch of the best kind; None if there is none or there are several."""
     for kind in kinds:
         if fitting := [branch for branch in branches if branch.kind == kind]:
             return fitting[0] if len(fitting) == 1 else None
@@ -119,7 +119,7 @@ def _kinds(schema: Schema) -> tuple[str, ...]:
 
 
 def _defined(schema: Schema) -> str | None:
-    """The full name of the Avro type that a schema stands for, if it is a defined one."""
+    """The full name of the defined Avro type for a schema; None for other types."""
     if schema.type is Type.STRUCT:
         return schema.name
     parameters = dict(schema.parameters)

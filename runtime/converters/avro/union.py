@@ -1,8 +1,8 @@
-"""Unions for fastavro, which tells neither what branch it has read nor, of many values, what branch to write.
+"""Makes fastavro report the branch of a union that it has read, and write the branch that it is given.
 
-Avro's binary form of a record is that of its fields, one behind the other. So each branch of a union is shown to
-fastavro as a record with this branch as its one field: not a byte differs, and what is read says its branch:
-`{"long": 5}`. Unions of one type and null stay as they are.
+Avro encodes a record as its fields in sequence. Each branch of a union is therefore declared to fastavro as a record
+with the branch as its only field: the bytes are the same, and a value is read with its branch: `{"long": 5}`. Unions of
+one type and null are unchanged.
 """
 
 from __future__ import annotations
@@ -18,19 +18,20 @@ _WRAPPER = "headrace_branch_"
 
 
 class UnionCodec:
-    """The schemas of one document, and of those that it refers to, as fastavro takes them."""
+    """Parses a schema, and the schemas that it references, for fastavro."""
 
     def __init__(self) -> None:
         self.named: dict[str, Any] = {}
         self._wrapped = 0
 
     def parse(self, document: Avro) -> Avro:
+        """The schema for fastavro; parse referenced schemas first."""
         from fastavro import parse_schema
 
         return parse_schema(self._type(document, ""), self.named)
 
     def _type(self, document: Avro, space: str) -> Avro:
-        """Only with the logical types that Connect has, so that others stay plain."""
+        """The type without logical types unknown to Connect, whose values then stay plain."""
         if isinstance(document, list):
             return self._union(document, space)
         if not isinstance(document, dict):
@@ -64,13 +65,13 @@ class UnionCodec:
         return ["null" if is_null(b) else self._wrapper(next(names), self._type(b, space)) for b in branches]
 
     def _wrapper(self, name: str, branch: Avro) -> dict[str, Any]:
-        """Without a namespace, so that names within the branch mean what they did."""
+        """The record has no namespace, so that names within the branch keep their meaning."""
         self._wrapped += 1
         return {"type": "record", "name": f"{_WRAPPER}{self._wrapped}", "fields": [{"name": name, "type": branch}]}
 
 
 def wrapped(parsed: Avro) -> list[dict[str, Any]]:
-    """The records around a union's branches; none where it is no union, or one of a type and null."""
+    """The records that wrap the branches of a union; empty for other types and unions of one type and null."""
     if not isinstance(parsed, list):
         return []
     return [b for b in parsed if isinstance(b, dict) and b.get("name", "").rpartition(".")[2].startswith(_WRAPPER)]

@@ -1,4 +1,4 @@
-"""Connect's values as fastavro takes them: compiled once for each schema."""
+"""Conversion of Connect's values to those that fastavro writes, compiled once for each schema."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ FromConnect = Callable[[Any], Any]
 
 
 def value_writer(schema: Schema, target: TargetSchema) -> FromConnect | None:
-    """None where values go as they are. `target`: where in the Avro schema they go."""
+    """A function that converts values of `schema` for the position `target`; None if no conversion is needed."""
     if schema.name == UNION:
         return _nullable(_union(schema, target))
     branches = target.branches()
@@ -84,9 +84,9 @@ def _map(schema: Schema, target: TargetSchema) -> FromConnect | None:
 
 
 def _union(schema: Schema, target: TargetSchema) -> FromConnect:
-    """As the one branch that has a value."""
+    """Converts a union to its only branch with a value."""
     if not target.branches():
-        return lambda struct: None  # a field that the written schema does not have
+        return lambda struct: None  # the Avro schema does not have this field
     writers = {name: _branch(schema, name, branch, target) for name, branch in by_field(schema, target).items()}
 
     def convert(struct: Mapping[str, Any]) -> Any:
@@ -98,7 +98,9 @@ def _union(schema: Schema, target: TargetSchema) -> FromConnect:
         if not found and schema.optional:
             return None
         has = ", ".join(name for name, _ in found) or "none"
-        raise DataError(f"A union has a value in one of its branches, {', '.join(writers)}; this one has it in {has}")
+        raise DataError(
+            f"A union needs a value in exactly one of its branches {', '.join(writers)}; this one has values in: {has}"
+        )
 
     return convert
 
@@ -116,6 +118,6 @@ def _wrapping(branch: Branch, inner: FromConnect | None) -> FromConnect:
 
 def _refused(what: str) -> FromConnect:
     def convert(value: Any) -> Any:
-        raise DataError(f"The Avro schema that is written has no branch, or several, for {what}")
+        raise DataError(f"The Avro schema has no branch, or several, for {what}")
 
     return convert

@@ -80,7 +80,7 @@ def test_a_truncated_file_is_read_from_its_beginning(path: Path, caplog: pytest.
     assert len(follower.read()) == 2
     path.write_bytes(b"new\n")
     assert follower.read() == [("new", 4)]
-    assert "was truncated: it has 4 bytes, 11 had been read" in caplog.text
+    assert "was truncated to 4 bytes after 11 bytes were read" in caplog.text
     assert Follower(path, 400).read() == [("new", 4)], "truncated while the task was stopped"
 
 

@@ -21,15 +21,15 @@ def watcher() -> FileWatcher:
 def test_a_change_is_reported_once_to_every_follower(watcher: FileWatcher, tmp_path: Path) -> None:
     file, first, second = tmp_path / "file", threading.Semaphore(0), threading.Semaphore(0)
     file.touch()
-    watcher.once(str(file), first.release)
-    watcher.once(str(file), second.release)
+    watcher.watch_once(str(file), first.release)
+    watcher.watch_once(str(file), second.release)
     for line in ("one\n", "two\n"):
         with file.open("a") as out:
             out.write(line)
     assert first.acquire(timeout=5)
     assert second.acquire(timeout=5)
     again = threading.Semaphore(0)
-    watcher.once(str(file), again.release)
+    watcher.watch_once(str(file), again.release)
     file.rename(tmp_path / "other")
     assert again.acquire(timeout=5)
     assert not first.acquire(blocking=False)
@@ -37,7 +37,7 @@ def test_a_change_is_reported_once_to_every_follower(watcher: FileWatcher, tmp_p
 
 def test_a_file_that_appears_has_changed(watcher: FileWatcher, tmp_path: Path) -> None:
     appeared = threading.Semaphore(0)
-    watcher.once(str(tmp_path / "later"), appeared.release)
+    watcher.watch_once(str(tmp_path / "later"), appeared.release)
     assert not appeared.acquire(blocking=False)
     (tmp_path / "later").touch()
     assert appeared.acquire(timeout=5)
@@ -50,7 +50,7 @@ def test_a_change_that_the_system_does_not_report_is_found(watcher: FileWatcher,
     (tmp_path / "two").write_text("22")
     link = tmp_path / "link"
     link.symlink_to("one")
-    watcher.once(str(link), changed.release)
+    watcher.watch_once(str(link), changed.release)
     (tmp_path / "new").symlink_to("two")
     (tmp_path / "new").rename(link)
     assert changed.acquire(timeout=10)
@@ -59,10 +59,10 @@ def test_a_change_that_the_system_does_not_report_is_found(watcher: FileWatcher,
 def test_a_removed_follower_gets_no_reports(watcher: FileWatcher, tmp_path: Path) -> None:
     file, gone, there = tmp_path / "file", threading.Semaphore(0), threading.Semaphore(0)
     file.touch()
-    follower = watcher.once(str(file), gone.release)
-    watcher.once(str(file), there.release)
-    assert watcher.forget(follower)
-    assert not watcher.forget(follower)
+    follower = watcher.watch_once(str(file), gone.release)
+    watcher.watch_once(str(file), there.release)
+    assert watcher.cancel(follower)
+    assert not watcher.cancel(follower)
     file.write_text("x")
     assert there.acquire(timeout=5)
     assert not gone.acquire(blocking=False)
