@@ -63,9 +63,7 @@ def _imported(name: str, folder: Path, folders: Sequence[str]) -> ModuleType | N
         return None
     origin = Path(getattr(module, "__file__", None) or "")
     if not origin.resolve().is_relative_to(folder.resolve()):
-        _log.error(
-            "plugin.path: %s in %s is ignored because this name is imported from %s", name, folder, origin
-        )
+        _log.error("plugin.path: %s in %s is ignored because this name is imported from %s", name, folder, origin)
         return None
     return module
 
