@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from runtime.api.data.batch import SinkBatch
 from runtime.api.data.record import Headers, SinkRecord, TopicPartition
-from runtime.pipeline.sink.sink_batches import SinkBatches, batches_of, in_order
+from runtime.pipeline.sink.sink_batches import MIN_AVERAGE, SinkBatches, batches_of, in_order
 from runtime.pipeline.task.failure import Failure, Stage
 from runtime.pipeline.tolerance import Tolerance, plugin_name
 
@@ -24,11 +24,15 @@ Positions = dict[TopicPartition, int]
 class SinkConversion:
     """The converters and transformations of a sink task, bound once."""
 
-    def __init__(self, converters: Converters, chain: Chain, tolerance: Tolerance) -> None:
+    def __init__(
+        self, converters: Converters, chain: Chain, tolerance: Tolerance, min_average: int = MIN_AVERAGE
+    ) -> None:
         self._key, self._value, self._header = converters
         self._chain = chain
         self._tolerance = tolerance
-        self._batches = SinkBatches(converters, chain.takes_batches, tolerance.fallbacks)
+        self._batches = SinkBatches(converters, chain.takes_batches, tolerance.fallbacks, min_average)
+        self._min_average = min_average
+        self._regroups = len(chain) > 1 and chain.takes_batches  # records that were converted one by one
 
     def convert(
         self, messages: Sequence[Any], assigned: Container[TopicPartition]
@@ -41,8 +45,7 @@ class SinkConversion:
             if batches is not None and all(tp in assigned for tp in positions):
                 return self._transformed_batches(batches, len(messages)), positions
             records, positions = self._records(messages, assigned)
-            several = len(self._chain) > 1 and self._chain.takes_batches and records
-            batches = batches_of(records) if several else None
+            batches = batches_of(records, self._min_average) if self._regroups and records else None
             if batches is not None:
                 return self._transformed_batches(batches, len(records)), positions
             return self._transformed(records), positions

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_MIN_AVERAGE = 16  # records that each of several batches needs, on average, to be quicker than one by one
+MIN_AVERAGE = 16  # records that each of several batches needs, on average, to be quicker than one by one
 
 
 class _Part(NamedTuple):
@@ -38,26 +38,26 @@ class _Part(NamedTuple):
 class SinkBatches:
     """The converters of a sink task, asked for many messages at once."""
 
-    def __init__(self, converters: Converters, by_keys: bool, fallbacks: Fallbacks) -> None:
-        """`by_keys`: maps with different keys go into different batches."""
+    def __init__(self, converters: Converters, by_keys: bool, fallbacks: Fallbacks, min_average: int) -> None:
+        """`by_keys`: maps with different keys go into different batches. `min_average`: as MIN_AVERAGE."""
         self._key, self._value, self._header = converters
         self._keys = batch_method(self._key, "to_connect", "to_connect_batch")
         self._values = batch_method(self._value, "to_connect", "to_connect_batch")
         self._shapes = batch_method(self._value, "to_connect", "schema_keys")
-        self._by_keys, self._fallbacks = by_keys, fallbacks
+        self._by_keys, self._fallbacks, self._min_average = by_keys, fallbacks, min_average
 
     def of(self, messages: Sequence[Any]) -> list[SinkBatch] | None:
         """All messages in a few batches, each in their order; None where they are to be converted one by one."""
         if self._values is None or not messages:
             return None
         try:
-            batches = [batch for part in _parts(messages) for batch in self._batches(part)]
+            batches = [batch for part in _parts(messages, self._min_average) for batch in self._batches(part)]
         except MixedBatchError:
             return None
         except Exception as error:  # record by record, the record that causes it fails
             self._fallbacks.count("converter", error)
             return None
-        return None if _too_many(len(batches), len(messages)) else batches
+        return None if _too_many(len(batches), len(messages), self._min_average) else batches
 
     def _batches(self, part: _Part) -> list[SinkBatch]:
         batch = self._batch(part)
@@ -65,7 +65,7 @@ class SinkBatches:
             shapes = None if self._shapes is None else self._shapes(part.data)
             if shapes is None:
                 raise MixedBatchError
-            batches = [self._batch(part.at(places)) for places in _alike(shapes)]
+            batches = [self._batch(part.at(places)) for places in _alike(shapes, self._min_average)]
             alike = [one for one in batches if one is not None]
             if len(alike) < len(batches):
                 raise MixedBatchError
@@ -73,7 +73,7 @@ class SinkBatches:
         if not self._by_keys or batch.values.schema is not None or _alike_maps(batch.values):
             return [batch]
         shapes = [tuple(row) if type(row) is dict else type(row) for row in batch.values.rows]
-        return [_taken(batch, places) for places in _alike(shapes)]
+        return [_taken(batch, places) for places in _alike(shapes, self._min_average)]
 
     def _batch(self, part: _Part) -> SinkBatch | None:
         topic, messages = part.topic, part.messages
@@ -92,10 +92,11 @@ class SinkBatches:
         return [(name, *convert(topic, name, data)) for name, data in headers]
 
 
-def batches_of(records: Sequence[SinkRecord]) -> list[SinkBatch] | None:
+def batches_of(records: Sequence[SinkRecord], min_average: int) -> list[SinkBatch] | None:
     """Records as their converters made them in a few batches; None where they are too different."""
     try:
-        return [_batch_of(_at(places, records), places) for places in _alike(list(map(_shape, records)))]
+        shapes = list(map(_shape, records))
+        return [_batch_of(_at(places, records), places) for places in _alike(shapes, min_average)]
     except MixedBatchError:
         return None
 
@@ -125,7 +126,7 @@ def in_order(batches: Sequence[SinkBatch], count: int) -> list[SinkRecord]:
     return [record for record in found if record is not None]
 
 
-def _parts(messages: Sequence[Any]) -> list[_Part]:
+def _parts(messages: Sequence[Any], min_average: int) -> list[_Part]:
     topics = {message.topic() for message in messages}
     keys = [message.key() for message in messages]
     data = [message.value() for message in messages]
@@ -133,7 +134,7 @@ def _parts(messages: Sequence[Any]) -> list[_Part]:
     if len(topics) == 1 and all(column.count(None) in (0, len(column)) for column in (keys, data)):
         return [whole]
     shapes = [(one.topic(), key is None, value is None) for one, key, value in zip(messages, keys, data, strict=True)]
-    return [whole.at(places)._replace(topic=shapes[places[0]][0]) for places in _alike(shapes)]
+    return [whole.at(places)._replace(topic=shapes[places[0]][0]) for places in _alike(shapes, min_average)]
 
 
 def _converted(converter: Converter, convert: Any, topic: str, data: Sequence[bytes | None]) -> ValueBatch | None:
@@ -144,12 +145,12 @@ def _converted(converter: Converter, convert: Any, topic: str, data: Sequence[by
     return found
 
 
-def _alike(shapes: Sequence[Hashable]) -> list[Sequence[int]]:
+def _alike(shapes: Sequence[Hashable], min_average: int) -> list[Sequence[int]]:
     """The places of each shape; Mixed when there are too many."""
     different = len(set(shapes))
     if different == 1:
         return [range(len(shapes))]
-    if _too_many(different, len(shapes)):
+    if _too_many(different, len(shapes), min_average):
         raise MixedBatchError
     found: dict[Hashable, list[int]] = defaultdict(list)
     for place, shape in enumerate(shapes):
@@ -157,8 +158,8 @@ def _alike(shapes: Sequence[Hashable]) -> list[Sequence[int]]:
     return list(found.values())
 
 
-def _too_many(batches: int, records: int) -> bool:
-    return batches > 1 and batches * _MIN_AVERAGE > records
+def _too_many(batches: int, records: int, min_average: int) -> bool:
+    return batches > 1 and batches * min_average > records
 
 
 def _alike_maps(values: ValueBatch) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from typing import Any
-from unittest.mock import patch
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -23,9 +22,7 @@ from runtime.converters.string import StringConverter
 from runtime.pipeline.chain.chain import Chain
 from runtime.pipeline.chain.step import ChainStep
 from runtime.pipeline.load import Converters
-from runtime.pipeline.sink import convert_sink, sink_batches
 from runtime.pipeline.sink.convert_sink import SinkConversion, sink_place
-from runtime.pipeline.sink.sink_batches import batches_of
 from runtime.pipeline.source.convert_source import SourceConversion, source_place
 from runtime.pipeline.source.source_offsets import CommittedOffsets
 from runtime.pipeline.task.failure import Failure
@@ -155,16 +152,14 @@ def _sunk(steps: list[ChainStep], schemas: bool, messages: list[Message], way: s
     letters = Letters()
     errors: Tolerance = tolerance(letters, **policy)
     converters = Converters(StringConverter(), _json(schemas), SimpleHeaderConverter())
-    conversion = SinkConversion(converters, Chain(steps, errors, sink_place), errors)
+    conversion = SinkConversion(converters, Chain(steps, errors, sink_place), errors, min_average=1)
     if way != "together":
         conversion._batches._values = None
+    if way == "each":
+        conversion._regroups = False
     assigned = {TopicPartition("t", 0), TopicPartition("t", 1), TopicPartition("v", 0)}
     try:
-        with (
-            patch.object(sink_batches, "_MIN_AVERAGE", 1),  # also batches of one record
-            patch.object(convert_sink, "batches_of", lambda records: None if way == "each" else batches_of(records)),
-        ):
-            records, positions = conversion.convert(messages, assigned)
+        records, positions = conversion.convert(messages, assigned)
     except Exception as error:
         return repr(error), repr(error.__cause__), _counted(errors), letters.told
     texts = java_texts(records.values) if isinstance(records, SinkBatch) else [_seen(record)[-1] for record in records]
