@@ -16,7 +16,7 @@ from runtime.storage.statuses import StatusRecord, StatusStore
 from tests.support.broker import KafkaBroker, unique
 from tests.support.waiting import wait_until
 from tests.support.workers import WorkerProcess
-from tests.unit.storage.conftest import MakeStores, stores  # noqa: F401
+from tests.unit.runtime.storage.conftest import MakeStores, stores  # noqa: F401
 
 CONNECTOR = {
     "connector.class": "FileStreamSource",

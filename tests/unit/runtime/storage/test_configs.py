@@ -6,7 +6,7 @@ import pytest
 
 from runtime.model.states import TargetState
 from runtime.storage.configs import RestartRequest
-from tests.unit.storage.conftest import MakeStores
+from tests.unit.runtime.storage.conftest import MakeStores
 
 CONFIG = {"connector.class": "FileStreamSource", "name": "c"}
 

@@ -16,7 +16,7 @@ from runtime.host.client import PluginHostClient
 from runtime.host.port import HostRequestError, UnknownPluginError
 from runtime.host.settings import HostSettings
 
-RECORDING = Path(__file__).parents[2] / "contract" / "parity" / "reference-public-eos-disabled.json"
+RECORDING = Path(__file__).parents[3] / "contract" / "parity" / "reference-public-eos-disabled.json"
 ELSEWHERE = {"no config", "null config", "empty object", "name in config differs"}
 """Steps that the herder answers before anybody validates."""
 NOT_YET = {"create o"}
